@@ -1,0 +1,2 @@
+//! The command `mebridge`.
+fn main() {}

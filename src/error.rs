@@ -1,0 +1,35 @@
+//! What can go wrong, each with a message that names the thing and the cure.
+
+use std::path::PathBuf;
+
+/// Result of anything that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Everything that a user, a file or a machine can cause. New kinds of failure get a variant of
+/// their own, with the cure in the message.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file that cannot be opened, read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A process whose parts do not fit together.
+    #[error("the process description is broken: {what}; import it again with `mebridge import`")]
+    InvalidProcess {
+        /// Which part.
+        what: String,
+    },
+}
+
+impl Error {
+    /// An [`Error::Io`] for a file.
+    pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::Io { path, source }
+    }
+}

@@ -1,0 +1,21 @@
+//! `mebridge`: matrix elements for MadEvent.
+//!
+//! The data go one way: a [`process`] (read from an MG5aMC directory or from a file) is turned
+//! into a plan, a backend runs the plan, and the bridge gives the answer to whoever asked,
+//! be it Fortran, C or Rust. No process is special and no source is generated.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | [`process`] | the physics as data, and its file format |
+//! | `import` | MG5aMC's Fortran |
+//! | `plan` | how to evaluate a process |
+//! | `cpu` | SIMD |
+//! | `bridge` | events in, answers out |
+//! | `abi` | Fortran and C |
+//! | `runtime` | the `CUDACPP_RUNTIME_*` switches |
+
+pub mod error;
+pub mod plan;
+pub mod process;
+
+pub use error::{Error, Result};

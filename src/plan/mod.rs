@@ -1,0 +1,3 @@
+//! From a process to a plan: which operations a backend runs, on what, in which order.
+
+pub mod kernel;

@@ -1,0 +1,190 @@
+//! The process as data.
+//!
+//! A [`Process`] holds everything that is needed to evaluate one squared matrix element, and
+//! nothing that depends on how it is evaluated: external legs, the helicity table, the model's
+//! parameters and couplings as formulas, the Lorentz structures as arithmetic, the wavefunctions
+//! and amplitudes of the diagrams, the map from amplitudes to colour flows, the colour matrix
+//! and the tables of channels. The order of helicities, diagrams, colour flows and
+//! configurations is MG5aMC's own; all indices here count from 0, MG5aMC's from 1.
+//!
+//! Conventions, all of them HELAS's and ALOHA's as MG5aMC writes them:
+//! * metric (+,-,-,-), momenta `(E, px, py, pz)` in GeV, incoming ones with positive energy;
+//! * a wavefunction is an array of complex numbers whose first two hold the momentum that flows
+//!   along it, `(E + i pz, px + i py)`, and whose others are its components;
+//! * spinors in the chiral (Weyl) representation, left-handed components first;
+//! * `|M|^2 = 1/IDEN * sum over helicities of JAMP^dagger CF JAMP / DENOM`.
+
+pub mod arith;
+pub mod channels;
+pub mod color;
+pub mod lorentz;
+pub mod model;
+mod validate;
+
+use channels::Channels;
+use color::ColorMatrix;
+use lorentz::Routine;
+use model::Model;
+use serde::{Deserialize, Serialize};
+
+/// One squared matrix element as data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// What MG5aMC calls it, such as `g g > t t~ g WEIGHTED<=3 @1`.
+    pub name: String,
+    /// Name of the model, such as `sm`, where it is known; otherwise empty.
+    pub model_name: String,
+    /// The external legs in MG5aMC's order, incoming ones first.
+    pub legs: Vec<Leg>,
+    /// `NHEL`: one row of leg helicities for each helicity configuration.
+    pub helicities: Vec<Vec<i8>>,
+    /// `IDEN`: average over initial helicities and colours, and the identical-particle factor.
+    pub iden: u32,
+    /// Parameters and couplings.
+    pub model: Model,
+    /// The Lorentz structures that occur.
+    pub routines: Vec<Routine>,
+    /// Wavefunctions, each naming only earlier ones; MG5aMC's reuse of `W` is undone.
+    pub wavefunctions: Vec<Wavefunction>,
+    /// `AMP`: the amplitudes, in MG5aMC's order.
+    pub amplitudes: Vec<Vertex>,
+    /// Number of diagrams that the amplitudes belong to.
+    pub diagrams: u32,
+    /// `JAMP`: from amplitudes to colour flows.
+    pub jamp: LinearMap,
+    /// `CF` and `DENOM`.
+    pub color: ColorMatrix,
+    /// `AMP2`, `CONFSUB` and `ICOLAMP`.
+    pub channels: Channels,
+    /// Which generation of the Fortran contract the directory was written for.
+    pub contract: Contract,
+}
+
+/// The two generations of the Fortran contract.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Contract {
+    /// The process does not say.
+    #[default]
+    Unknown,
+    /// `fbridgesequence` without `igraph`: MG5aMC up to 3.6.
+    WithoutIgraph,
+    /// `fbridgesequence` with `igraph`: MG5aMC from 3.7 on.
+    WithIgraph,
+}
+
+/// An external leg.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Leg {
+    /// PDG code of the (first) particle that this leg stands for.
+    pub pdg: i32,
+    /// Whether the leg is in the initial state.
+    pub incoming: bool,
+    /// Its mass.
+    pub mass: Quantity,
+}
+
+/// A mass or a width: a parameter of the model, or zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Quantity(pub Option<u32>);
+
+impl Quantity {
+    /// Exactly zero.
+    pub const ZERO: Quantity = Quantity(None);
+}
+
+/// A wavefunction: an external one or the outcome of a vertex.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Wavefunction {
+    /// An external wavefunction.
+    External(External),
+    /// An off-shell wavefunction.
+    Internal(Vertex),
+}
+
+/// Call of `IXXXXX`, `OXXXXX`, `VXXXXX` or `SXXXXX`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct External {
+    /// Which of them.
+    pub kind: ExternalKind,
+    /// The leg.
+    pub leg: u32,
+    /// Its mass.
+    pub mass: Quantity,
+    /// `NSF`, `NSV` or `NSS`, +1 or -1.
+    pub sign: i8,
+}
+
+/// The kinds of external wavefunctions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ExternalKind {
+    /// `IXXXXX`: a fermion flowing in.
+    FermionIn,
+    /// `OXXXXX`: a fermion flowing out.
+    FermionOut,
+    /// `VXXXXX`: a vector boson.
+    Vector,
+    /// `SXXXXX`: a scalar.
+    Scalar,
+}
+
+impl ExternalKind {
+    /// Complex numbers in the wavefunction, the two of the momentum included.
+    pub fn components(self) -> u32 {
+        match self {
+            ExternalKind::FermionIn | ExternalKind::FermionOut | ExternalKind::Vector => 6,
+            ExternalKind::Scalar => 3,
+        }
+    }
+}
+
+/// A call of a Lorentz structure.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Vertex {
+    /// Index into [`Process::routines`].
+    pub routine: u32,
+    /// The wavefunctions that meet, in the routine's order: indices into
+    /// [`Process::wavefunctions`].
+    pub inputs: Vec<u32>,
+    /// The couplings, in the routine's order.
+    pub couplings: Vec<CouplingRef>,
+    /// Mass of the outgoing line (of an amplitude: zero).
+    pub mass: Quantity,
+    /// Width of the outgoing line (of an amplitude: zero).
+    pub width: Quantity,
+}
+
+/// A coupling, or minus a coupling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CouplingRef {
+    /// Index into [`Model::couplings`].
+    pub coupling: u32,
+    /// Whether its negative is meant.
+    pub negative: bool,
+}
+
+/// Linear combinations of amplitudes, by way of shared partial sums.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinearMap {
+    /// `TMP_JAMP`: partial sums in an order in which each names only earlier ones.
+    pub partial: Vec<Vec<Term>>,
+    /// `JAMP`: the outcomes.
+    pub outputs: Vec<Vec<Term>>,
+}
+
+/// One term of a linear combination.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Term {
+    /// What is added.
+    pub source: Source,
+    /// Real and imaginary part of its coefficient.
+    pub factor: (f64, f64),
+}
+
+/// What a term of a [`LinearMap`] refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Source {
+    /// An amplitude.
+    Amplitude(u32),
+    /// A partial sum.
+    Partial(u32),
+}

@@ -1,0 +1,68 @@
+//! Parameters and couplings of a model, as formulas.
+//!
+//! MG5aMC computes them in three steps: parameters from the card, what depends on nothing else
+//! once, and what depends on the strong coupling G for each event. Here all of them are one
+//! [`Program`]: its inputs are the card's parameters in the order of [`Model::card`], and as
+//! the last one G of the event. What does not depend on G is the same for all events.
+
+use super::arith::{Program, ValueId};
+use num_complex::Complex64;
+use serde::{Deserialize, Serialize};
+
+/// A model, as far as a process needs it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// Parameters that are read from the parameter card.
+    pub card: Vec<CardParameter>,
+    /// Everything that follows from them and from G.
+    pub program: Program,
+    /// Masses and widths.
+    pub parameters: Vec<Named>,
+    /// Couplings.
+    pub couplings: Vec<Named>,
+}
+
+/// A parameter of the card, found by block and index.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CardParameter {
+    /// Fortran name in upper case, such as `MDL_MT`.
+    pub name: String,
+    /// Block of the SLHA card in lower case, such as `mass`; `decay` for a width.
+    pub block: String,
+    /// Index within the block; PDG code for `mass` and `decay`. Empty for a parameter that no
+    /// card holds (then `default` is its value).
+    pub index: Vec<i32>,
+    /// Value in the card that lay beside the process when it was imported.
+    pub default: f64,
+}
+
+/// A named value of the model's program.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Named {
+    /// Fortran name in upper case, such as `GC_11`.
+    pub name: String,
+    /// Where the program computes it.
+    pub value: ValueId,
+}
+
+impl Model {
+    /// Input of the program that holds G.
+    pub fn g_input(&self) -> u32 {
+        self.card.len() as u32
+    }
+
+    /// Evaluates the program for given card values and G.
+    pub fn evaluate(&self, card: &[f64], g: f64) -> Vec<Complex64> {
+        let inputs: Vec<Complex64> = card
+            .iter()
+            .chain([&g])
+            .map(|&x| Complex64::new(x, 0.0))
+            .collect();
+        self.program.evaluate(&inputs)
+    }
+
+    /// The card values as they were on import.
+    pub fn default_card(&self) -> Vec<f64> {
+        self.card.iter().map(|p| p.default).collect()
+    }
+}

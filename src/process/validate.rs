@@ -1,0 +1,213 @@
+//! Checks that a process is whole: that every index in it points at something.
+
+use super::color::ColorMatrix;
+use super::{LinearMap, Process, Quantity, Source, Vertex, Wavefunction};
+use crate::error::{Error, Result};
+
+impl Process {
+    /// Checks every index and length. A process that passes can be evaluated without any
+    /// index running out of bounds.
+    pub fn validate(&self) -> Result<()> {
+        let bad = |what: String| Err(Error::InvalidProcess { what });
+        let legs = self.legs.len();
+        if legs < 3 {
+            return bad(format!("{legs} external legs, at least 3 are needed"));
+        }
+        if self.iden == 0 {
+            return bad("IDEN is 0".into());
+        }
+        if self.helicities.is_empty() {
+            return bad("the helicity table is empty".into());
+        }
+        for (i, row) in self.helicities.iter().enumerate() {
+            if row.len() != legs {
+                return bad(format!(
+                    "helicity {} has {} entries for {legs} legs",
+                    i + 1,
+                    row.len()
+                ));
+            }
+        }
+        self.validate_model()?;
+        for routine in &self.routines {
+            if let Some(defect) = routine.program.defect() {
+                return bad(format!("routine {}: {defect}", routine.name));
+            }
+            if routine.program.inputs != routine.program_inputs() {
+                return bad(format!("routine {}: wrong number of inputs", routine.name));
+            }
+            let values = routine.program.ops.len();
+            if routine.outputs.is_empty() || routine.outputs.len() == 2 {
+                return bad(format!("routine {}: no result", routine.name));
+            }
+            if routine.outputs.iter().any(|&v| v as usize >= values) {
+                return bad(format!("routine {}: result out of range", routine.name));
+            }
+            if routine.inputs.iter().any(|&n| !(3..=64).contains(&n)) {
+                return bad(format!("routine {}: wavefunction size", routine.name));
+            }
+        }
+        let mut components = Vec::with_capacity(self.wavefunctions.len());
+        for (i, wavefunction) in self.wavefunctions.iter().enumerate() {
+            match wavefunction {
+                Wavefunction::External(e) => {
+                    if e.leg as usize >= legs {
+                        return bad(format!("wavefunction {}: no leg {}", i + 1, e.leg + 1));
+                    }
+                    if e.sign != 1 && e.sign != -1 {
+                        return bad(format!("wavefunction {}: sign {}", i + 1, e.sign));
+                    }
+                    self.validate_quantity(e.mass)?;
+                    components.push(e.kind.components());
+                }
+                Wavefunction::Internal(vertex) => {
+                    self.validate_vertex(vertex, &components, false)?;
+                    let routine = &self.routines[vertex.routine as usize];
+                    components.push(routine.outputs.len() as u32);
+                }
+            }
+        }
+        if self.amplitudes.is_empty() {
+            return bad("there are no amplitudes".into());
+        }
+        for vertex in &self.amplitudes {
+            self.validate_vertex(vertex, &components, true)?;
+        }
+        for leg in &self.legs {
+            self.validate_quantity(leg.mass)?;
+        }
+        self.jamp.validate(self.amplitudes.len())?;
+        let flows = self.color.flows as usize;
+        if flows == 0
+            || self.jamp.outputs.len() != flows
+            || self.color.upper.len() != ColorMatrix::triangle(flows)
+        {
+            return bad(format!(
+                "{} colour flows, {} JAMPs and {} entries of the colour matrix do not match",
+                flows,
+                self.jamp.outputs.len(),
+                self.color.upper.len()
+            ));
+        }
+        if !(self.color.denominator.is_finite() && self.color.denominator > 0.0) {
+            return bad(format!("DENOM is {}", self.color.denominator));
+        }
+        self.validate_channels(flows)
+    }
+
+    fn validate_model(&self) -> Result<()> {
+        let model = &self.model;
+        let bad = |what: String| Err(Error::InvalidProcess { what });
+        if let Some(defect) = model.program.defect() {
+            return bad(format!("model: {defect}"));
+        }
+        if model.program.inputs != model.g_input() + 1 {
+            return bad("model: wrong number of inputs".into());
+        }
+        let values = model.program.ops.len();
+        for named in model.parameters.iter().chain(&model.couplings) {
+            if named.value as usize >= values {
+                return bad(format!("model: {} has no value", named.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_quantity(&self, quantity: Quantity) -> Result<()> {
+        match quantity.0 {
+            Some(i) if i as usize >= self.model.parameters.len() => Err(Error::InvalidProcess {
+                what: format!("no mass or width number {i}"),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_vertex(&self, vertex: &Vertex, components: &[u32], amplitude: bool) -> Result<()> {
+        let bad = |what: String| Err(Error::InvalidProcess { what });
+        let Some(routine) = self.routines.get(vertex.routine as usize) else {
+            return bad(format!("no routine number {}", vertex.routine));
+        };
+        let name = &routine.name;
+        if routine.is_amplitude() != amplitude {
+            return bad(format!("{name} is called for the wrong kind of result"));
+        }
+        if routine.inputs.len() != vertex.inputs.len()
+            || routine.couplings as usize != vertex.couplings.len()
+        {
+            return bad(format!("{name} is called with the wrong arguments"));
+        }
+        for (&input, &needed) in vertex.inputs.iter().zip(&routine.inputs) {
+            match components.get(input as usize) {
+                Some(&has) if has >= needed => {}
+                Some(_) => return bad(format!("{name}: wavefunction {} is too short", input + 1)),
+                None => return bad(format!("{name}: wavefunction {} is not earlier", input + 1)),
+            }
+        }
+        for coupling in &vertex.couplings {
+            if coupling.coupling as usize >= self.model.couplings.len() {
+                return bad(format!("{name}: no coupling number {}", coupling.coupling));
+            }
+        }
+        self.validate_quantity(vertex.mass)?;
+        self.validate_quantity(vertex.width)
+    }
+
+    fn validate_channels(&self, flows: usize) -> Result<()> {
+        let bad = |what: String| Err(Error::InvalidProcess { what });
+        let channels = &self.channels;
+        for amp2 in &channels.amp2 {
+            if amp2.diagram == 0 || amp2.diagram > self.diagrams {
+                return bad(format!("AMP2 of diagram {}", amp2.diagram));
+            }
+            let amplitudes = self.amplitudes.len();
+            if amp2
+                .squares
+                .iter()
+                .flatten()
+                .any(|&a| a as usize >= amplitudes)
+            {
+                return bad(format!("AMP2({}) names no amplitude", amp2.diagram));
+            }
+        }
+        if channels.config_diagram.len() != channels.color_allowed.len() {
+            return bad(format!(
+                "{} configurations in CONFSUB, {} in ICOLAMP",
+                channels.config_diagram.len(),
+                channels.color_allowed.len()
+            ));
+        }
+        if channels.config_diagram.iter().any(|&d| d > self.diagrams) {
+            return bad("CONFSUB names a diagram that does not exist".into());
+        }
+        if channels.color_allowed.iter().any(|row| row.len() != flows) {
+            return bad("a row of ICOLAMP has the wrong length".into());
+        }
+        let legs = self.legs.len();
+        if channels.color_flows.iter().any(|row| row.len() != legs) {
+            return bad("a row of ICOLUP has the wrong length".into());
+        }
+        Ok(())
+    }
+}
+
+impl LinearMap {
+    fn validate(&self, amplitudes: usize) -> Result<()> {
+        let earlier = |source: Source, partial: usize| match source {
+            Source::Amplitude(i) => (i as usize) < amplitudes,
+            Source::Partial(i) => (i as usize) < partial,
+        };
+        let whole = |terms: &[super::Term], partial: usize| {
+            terms.iter().all(|t| earlier(t.source, partial))
+        };
+        let partial = self.partial.len();
+        let ok = self.partial.iter().enumerate().all(|(i, t)| whole(t, i))
+            && self.outputs.iter().all(|t| whole(t, partial));
+        if ok {
+            Ok(())
+        } else {
+            Err(Error::InvalidProcess {
+                what: "a JAMP names an amplitude or a partial sum that is not there".into(),
+            })
+        }
+    }
+}
