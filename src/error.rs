@@ -18,6 +18,18 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Arrays of one call that do not have the same number of events.
+    #[error(
+        "array {what} has {has} entries where {needs} are needed; every array of a call holds the same events"
+    )]
+    ArrayLength {
+        /// Which array.
+        what: &'static str,
+        /// Its length.
+        has: usize,
+        /// The length that fits the others.
+        needs: usize,
+    },
     /// A process whose parts do not fit together.
     #[error("the process description is broken: {what}; import it again with `mebridge import`")]
     InvalidProcess {

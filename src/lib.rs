@@ -15,6 +15,7 @@
 //! | `runtime` | the `CUDACPP_RUNTIME_*` switches |
 
 pub mod error;
+pub mod events;
 pub mod plan;
 pub mod process;
 
