@@ -30,6 +30,14 @@ pub enum Error {
         /// The length that fits the others.
         needs: usize,
     },
+    /// A parameter or coupling that a card makes useless.
+    #[error("{name} comes out as {value} with these parameters; check the parameter card")]
+    BadParameter {
+        /// Fortran name.
+        name: String,
+        /// Its value.
+        value: num_complex::Complex64,
+    },
     /// A process whose parts do not fit together.
     #[error("the process description is broken: {what}; import it again with `mebridge import`")]
     InvalidProcess {

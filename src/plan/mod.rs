@@ -1,3 +1,4 @@
 //! From a process to a plan: which operations a backend runs, on what, in which order.
 
+pub mod binding;
 pub mod kernel;

@@ -97,6 +97,39 @@ pub enum Op {
 }
 
 impl Op {
+    /// The same operation on other operands.
+    pub fn map_operands(&self, f: impl Fn(ValueId) -> ValueId) -> Op {
+        match *self {
+            Op::Input(_) | Op::Const(..) => *self,
+            Op::Neg(a) => Op::Neg(f(a)),
+            Op::PowI(a, n) => Op::PowI(f(a), n),
+            Op::Call(function, a) => Op::Call(function, f(a)),
+            Op::Add(a, b) => Op::Add(f(a), f(b)),
+            Op::Sub(a, b) => Op::Sub(f(a), f(b)),
+            Op::Mul(a, b) => Op::Mul(f(a), f(b)),
+            Op::Div(a, b) => Op::Div(f(a), f(b)),
+            Op::Pow(a, b) => Op::Pow(f(a), f(b)),
+            Op::Complex(a, b) => Op::Complex(f(a), f(b)),
+            Op::Max(a, b) => Op::Max(f(a), f(b)),
+            Op::Min(a, b) => Op::Min(f(a), f(b)),
+            Op::Sign(a, b) => Op::Sign(f(a), f(b)),
+            Op::Atan2(a, b) => Op::Atan2(f(a), f(b)),
+            Op::Select {
+                test,
+                lhs,
+                rhs,
+                yes,
+                no,
+            } => Op::Select {
+                test,
+                lhs: f(lhs),
+                rhs: f(rhs),
+                yes: f(yes),
+                no: f(no),
+            },
+        }
+    }
+
     /// Calls `f` on every operand.
     pub fn for_each_operand(&self, mut f: impl FnMut(ValueId)) {
         match *self {
@@ -139,9 +172,9 @@ pub struct Program {
 impl Program {
     /// Evaluates every operation. `inputs` must have [`Program::inputs`] entries.
     pub fn evaluate(&self, inputs: &[Complex64]) -> Vec<Complex64> {
-        let mut values = Vec::with_capacity(self.ops.len());
+        let mut values: Vec<Complex64> = Vec::with_capacity(self.ops.len());
         for op in &self.ops {
-            let value = evaluate(op, inputs, &values);
+            let value = evaluate_op(op, inputs, |v| values[v as usize]);
             values.push(value);
         }
         values
@@ -184,8 +217,7 @@ impl Program {
 }
 
 /// Evaluates one operation, given the values of the earlier ones.
-fn evaluate(op: &Op, inputs: &[Complex64], values: &[Complex64]) -> Complex64 {
-    let v = |id: ValueId| values[id as usize];
+pub fn evaluate_op(op: &Op, inputs: &[Complex64], v: impl Fn(ValueId) -> Complex64) -> Complex64 {
     let real = |x: f64| Complex64::new(x, 0.0);
     match *op {
         Op::Input(n) => inputs[n as usize],
@@ -380,18 +412,7 @@ impl Builder {
         if !all_constant {
             return op;
         }
-        let mut operands = Vec::new();
-        op.for_each_operand(|v| operands.push(v));
-        let table: HashMap<ValueId, Complex64> = operands
-            .iter()
-            .filter_map(|&v| self.constant(v).map(|c| (v, c)))
-            .collect();
-        let highest = operands.iter().copied().max().unwrap_or(0) as usize;
-        let mut values = vec![Complex64::new(0.0, 0.0); highest + 1];
-        for (v, c) in table {
-            values[v as usize] = c;
-        }
-        let result = evaluate(&op, &[], &values);
+        let result = evaluate_op(&op, &[], |v| self.constant(v).unwrap_or_default());
         Op::Const(result.re, result.im)
     }
 }
