@@ -44,6 +44,30 @@ pub enum Error {
         /// Which part.
         what: String,
     },
+    /// A name of the `CUDACPP_RUNTIME_` family that does not exist.
+    #[error("there is no switch {name} (did you mean {closest}?); correct the name or unset it")]
+    UnknownSwitch {
+        /// The name in the environment.
+        name: String,
+        /// The known name that is most like it.
+        closest: String,
+    },
+    /// A switch with a value that it does not take.
+    #[error("switch {name} has the value '{value}'; allowed: {allowed}")]
+    BadSwitch {
+        /// The switch.
+        name: String,
+        /// Its value.
+        value: String,
+        /// What it may be.
+        allowed: &'static str,
+    },
+    /// GPUs were asked for.
+    #[error(
+        "CUDACPP_RUNTIME_BACKEND=cuda asks for a GPU, and this version of mebridge has no GPU \
+         engine; set it to cpu or auto, or unset it"
+    )]
+    NoGpuEngine,
 }
 
 impl Error {

@@ -18,5 +18,6 @@ pub mod error;
 pub mod events;
 pub mod plan;
 pub mod process;
+pub mod runtime;
 
 pub use error::{Error, Result};

@@ -1,0 +1,448 @@
+//! The switches that a user sets in the environment, `CUDACPP_RUNTIME_*`.
+//!
+//! They are read once, when a bridge is made, into [`Switches`]. The family and the old names are
+//! those of the CUDACPP plugin, so that the scripts that users have go on to work. An empty value
+//! means "not set", as it does there. A name of the family that is not known is an error, because
+//! a misspelt switch that is silently ignored gives numbers that somebody did not ask for.
+
+use crate::error::{Error, Result};
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::path::PathBuf;
+
+/// What all names of the family begin with.
+pub const PREFIX: &str = "CUDACPP_RUNTIME_";
+
+/// One switch of the family.
+#[derive(Clone, Copy, Debug)]
+pub struct Switch {
+    /// Its name without [`PREFIX`].
+    pub name: &'static str,
+    /// The values that it takes.
+    pub values: &'static str,
+    /// What it does, in one line.
+    pub meaning: &'static str,
+}
+
+/// Every switch that is known, those included that other parts of the program read.
+pub const SWITCHES: &[Switch] = &[
+    Switch {
+        name: "PROCESS",
+        values: "a .mebridge file or a P directory, #n behind it for its n-th matrix element",
+        meaning: "which process to evaluate",
+    },
+    Switch {
+        name: "PARAMCARD",
+        values: "a file",
+        meaning: "parameter card to use instead of the directory's Cards/param_card.dat",
+    },
+    Switch {
+        name: "BACKEND",
+        values: "auto, cpu or cuda",
+        meaning: "which engine evaluates (this version has the CPU's)",
+    },
+    Switch {
+        name: "SIMD",
+        values: "auto, none, sse4, avx2, 512y or 512z",
+        meaning: "SIMD level; auto takes the best that the CPU has",
+    },
+    Switch {
+        name: "FPTYPE",
+        values: "d, m or f",
+        meaning: "double, mixed (double amplitudes, single colour sum) or single precision",
+    },
+    Switch {
+        name: "THREADS",
+        values: "a number from 1 to 1024",
+        meaning: "CPU threads of one bridge (1 if not set)",
+    },
+    Switch {
+        name: "DEVICE",
+        values: "a number from 0",
+        meaning: "which GPU to use (no effect on a CPU)",
+    },
+    Switch {
+        name: "GOODHELICITIES",
+        values: "ALL or AUTO",
+        meaning: "ALL keeps the helicities whose contribution vanishes",
+    },
+    Switch {
+        name: "IGRAPH",
+        values: "auto, yes or no",
+        meaning: "whether the Fortran caller passes the igraph argument (MG5aMC 3.7 and later do)",
+    },
+    Switch {
+        name: "VECSIZEUSED",
+        values: "a number",
+        meaning: "events of one call; read by MadEvent itself, not by mebridge",
+    },
+    Switch {
+        name: "FBRIDGEMODE",
+        values: "0, 1, -1 or -2",
+        meaning: "Fortran, bridge or both; read by MadEvent itself, not by mebridge",
+    },
+    Switch {
+        name: "BLASCOLORSUM",
+        values: "any",
+        meaning: "GPUs only: colour sum by BLAS (no effect on a CPU)",
+    },
+    Switch {
+        name: "CUBLASTF32TENSOR",
+        values: "any",
+        meaning: "GPUs only: TF32 in cuBLAS (no effect on a CPU)",
+    },
+    Switch {
+        name: "GPUGRAPHS",
+        values: "any",
+        meaning: "GPUs only: CUDA graphs (no effect on a CPU)",
+    },
+    Switch {
+        name: "ENABLEFPE",
+        values: "any",
+        meaning: "floating-point exceptions of the plugin's own programs, not used by mebridge",
+    },
+];
+
+/// Which engine evaluates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// The best that is there.
+    #[default]
+    Auto,
+    /// The SIMD engine.
+    Cpu,
+    /// NVIDIA GPUs.
+    Cuda,
+}
+
+impl Backend {
+    /// An error where this version has no such engine.
+    pub fn available(self) -> Result<()> {
+        match self {
+            Backend::Auto | Backend::Cpu => Ok(()),
+            Backend::Cuda => Err(Error::NoGpuEngine),
+        }
+    }
+}
+
+/// Floating-point precision, the plugin's `FPTYPE`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// `d`: double precision throughout.
+    #[default]
+    Double,
+    /// `m`: amplitudes in double precision, the colour sum in single.
+    Mixed,
+    /// `f`: single precision throughout.
+    Float,
+}
+
+/// Whether the Fortran caller passes `igraph`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Igraph {
+    /// As the process says; with igraph where it does not say.
+    #[default]
+    Auto,
+    /// It does: MG5aMC 3.7 and later.
+    Yes,
+    /// It does not: MG5aMC up to 3.6.
+    No,
+}
+
+/// Where a process is to be taken from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessChoice {
+    /// A process file or a directory that MG5aMC wrote.
+    pub path: PathBuf,
+    /// Which of its `matrix<i>.f`, the n-th from 1 in the order of their numbers.
+    pub element: Option<usize>,
+}
+
+impl ProcessChoice {
+    /// Reads `path` or `path#n`.
+    pub fn parse(value: impl Into<OsString>) -> ProcessChoice {
+        let value = value.into();
+        if let Some((path, number)) = value.to_str().and_then(|v| v.rsplit_once('#'))
+            && let Ok(element @ 1..) = number.parse()
+            && !path.is_empty()
+        {
+            return ProcessChoice {
+                path: path.into(),
+                element: Some(element),
+            };
+        }
+        ProcessChoice {
+            path: value.into(),
+            element: None,
+        }
+    }
+}
+
+/// All switches that concern mebridge, with their values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switches {
+    /// `PROCESS`.
+    pub process: Option<ProcessChoice>,
+    /// `PARAMCARD`.
+    pub param_card: Option<PathBuf>,
+    /// `BACKEND`.
+    pub backend: Backend,
+    /// `SIMD`: the name of a level, or `None` for the best.
+    pub simd: Option<String>,
+    /// `FPTYPE`.
+    pub precision: Precision,
+    /// `THREADS`.
+    pub threads: usize,
+    /// `DEVICE`.
+    pub device: Option<usize>,
+    /// `GOODHELICITIES=ALL`.
+    pub good_helicities_all: bool,
+    /// `IGRAPH`.
+    pub igraph: Igraph,
+}
+
+impl Default for Switches {
+    fn default() -> Switches {
+        Switches {
+            process: None,
+            param_card: None,
+            backend: Backend::default(),
+            simd: None,
+            precision: Precision::default(),
+            threads: 1,
+            device: None,
+            good_helicities_all: false,
+            igraph: Igraph::default(),
+        }
+    }
+}
+
+impl Switches {
+    /// The switches of this program's environment.
+    pub fn from_env() -> Result<Switches> {
+        Switches::from_pairs(std::env::vars_os())
+    }
+
+    /// The switches among these pairs of names and values. Names outside the family are passed
+    /// over.
+    pub fn from_pairs<I, K, V>(pairs: I) -> Result<Switches>
+    where
+        I: IntoIterator<Item = (K, V)>,
+        K: Into<OsString>,
+        V: Into<OsString>,
+    {
+        let mut switches = Switches::default();
+        for (name, value) in pairs {
+            let name = name.into();
+            let name = name.to_string_lossy();
+            if let Some(name) = name.strip_prefix(PREFIX) {
+                switches.set(name, value.into())?;
+            }
+        }
+        Ok(switches)
+    }
+
+    /// Sets one switch; `name` is without [`PREFIX`].
+    pub fn set(&mut self, name: &str, value: OsString) -> Result<()> {
+        let Some(switch) = SWITCHES.iter().find(|s| s.name == name) else {
+            return Err(Error::UnknownSwitch {
+                name: format!("{PREFIX}{name}"),
+                closest: format!("{PREFIX}{}", closest(name)),
+            });
+        };
+        if value.is_empty() {
+            return Ok(());
+        }
+        let word = value.to_string_lossy().trim().to_ascii_lowercase();
+        let bad = || bad_value(switch, value.to_string_lossy());
+        match name {
+            "PROCESS" => self.process = Some(ProcessChoice::parse(value)),
+            "PARAMCARD" => self.param_card = Some(value.into()),
+            "BACKEND" => {
+                self.backend = match word.as_str() {
+                    "auto" => Backend::Auto,
+                    "cpu" => Backend::Cpu,
+                    "cuda" => Backend::Cuda,
+                    _ => return Err(bad()),
+                };
+                self.backend.available()?;
+            }
+            "SIMD" => {
+                self.simd = match word.as_str() {
+                    "auto" => None,
+                    "none" | "sse4" | "avx2" | "512y" | "512z" => Some(word),
+                    _ => return Err(bad()),
+                }
+            }
+            "FPTYPE" => {
+                self.precision = match word.as_str() {
+                    "d" => Precision::Double,
+                    "m" => Precision::Mixed,
+                    "f" => Precision::Float,
+                    _ => return Err(bad()),
+                }
+            }
+            "THREADS" => match word.parse() {
+                Ok(n @ 1..=1024) => self.threads = n,
+                _ => return Err(bad()),
+            },
+            "DEVICE" => self.device = Some(word.parse().map_err(|_| bad())?),
+            "GOODHELICITIES" => {
+                self.good_helicities_all = match word.as_str() {
+                    "all" => true,
+                    "auto" => false,
+                    _ => return Err(bad()),
+                }
+            }
+            "IGRAPH" => {
+                self.igraph = match word.as_str() {
+                    "auto" => Igraph::Auto,
+                    "yes" => Igraph::Yes,
+                    "no" => Igraph::No,
+                    _ => return Err(bad()),
+                }
+            }
+            // Known, and read by others or without effect on a CPU.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn bad_value(switch: &Switch, value: impl Display) -> Error {
+    Error::BadSwitch {
+        name: format!("{PREFIX}{}", switch.name),
+        value: value.to_string(),
+        allowed: switch.values,
+    }
+}
+
+/// The known name that needs the fewest edits to become `name`.
+fn closest(name: &str) -> &'static str {
+    SWITCHES
+        .iter()
+        .map(|s| s.name)
+        .min_by_key(|known| edits(name.to_ascii_uppercase().as_bytes(), known.as_bytes()))
+        // SWITCHES is a constant that is not empty.
+        .unwrap_or("PROCESS")
+}
+
+/// Levenshtein distance.
+fn edits(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let best = (diagonal + usize::from(x != y)).min(row[j] + 1);
+            diagonal = row[j + 1];
+            row[j + 1] = best.min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(name: &str, value: &str) -> Result<Switches> {
+        Switches::from_pairs([(format!("{PREFIX}{name}"), value)])
+    }
+
+    #[test]
+    fn without_switches_there_are_defaults() {
+        let none: [(&str, &str); 0] = [];
+        assert_eq!(Switches::from_pairs(none).unwrap(), Switches::default());
+        assert_eq!(
+            Switches::from_pairs([("PATH", "/bin"), ("CUDACPP_OTHER", "1")]).unwrap(),
+            Switches::default()
+        );
+    }
+
+    #[test]
+    fn values_are_read() {
+        assert_eq!(one("FPTYPE", "m").unwrap().precision, Precision::Mixed);
+        assert_eq!(one("FPTYPE", "F").unwrap().precision, Precision::Float);
+        assert_eq!(one("THREADS", "4").unwrap().threads, 4);
+        assert_eq!(one("SIMD", "512y").unwrap().simd.as_deref(), Some("512y"));
+        assert_eq!(one("SIMD", "auto").unwrap().simd, None);
+        assert_eq!(one("BACKEND", "cpu").unwrap().backend, Backend::Cpu);
+        assert_eq!(one("DEVICE", "3").unwrap().device, Some(3));
+        assert!(one("GOODHELICITIES", "ALL").unwrap().good_helicities_all);
+        assert_eq!(one("IGRAPH", "no").unwrap().igraph, Igraph::No);
+        assert_eq!(
+            one("PARAMCARD", "a/b.dat").unwrap().param_card,
+            Some("a/b.dat".into())
+        );
+        assert_eq!(one("THREADS", "").unwrap().threads, 1);
+    }
+
+    #[test]
+    fn switches_of_others_are_known() {
+        for name in [
+            "VECSIZEUSED",
+            "FBRIDGEMODE",
+            "BLASCOLORSUM",
+            "CUBLASTF32TENSOR",
+            "GPUGRAPHS",
+        ] {
+            assert_eq!(one(name, "1").unwrap(), Switches::default());
+        }
+    }
+
+    #[test]
+    fn a_process_may_name_a_matrix_element() {
+        let choice = |v: &str| {
+            let c = ProcessChoice::parse(v);
+            (c.path.to_str().unwrap().to_owned(), c.element)
+        };
+        assert_eq!(choice("a/P1#2"), ("a/P1".into(), Some(2)));
+        assert_eq!(choice("a/P1"), ("a/P1".into(), None));
+        assert_eq!(choice("a#b/P1"), ("a#b/P1".into(), None));
+        assert_eq!(choice("P1#0"), ("P1#0".into(), None));
+    }
+
+    #[test]
+    fn an_unknown_switch_names_the_closest() {
+        let message = one("FPTYP", "d").unwrap_err().to_string();
+        assert!(message.contains("CUDACPP_RUNTIME_FPTYP "), "{message}");
+        assert!(message.contains("CUDACPP_RUNTIME_FPTYPE"), "{message}");
+        let message = one("PARAM_CARD", "x").unwrap_err().to_string();
+        assert!(message.contains("CUDACPP_RUNTIME_PARAMCARD"), "{message}");
+    }
+
+    #[test]
+    fn a_bad_value_names_switch_value_and_what_is_allowed() {
+        for (name, value) in [
+            ("FPTYPE", "double"),
+            ("THREADS", "0"),
+            ("THREADS", "many"),
+            ("SIMD", "avx"),
+            ("BACKEND", "gpu"),
+            ("DEVICE", "-1"),
+            ("GOODHELICITIES", "some"),
+            ("IGRAPH", "maybe"),
+        ] {
+            let message = one(name, value).unwrap_err().to_string();
+            let switch = SWITCHES.iter().find(|s| s.name == name).unwrap();
+            assert!(message.contains(&format!("{PREFIX}{name}")), "{message}");
+            assert!(message.contains(value), "{message}");
+            assert!(message.contains(switch.values), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_gpu_cannot_be_asked_for_yet() {
+        let message = one("BACKEND", "cuda").unwrap_err().to_string();
+        assert!(message.contains("CUDACPP_RUNTIME_BACKEND"), "{message}");
+        assert!(message.contains("cpu"), "{message}");
+    }
+
+    #[test]
+    fn edits_are_counted() {
+        assert_eq!(edits(b"", b"abc"), 3);
+        assert_eq!(edits(b"kitten", b"sitting"), 3);
+        assert_eq!(edits(b"same", b"same"), 0);
+    }
+}
