@@ -15,20 +15,36 @@
 //! it in the first two components, for the result the sum of those that meet.
 
 /// What an operation computes. Index 0 in the name: an amplitude; otherwise the leg that is the
-/// result, in ALOHA's numbering. `f1` is the fermion flowing in, `f2` the one flowing out.
+/// result, in ALOHA's numbering. `f1` is the fermion flowing in, `f2` the one flowing out. The
+/// result is the factor times what is said here (the numerator, without coupling and propagator).
 ///
 /// `L` and `R` are the parts of a structure that act on the left- and the right-handed
-/// components of `f1`; a kernel with one factor takes L + R.
+/// components of `f1`; a kernel with one factor takes L + R, a kernel named `L` has only L.
+/// A kernel named `Massive` has the unitary-gauge numerator of a massive vector:
+/// `v - p (p v) / m^2` instead of `v`. `p` is the momentum of the result, `p1`, `p2`, ... those of
+/// the wavefunctions that meet, each as MG5aMC holds it; `p/` is `p` slashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kernel {
-    /// `f2 V f1` of (f1, f2, V).
+    /// `f2 V/ f1` of (f1, f2, V).
     Ffv0,
-    /// f2 of (f2, V): outgoing fermion line.
+    /// `f2 V/ (m + p/)` of (f2, V): outgoing fermion line.
     Ffv1,
-    /// f1 of (f1, V): incoming fermion line.
+    /// `(m - p/) V/ f1` of (f1, V): incoming fermion line.
     Ffv2,
-    /// Vector of (f1, f2), massless propagator.
+    /// `f2 gamma f1`: vector of (f1, f2), massless propagator.
     Ffv3,
+    /// As [`Kernel::Ffv3`] with the numerator of a massive vector.
+    FfvMassive3,
+    /// As [`Kernel::Ffv0`], L only.
+    FfvL0,
+    /// As [`Kernel::Ffv1`], L only.
+    FfvL1,
+    /// As [`Kernel::Ffv2`], L only.
+    FfvL2,
+    /// As [`Kernel::Ffv3`], L only.
+    FfvL3,
+    /// As [`Kernel::FfvMassive3`], L only.
+    FfvLMassive3,
     /// As [`Kernel::Ffv0`] with factors for L and R.
     FfvLr0,
     /// As [`Kernel::Ffv1`] with factors for L and R.
@@ -39,20 +55,62 @@ pub enum Kernel {
     FfvLr3,
     /// As [`Kernel::FfvLr3`] with the unitary-gauge numerator of a massive vector.
     FfvLrMassive3,
-    /// Scalar coupling with factors for L and R: amplitude of (f1, f2, S).
+    /// Scalar coupling `f2 f1 S` with factors for L and R: amplitude of (f1, f2, S).
     FfsLr0,
-    /// Yang-Mills three-vector structure: amplitude of (V1, V2, V3).
+    /// `f2 S (m + p/)` of (f2, S), L and R as the vertex acts on the result.
+    FfsLr1,
+    /// `(m - p/) S f1` of (f1, S).
+    FfsLr2,
+    /// `f2 f1`: scalar of (f1, f2).
+    FfsLr3,
+    /// Yang-Mills three-vector structure `(V1 V2) (V3 (p2 - p1)) + cyclic`: amplitude of
+    /// (V1, V2, V3).
     Vvv0,
     /// Vector of (V2, V3), massless propagator.
     Vvv1,
+    /// As [`Kernel::Vvv1`] with the numerator of a massive vector.
+    VvvMassive1,
+    /// `13 24 - 14 23`, metric products with one factor: amplitude of four vectors. The other
+    /// pieces of the four-gluon vertex are the same with the inputs permuted.
+    VvvvDiff0,
+    /// Vector 1 of (V2, V3, V4), as [`Kernel::VvvvDiff0`], massless propagator.
+    VvvvDiff1,
     /// Metric products `12 34`, `13 24`, `14 23`, a factor for each: amplitude of four vectors.
     Vvvv0,
     /// Vector 1 of (V2, V3, V4) with the same three factors, massless propagator.
     Vvvv1,
-    /// `(p2 - p3) V1`: amplitude of (V1, S2, S3).
+    /// As [`Kernel::Vvvv1`] with the numerator of a massive vector.
+    VvvvMassive1,
+    /// `(p2 - p3) V1 S2 S3`: amplitude of (V1, S2, S3).
     Vss0,
+    /// `(p2 - p3) S2 S3`: vector of (S2, S3), massless propagator.
+    Vss1,
+    /// As [`Kernel::Vss1`] with the numerator of a massive vector.
+    VssMassive1,
+    /// `(p1 + 2 p2) V1 S2`: scalar of (V1, S2).
+    Vss3,
+    /// `V1 V2 S3`: amplitude.
+    Vvs0,
+    /// `V2 S3`: vector of (V2, S3), massless propagator.
+    Vvs1,
+    /// As [`Kernel::Vvs1`] with the numerator of a massive vector.
+    VvsMassive1,
+    /// `V1 V2`: scalar of (V1, V2).
+    Vvs3,
     /// `V1 V2 S3 S4`: amplitude.
     Vvss0,
+    /// `V2 S3 S4`: vector of (V2, S3, S4), massless propagator.
+    Vvss1,
+    /// `V1 V2 S3`: scalar of (V1, V2, S3).
+    Vvss4,
+    /// `S1 S2 S3`: amplitude.
+    Sss0,
+    /// `S2 S3`: scalar of (S2, S3).
+    Sss1,
+    /// `S1 S2 S3 S4`: amplitude.
+    Ssss0,
+    /// `S2 S3 S4`: scalar of (S2, S3, S4).
+    Ssss1,
     /// Any Lorentz structure, by its index among the plan's general routines.
     General(u32),
 }
@@ -102,6 +160,84 @@ impl Layout {
 }
 
 impl Kernel {
+    /// Every kernel but [`Kernel::General`].
+    pub const ALL: [Kernel; 42] = {
+        use Kernel::*;
+        [
+            Ffv0,
+            Ffv1,
+            Ffv2,
+            Ffv3,
+            FfvMassive3,
+            FfvL0,
+            FfvL1,
+            FfvL2,
+            FfvL3,
+            FfvLMassive3,
+            FfvLr0,
+            FfvLr1,
+            FfvLr2,
+            FfvLr3,
+            FfvLrMassive3,
+            FfsLr0,
+            FfsLr1,
+            FfsLr2,
+            FfsLr3,
+            Vvv0,
+            Vvv1,
+            VvvMassive1,
+            VvvvDiff0,
+            VvvvDiff1,
+            Vvvv0,
+            Vvvv1,
+            VvvvMassive1,
+            Vss0,
+            Vss1,
+            VssMassive1,
+            Vss3,
+            Vvs0,
+            Vvs1,
+            VvsMassive1,
+            Vvs3,
+            Vvss0,
+            Vvss1,
+            Vvss4,
+            Sss0,
+            Sss1,
+            Ssss0,
+            Ssss1,
+        ]
+    };
+
+    /// Complex components of each wavefunction that meets and, last, of the result; 1 for a
+    /// scalar or an amplitude, 4 for a spinor or a vector. Empty for [`Kernel::General`].
+    pub fn components(self) -> &'static [u8] {
+        match self {
+            Kernel::Ffv0 | Kernel::FfvL0 | Kernel::FfvLr0 | Kernel::Vvv0 => &[4, 4, 4, 1],
+            Kernel::Ffv1 | Kernel::FfvL1 | Kernel::FfvLr1 => &[4, 4, 4],
+            Kernel::Ffv2 | Kernel::FfvL2 | Kernel::FfvLr2 => &[4, 4, 4],
+            Kernel::Ffv3 | Kernel::FfvL3 | Kernel::FfvLr3 => &[4, 4, 4],
+            Kernel::FfvMassive3 | Kernel::FfvLMassive3 | Kernel::FfvLrMassive3 => &[4, 4, 4],
+            Kernel::Vvv1 | Kernel::VvvMassive1 => &[4, 4, 4],
+            Kernel::FfsLr0 | Kernel::Vvs0 => &[4, 4, 1, 1],
+            Kernel::FfsLr1 | Kernel::FfsLr2 | Kernel::Vvs1 | Kernel::VvsMassive1 => &[4, 1, 4],
+            Kernel::FfsLr3 | Kernel::Vvs3 => &[4, 4, 1],
+            Kernel::VvvvDiff0 | Kernel::Vvvv0 => &[4, 4, 4, 4, 1],
+            Kernel::VvvvDiff1 | Kernel::Vvvv1 | Kernel::VvvvMassive1 => &[4, 4, 4, 4],
+            Kernel::Vss0 => &[4, 1, 1, 1],
+            Kernel::Vss1 | Kernel::VssMassive1 => &[1, 1, 4],
+            Kernel::Vss3 => &[4, 1, 1],
+            Kernel::Vvss0 => &[4, 4, 1, 1, 1],
+            Kernel::Vvss1 => &[4, 1, 1, 4],
+            Kernel::Vvss4 => &[4, 4, 1, 1],
+            Kernel::Sss0 => &[1, 1, 1, 1],
+            Kernel::Sss1 => &[1, 1, 1],
+            Kernel::Ssss0 => &[1, 1, 1, 1, 1],
+            Kernel::Ssss1 => &[1, 1, 1, 1],
+            Kernel::General(_) => &[],
+        }
+    }
+
     /// The layout of the kernel's operations; `None` for [`Kernel::General`], whose layout
     /// follows from its routine: all inputs, the couplings as factors, the momenta of the
     /// inputs, and mass and width where the routine has them.
@@ -117,20 +253,29 @@ impl Kernel {
         };
         use Momenta::{Inputs, None as No, Result};
         match self {
-            Kernel::Ffv0 => layout(3, 1, No, 0, true),
+            Kernel::Ffv0 | Kernel::FfvL0 => layout(3, 1, No, 0, true),
             Kernel::Ffv1 | Kernel::Ffv2 => layout(2, 1, Result, 1, false),
-            Kernel::Ffv3 => layout(2, 1, No, 0, false),
-            Kernel::FfvLr0 => layout(3, 2, No, 0, true),
+            Kernel::FfvL1 | Kernel::FfvL2 => layout(2, 1, Result, 1, false),
+            Kernel::Ffv3 | Kernel::FfvL3 => layout(2, 1, No, 0, false),
+            Kernel::FfvMassive3 | Kernel::FfvLMassive3 => layout(2, 1, Result, 1, false),
+            Kernel::FfvLr0 | Kernel::FfsLr0 => layout(3, 2, No, 0, true),
             Kernel::FfvLr1 | Kernel::FfvLr2 => layout(2, 2, Result, 1, false),
-            Kernel::FfvLr3 => layout(2, 2, No, 0, false),
+            Kernel::FfsLr1 | Kernel::FfsLr2 => layout(2, 2, Result, 1, false),
+            Kernel::FfvLr3 | Kernel::FfsLr3 => layout(2, 2, No, 0, false),
             Kernel::FfvLrMassive3 => layout(2, 2, Result, 1, false),
-            Kernel::FfsLr0 => layout(3, 2, No, 0, true),
-            Kernel::Vvv0 => layout(3, 1, Inputs, 0, true),
-            Kernel::Vvv1 => layout(2, 1, Inputs, 0, false),
+            Kernel::Vvv0 | Kernel::Vss0 => layout(3, 1, Inputs, 0, true),
+            Kernel::Vvv1 | Kernel::Vss1 | Kernel::Vss3 => layout(2, 1, Inputs, 0, false),
+            Kernel::VvvMassive1 | Kernel::VssMassive1 => layout(2, 1, Inputs, 1, false),
+            Kernel::VvvvDiff0 => layout(4, 1, No, 0, true),
+            Kernel::VvvvDiff1 => layout(3, 1, No, 0, false),
             Kernel::Vvvv0 => layout(4, 3, No, 0, true),
             Kernel::Vvvv1 => layout(3, 3, No, 0, false),
-            Kernel::Vss0 => layout(3, 1, Inputs, 0, true),
-            Kernel::Vvss0 => layout(4, 1, No, 0, true),
+            Kernel::VvvvMassive1 => layout(3, 3, Result, 1, false),
+            Kernel::Vvs0 | Kernel::Sss0 => layout(3, 1, No, 0, true),
+            Kernel::Vvs1 | Kernel::Vvs3 | Kernel::Sss1 => layout(2, 1, No, 0, false),
+            Kernel::VvsMassive1 => layout(2, 1, Result, 1, false),
+            Kernel::Vvss0 | Kernel::Ssss0 => layout(4, 1, No, 0, true),
+            Kernel::Vvss1 | Kernel::Vvss4 | Kernel::Ssss1 => layout(3, 1, No, 0, false),
             Kernel::General(_) => None,
         }
     }
