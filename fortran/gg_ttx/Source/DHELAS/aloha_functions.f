@@ -1,0 +1,147 @@
+C     External wavefunctions in the conventions of HELAS (KEK-91-11),
+C     written by hand; see README.md.
+C
+C     A wavefunction holds the momentum that flows along it in its first
+C     two numbers, (E + i pz) and (px + i py), and its components from
+C     the third on. Momenta are P(0:3) = (E,px,py,pz). Spinors are in
+C     the chiral representation, left-handed components first.
+
+C     IXXXXX: a fermion that flows in. NSF = +1 for a particle (u), -1
+C     for an antiparticle (v).
+C
+      SUBROUTINE IXXXXX(P, FMASS, NHEL, NSF, FI)
+      IMPLICIT NONE
+      DOUBLE PRECISION P(0:3), FMASS
+      INTEGER NHEL, NSF
+      COMPLEX*16 FI(6)
+      DOUBLE PRECISION PP, PLUS, LARGE, SMALL
+      COMPLEX*16 UP, DOWN
+      INTEGER NH
+
+      FI(1) = -NSF*DCMPLX(P(0), P(3))
+      FI(2) = -NSF*DCMPLX(P(1), P(2))
+C     Helicity of the spinor: for an antiparticle the opposite of the
+C     particle's.
+      NH = NHEL*NSF
+      PP = P(0)
+      IF (FMASS.NE.0D0) PP = MIN(P(0), SQRT(P(1)**2+P(2)**2+P(3)**2))
+
+C     The chiralities have weights SQRT(E+|p|) and SQRT(E-|p|); the
+C     second as m/SQRT(E+|p|), because the difference would lose digits.
+C     A v spinor has a minus sign in its large components.
+      LARGE = SQRT(P(0) + PP)
+      SMALL = FMASS/LARGE
+      LARGE = NSF*LARGE
+
+C     The two-component spinor of helicity NH/2 along the momentum is
+C     (UP, DOWN) or (DOWN, UP); UP is real. Along -z and at rest the
+C     phases are HELAS's choice.
+      IF (PP.EQ.0D0) THEN
+        UP = 1D0
+        DOWN = 0D0
+      ELSE
+        PLUS = MAX(PP + P(3), 0D0)
+        IF (P(1).EQ.0D0.AND.P(2).EQ.0D0.AND.P(3).LT.0D0) PLUS = 0D0
+        UP = SQRT(PLUS/(2D0*PP))
+        DOWN = -NH
+        IF (PLUS.NE.0D0)
+     $   DOWN = DCMPLX(NH*P(1), P(2))/SQRT(2D0*PP*PLUS)
+      ENDIF
+
+      IF (NH.EQ.1) THEN
+        FI(3) = SMALL*UP
+        FI(4) = SMALL*DOWN
+        FI(5) = LARGE*UP
+        FI(6) = LARGE*DOWN
+      ELSE
+        FI(3) = LARGE*DOWN
+        FI(4) = LARGE*UP
+        FI(5) = SMALL*DOWN
+        FI(6) = SMALL*UP
+      ENDIF
+      END
+
+
+C     OXXXXX: a fermion that flows out, the Dirac conjugate of the one
+C     that flows in with the same momentum and helicity.
+C
+      SUBROUTINE OXXXXX(P, FMASS, NHEL, NSF, FO)
+      IMPLICIT NONE
+      DOUBLE PRECISION P(0:3), FMASS
+      INTEGER NHEL, NSF
+      COMPLEX*16 FO(6), FI(6)
+
+      CALL IXXXXX(P, FMASS, NHEL, NSF, FI)
+      FO(1) = -FI(1)
+      FO(2) = -FI(2)
+      FO(3) = DCONJG(FI(5))
+      FO(4) = DCONJG(FI(6))
+      FO(5) = DCONJG(FI(3))
+      FO(6) = DCONJG(FI(4))
+      END
+
+
+C     VXXXXX: a vector boson; helicity 0 for a massive one only. NSV =
+C     +1 for one that flows out, -1 for one that flows in.
+C
+      SUBROUTINE VXXXXX(P, VMASS, NHEL, NSV, VC)
+      IMPLICIT NONE
+      DOUBLE PRECISION P(0:3), VMASS
+      INTEGER NHEL, NSV
+      COMPLEX*16 VC(6)
+      DOUBLE PRECISION PP, PT, SQH, NX, NY, COSTH, LONG
+      INTEGER NSVT
+
+      SQH = SQRT(0.5D0)
+      VC(1) = NSV*DCMPLX(P(0), P(3))
+      VC(2) = NSV*DCMPLX(P(1), P(2))
+      PP = P(0)
+      PT = SQRT(P(1)**2 + P(2)**2)
+      IF (VMASS.NE.0D0) PP = MIN(P(0), SQRT(PT**2 + P(3)**2))
+      IF (VMASS.NE.0D0) PT = MIN(PP, PT)
+
+      VC(3) = 0D0
+      VC(4) = 0D0
+      VC(5) = 0D0
+      VC(6) = 0D0
+      IF (NHEL.NE.0) THEN
+C       Transverse: rotated from the z axis; (NX, NY) is the azimuth.
+        NSVT = NSV*ABS(NHEL)
+        IF (PT.EQ.0D0) THEN
+          VC(4) = -NHEL*SQH
+          VC(5) = DCMPLX(0D0, SIGN(NSVT*SQH, NSVT*P(3)))
+          IF (PP.EQ.0D0) VC(5) = DCMPLX(0D0, NSVT*SQH)
+        ELSE
+          NX = P(1)/PT
+          NY = P(2)/PT
+          COSTH = P(3)/PP
+          VC(4) = SQH*DCMPLX(-NHEL*COSTH*NX, -NSVT*NY)
+          VC(5) = SQH*DCMPLX(-NHEL*COSTH*NY, NSVT*NX)
+          VC(6) = SQH*NHEL*PT/PP
+        ENDIF
+      ELSE IF (PP.EQ.0D0) THEN
+        VC(6) = 1D0
+      ELSE
+C       Longitudinal: (|p|, E p/|p|)/m.
+        LONG = P(0)/(VMASS*PP)
+        VC(3) = PP/VMASS
+        VC(4) = LONG*P(1)
+        VC(5) = LONG*P(2)
+        VC(6) = LONG*P(3)
+      ENDIF
+      END
+
+
+C     SXXXXX: a scalar. NSS = +1 for one that flows out, -1 for one that
+C     flows in.
+C
+      SUBROUTINE SXXXXX(P, NSS, SC)
+      IMPLICIT NONE
+      DOUBLE PRECISION P(0:3)
+      INTEGER NSS
+      COMPLEX*16 SC(3)
+
+      SC(1) = NSS*DCMPLX(P(0), P(3))
+      SC(2) = NSS*DCMPLX(P(1), P(2))
+      SC(3) = 1D0
+      END

@@ -1,0 +1,6 @@
+C     Couplings that do not depend on G: QCD has none.
+C
+      SUBROUTINE COUP1( )
+
+      IMPLICIT NONE
+      END
