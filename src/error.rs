@@ -68,6 +68,12 @@ pub enum Error {
          engine; set it to cpu or auto, or unset it"
     )]
     NoGpuEngine,
+    /// A phase space that does not exist.
+    #[error("no phase space: {what}; give another energy with --energy")]
+    PhaseSpace {
+        /// Why not.
+        what: String,
+    },
 }
 
 impl Error {

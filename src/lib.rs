@@ -13,11 +13,15 @@
 //! | `bridge` | events in, answers out |
 //! | `abi` | Fortran and C |
 //! | `runtime` | the `CUDACPP_RUNTIME_*` switches |
+//! | [`phase_space`], [`random`], [`statistics`] | events to try a process on |
 
 pub mod error;
 pub mod events;
+pub mod phase_space;
 pub mod plan;
 pub mod process;
+pub mod random;
 pub mod runtime;
+pub mod statistics;
 
 pub use error::{Error, Result};

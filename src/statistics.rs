@@ -1,0 +1,219 @@
+//! Statistics of matrix elements: mean and spread in one pass, with abnormal values set apart.
+//!
+//! Mean and squared deviations are updated value by value (Welford), so that nothing is lost to
+//! cancellation for values far from zero; the spread is that of the values themselves, divided by n
+//! and not n - 1, as the check executable of MG5aMC's CUDACPP plugin has it.
+
+use serde::Serialize;
+
+/// What a value can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Positive, finite, not denormal.
+    Normal,
+    /// Not a number.
+    Nan,
+    /// Infinite.
+    Infinite,
+    /// Too small for full precision.
+    Denormal,
+    /// Exactly zero.
+    Zero,
+    /// Negative: a squared matrix element is not.
+    Negative,
+}
+
+impl Class {
+    /// The class of a value.
+    pub fn of(value: f64) -> Class {
+        use std::num::FpCategory;
+        match value.classify() {
+            FpCategory::Nan => Class::Nan,
+            FpCategory::Infinite => Class::Infinite,
+            FpCategory::Zero => Class::Zero,
+            _ if value < 0.0 => Class::Negative,
+            FpCategory::Subnormal => Class::Denormal,
+            FpCategory::Normal => Class::Normal,
+        }
+    }
+
+    /// The word for it in a message.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Normal => "normal",
+            Class::Nan => "NaN",
+            Class::Infinite => "infinite",
+            Class::Denormal => "denormal",
+            Class::Zero => "zero",
+            Class::Negative => "negative",
+        }
+    }
+}
+
+/// How many values of each abnormal class there were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Abnormal {
+    /// Not a number.
+    pub nan: u64,
+    /// Infinite.
+    pub infinite: u64,
+    /// Too small for full precision.
+    pub denormal: u64,
+    /// Negative.
+    pub negative: u64,
+    /// Exactly zero.
+    pub zero: u64,
+}
+
+impl Abnormal {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.nan + self.infinite + self.denormal + self.negative + self.zero
+    }
+}
+
+/// Running statistics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Statistics {
+    count: u64,
+    mean: f64,
+    squares: f64,
+    min: f64,
+    max: f64,
+    abnormal: Abnormal,
+}
+
+impl Default for Statistics {
+    fn default() -> Self {
+        Statistics {
+            count: 0,
+            mean: 0.0,
+            squares: 0.0,
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            abnormal: Abnormal::default(),
+        }
+    }
+}
+
+impl Statistics {
+    /// Adds a value: to the mean where it is normal, otherwise to the abnormal ones alone.
+    pub fn add(&mut self, value: f64) -> Class {
+        let class = Class::of(value);
+        match class {
+            Class::Normal => {
+                self.count += 1;
+                let off = value - self.mean;
+                self.mean += off / self.count as f64;
+                self.squares += off * (value - self.mean);
+                self.min = self.min.min(value);
+                self.max = self.max.max(value);
+            }
+            Class::Nan => self.abnormal.nan += 1,
+            Class::Infinite => self.abnormal.infinite += 1,
+            Class::Denormal => self.abnormal.denormal += 1,
+            Class::Zero => self.abnormal.zero += 1,
+            Class::Negative => self.abnormal.negative += 1,
+        }
+        class
+    }
+
+    /// Number of normal values.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The abnormal values.
+    pub fn abnormal(&self) -> Abnormal {
+        self.abnormal
+    }
+
+    /// Mean of the normal values; NaN where there is none.
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 { f64::NAN } else { self.mean }
+    }
+
+    /// Standard deviation of the normal values; NaN where there is none.
+    pub fn standard_deviation(&self) -> f64 {
+        (self.squares / self.count as f64).sqrt()
+    }
+
+    /// Standard error of the mean; NaN where there is no normal value.
+    pub fn standard_error(&self) -> f64 {
+        self.standard_deviation() / (self.count as f64).sqrt()
+    }
+
+    /// Smallest normal value; infinity where there is none.
+    pub fn min(&self) -> f64 {
+        self.min
+    }
+
+    /// Largest normal value; minus infinity where there is none.
+    pub fn max(&self) -> f64 {
+        self.max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_spread_of_known_values() {
+        let mut s = Statistics::default();
+        for x in [1.0, 2.0, 3.0, 6.0] {
+            s.add(x);
+        }
+        assert_eq!(s.count(), 4);
+        assert_eq!(s.mean(), 3.0);
+        assert_eq!(s.standard_deviation(), 3.5_f64.sqrt());
+        assert_eq!(s.standard_error(), 3.5_f64.sqrt() / 2.0);
+        assert_eq!((s.min(), s.max()), (1.0, 6.0));
+    }
+
+    #[test]
+    fn a_large_offset_costs_no_digits() {
+        let mut s = Statistics::default();
+        for i in 0..1000 {
+            s.add(1e9 + f64::from(i % 2));
+        }
+        assert!((s.mean() - 1e9 - 0.5).abs() < 1e-6);
+        assert!((s.standard_deviation() - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn abnormal_values_are_counted_and_left_out() {
+        let mut s = Statistics::default();
+        let values = [
+            (f64::NAN, Class::Nan),
+            (f64::INFINITY, Class::Infinite),
+            (f64::NEG_INFINITY, Class::Infinite),
+            (1e-310, Class::Denormal),
+            (0.0, Class::Zero),
+            (-0.0, Class::Zero),
+            (-2.0, Class::Negative),
+            (-1e-310, Class::Negative),
+            (5.0, Class::Normal),
+        ];
+        for (value, class) in values {
+            assert_eq!(s.add(value), class, "{value}");
+        }
+        let expected = Abnormal {
+            nan: 1,
+            infinite: 2,
+            denormal: 1,
+            negative: 2,
+            zero: 2,
+        };
+        assert_eq!(s.abnormal(), expected);
+        assert_eq!(expected.total(), 8);
+        assert_eq!((s.count(), s.mean(), s.min(), s.max()), (1, 5.0, 5.0, 5.0));
+        assert_eq!(s.standard_deviation(), 0.0);
+    }
+
+    #[test]
+    fn without_values_there_is_no_mean() {
+        let s = Statistics::default();
+        assert!(s.mean().is_nan() && s.standard_error().is_nan());
+    }
+}
