@@ -44,6 +44,14 @@ pub enum Error {
         /// Which part.
         what: String,
     },
+    /// A process file that cannot be used.
+    #[error("{path} {defect}")]
+    ProcessFile {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        defect: crate::process::file::Defect,
+    },
     /// A name of the `CUDACPP_RUNTIME_` family that does not exist.
     #[error("there is no switch {name} (did you mean {closest}?); correct the name or unset it")]
     UnknownSwitch {

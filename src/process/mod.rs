@@ -17,6 +17,8 @@
 pub mod arith;
 pub mod channels;
 pub mod color;
+pub mod example;
+pub mod file;
 pub mod lorentz;
 pub mod model;
 mod validate;
