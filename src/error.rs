@@ -82,6 +82,26 @@ pub enum Error {
         /// Why not.
         what: String,
     },
+    /// A SIMD level that does not exist.
+    #[error(
+        "unknown SIMD level `{name}`; choose one of auto, none, sse4, avx2, 512y, 512z \
+         (CUDACPP_RUNTIME_SIMD)"
+    )]
+    UnknownSimdLevel {
+        /// What was asked for.
+        name: String,
+    },
+    /// A SIMD level that this CPU lacks.
+    #[error(
+        "this CPU lacks SIMD level `{name}`; choose one that it has ({supported}) or auto \
+         (CUDACPP_RUNTIME_SIMD)"
+    )]
+    UnsupportedSimdLevel {
+        /// The level.
+        name: &'static str,
+        /// The levels that the CPU has.
+        supported: String,
+    },
 }
 
 impl Error {

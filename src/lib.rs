@@ -15,6 +15,7 @@
 //! | `runtime` | the `CUDACPP_RUNTIME_*` switches |
 //! | [`phase_space`], [`random`], [`statistics`] | events to try a process on |
 
+pub mod cpu;
 pub mod error;
 pub mod events;
 pub mod phase_space;

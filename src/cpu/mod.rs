@@ -1,0 +1,4 @@
+//! The CPU backend: SIMD registers, kernels over them, and the general path for Lorentz
+//! structures that no kernel knows.
+
+pub mod simd;

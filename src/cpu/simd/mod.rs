@@ -1,0 +1,189 @@
+//! SIMD registers behind one trait, so that a kernel is written once and compiled for each level.
+//!
+//! A *level* is an instruction set, with the names that users of CUDACPP know: `none`, `sse4`,
+//! `avx2`, `512y` (AVX-512 instructions on 256-bit registers: 32 of them instead of 16) and
+//! `512z` (512-bit registers). Each level has a register type for `f64` and one for `f32`,
+//! found by way of [`Real`].
+//!
+//! How the choice is made once, outside the loops: work is a [`Task`], whose `run` is generic
+//! over the register type; [`dispatch`] compiles it for every level inside a function that has
+//! the level's instructions enabled, and calls the one that is asked for. Everything that `run`
+//! calls must be `#[inline(always)]` (or go through [`Simd::call`], which makes another such
+//! function): a function that is not inlined does not get the instructions.
+//!
+//! Safety: a register type's values can only be made (`zero`, `splat`, `load`) by unsafe
+//! functions whose caller promises that the CPU has the level. So who holds a value has the
+//! proof, and all arithmetic on values is safe.
+//!
+//! `mul_add` and its relatives round once where the level has fused instructions (`avx2` and
+//! up) and twice elsewhere. What `max`, `min` and the comparisons do with NaN: comparisons are
+//! false, the others give either operand.
+
+mod complex;
+mod dispatch;
+mod level;
+mod plain;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub use complex::Cx;
+pub use dispatch::{Task, dispatch};
+pub use level::Level;
+
+use std::fmt::Debug;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A register of numbers, one for each of [`Simd::LANES`] events.
+pub trait Simd:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// The numbers in it.
+    type Scalar: Real;
+    /// The outcome of a comparison.
+    type Mask: Copy;
+    /// How many numbers it holds. Pointers given to `load` and `store` are aligned to that many.
+    const LANES: usize;
+    /// The level that its instructions belong to.
+    const LEVEL: Level;
+
+    /// All lanes zero.
+    ///
+    /// # Safety
+    /// The CPU has the level.
+    unsafe fn zero() -> Self;
+    /// All lanes `x`.
+    ///
+    /// # Safety
+    /// The CPU has the level.
+    unsafe fn splat(x: Self::Scalar) -> Self;
+    /// Reads a vector.
+    ///
+    /// # Safety
+    /// The CPU has the level; `from` is valid for a read of `LANES` numbers and aligned to the
+    /// register's size.
+    unsafe fn load(from: *const Self::Scalar) -> Self;
+    /// Writes a vector.
+    ///
+    /// # Safety
+    /// `to` is valid for a write of `LANES` numbers and aligned to the register's size.
+    unsafe fn store(self, to: *mut Self::Scalar);
+
+    /// All lanes `x`; the existing value proves that the CPU has the level.
+    #[inline(always)]
+    fn same(self, x: f64) -> Self {
+        // SAFETY: `self` exists, so the CPU has the level.
+        unsafe { Self::splat(Self::Scalar::from_f64(x)) }
+    }
+
+    /// `self * b + c`.
+    fn mul_add(self, b: Self, c: Self) -> Self;
+    /// `self * b - c`.
+    fn mul_sub(self, b: Self, c: Self) -> Self;
+    /// `c - self * b`.
+    fn neg_mul_add(self, b: Self, c: Self) -> Self;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// The larger.
+    fn max(self, b: Self) -> Self;
+    /// The smaller.
+    fn min(self, b: Self) -> Self;
+    /// Absolute value.
+    fn abs(self) -> Self;
+    /// |self| with the sign of `sign`.
+    fn copysign(self, sign: Self) -> Self;
+    /// Where `self < b`.
+    fn lt(self, b: Self) -> Self::Mask;
+    /// Where `self <= b`.
+    fn le(self, b: Self) -> Self::Mask;
+    /// Where `self == b`.
+    fn eq(self, b: Self) -> Self::Mask;
+    /// Where both hold.
+    fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// `yes` where the mask holds, otherwise `no`.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+
+    /// Runs a task in a function of its own that has the level's instructions enabled.
+    ///
+    /// # Safety
+    /// The CPU has the level, and the task may be run.
+    unsafe fn call<T: Task<Self::Scalar>>(task: T) -> T::Output;
+}
+
+/// `f64` or `f32`, with its register type for each level.
+pub trait Real: Copy + Debug + Default + PartialOrd + Send + Sync + 'static {
+    /// Registers of level none.
+    type None: Simd<Scalar = Self>;
+    /// Registers of level sse4.
+    type Sse4: Simd<Scalar = Self>;
+    /// Registers of level avx2.
+    type Avx2: Simd<Scalar = Self>;
+    /// Registers of level 512y.
+    type Avx512y: Simd<Scalar = Self>;
+    /// Registers of level 512z.
+    type Avx512z: Simd<Scalar = Self>;
+    /// Whether this is `f64`.
+    const DOUBLE: bool;
+    /// Rounded from `f64`.
+    fn from_f64(x: f64) -> Self;
+    /// As `f64`.
+    fn to_f64(self) -> f64;
+}
+
+macro_rules! real {
+    ($scalar:ident, $double:expr, $none:ty, $sse4:ty, $avx2:ty, $avx512y:ty, $avx512z:ty) => {
+        impl Real for $scalar {
+            type None = $none;
+            type Sse4 = $sse4;
+            type Avx2 = $avx2;
+            type Avx512y = $avx512y;
+            type Avx512z = $avx512z;
+            const DOUBLE: bool = $double;
+            #[inline(always)]
+            fn from_f64(x: f64) -> Self {
+                x as $scalar
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod registers {
+    use super::{Real, plain, x86};
+    real!(
+        f64,
+        true,
+        plain::F64,
+        x86::F64Sse4,
+        x86::F64Avx2,
+        x86::F64Avx512y,
+        x86::F64Avx512z
+    );
+    real!(
+        f32,
+        false,
+        plain::F32,
+        x86::F32Sse4,
+        x86::F32Avx2,
+        x86::F32Avx512y,
+        x86::F32Avx512z
+    );
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod registers {
+    use super::{Real, plain::F32, plain::F64};
+    real!(f64, true, F64, F64, F64, F64, F64);
+    real!(f32, false, F32, F32, F32, F32, F32);
+}
+
+#[cfg(test)]
+mod tests;

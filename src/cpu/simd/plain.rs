@@ -1,0 +1,134 @@
+//! Level none: a "register" is one number.
+
+use super::{Level, Simd, Task};
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+macro_rules! plain {
+    ($name:ident, $scalar:ident) => {
+        /// One number.
+        #[derive(Clone, Copy)]
+        pub struct $name($scalar);
+
+        impl Add for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn add(self, b: Self) -> Self {
+                $name(self.0 + b.0)
+            }
+        }
+        impl Sub for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn sub(self, b: Self) -> Self {
+                $name(self.0 - b.0)
+            }
+        }
+        impl Mul for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn mul(self, b: Self) -> Self {
+                $name(self.0 * b.0)
+            }
+        }
+        impl Div for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn div(self, b: Self) -> Self {
+                $name(self.0 / b.0)
+            }
+        }
+        impl Neg for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn neg(self) -> Self {
+                $name(-self.0)
+            }
+        }
+
+        impl Simd for $name {
+            type Scalar = $scalar;
+            type Mask = bool;
+            const LANES: usize = 1;
+            const LEVEL: Level = Level::None;
+            #[inline(always)]
+            unsafe fn zero() -> Self {
+                $name(0.0)
+            }
+            #[inline(always)]
+            unsafe fn splat(x: $scalar) -> Self {
+                $name(x)
+            }
+            #[inline(always)]
+            unsafe fn load(from: *const $scalar) -> Self {
+                // SAFETY: the caller's promise.
+                $name(unsafe { *from })
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $scalar) {
+                // SAFETY: the caller's promise.
+                unsafe { *to = self.0 }
+            }
+            // Not the standard library's mul_add: without the instruction that is a slow call.
+            #[inline(always)]
+            fn mul_add(self, b: Self, c: Self) -> Self {
+                $name(self.0 * b.0 + c.0)
+            }
+            #[inline(always)]
+            fn mul_sub(self, b: Self, c: Self) -> Self {
+                $name(self.0 * b.0 - c.0)
+            }
+            #[inline(always)]
+            fn neg_mul_add(self, b: Self, c: Self) -> Self {
+                $name(c.0 - self.0 * b.0)
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                $name(self.0.sqrt())
+            }
+            #[inline(always)]
+            fn max(self, b: Self) -> Self {
+                $name(if self.0 > b.0 { self.0 } else { b.0 })
+            }
+            #[inline(always)]
+            fn min(self, b: Self) -> Self {
+                $name(if self.0 < b.0 { self.0 } else { b.0 })
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                $name(self.0.abs())
+            }
+            #[inline(always)]
+            fn copysign(self, sign: Self) -> Self {
+                $name(self.0.copysign(sign.0))
+            }
+            #[inline(always)]
+            fn lt(self, b: Self) -> bool {
+                self.0 < b.0
+            }
+            #[inline(always)]
+            fn le(self, b: Self) -> bool {
+                self.0 <= b.0
+            }
+            #[inline(always)]
+            fn eq(self, b: Self) -> bool {
+                self.0 == b.0
+            }
+            #[inline(always)]
+            fn both(a: bool, b: bool) -> bool {
+                a & b
+            }
+            #[inline(always)]
+            fn select(mask: bool, yes: Self, no: Self) -> Self {
+                if mask { yes } else { no }
+            }
+            #[inline(never)]
+            unsafe fn call<T: Task<$scalar>>(task: T) -> T::Output {
+                // SAFETY: every CPU has level none; the rest is the caller's promise.
+                unsafe { task.run::<Self>() }
+            }
+        }
+    };
+}
+
+plain!(F64, f64);
+plain!(F32, f32);

@@ -1,0 +1,184 @@
+use super::*;
+use proptest::prelude::*;
+
+/// Applies every operation to three vectors and collects the results, lane after lane.
+struct Everything<'a, S> {
+    a: &'a [S],
+    b: &'a [S],
+    c: &'a [S],
+}
+
+const RESULTS: usize = 21;
+
+#[repr(align(64))]
+struct Aligned<S>([S; 16]);
+
+impl<S: Real> Task<S> for Everything<'_, S> {
+    type Output = Vec<[f64; RESULTS]>;
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = S>>(self) -> Self::Output {
+        let mut out = vec![[0.0; RESULTS]; self.a.len()];
+        let load = |from: &[S]| {
+            let mut buffer = Aligned([S::default(); 16]);
+            buffer.0[..V::LANES].copy_from_slice(from);
+            // SAFETY: the buffer is long enough and aligned; the CPU has the level.
+            unsafe { V::load(buffer.0.as_ptr()) }
+        };
+        for first in (0..self.a.len()).step_by(V::LANES) {
+            let range = first..first + V::LANES;
+            let a = load(&self.a[range.clone()]);
+            let b = load(&self.b[range.clone()]);
+            let c = load(&self.c[range.clone()]);
+            // SAFETY: the CPU has the level.
+            let (zero, one) = unsafe { (V::zero(), V::splat(S::from_f64(1.0))) };
+            let z = Cx::new(a, b) * Cx::new(b, c);
+            let results: [V; RESULTS] = [
+                a + b,
+                a - b,
+                a * b,
+                a / b,
+                -a,
+                a.mul_add(b, c),
+                a.mul_sub(b, c),
+                a.neg_mul_add(b, c),
+                a.abs().sqrt(),
+                a.max(b),
+                a.min(b),
+                a.abs(),
+                a.copysign(b),
+                V::select(a.lt(b), one, zero),
+                V::select(a.le(b), one, zero),
+                V::select(a.eq(b), one, zero),
+                V::select(V::both(a.lt(b), b.lt(c)), one, zero),
+                V::select(a.lt(b), b, c),
+                z.re,
+                z.im,
+                a.same(0.5),
+            ];
+            for (i, result) in results.into_iter().enumerate() {
+                let mut buffer = Aligned([S::default(); 16]);
+                // SAFETY: the buffer is long enough and aligned.
+                unsafe { result.store(buffer.0.as_mut_ptr()) };
+                for lane in 0..V::LANES {
+                    out[first + lane][i] = buffer.0[lane].to_f64();
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The same in plain arithmetic.
+fn expected(a: f64, b: f64, c: f64) -> [f64; RESULTS] {
+    let test = |x: bool| if x { 1.0 } else { 0.0 };
+    [
+        a + b,
+        a - b,
+        a * b,
+        a / b,
+        -a,
+        a * b + c,
+        a * b - c,
+        c - a * b,
+        a.abs().sqrt(),
+        if a > b { a } else { b },
+        if a < b { a } else { b },
+        a.abs(),
+        a.abs() * if b.is_sign_negative() { -1.0 } else { 1.0 },
+        test(a < b),
+        test(a <= b),
+        test(a == b),
+        test(a < b && b < c),
+        if a < b { b } else { c },
+        a * b - b * c,
+        a * c + b * b,
+        0.5,
+    ]
+}
+
+/// Small integers and halves: exact in either precision, and equal numbers and zeros occur.
+fn number() -> impl Strategy<Value = f64> {
+    (-16i32..=16).prop_map(|n| f64::from(n) / 2.0)
+}
+
+fn check<S: Real>(numbers: &[(f64, f64, f64)], relative: f64) {
+    let column = |pick: fn(&(f64, f64, f64)) -> f64| -> Vec<S> {
+        numbers.iter().map(|n| S::from_f64(pick(n))).collect()
+    };
+    let (a, b, c) = (column(|n| n.0), column(|n| n.1), column(|n| n.2));
+    for level in Level::supported() {
+        let task = Everything {
+            a: &a,
+            b: &b,
+            c: &c,
+        };
+        // SAFETY: the task asks for nothing but the level.
+        let got = unsafe { dispatch(level, task) };
+        for (got, &(a, b, c)) in got.iter().zip(numbers) {
+            let expected = expected(a, b, c);
+            for i in 0..RESULTS {
+                let (x, y) = (got[i], expected[i]);
+                let same = x == y || (x.is_nan() && y.is_nan());
+                assert!(
+                    same || (x - y).abs() <= relative * y.abs(),
+                    "{level}, result {i} of {a}, {b}, {c}: {x} instead of {y}"
+                );
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_operation_does_what_it_says_at_every_level(
+        numbers in proptest::collection::vec((number(), number(), number()), 32)
+    ) {
+        check::<f64>(&numbers, 0.0);
+        // Quotients and roots are rounded to f32.
+        check::<f32>(&numbers, 1e-7);
+    }
+}
+
+#[test]
+fn a_register_holds_as_many_lanes_as_its_level_says() {
+    fn lanes<S: Real>() -> [(Level, usize); 5] {
+        fn of<V: Simd>() -> (Level, usize) {
+            assert_eq!(
+                std::mem::size_of::<V>(),
+                V::LANES * std::mem::size_of::<V::Scalar>()
+            );
+            (V::LEVEL, V::LANES)
+        }
+        [
+            of::<S::None>(),
+            of::<S::Sse4>(),
+            of::<S::Avx2>(),
+            of::<S::Avx512y>(),
+            of::<S::Avx512z>(),
+        ]
+    }
+    if cfg!(target_arch = "x86_64") {
+        assert_eq!(lanes::<f64>().map(|l| l.0), Level::ALL);
+        assert_eq!(lanes::<f64>().map(|l| l.1), [1, 2, 4, 4, 8]);
+        assert_eq!(lanes::<f32>().map(|l| l.1), [1, 4, 8, 8, 16]);
+    }
+}
+
+#[test]
+fn names_choose_levels() {
+    assert_eq!(Level::choose("none").unwrap(), Level::None);
+    assert_eq!(Level::choose(" Auto ").unwrap(), Level::best());
+    assert_eq!(Level::choose("").unwrap(), Level::best());
+    for level in Level::supported() {
+        assert_eq!(Level::choose(level.name()).unwrap(), level);
+    }
+    let message = Level::choose("avx9").unwrap_err().to_string();
+    assert!(message.contains("`avx9`") && message.contains("512z"));
+    for level in Level::ALL {
+        if !level.is_supported() {
+            let message = Level::choose(level.name()).unwrap_err().to_string();
+            assert!(message.contains(level.name()) && message.contains("none"));
+        }
+    }
+}
