@@ -1,0 +1,103 @@
+# mebridge: `make help` says what there is.
+
+FC := $(if $(filter default undefined,$(origin FC)),gfortran,$(FC))
+FFLAGS ?= -O3
+PREFIX ?= /usr/local
+DESTDIR ?=
+CARGO ?= cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+RELEASE := $(abspath $(TARGET))/release
+BUILD ?= build/fortran
+LIBRARY := libmebridge.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
+
+.PHONY: help run build rust test test-fortran tests-fortran install clean rust-there gfortran-there
+
+help:
+	@echo "make run      build, then integrate g g -> t tbar with the Fortran and the Rust matrix element"
+	@echo "make test     everything that can be checked on this machine"
+	@echo "make build    the library, the command and the Fortran event loop"
+	@echo "make test-fortran              the Fortran comparisons alone"
+	@echo "make install PREFIX=/usr/local library, header, command, Fortran interface"
+	@echo "make clean    remove what was built"
+	@echo
+	@echo "Options of the event loop: make run ARGS='--events 100000 --energy 2000'; all of them: ARGS=--help"
+	@echo "Fortran compiler: make FC=gfortran FFLAGS=-O3"
+
+run: build
+	@$(BUILD)/event_loop $(ARGS)
+
+build: rust $(BUILD)/event_loop
+
+rust: rust-there
+	@$(CARGO) build --release --locked
+
+rust-there:
+	@fortran/require_rust.sh
+
+gfortran-there:
+	@fortran/require_gfortran.sh $(FC)
+
+test:
+	@FC="$(FC)" tests/run.sh
+
+clean:
+	rm -rf build
+	$(CARGO) clean
+
+install: rust
+	install -d $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/mebridge/fortran
+	install -m 755 $(RELEASE)/$(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(RELEASE)/mebridge $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 include/mebridge.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 fortran/mebridge.f90 $(DESTDIR)$(PREFIX)/share/mebridge/fortran/
+
+# The Fortran side. Objects and modules go to $(BUILD), one directory for all of them.
+
+GG_TTX := fortran/gg_ttx
+GG_TTX_SOURCES := $(wildcard $(GG_TTX)/Source/DHELAS/*.f $(GG_TTX)/Source/MODEL/*.f $(GG_TTX)/SubProcesses/P1_gg_ttx/*.f)
+GG_TTX_INCLUDED := $(wildcard $(GG_TTX)/Source/*.inc $(GG_TTX)/Source/MODEL/*.inc $(GG_TTX)/SubProcesses/P1_gg_ttx/*.inc)
+GG_TTX_OBJECTS := $(addprefix $(BUILD)/gg_ttx/,$(notdir $(GG_TTX_SOURCES:.f=.o)))
+vpath %.f $(sort $(dir $(GG_TTX_SOURCES)))
+INCLUDES := -I$(GG_TTX)/Source -I$(GG_TTX)/Source/MODEL -I$(GG_TTX)/SubProcesses/P1_gg_ttx
+MODULE_FLAG ?= -J
+COMPILE = $(FC) $(FFLAGS) $(INCLUDES) $(MODULE_FLAG) $(BUILD) -I$(BUILD)
+LINK = -L$(RELEASE) -lmebridge -Wl,-rpath,$(RELEASE)
+
+$(BUILD)/gg_ttx/%.o: %.f $(GG_TTX_INCLUDED) | gfortran-there
+	@mkdir -p $(@D)
+	@echo '  $(FC) $(@F)'
+	@$(COMPILE) -c $< -o $@
+
+$(BUILD)/%.o: fortran/%.f90 | gfortran-there
+	@mkdir -p $(@D)
+	@echo '  $(FC) $(@F)'
+	@$(COMPILE) -c $< -o $@
+
+$(BUILD)/reference.o: $(GG_TTX)/Source/vector.inc
+
+SUPPORT := $(addprefix $(BUILD)/,mebridge.o random_numbers.o two_body.o reference.o) $(GG_TTX_OBJECTS)
+
+$(BUILD)/event_loop: fortran/event_loop.f90 $(SUPPORT) | rust
+	@echo '  $(FC) $(@F)'
+	@$(COMPILE) $^ $(LINK) -o $@
+
+# Comparisons of tests/fortran: each .f90 besides the two modules is a program.
+
+COMPARISONS := $(filter-out harness engine,$(basename $(notdir $(wildcard tests/fortran/*.f90))))
+COMPARISON_PROGRAMS := $(addprefix $(BUILD)/tests/,$(COMPARISONS))
+
+$(BUILD)/harness.o $(BUILD)/engine.o: $(BUILD)/%.o: tests/fortran/%.f90 $(SUPPORT) | gfortran-there
+	@echo '  $(FC) $(@F)'
+	@$(COMPILE) -c $< -o $@
+
+$(BUILD)/engine.o: $(BUILD)/harness.o
+
+$(COMPARISON_PROGRAMS): $(BUILD)/tests/%: tests/fortran/%.f90 $(BUILD)/harness.o $(BUILD)/engine.o $(SUPPORT) | rust
+	@mkdir -p $(@D)
+	@echo '  $(FC) $(@F)'
+	@$(COMPILE) $^ $(LINK) -o $@
+
+tests-fortran: $(COMPARISON_PROGRAMS)
+
+test-fortran: tests-fortran
+	@tests/fortran/run.sh $(BUILD)/tests

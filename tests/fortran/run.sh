@@ -1,0 +1,72 @@
+#!/bin/sh
+# Runs the Fortran comparisons: run.sh DIRECTORY_OF_THE_PROGRAMS, from the top directory of mebridge.
+# Prints one line for each comparison, then the totals; the status is 0 only if all passed.
+set -u
+bin=$1
+here=$(cd "$(dirname "$0")" && pwd)
+log=$bin/comparisons.log
+
+# A clean slate: switches of the caller must not decide what is compared.
+for name in $(env | sed -n 's/^\(CUDACPP_RUNTIME_[A-Za-z0-9_]*\)=.*/\1/p'); do unset "$name"; done
+CUDACPP_RUNTIME_PROCESS=$(cd "$here/../../fortran/gg_ttx/SubProcesses/P1_gg_ttx" && pwd)
+MEBRIDGE_TESTS=$here
+export CUDACPP_RUNTIME_PROCESS MEBRIDGE_TESTS
+
+bad=0
+: >"$log"
+# run PROGRAM [ARGUMENT]: a program that ends badly without a line that says so gets one.
+run() {
+    "$bin/$1" ${2+"$2"} >"$log.one" 2>"$log.err"
+    status=$?
+    cat "$log.one"
+    cat "$log.one" >>"$log"
+    if [ $status -ne 0 ]; then
+        bad=$((bad + 1))
+        sed 's/^/    /' "$log.err"
+        grep -q FAIL "$log.one" || printf '%-40s%39s\n' "${2-$1}" "  FAIL, ended with status $status" | tee -a "$log"
+    elif ! grep -q 'pass$' "$log.one"; then
+        bad=$((bad + 1))
+        printf '%-40s%39s\n' "${2-$1}" "  FAIL, compared nothing" | tee -a "$log"
+    fi
+}
+
+# Whether this machine has a SIMD level: all that its kernels may use.
+has() {
+    if [ "$1" = none ]; then return 0; fi
+    if [ ! -r /proc/cpuinfo ]; then return 1; fi
+    flags=" $(sed -n '/^flags/{s/.*://;p;q;}' /proc/cpuinfo) "
+    case $1 in
+        sse4) needs="sse4_2" ;;
+        avx2) needs="avx2 fma" ;;
+        512y | 512z) needs="avx512f avx512vl avx512dq avx512bw" ;;
+    esac
+    for flag in $needs; do
+        case $flags in *" $flag "*) ;; *) return 1 ;; esac
+    done
+}
+
+printf '%-40s%9s%10s%10s  %s\n' comparison points worst tolerance verdict
+for program in closed_formula no_channel channels helicity_choice colour_choice igraph running_coupling \
+    batch_sizes beyond_the_batch two_bridges good_helicities without_igraph; do
+    run $program
+done
+skipped=0
+for simd in none sse4 avx2 512y 512z; do
+    for fptype in d m f; do
+        if has $simd; then
+            export CUDACPP_RUNTIME_SIMD=$simd CUDACPP_RUNTIME_FPTYPE=$fptype
+            run switches "SIMD $simd, precision $fptype"
+            unset CUDACPP_RUNTIME_SIMD CUDACPP_RUNTIME_FPTYPE
+        else
+            skipped=$((skipped + 1))
+            printf '%-40s%29s  %s\n' "SIMD $simd, precision $fptype" '' 'skipped: not on this CPU'
+        fi
+    done
+done
+export CUDACPP_RUNTIME_THREADS=2
+run switches '2 threads'
+
+passed=$(grep -c 'pass$' "$log")
+failed=$(grep -c FAIL "$log")
+echo "Fortran comparisons: $passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$bad" -eq 0 ] && [ "$passed" -gt 0 ]
