@@ -30,6 +30,24 @@ run() {
     fi
 }
 
+# refuses NAME PROGRAM ARGUMENT TEXT: the program has to end by itself, with a status other than 0 and a
+# message that has TEXT in it.
+refuses() {
+    "$bin/$2" "$3" >"$log.one" 2>"$log.err"
+    status=$?
+    if [ $status -eq 0 ]; then
+        why='FAIL, it was accepted'
+    elif [ $status -ge 128 ]; then
+        why="FAIL, ended by signal $((status - 128))"
+    elif ! grep -qi -- "$4" "$log.err"; then
+        why="FAIL, the message does not say '$4'"
+    else
+        why=pass
+    fi
+    printf '%-40s%29s  %s\n' "refused: $1" '' "$why" | tee -a "$log"
+    if [ "$why" != pass ]; then sed 's/^/    /' "$log.err"; fi
+}
+
 # Whether this machine has a SIMD level: all that its kernels may use.
 has() {
     if [ "$1" = none ]; then return 0; fi
@@ -65,6 +83,30 @@ for simd in none sse4 avx2 512y 512z; do
 done
 export CUDACPP_RUNTIME_THREADS=2
 run switches '2 threads'
+unset CUDACPP_RUNTIME_THREADS
+
+refuses 'number of legs' refused legs npar
+refuses 'number of components' refused components np4
+refuses 'batch without events' refused 'no events' nevt
+refuses 'bridge that was deleted' refused 'deleted bridge' bridge
+refuses 'channel that does not exist' refused channel channel
+refuses 'momentum that is not a number' refused nan momentum
+export CUDACPP_RUNTIME_IGRAPH=no
+refuses 'igraph where none is expected' refused plain igraph
+export CUDACPP_RUNTIME_IGRAPH=yes
+refuses 'no igraph where one is expected' without_igraph keep igraph
+unset CUDACPP_RUNTIME_IGRAPH
+export CUDACPP_RUNTIME_FPTYP=d
+refuses 'switch that does not exist' refused plain CUDACPP_RUNTIME_FPTYP
+unset CUDACPP_RUNTIME_FPTYP
+export CUDACPP_RUNTIME_SIMD=avx9
+refuses 'SIMD level that does not exist' refused plain CUDACPP_RUNTIME_SIMD
+unset CUDACPP_RUNTIME_SIMD
+export CUDACPP_RUNTIME_PARAMCARD=$bin/no_such_card.dat
+refuses 'parameter card that is not there' refused plain no_such_card.dat
+unset CUDACPP_RUNTIME_PARAMCARD
+export CUDACPP_RUNTIME_PROCESS=$here
+refuses 'directory without a process' refused plain "$here"
 
 passed=$(grep -c 'pass$' "$log")
 failed=$(grep -c FAIL "$log")

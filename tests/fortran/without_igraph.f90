@@ -1,12 +1,15 @@
-! The contract of MG5aMC up to 3.6, without igraph; CUDACPP_RUNTIME_IGRAPH=no says so.
+! The contract of MG5aMC up to 3.6, without igraph; CUDACPP_RUNTIME_IGRAPH=no says so, unless the argument
+! `keep` leaves the switch as it is.
 program without_igraph
   use harness
   use mebridge_without_igraph
   implicit none
   type(events) :: e
   integer(int64) :: bridge
+  character(8) :: argument
   call start()
-  call set_switch('IGRAPH', 'no')
+  call get_command_argument(1, argument)
+  if (argument /= 'keep') call set_switch('IGRAPH', 'no')
   e = draw(500)
   call fbridgecreate(bridge, 500_int32, npar, np4)
   call begin('contract without igraph, no channel')
