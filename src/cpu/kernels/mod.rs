@@ -1,0 +1,267 @@
+//! The kernels: what the operations of a plan compute, over vectors of events.
+//!
+//! The convention for addresses, the layout of an operation and the meaning of factors are those
+//! of [`crate::plan::kernel`]: address `a` is the vector at `base + a * LANES`. What each kernel
+//! computes is said there; here is how.
+//!
+//! Spinors are in the chiral representation: of a flowing-in spinor `(f3, f4)` is the left-handed
+//! half and `(f5, f6)` the right-handed one (counted as in HELAS, where 1 and 2 are the momentum); for
+//! a flowing-out one the halves that they meet across a vector are exchanged. A slashed vector
+//! therefore is two 2x2 matrices of the four numbers `V0 + V3`, `V0 - V3`, `V1 + i V2` and
+//! `V1 - i V2`, each computed once.
+
+mod external;
+#[cfg(test)]
+mod external_tests;
+mod ffs;
+mod ffv;
+mod scalar;
+#[cfg(test)]
+mod tests;
+mod vvv;
+mod vvvv;
+
+pub use external::external;
+
+use crate::cpu::simd::{Cx, Simd};
+use crate::plan::kernel::Kernel;
+
+/// How the addresses of the wavefunctions that meet are found in an operation.
+pub trait Inputs: Copy {
+    /// The address of a wavefunction, given what stands in the operation.
+    ///
+    /// # Safety
+    /// What stands in the operation is valid for this way of looking up.
+    unsafe fn address(self, operand: u32) -> u32;
+}
+
+/// The operation holds the addresses themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Direct;
+
+impl Inputs for Direct {
+    #[inline(always)]
+    unsafe fn address(self, operand: u32) -> u32 {
+        operand
+    }
+}
+
+/// The operation holds indices into a table of addresses (one table for each helicity).
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a>(pub &'a [u32]);
+
+impl Inputs for Table<'_> {
+    #[inline(always)]
+    unsafe fn address(self, operand: u32) -> u32 {
+        // SAFETY: the caller promises that the table has this entry.
+        unsafe { *self.0.get_unchecked(operand as usize) }
+    }
+}
+
+/// The vectors of one block of events.
+pub(crate) struct Memory<V: Simd> {
+    base: *mut V::Scalar,
+}
+
+impl<V: Simd> Clone for Memory<V> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V: Simd> Copy for Memory<V> {}
+
+/// All methods: the address and those that follow it, as many as are needed, are valid.
+impl<V: Simd> Memory<V> {
+    #[inline(always)]
+    pub(crate) fn new(base: *mut V::Scalar) -> Self {
+        Memory { base }
+    }
+
+    /// A real number.
+    #[inline(always)]
+    pub(crate) unsafe fn real(self, address: u32) -> V {
+        // SAFETY: the caller promises that the address is valid.
+        unsafe { V::load(self.base.add(address as usize * V::LANES)) }
+    }
+
+    /// Stores a real number.
+    #[inline(always)]
+    pub(crate) unsafe fn put_real(self, address: u32, x: V) {
+        // SAFETY: the caller promises that the address is valid.
+        unsafe { x.store(self.base.add(address as usize * V::LANES)) }
+    }
+
+    /// A complex number: a factor, an amplitude or a scalar.
+    #[inline(always)]
+    pub(crate) unsafe fn complex(self, address: u32) -> Cx<V> {
+        // SAFETY: the caller promises that the addresses are valid.
+        unsafe { Cx::new(self.real(address), self.real(address + 1)) }
+    }
+
+    /// Stores a complex number.
+    #[inline(always)]
+    pub(crate) unsafe fn put_complex(self, address: u32, z: Cx<V>) {
+        // SAFETY: the caller promises that the addresses are valid.
+        unsafe {
+            self.put_real(address, z.re);
+            self.put_real(address + 1, z.im);
+        }
+    }
+
+    /// A spinor or a vector.
+    #[inline(always)]
+    pub(crate) unsafe fn four(self, address: u32) -> [Cx<V>; 4] {
+        // SAFETY: the caller promises that the addresses are valid.
+        unsafe {
+            [
+                self.complex(address),
+                self.complex(address + 2),
+                self.complex(address + 4),
+                self.complex(address + 6),
+            ]
+        }
+    }
+
+    /// Stores a spinor or a vector.
+    #[inline(always)]
+    pub(crate) unsafe fn put_four(self, address: u32, z: [Cx<V>; 4]) {
+        // SAFETY: the caller promises that the addresses are valid.
+        unsafe {
+            self.put_complex(address, z[0]);
+            self.put_complex(address + 2, z[1]);
+            self.put_complex(address + 4, z[2]);
+            self.put_complex(address + 6, z[3]);
+        }
+    }
+
+    /// A momentum.
+    #[inline(always)]
+    pub(crate) unsafe fn momentum(self, address: u32) -> [V; 4] {
+        // SAFETY: the caller promises that the addresses are valid.
+        unsafe {
+            [
+                self.real(address),
+                self.real(address + 1),
+                self.real(address + 2),
+                self.real(address + 3),
+            ]
+        }
+    }
+}
+
+/// Product of two complex vectors, metric (+,-,-,-).
+#[inline(always)]
+fn dot<V: Simd>(a: [Cx<V>; 4], b: [Cx<V>; 4]) -> Cx<V> {
+    let t = a[0] * b[0];
+    let t = a[1].neg_mul_add(b[1], t);
+    let t = a[2].neg_mul_add(b[2], t);
+    a[3].neg_mul_add(b[3], t)
+}
+
+/// Product of a momentum and a complex vector, metric (+,-,-,-).
+#[inline(always)]
+fn dot_momentum<V: Simd>(p: [V; 4], v: [Cx<V>; 4]) -> Cx<V> {
+    let t = v[0].scale(p[0]);
+    let t = v[1].neg_scale_add(p[1], t);
+    let t = v[2].neg_scale_add(p[2], t);
+    v[3].neg_scale_add(p[3], t)
+}
+
+#[inline(always)]
+fn add<V: Simd>(p: [V; 4], q: [V; 4]) -> [V; 4] {
+    [p[0] + q[0], p[1] + q[1], p[2] + q[2], p[3] + q[3]]
+}
+
+#[inline(always)]
+fn sub<V: Simd>(p: [V; 4], q: [V; 4]) -> [V; 4] {
+    [p[0] - q[0], p[1] - q[1], p[2] - q[2], p[3] - q[3]]
+}
+
+/// `z` times a complex vector.
+#[inline(always)]
+fn times<V: Simd>(z: Cx<V>, v: [Cx<V>; 4]) -> [Cx<V>; 4] {
+    [z * v[0], z * v[1], z * v[2], z * v[3]]
+}
+
+/// The numerator of a massive vector in unitary gauge: `v - p (p v) / m^2`.
+#[inline(always)]
+fn unitary<V: Simd>(v: [Cx<V>; 4], p: [V; 4], m: V) -> [Cx<V>; 4] {
+    let pv = dot_momentum(p, v).scale(m.same(1.0) / (m * m));
+    [
+        pv.neg_scale_add(p[0], v[0]),
+        pv.neg_scale_add(p[1], v[1]),
+        pv.neg_scale_add(p[2], v[2]),
+        pv.neg_scale_add(p[3], v[3]),
+    ]
+}
+
+/// Runs a batch of operations of one kernel: `operands` holds them one after the other, each as
+/// the kernel's layout says. `inputs` says how the addresses of the wavefunctions that meet are
+/// found; all others stand in the operation.
+///
+/// [`Kernel::General`] is not run here but by `cpu::general`.
+///
+/// # Safety
+/// The CPU has the level of `V`; every address in the operands is valid in the memory at `base`,
+/// which is aligned to the register; results do not overlap with what later operations of the
+/// batch overwrite unintentionally.
+#[inline(always)]
+pub unsafe fn run<V: Simd, I: Inputs>(
+    kernel: Kernel,
+    operands: &[u32],
+    inputs: I,
+    base: *mut V::Scalar,
+) {
+    use ffv::{Both, Left, LeftRight};
+    let m = Memory::<V>::new(base);
+    // SAFETY: the caller's promise.
+    unsafe {
+        match kernel {
+            Kernel::Ffv0 => ffv::amplitude::<V, I, Both>(operands, inputs, m),
+            Kernel::Ffv1 => ffv::outgoing::<V, I, Both>(operands, inputs, m),
+            Kernel::Ffv2 => ffv::incoming::<V, I, Both>(operands, inputs, m),
+            Kernel::Ffv3 => ffv::vector::<V, I, Both>(operands, inputs, m),
+            Kernel::FfvMassive3 => ffv::massive_vector::<V, I, Both>(operands, inputs, m),
+            Kernel::FfvL0 => ffv::amplitude::<V, I, Left>(operands, inputs, m),
+            Kernel::FfvL1 => ffv::outgoing::<V, I, Left>(operands, inputs, m),
+            Kernel::FfvL2 => ffv::incoming::<V, I, Left>(operands, inputs, m),
+            Kernel::FfvL3 => ffv::vector::<V, I, Left>(operands, inputs, m),
+            Kernel::FfvLMassive3 => ffv::massive_vector::<V, I, Left>(operands, inputs, m),
+            Kernel::FfvLr0 => ffv::amplitude::<V, I, LeftRight>(operands, inputs, m),
+            Kernel::FfvLr1 => ffv::outgoing::<V, I, LeftRight>(operands, inputs, m),
+            Kernel::FfvLr2 => ffv::incoming::<V, I, LeftRight>(operands, inputs, m),
+            Kernel::FfvLr3 => ffv::vector::<V, I, LeftRight>(operands, inputs, m),
+            Kernel::FfvLrMassive3 => ffv::massive_vector::<V, I, LeftRight>(operands, inputs, m),
+            Kernel::FfsLr0 => ffs::amplitude(operands, inputs, m),
+            Kernel::FfsLr1 => ffs::outgoing(operands, inputs, m),
+            Kernel::FfsLr2 => ffs::incoming(operands, inputs, m),
+            Kernel::FfsLr3 => ffs::scalar(operands, inputs, m),
+            Kernel::Vvv0 => vvv::amplitude(operands, inputs, m),
+            Kernel::Vvv1 => vvv::vector(operands, inputs, m),
+            Kernel::VvvMassive1 => vvv::massive_vector(operands, inputs, m),
+            Kernel::VvvvDiff0 => vvvv::difference_amplitude(operands, inputs, m),
+            Kernel::VvvvDiff1 => vvvv::difference_vector(operands, inputs, m),
+            Kernel::Vvvv0 => vvvv::amplitude(operands, inputs, m),
+            Kernel::Vvvv1 => vvvv::vector(operands, inputs, m),
+            Kernel::VvvvMassive1 => vvvv::massive_vector(operands, inputs, m),
+            Kernel::Vss0 => scalar::vss_amplitude(operands, inputs, m),
+            Kernel::Vss1 => scalar::vss_vector(operands, inputs, m),
+            Kernel::VssMassive1 => scalar::vss_massive_vector(operands, inputs, m),
+            Kernel::Vss3 => scalar::vss_scalar(operands, inputs, m),
+            Kernel::Vvs0 => scalar::vvs_amplitude(operands, inputs, m),
+            Kernel::Vvs1 => scalar::vvs_vector(operands, inputs, m),
+            Kernel::VvsMassive1 => scalar::vvs_massive_vector(operands, inputs, m),
+            Kernel::Vvs3 => scalar::vvs_scalar(operands, inputs, m),
+            Kernel::Vvss0 => scalar::vvss_amplitude(operands, inputs, m),
+            Kernel::Vvss1 => scalar::vvss_vector(operands, inputs, m),
+            Kernel::Vvss4 => scalar::vvss_scalar(operands, inputs, m),
+            Kernel::Sss0 => scalar::product::<V, I, 3>(operands, inputs, m),
+            Kernel::Sss1 => scalar::product::<V, I, 2>(operands, inputs, m),
+            Kernel::Ssss0 => scalar::product::<V, I, 4>(operands, inputs, m),
+            Kernel::Ssss1 => scalar::product::<V, I, 3>(operands, inputs, m),
+            Kernel::General(_) => debug_assert!(false, "general operations have their own path"),
+        }
+    }
+}
