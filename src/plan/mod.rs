@@ -2,3 +2,4 @@
 
 pub mod binding;
 pub mod kernel;
+pub mod recognize;

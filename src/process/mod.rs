@@ -21,6 +21,8 @@ pub mod example;
 pub mod file;
 pub mod lorentz;
 pub mod model;
+#[cfg(test)]
+pub(crate) mod sample_routines;
 mod validate;
 
 use channels::Channels;
