@@ -102,6 +102,43 @@ pub enum Error {
         /// The levels that the CPU has.
         supported: String,
     },
+    /// A directory that is not a subprocess directory of MG5aMC.
+    #[error(
+        "{path} is not a subprocess directory of MG5aMC: {missing}. A subprocess directory is \
+         <output>/SubProcesses/P<n>_<process>, as `output madevent` writes it"
+    )]
+    NotProcessDirectory {
+        /// The directory.
+        path: PathBuf,
+        /// What it lacks.
+        missing: String,
+    },
+    /// Fortran that the importer cannot read.
+    #[error("{file}:{line}: {what}")]
+    Fortran {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: u32,
+        /// The construct.
+        what: String,
+    },
+    /// A file of an MG5aMC directory that does not hold what it should.
+    #[error("{path}: {what}")]
+    Import {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A card with a missing or malformed entry.
+    #[error("{path}: {what}")]
+    Card {
+        /// The card.
+        path: PathBuf,
+        /// Which entry, and what is wrong with it.
+        what: String,
+    },
 }
 
 impl Error {

@@ -7,7 +7,7 @@
 //! | module | what it knows |
 //! |---|---|
 //! | [`process`] | the physics as data, and its file format |
-//! | `import` | MG5aMC's Fortran |
+//! | [`import`] | MG5aMC's Fortran |
 //! | `plan` | how to evaluate a process |
 //! | `cpu` | SIMD |
 //! | `bridge` | events in, answers out |
@@ -18,6 +18,7 @@
 pub mod cpu;
 pub mod error;
 pub mod events;
+pub mod import;
 pub mod phase_space;
 pub mod plan;
 pub mod process;

@@ -15,12 +15,16 @@
 //! * `|M|^2 = 1/IDEN * sum over helicities of JAMP^dagger CF JAMP / DENOM`.
 
 pub mod arith;
+pub mod card;
 pub mod channels;
 pub mod color;
+pub mod evaluate;
 pub mod example;
+pub mod external;
 pub mod file;
 pub mod lorentz;
 pub mod model;
+mod prune;
 #[cfg(test)]
 pub(crate) mod sample_routines;
 mod validate;

@@ -1,0 +1,184 @@
+//! Where things lie in a directory that MG5aMC wrote.
+//!
+//! A subprocess directory is `<output>/SubProcesses/P<n>_<process>`; model, Lorentz structures
+//! and cards lie in `<output>/Source/MODEL`, `<output>/Source/DHELAS` and `<output>/Cards`.
+
+use super::source::{Source, read_bounded};
+use super::statement::{self, Statement};
+use crate::error::{Error, Result};
+use crate::process::Contract;
+use std::path::{Path, PathBuf};
+
+/// The paths of one subprocess directory.
+#[derive(Debug)]
+pub struct Directory {
+    /// The directory itself.
+    pub path: PathBuf,
+    pub dhelas: PathBuf,
+    pub model: PathBuf,
+    pub source: PathBuf,
+    pub cards: PathBuf,
+    /// Number (empty for `matrix.f`) and file of each matrix element.
+    pub matrices: Vec<(String, PathBuf)>,
+}
+
+impl Directory {
+    /// Looks at a directory and says what is missing if it is not one of MG5aMC's.
+    pub fn open(path: &Path) -> Result<Directory> {
+        let lacks = |missing: String| Error::NotProcessDirectory {
+            path: path.to_path_buf(),
+            missing,
+        };
+        if !path.is_dir() {
+            return Err(lacks("there is no such directory".into()));
+        }
+        let output = path.join("..").join("..");
+        let directory = Directory {
+            path: path.to_path_buf(),
+            dhelas: output.join("Source").join("DHELAS"),
+            model: output.join("Source").join("MODEL"),
+            source: output.join("Source"),
+            cards: output.join("Cards"),
+            matrices: matrices(path)?,
+        };
+        if directory.matrices.is_empty() {
+            let also = match path.join("SubProcesses").is_dir() {
+                true => "; choose one of the directories P* under its SubProcesses",
+                false => "",
+            };
+            return Err(lacks(format!("it has no matrix<i>.f{also}")));
+        }
+        for (what, folder) in [
+            ("Source/DHELAS", &directory.dhelas),
+            ("Source/MODEL", &directory.model),
+        ] {
+            if !folder.is_dir() {
+                return Err(lacks(format!("there is no ../../{what}")));
+            }
+        }
+        Ok(directory)
+    }
+
+    /// A table that has to be there.
+    pub fn table(&self, name: &str) -> Result<PathBuf> {
+        let path = self.path.join(name);
+        if path.is_file() {
+            return Ok(path);
+        }
+        Err(Error::NotProcessDirectory {
+            path: self.path.clone(),
+            missing: format!("it has no {name}"),
+        })
+    }
+
+    /// Which generation of the Fortran contract the directory was written for.
+    pub fn contract(&self) -> Contract {
+        let mut files = vec![self.path.join("fbridge.inc")];
+        for (number, _) in &self.matrices {
+            files.push(self.path.join(format!("auto_dsig{number}.f")));
+        }
+        for file in files {
+            let Ok(source) = Source::read(&file) else {
+                continue;
+            };
+            for i in 0..source.len() {
+                let text = source.text(i);
+                let interface = text.starts_with(b"SUBROUTINEFBRIDGESEQUENCE(");
+                let call = text.starts_with(b"CALLFBRIDGESEQUENCE(");
+                if !interface && !call {
+                    continue;
+                }
+                // Both have the form of a call behind their first word.
+                let arguments = &text[if interface { 10 } else { 4 }..];
+                let mut as_call = b"CALL".to_vec();
+                as_call.extend_from_slice(arguments);
+                if let Ok(Statement::Call(_, arguments)) = statement::parse(&as_call) {
+                    return match arguments.len() {
+                        10 => Contract::WithoutIgraph,
+                        11 => Contract::WithIgraph,
+                        _ => Contract::Unknown,
+                    };
+                }
+            }
+        }
+        Contract::Unknown
+    }
+
+    /// `SMALL_WIDTH_TREATMENT`: widths are at least this fraction of their mass. It is a
+    /// parameter of the run with a default of 1e-6.
+    pub fn small_width(&self) -> Result<f64> {
+        const DEFAULT: f64 = 1e-6;
+        let path = self.cards.join("run_card.dat");
+        if !path.is_file() {
+            return Ok(DEFAULT);
+        }
+        let bytes = read_bounded(&path)?;
+        for (i, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
+            let line = line.split(['#', '!']).next().unwrap_or("");
+            let Some((value, name)) = line.split_once('=') else {
+                continue;
+            };
+            if !name.trim().eq_ignore_ascii_case("small_width_treatment") {
+                continue;
+            }
+            let number = value.trim().replace(['d', 'D'], "e").parse::<f64>();
+            return match number {
+                Ok(x) if x.is_finite() && x >= 0.0 => Ok(x),
+                _ => Err(Error::Card {
+                    path,
+                    what: format!(
+                        "line {}: small_width_treatment is `{}`, which is no number from 0 on",
+                        i + 1,
+                        value.trim()
+                    ),
+                }),
+            };
+        }
+        Ok(DEFAULT)
+    }
+
+    /// Name of the model, from the card of the generation, if it is there.
+    pub fn model_name(&self) -> String {
+        let Ok(bytes) = read_bounded(&self.cards.join("proc_card_mg5.dat")) else {
+            return String::new();
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        let mut name = String::new();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            // The last import counts.
+            if let ["import", "model", model, ..] = words.as_slice() {
+                name = (*model).to_owned();
+            }
+        }
+        name
+    }
+}
+
+/// The matrix elements in a directory, in order of their number. With helicity recycling, MG5aMC's
+/// default, the plain matrix element is `matrix<i>_orig.f`.
+fn matrices(path: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let mut found: Vec<(u32, String, bool, PathBuf)> = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(Error::io(path))? {
+        let entry = entry.map_err(Error::io(path))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(number) = name
+            .strip_prefix("matrix")
+            .and_then(|n| n.strip_suffix(".f"))
+        else {
+            continue;
+        };
+        let (number, original) = match number.strip_suffix("_orig") {
+            Some(number) => (number, true),
+            None => (number, false),
+        };
+        if number.len() > 6 || !number.bytes().all(|b| b.is_ascii_digit()) {
+            continue;
+        }
+        let order = number.parse().unwrap_or(0);
+        found.push((order, number.to_owned(), original, entry.path()));
+    }
+    found.sort();
+    found.dedup_by(|later, earlier| later.0 == earlier.0);
+    Ok(found.into_iter().map(|(_, n, _, p)| (n, p)).collect())
+}

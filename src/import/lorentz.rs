@@ -1,0 +1,223 @@
+//! Lorentz structures: the subroutines of `Source/DHELAS` as programs.
+//!
+//! What an argument is follows from its declaration: the last one is the result, complex arrays
+//! are wavefunctions, complex scalars couplings, and two real scalars mass and width. The
+//! result is a wavefunction if it is an array and an amplitude if it is a scalar.
+
+use super::statement::Type;
+use super::symbolic::{Frame, Machine};
+use super::unit::{Library, Node, Unit};
+use super::value::Value;
+use crate::error::{Error, Result};
+use crate::process::arith::Builder;
+use crate::process::lorentz::Routine;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What an argument of a routine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Wavefunction,
+    Coupling,
+    Mass,
+    Width,
+    Result,
+}
+
+/// Components of the largest wavefunction that is known: spin 2 has 16 and two of momentum.
+const MAX_COMPONENTS: u64 = 64;
+
+/// Reads routines as they are called for, each once for every layout of its wavefunctions.
+pub struct Routines<'l> {
+    library: &'l Library,
+    /// Routines that were read, in the order in which they were called for.
+    pub found: Vec<Routine>,
+    index: HashMap<(String, Vec<u32>), u32>,
+    signatures: HashMap<String, Rc<Signature>>,
+}
+
+/// A routine's arguments.
+#[derive(Debug)]
+pub struct Signature {
+    pub roles: Vec<Role>,
+    unit: Rc<Unit>,
+    body: Vec<Node>,
+}
+
+impl<'l> Routines<'l> {
+    pub fn new(library: &'l Library) -> Self {
+        Routines {
+            library,
+            found: Vec::new(),
+            index: HashMap::new(),
+            signatures: HashMap::new(),
+        }
+    }
+
+    /// The arguments of a routine. `None`: there is no routine of this name.
+    pub fn signature(&mut self, name: &str) -> Result<Option<Rc<Signature>>> {
+        if let Some(signature) = self.signatures.get(name) {
+            return Ok(Some(signature.clone()));
+        }
+        let Some(unit) = self.library.unit(name) else {
+            return Ok(None);
+        };
+        let body = unit.body()?;
+        let mut machine = Machine::new(self.library, Builder::new(0));
+        let frame = machine.declare_unit(unit, &body)?;
+        let roles = roles(unit, &machine, &frame)?;
+        let signature = Rc::new(Signature {
+            roles,
+            unit: unit.clone(),
+            body,
+        });
+        self.signatures.insert(name.to_owned(), signature.clone());
+        Ok(Some(signature))
+    }
+
+    /// Index of a routine among [`Routines::found`], for wavefunctions of these sizes.
+    pub fn routine(&mut self, name: &str, signature: &Signature, sizes: &[u32]) -> Result<u32> {
+        let key = (name.to_owned(), sizes.to_vec());
+        if let Some(&index) = self.index.get(&key) {
+            return Ok(index);
+        }
+        let routine = self.read(name, signature, sizes)?;
+        let index = self.found.len() as u32;
+        self.found.push(routine);
+        self.index.insert(key, index);
+        Ok(index)
+    }
+
+    fn read(&self, name: &str, signature: &Signature, sizes: &[u32]) -> Result<Routine> {
+        let Signature { roles, unit, body } = signature;
+        let count = |role| roles.iter().filter(|&&r| r == role).count() as u32;
+        let couplings = count(Role::Coupling);
+        let massive = count(Role::Mass) > 0;
+        let mut routine = Routine {
+            name: name.to_owned(),
+            inputs: sizes.to_vec(),
+            couplings,
+            massive,
+            program: Default::default(),
+            outputs: Vec::new(),
+        };
+        let builder = Builder::new(routine.program_inputs());
+        let mut machine = Machine::new(self.library, builder);
+        let mut frame = machine.frame(&unit.source.path);
+        let (mut wavefunction, mut coupling) = (0, 0);
+        let mut result = None;
+        for (role, dummy) in roles.iter().zip(&unit.arguments) {
+            let at = machine.bind_new(&mut frame, dummy);
+            match role {
+                Role::Wavefunction => {
+                    for component in 0..sizes[wavefunction] {
+                        let input = routine.wavefunction_input(wavefunction, component);
+                        let value = Value::Complex(machine.builder.input(input));
+                        machine.set((at.0, i64::from(component)), value);
+                    }
+                    wavefunction += 1;
+                }
+                Role::Coupling => {
+                    let value = machine.builder.input(routine.coupling_input(coupling));
+                    machine.set(at, Value::Complex(value));
+                    coupling += 1;
+                }
+                Role::Mass | Role::Width => {
+                    let offset = u32::from(*role == Role::Width);
+                    let value = machine.builder.input(routine.mass_input() + offset);
+                    machine.set(at, Value::Real(value));
+                }
+                Role::Result => result = Some((dummy, at)),
+            }
+        }
+        machine.declare(&mut frame, body)?;
+        machine.run(&mut frame, body)?;
+        let Some((dummy, at)) = result else {
+            return Err(unit.error(format!("{name} has no result")));
+        };
+        let is_array = machine.declared(&frame, dummy).is_some_and(|d| d.1);
+        let components = match machine.size_of(&frame, dummy) {
+            _ if !is_array => 1,
+            Some(size) if size <= MAX_COMPONENTS => size as i64,
+            Some(size) => {
+                return Err(unit.error(format!("{name} gives {size} components")));
+            }
+            // `V(*)`: as many as were set.
+            None => (0..MAX_COMPONENTS as i64)
+                .take_while(|&i| machine.get((at.0, i)).is_some())
+                .count() as i64,
+        };
+        let mut outputs = Vec::new();
+        for i in 0..components {
+            let value = machine.get((at.0, i)).cloned();
+            let value = value.ok_or_else(|| {
+                unit.error(format!(
+                    "{name} does not set component {} of {dummy}",
+                    i + 1
+                ))
+            })?;
+            let (value, _) = value
+                .number(&mut machine.builder)
+                .map_err(|what| unit.error(what))?;
+            outputs.push(value);
+        }
+        let (program, ids) = machine.builder.finish().pruned(&outputs);
+        routine.program = program;
+        // A root of the pruned program is in it.
+        routine.outputs = outputs.iter().filter_map(|&v| ids[v as usize]).collect();
+        Ok(routine)
+    }
+}
+
+fn roles(unit: &Unit, machine: &Machine, frame: &Frame) -> Result<Vec<Role>> {
+    let mut roles = Vec::new();
+    let mut reals = 0;
+    for (i, dummy) in unit.arguments.iter().enumerate() {
+        let declared = machine.declared(frame, dummy);
+        let (ty, array) = declared.unwrap_or((machine.type_of(frame, dummy), false));
+        let last = i + 1 == unit.arguments.len();
+        roles.push(match (ty, array) {
+            (Type::Complex, _) if last => Role::Result,
+            (Type::Complex, true) => Role::Wavefunction,
+            (Type::Complex, false) => Role::Coupling,
+            (Type::Real, false) => {
+                reals += 1;
+                match reals {
+                    1 => Role::Mass,
+                    _ => Role::Width,
+                }
+            }
+            _ => {
+                return Err(unit.error(format!(
+                    "{}: the argument {dummy} is neither a wavefunction nor a coupling, a mass \
+                     or a width",
+                    unit.name
+                )));
+            }
+        });
+    }
+    if roles.last() != Some(&Role::Result) {
+        return Err(unit.error(format!("{} has no complex result", unit.name)));
+    }
+    if reals != 0 && reals != 2 {
+        return Err(unit.error(format!(
+            "{} has {reals} real arguments; mass and width were expected",
+            unit.name
+        )));
+    }
+    Ok(roles)
+}
+
+/// The error for a routine that is called and is nowhere.
+pub fn missing(name: &str, file: &std::path::Path, line: u32) -> Error {
+    let cure = match name {
+        "TXXXXX" | "PXXXXX" => "external particles of spin 2 are not supported",
+        "IRXXXX" | "ORXXXX" => "external particles of spin 3/2 are not supported",
+        _ => "no file in Source/DHELAS has a subroutine of that name; is the output complete?",
+    };
+    Error::Fortran {
+        file: file.to_path_buf(),
+        line,
+        what: format!("{name} is called: {cure}"),
+    }
+}

@@ -1,0 +1,257 @@
+//! MG5aMC's Fortran -> process.
+//!
+//! MG5aMC writes a matrix element as Fortran, in fixed form and always in the same few patterns.
+//! This is a front end for that Fortran; it reads statements and expressions, not lines, so that
+//! what a model or a version of MG5aMC writes differently is either understood or refused with
+//! the file, the line and the construct.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `source` | fixed form: lines into statements |
+//! | `expression`, `statement`, `data`, `unit` | the grammar |
+//! | `value`, `intrinsic`, `symbolic` | a machine that runs Fortran on symbols |
+//! | `lorentz` | `Source/DHELAS`: the routines that are called |
+//! | `model` | `Source/MODEL`: parameters and couplings |
+//! | `matrix`, `linear` | `matrix<i>.f` |
+//! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
+//! | `directory` | where these files are |
+
+mod data;
+mod directory;
+mod expression;
+mod intrinsic;
+mod linear;
+mod lorentz;
+mod matrix;
+mod model;
+mod source;
+mod statement;
+mod symbolic;
+mod tables;
+mod unit;
+mod value;
+
+use crate::error::{Error, Result};
+use crate::process::card::Card;
+use crate::process::channels::Channels;
+use crate::process::model::CardParameter;
+use crate::process::{Leg, Process, Quantity, Wavefunction};
+use directory::Directory;
+use lorentz::Routines;
+use model::ModelReader;
+use std::path::Path;
+use unit::Library;
+use value::Value;
+
+/// Imports every matrix element of a subprocess directory, in the order of their numbers, with
+/// the parameter card that lies in the output's `Cards`.
+pub fn import_directory(dir: &Path) -> Result<Vec<Process>> {
+    import_with_card(dir, None)
+}
+
+/// The same with another parameter card.
+pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>> {
+    let directory = Directory::open(dir)?;
+    let (inputs, card) = parameters(&directory, card)?;
+    let mut library = Library::default();
+    library.include_folders = vec![directory.path.clone(), directory.source.clone()];
+    library.add_folder(&directory.dhelas)?;
+    library.add_folder(&directory.model)?;
+    let small_width = directory.small_width()?;
+    let contract = directory.contract();
+    let model_name = directory.model_name();
+    let mut processes = Vec::new();
+    for (number, path) in &directory.matrices {
+        let mut model = ModelReader::run(&library, &directory.model, inputs.clone())?;
+        let mut routines = Routines::new(&library);
+        let matrix = matrix::read(path, number, &mut model, &mut routines, small_width)?;
+        let flows = matrix.color.flows as usize;
+        let which = number.parse().unwrap_or(1);
+        let events = tables::leshouche(
+            &directory.table("leshouche.inc")?,
+            which,
+            matrix.legs,
+            flows,
+        )?;
+        let map = directory
+            .table("config_subproc_map.inc")
+            .or_else(|e| directory.table("configs.inc").map_err(|_| e))?;
+        let config_diagram = tables::configurations(&map, which)?;
+        let color_allowed = tables::color_allowed(
+            &directory.table("coloramps.inc")?,
+            which,
+            config_diagram.len(),
+            flows,
+        )?;
+        let legs = legs(&directory, &matrix, &events.pdg, &mut model, path)?;
+        let name = source::process_comment(&source::read_bounded(path)?);
+        let process = Process {
+            name: name.unwrap_or_else(|| folder_name(dir)),
+            model_name: model_name.clone(),
+            legs,
+            helicities: matrix.helicities,
+            iden: matrix.iden,
+            model: model.finish(card.as_ref())?,
+            routines: routines.found,
+            wavefunctions: matrix.wavefunctions,
+            amplitudes: matrix.amplitudes,
+            diagrams: matrix.diagrams,
+            jamp: matrix.jamp,
+            color: matrix.color,
+            channels: Channels {
+                amp2: matrix.amp2,
+                config_diagram,
+                color_allowed,
+                color_flows: events.color_flows,
+            },
+            contract,
+        };
+        process.validate().map_err(|e| Error::Import {
+            path: path.clone(),
+            what: e.to_string(),
+        })?;
+        processes.push(process);
+    }
+    Ok(processes)
+}
+
+/// What the model takes from the card, and the card. Without ident_card.dat the values are
+/// those of `Source/param_card.inc`, which MG5aMC writes from the card when it is launched.
+fn parameters(
+    directory: &Directory,
+    card: Option<&Path>,
+) -> Result<(Vec<CardParameter>, Option<Card>)> {
+    let ident = directory.cards.join("ident_card.dat");
+    if ident.is_file() {
+        let inputs = model::read_ident_card(&ident)?;
+        let card = match card {
+            Some(path) => path.to_path_buf(),
+            None => directory.cards.join("param_card.dat"),
+        };
+        return Ok((inputs, Some(Card::read(&card)?)));
+    }
+    let values = directory.source.join("param_card.inc");
+    if card.is_some() || !values.is_file() {
+        return Err(Error::Import {
+            path: ident,
+            what: "this file says which parameters the card holds, and it is missing".into(),
+        });
+    }
+    Ok((model::read_values(&values)?, None))
+}
+
+fn folder_name(dir: &Path) -> String {
+    dir.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+/// The external legs. A leg's mass is that of its wavefunction; scalars have none there, so
+/// theirs is looked up in pmass.inc.
+fn legs(
+    directory: &Directory,
+    matrix: &matrix::Matrix,
+    pdg: &[Option<i32>],
+    model: &mut ModelReader,
+    path: &Path,
+) -> Result<Vec<Leg>> {
+    let fail = |what: String| Error::Import {
+        path: path.to_path_buf(),
+        what,
+    };
+    let incoming = incoming(directory, model)?;
+    let mut masses: Vec<Option<Quantity>> = vec![None; matrix.legs];
+    let mut present = vec![false; matrix.legs];
+    for wavefunction in &matrix.wavefunctions {
+        if let Wavefunction::External(e) = wavefunction {
+            present[e.leg as usize] = true;
+            if e.kind != crate::process::ExternalKind::Scalar {
+                masses[e.leg as usize] = Some(e.mass);
+            }
+        }
+    }
+    if let Some(leg) = present.iter().position(|p| !p) {
+        return Err(fail(format!("leg {} has no wavefunction", leg + 1)));
+    }
+    let mut legs = Vec::with_capacity(matrix.legs);
+    for (i, mass) in masses.into_iter().enumerate() {
+        let mass = match mass {
+            Some(mass) => mass,
+            None => listed_mass(directory, model, i)?,
+        };
+        let pdg = pdg[i].ok_or_else(|| {
+            fail(format!(
+                "leshouche.inc does not say which particle leg {} is (IDUP)",
+                i + 1
+            ))
+        })?;
+        legs.push(Leg {
+            pdg,
+            incoming: i < incoming,
+            mass,
+        });
+    }
+    Ok(legs)
+}
+
+/// NINCOMING of nexternal.inc.
+fn incoming(directory: &Directory, model: &mut ModelReader) -> Result<usize> {
+    let path = directory.table("nexternal.inc")?;
+    let machine = &mut model.machine;
+    let mut frame = machine.frame(&path);
+    if let Some((_, nodes)) = machine.library.include(&path, b"nexternal.inc")? {
+        machine.declare(&mut frame, &nodes)?;
+    }
+    match machine.int_constant(&frame, "NINCOMING") {
+        Some(n @ 1..=2) => Ok(n as usize),
+        _ => Err(Error::Import {
+            path,
+            what: "NINCOMING is neither 1 nor 2".into(),
+        }),
+    }
+}
+
+/// PMASS of a leg (from 0) in pmass.inc.
+fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Result<Quantity> {
+    use expression::Expr;
+    use statement::Statement;
+    let path = directory.table("pmass.inc")?;
+    let machine = &mut model.machine;
+    let mut frame = machine.frame(&path);
+    let zero = Value::Real(machine.builder.real(0.0));
+    machine.set_name(&mut frame, "ZERO", zero);
+    let Some((_, nodes)) = machine.library.include(&path, b"pmass.inc")? else {
+        return Ok(Quantity::ZERO);
+    };
+    for node in nodes.iter() {
+        let unit::NodeKind::Plain(Statement::Assign(name, place, value)) = &node.kind else {
+            continue;
+        };
+        if name != "PMASS" || place.as_slice() != [Expr::Int(leg as i64 + 1)] {
+            continue;
+        }
+        let fault = |what| Error::Fortran {
+            file: path.clone(),
+            line: node.line,
+            what,
+        };
+        let named = match value {
+            Expr::Apply(abs, inner) if abs == "ABS" || abs == "DABS" => match inner.as_slice() {
+                [Expr::Name(name)] => name.clone(),
+                _ => format!("PMASS({})", leg + 1),
+            },
+            Expr::Name(name) => name.clone(),
+            _ => format!("PMASS({})", leg + 1),
+        };
+        let value = machine.eval(&mut frame, value).map_err(fault)?;
+        let value = value.real(&mut machine.builder).map_err(fault)?;
+        if machine.builder.constant(value).is_some_and(|c| c.re == 0.0) {
+            return Ok(Quantity::ZERO);
+        }
+        return Ok(Quantity(Some(model.parameter(&named, value))));
+    }
+    Err(Error::Import {
+        path,
+        what: format!("there is no PMASS({})", leg + 1),
+    })
+}

@@ -1,0 +1,225 @@
+//! Parameters and couplings: `Source/MODEL` run on symbols.
+//!
+//! `COUP` is run as at the start of a program, with READLHA true and the card's parameters as
+//! inputs, and then `UPDATE_AS_PARAM` as for an event, with G as the last input. What is in the
+//! COMMON blocks afterwards are the formulas.
+
+use super::source::Source;
+use super::statement::Statement;
+use super::symbolic::Machine;
+use super::unit::{Library, NodeKind, blocks};
+use super::value::{Truth, Value};
+use crate::error::{Error, Result};
+use crate::process::arith::{Builder, Op, ValueId};
+use crate::process::card::Card;
+use crate::process::model::{CardParameter, Model, Named};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Which parameters the card holds: `Cards/ident_card.dat`, lines of block, indices and name.
+pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
+    let bytes = super::source::read_bounded(path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut parameters = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or("");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [block, index @ .., name] = words.as_slice() else {
+            continue;
+        };
+        // The file opens with comments in the manner of Fortran.
+        if block.bytes().all(|b| b.eq_ignore_ascii_case(&b'c')) {
+            continue;
+        }
+        let index: std::result::Result<Vec<i32>, _> = index.iter().map(|w| w.parse()).collect();
+        let index = index.map_err(|_| Error::Import {
+            path: path.to_path_buf(),
+            what: format!("line {}: expected a block, indices and a name", i + 1),
+        })?;
+        parameters.push(CardParameter {
+            name: name.to_ascii_uppercase(),
+            block: block.to_ascii_lowercase(),
+            index,
+            default: 0.0,
+        });
+    }
+    Ok(parameters)
+}
+
+/// The values of `Source/param_card.inc`: assignments of numbers to names.
+pub fn read_values(path: &Path) -> Result<Vec<CardParameter>> {
+    let source = Source::read(path)?;
+    let library = Library::default();
+    let mut machine = Machine::new(&library, Builder::new(0));
+    let mut frame = machine.frame(path);
+    let mut parameters = Vec::new();
+    for node in blocks(&source, 0, source.len())? {
+        let fault = |what: String| Error::Fortran {
+            file: path.to_path_buf(),
+            line: node.line,
+            what,
+        };
+        let NodeKind::Plain(Statement::Assign(name, _, value)) = &node.kind else {
+            continue;
+        };
+        let value = machine.eval(&mut frame, value).map_err(fault)?;
+        let value = value.real(&mut machine.builder).map_err(fault)?;
+        let value = machine.builder.constant(value);
+        let value = value.filter(|c| c.re.is_finite());
+        let value = value.ok_or_else(|| fault(format!("{name} is no finite number")))?;
+        parameters.push(CardParameter {
+            name: name.clone(),
+            block: String::new(),
+            index: Vec::new(),
+            default: value.re,
+        });
+    }
+    Ok(parameters)
+}
+
+/// A model that was run, ready to be asked for masses, widths and couplings.
+pub struct ModelReader<'l> {
+    pub machine: Machine<'l>,
+    inputs: Vec<CardParameter>,
+    parameters: Vec<Named>,
+    couplings: Vec<Named>,
+    parameter_index: HashMap<(String, ValueId), u32>,
+    coupling_index: HashMap<(String, ValueId), u32>,
+}
+
+impl<'l> ModelReader<'l> {
+    /// Runs the model's subroutines. `inputs` are what the card holds.
+    pub fn run(library: &'l Library, folder: &Path, inputs: Vec<CardParameter>) -> Result<Self> {
+        let builder = Builder::new(inputs.len() as u32 + 1);
+        let mut machine = Machine::new(library, builder);
+        machine.defer = true;
+        let unit = |name: &str| {
+            library.unit(name).cloned().ok_or_else(|| Error::Import {
+                path: folder.to_path_buf(),
+                what: format!(
+                    "no *.f file here has the subroutine {name}, which MG5aMC writes to couplings.f"
+                ),
+            })
+        };
+        let coup = unit("COUP")?;
+        let body = coup.body()?;
+        let mut frame = machine.declare_unit(&coup, &body)?;
+        for (i, input) in inputs.iter().enumerate() {
+            let value = Value::Real(machine.builder.input(i as u32));
+            machine.set_name(&mut frame, &input.name, value);
+        }
+        // Couplings of loops only; MadEvent leaves the switch off.
+        let off = Value::Logical(Truth::Known(false));
+        machine.set_name(&mut frame, "UPDATELOOP", off);
+        machine.run(&mut frame, &body)?;
+        machine.outer = machine.locations(&frame);
+
+        let g = machine.builder.input(inputs.len() as u32);
+        let update = unit("UPDATE_AS_PARAM")?;
+        let body = update.body()?;
+        let mut frame = machine.frame(&update.source.path);
+        for dummy in &update.arguments {
+            let at = machine.bind_new(&mut frame, dummy);
+            machine.set(at, Value::Int(1));
+        }
+        machine.declare(&mut frame, &body)?;
+        machine.set_name(&mut frame, "G", Value::Real(g));
+        machine.run(&mut frame, &body)?;
+        machine.outer.extend(machine.locations(&frame));
+        machine.defer = false;
+        Ok(ModelReader {
+            machine,
+            inputs,
+            parameters: Vec::new(),
+            couplings: Vec::new(),
+            parameter_index: HashMap::new(),
+            coupling_index: HashMap::new(),
+        })
+    }
+
+    /// Index of a mass or width.
+    pub fn parameter(&mut self, name: &str, value: ValueId) -> u32 {
+        let key = (name.to_owned(), value);
+        let parameters = &mut self.parameters;
+        *self.parameter_index.entry(key).or_insert_with(|| {
+            parameters.push(Named {
+                name: name.to_owned(),
+                value,
+            });
+            parameters.len() as u32 - 1
+        })
+    }
+
+    /// Index of a coupling.
+    pub fn coupling(&mut self, name: &str, value: ValueId) -> u32 {
+        let key = (name.to_owned(), value);
+        let couplings = &mut self.couplings;
+        *self.coupling_index.entry(key).or_insert_with(|| {
+            couplings.push(Named {
+                name: name.to_owned(),
+                value,
+            });
+            couplings.len() as u32 - 1
+        })
+    }
+
+    /// The model with what was asked for and nothing else, with the card's values as defaults.
+    pub fn finish(self, card: Option<&Card>) -> Result<Model> {
+        let g_input = self.inputs.len() as u32;
+        let roots: Vec<ValueId> = self
+            .parameters
+            .iter()
+            .chain(&self.couplings)
+            .map(|named| named.value)
+            .collect();
+        let (mut program, ids) = self.machine.builder.finish().pruned(&roots);
+        let mut kept: Vec<Option<u32>> = vec![None; self.inputs.len()];
+        for op in &program.ops {
+            if let Op::Input(n) = *op
+                && n < g_input
+            {
+                kept[n as usize] = Some(0);
+            }
+        }
+        let mut inputs = Vec::new();
+        for (input, place) in self.inputs.into_iter().zip(&mut kept) {
+            if place.is_some() {
+                *place = Some(inputs.len() as u32);
+                inputs.push(input);
+            }
+        }
+        let new_g = inputs.len() as u32;
+        for op in &mut program.ops {
+            if let Op::Input(n) = op {
+                *n = match kept.get(*n as usize) {
+                    Some(place) => place.unwrap_or(new_g),
+                    None => new_g,
+                };
+            }
+        }
+        program.inputs = new_g + 1;
+        let renamed = |list: Vec<Named>| -> Vec<Named> {
+            list.into_iter()
+                .filter_map(|n| {
+                    ids[n.value as usize].map(|value| Named {
+                        name: n.name,
+                        value,
+                    })
+                })
+                .collect()
+        };
+        let mut model = Model {
+            card: inputs,
+            program,
+            parameters: renamed(self.parameters),
+            couplings: renamed(self.couplings),
+        };
+        if let Some(card) = card {
+            let values = model.card_values(card)?;
+            for (parameter, value) in model.card.iter_mut().zip(values) {
+                parameter.default = value;
+            }
+        }
+        Ok(model)
+    }
+}

@@ -1,0 +1,635 @@
+//! Statements of Fortran, as far as MG5aMC writes them.
+//!
+//! Since blanks mean nothing in fixed form, a statement is recognised as the standard suggests:
+//! a name, perhaps with subscripts, in front of `=` is an assignment (a DO if a comma follows
+//! at the outermost level), and everything else starts with its keyword.
+
+use super::expression::{Cursor, Expr, MAX_DEPTH, Parsed};
+
+/// The types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Type {
+    Integer,
+    Real,
+    Complex,
+    Logical,
+    Character,
+}
+
+/// A declared name, with its bounds if it is an array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entity {
+    pub name: String,
+    pub dims: Vec<Dim>,
+}
+
+/// Bounds of one dimension; no upper bound stands for `*`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dim {
+    pub low: Option<Expr>,
+    pub high: Option<Expr>,
+}
+
+/// One `targets / values /` of a DATA statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataGroup {
+    pub targets: Vec<DataTarget>,
+    /// Values with how often each is repeated.
+    pub values: Vec<(u64, Constant)>,
+}
+
+/// What a DATA statement sets.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DataTarget {
+    /// A variable, an array or an element.
+    Element(String, Vec<Expr>),
+    /// `(items, variable = from, to, step)`.
+    Implied {
+        items: Vec<DataTarget>,
+        variable: String,
+        from: Expr,
+        to: Expr,
+        step: Option<Expr>,
+    },
+}
+
+/// A constant in a DATA statement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Constant {
+    Int(i64),
+    Real(f64),
+    Complex(f64, f64),
+    Logical(bool),
+    Text,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    Assign(String, Vec<Expr>, Expr),
+    Call(String, Vec<Expr>),
+    /// `IF (condition) statement`.
+    If(Expr, Box<Statement>),
+    IfThen(Expr),
+    ElseIf(Expr),
+    Else,
+    EndIf,
+    Do {
+        variable: String,
+        from: Expr,
+        to: Expr,
+        step: Option<Expr>,
+    },
+    /// A loop without a counter, or one that ends at a label.
+    DoOther,
+    EndDo,
+    Return,
+    Declare(Type, Vec<Entity>),
+    Dimension(Vec<Entity>),
+    Parameter(Vec<(String, Expr)>),
+    Data(Vec<DataGroup>),
+    Common(Vec<(String, Vec<Entity>)>),
+    Include(Vec<u8>),
+    /// A statement that changes no value: SAVE, WRITE, CONTINUE and the like.
+    Nothing,
+    /// A statement that is not understood: the start of its text.
+    Other(String),
+}
+
+/// Reads one statement. A statement of a kind that is not known is [`Statement::Other`]; an
+/// error is a known one that is malformed.
+pub fn parse(text: &[u8]) -> Parsed<Statement> {
+    match assignment_shape(text) {
+        Shape::Assignment => assignment(text),
+        Shape::Do => do_statement(text),
+        Shape::Neither => keyword(text),
+    }
+}
+
+enum Shape {
+    Assignment,
+    Do,
+    Neither,
+}
+
+/// Whether the text is `name = ...` or `name(...) = ...`, and if so whether a comma follows
+/// outside parentheses.
+fn assignment_shape(text: &[u8]) -> Shape {
+    let mut cursor = Cursor::new(text);
+    if cursor.name().is_err() {
+        return Shape::Neither;
+    }
+    let mut pos = cursor.position();
+    while text.get(pos) == Some(&b'(') {
+        match closing(text, pos) {
+            Some(end) => pos = end + 1,
+            None => return Shape::Neither,
+        }
+    }
+    if text.get(pos) != Some(&b'=') || matches!(text.get(pos + 1), Some(b'=' | b'>')) {
+        return Shape::Neither;
+    }
+    if !text.starts_with(b"DO") {
+        return Shape::Assignment;
+    }
+    let mut at = pos + 1;
+    while at < text.len() {
+        match text[at] {
+            b'(' => match closing(text, at) {
+                Some(end) => at = end,
+                None => return Shape::Assignment,
+            },
+            b',' => return Shape::Do,
+            _ => {}
+        }
+        at += 1;
+    }
+    Shape::Assignment
+}
+
+/// Position of the parenthesis that closes the one at `open`.
+fn closing(text: &[u8], open: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    let mut quote = None;
+    for (i, &b) in text.iter().enumerate().skip(open) {
+        match (quote, b) {
+            (Some(q), _) if b == q => quote = None,
+            (Some(_), _) => {}
+            (None, b'\'' | b'"') => quote = Some(b),
+            (None, b'(') => depth += 1,
+            (None, b')') => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(i);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn assignment(text: &[u8]) -> Parsed<Statement> {
+    let mut cursor = Cursor::new(text);
+    let name = cursor.name()?;
+    let mut subscripts = Vec::new();
+    if cursor.accept(b"(") {
+        subscripts = cursor.arguments()?;
+    }
+    if cursor.peek() == Some(b'(') {
+        return Ok(other(text)); // a substring
+    }
+    cursor.expect(b"=")?;
+    let value = cursor.expression()?;
+    cursor.finish()?;
+    Ok(Statement::Assign(name, subscripts, value))
+}
+
+fn do_statement(text: &[u8]) -> Parsed<Statement> {
+    let mut cursor = Cursor::new(text);
+    cursor.expect(b"DO")?;
+    if cursor.peek().is_some_and(|b| b.is_ascii_digit()) {
+        return Ok(Statement::DoOther);
+    }
+    let variable = cursor.name()?;
+    cursor.expect(b"=")?;
+    let from = cursor.expression()?;
+    cursor.expect(b",")?;
+    let to = cursor.expression()?;
+    let step = match cursor.accept(b",") {
+        true => Some(cursor.expression()?),
+        false => None,
+    };
+    cursor.finish()?;
+    Ok(Statement::Do {
+        variable,
+        from,
+        to,
+        step,
+    })
+}
+
+/// Types as they are written, longest first where one starts with another.
+const TYPES: [(&[u8], Type); 17] = [
+    (b"DOUBLEPRECISION", Type::Real),
+    (b"DOUBLECOMPLEX", Type::Complex),
+    (b"COMPLEX*16", Type::Complex),
+    (b"COMPLEX*8", Type::Complex),
+    (b"COMPLEX(KIND=8)", Type::Complex),
+    (b"COMPLEX", Type::Complex),
+    (b"REAL*8", Type::Real),
+    (b"REAL*4", Type::Real),
+    (b"REAL(KIND=8)", Type::Real),
+    (b"REAL", Type::Real),
+    (b"INTEGER*8", Type::Integer),
+    (b"INTEGER*4", Type::Integer),
+    (b"INTEGER", Type::Integer),
+    (b"LOGICAL*1", Type::Logical),
+    (b"LOGICAL*4", Type::Logical),
+    (b"LOGICAL", Type::Logical),
+    (b"CHARACTER", Type::Character),
+];
+
+/// Statements that change no value that matters here, by their keyword.
+const NOTHING: [&[u8]; 21] = [
+    b"IMPLICIT",
+    b"SAVE",
+    b"EXTERNAL",
+    b"INTRINSIC",
+    b"CONTINUE",
+    b"WRITE(",
+    b"PRINT",
+    b"FORMAT(",
+    b"USE",
+    b"INTERFACE",
+    b"ENDINTERFACE",
+    b"CONTAINS",
+    b"OPEN(",
+    b"CLOSE(",
+    b"FLUSH",
+    b"BACKSPACE",
+    b"REWIND",
+    b"INQUIRE(",
+    b"ENTRY",
+    b"NAMELIST",
+    b"PAUSE",
+];
+
+/// The type that a text starts with, and how many bytes it takes.
+pub fn type_prefix(text: &[u8]) -> Option<(Type, usize)> {
+    TYPES
+        .iter()
+        .find(|(word, _)| text.starts_with(word))
+        .map(|(word, ty)| (*ty, word.len()))
+}
+
+fn keyword(text: &[u8]) -> Parsed<Statement> {
+    let mut cursor = Cursor::new(text);
+    if cursor.accept(b"CALL") {
+        return call(cursor);
+    }
+    if text.starts_with(b"IF(") {
+        return if_statement(text, 0);
+    }
+    if cursor.accept(b"ELSEIF(") {
+        let condition = cursor.expression()?;
+        cursor.expect(b")")?;
+        cursor.expect(b"THEN")?;
+        cursor.finish()?;
+        return Ok(Statement::ElseIf(condition));
+    }
+    match text {
+        b"ELSE" => return Ok(Statement::Else),
+        b"ENDIF" => return Ok(Statement::EndIf),
+        b"ENDDO" => return Ok(Statement::EndDo),
+        b"RETURN" => return Ok(Statement::Return),
+        b"DO" => return Ok(Statement::DoOther),
+        _ => {}
+    }
+    if text.starts_with(b"DOWHILE(") {
+        return Ok(Statement::DoOther);
+    }
+    if cursor.accept(b"INCLUDE") {
+        let name = cursor.text()?;
+        return Ok(Statement::Include(name));
+    }
+    if cursor.accept(b"PARAMETER(") {
+        return parameter(cursor);
+    }
+    if cursor.accept(b"DATA") {
+        return data(cursor).map(Statement::Data);
+    }
+    if cursor.accept(b"COMMON") {
+        return common(cursor);
+    }
+    if cursor.accept(b"DIMENSION") {
+        let entities = entities(&mut cursor)?;
+        cursor.finish()?;
+        return Ok(Statement::Dimension(entities));
+    }
+    if let Some((ty, length)) = type_prefix(text) {
+        cursor.skip(length);
+        return declaration(text, cursor, ty);
+    }
+    if NOTHING.iter().any(|word| text.starts_with(word)) {
+        return Ok(Statement::Nothing);
+    }
+    Ok(other(text))
+}
+
+fn other(text: &[u8]) -> Statement {
+    let cut = &text[..text.len().min(60)];
+    Statement::Other(String::from_utf8_lossy(cut).escape_debug().to_string())
+}
+
+fn call(mut cursor: Cursor) -> Parsed<Statement> {
+    let name = cursor.name()?;
+    let mut arguments = Vec::new();
+    if cursor.accept(b"(") {
+        arguments = cursor.arguments()?;
+    }
+    cursor.finish()?;
+    Ok(Statement::Call(name, arguments))
+}
+
+fn if_statement(text: &[u8], depth: u32) -> Parsed<Statement> {
+    if depth > MAX_DEPTH {
+        return Err("IF statements nest too deep".into());
+    }
+    let mut cursor = Cursor::new(text);
+    cursor.expect(b"IF(")?;
+    let condition = cursor.expression()?;
+    cursor.expect(b")")?;
+    if cursor.rest() == b"THEN" {
+        return Ok(Statement::IfThen(condition));
+    }
+    let rest = cursor.rest();
+    let inner = if rest.starts_with(b"IF(") {
+        if_statement(rest, depth + 1)?
+    } else {
+        parse(rest)?
+    };
+    Ok(Statement::If(condition, Box::new(inner)))
+}
+
+fn parameter(mut cursor: Cursor) -> Parsed<Statement> {
+    let mut constants = Vec::new();
+    loop {
+        let name = cursor.name()?;
+        cursor.expect(b"=")?;
+        constants.push((name, cursor.expression()?));
+        if cursor.accept(b")") {
+            cursor.finish()?;
+            return Ok(Statement::Parameter(constants));
+        }
+        cursor.expect(b",")?;
+    }
+}
+
+fn declaration(text: &[u8], mut cursor: Cursor, ty: Type) -> Parsed<Statement> {
+    if ty == Type::Character {
+        // Lengths of strings do not matter here; the names do not either.
+        return Ok(Statement::Nothing);
+    }
+    if let Some(colons) = find(cursor.rest(), b"::") {
+        // Attributes in front of `::`: a PARAMETER must be known, the others change nothing.
+        let attributes = &cursor.rest()[..colons];
+        if find(attributes, b"PARAMETER").is_some() {
+            cursor.skip(colons + 2);
+            let mut constants = Vec::new();
+            loop {
+                let name = cursor.name()?;
+                cursor.expect(b"=")?;
+                constants.push((name, cursor.expression()?));
+                if !cursor.accept(b",") {
+                    cursor.finish()?;
+                    return Ok(Statement::Parameter(constants));
+                }
+            }
+        }
+        if !attributes.is_empty() && !attributes.starts_with(b",INTENT(") {
+            return Ok(other(text));
+        }
+        cursor.skip(colons + 2);
+    } else if !cursor.peek().is_some_and(|b| b.is_ascii_alphabetic()) {
+        return Ok(other(text));
+    }
+    let entities = entities(&mut cursor)?;
+    if !cursor.at_end() {
+        return Ok(other(text));
+    }
+    Ok(Statement::Declare(ty, entities))
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|w| w == what)
+}
+
+fn entities(cursor: &mut Cursor) -> Parsed<Vec<Entity>> {
+    let mut entities = Vec::new();
+    loop {
+        entities.push(entity(cursor)?);
+        // `COMMON /A/ X, /B/ Y`: the comma before a block is no name's.
+        if cursor.rest().starts_with(b",/") || !cursor.accept(b",") {
+            return Ok(entities);
+        }
+    }
+}
+
+fn entity(cursor: &mut Cursor) -> Parsed<Entity> {
+    let name = cursor.name()?;
+    let mut dims = Vec::new();
+    if cursor.accept(b"(") {
+        for bound in cursor.arguments()? {
+            dims.push(match bound {
+                Expr::Range(low, high) => Dim {
+                    low: low.map(|e| *e),
+                    high: high.map(|e| *e),
+                },
+                high => Dim {
+                    low: None,
+                    high: Some(high),
+                },
+            });
+        }
+    }
+    Ok(Entity { name, dims })
+}
+
+fn common(mut cursor: Cursor) -> Parsed<Statement> {
+    let mut blocks = Vec::new();
+    loop {
+        let mut block = String::new();
+        if cursor.accept(b"/") {
+            if cursor.peek() != Some(b'/') {
+                block = cursor.name()?;
+            }
+            cursor.expect(b"/")?;
+        }
+        blocks.push((block, entities(&mut cursor)?));
+        cursor.accept(b",");
+        if cursor.peek() != Some(b'/') {
+            cursor.finish()?;
+            return Ok(Statement::Common(blocks));
+        }
+    }
+}
+
+fn data(mut cursor: Cursor) -> Parsed<Vec<DataGroup>> {
+    let mut groups = Vec::new();
+    loop {
+        let mut targets = Vec::new();
+        loop {
+            targets.push(data_target(&mut cursor, 0)?);
+            if cursor.accept(b"/") {
+                break;
+            }
+            cursor.expect(b",")?;
+        }
+        let values = data_values(&mut cursor)?;
+        groups.push(DataGroup { targets, values });
+        if cursor.at_end() {
+            return Ok(groups);
+        }
+        cursor.accept(b",");
+    }
+}
+
+fn data_target(cursor: &mut Cursor, depth: u32) -> Parsed<DataTarget> {
+    if depth > 7 {
+        return Err("a DATA statement nests too deep".into());
+    }
+    if !cursor.accept(b"(") {
+        let name = cursor.name()?;
+        let subscripts = match cursor.accept(b"(") {
+            true => cursor.arguments()?,
+            false => Vec::new(),
+        };
+        return Ok(DataTarget::Element(name, subscripts));
+    }
+    let mut items = Vec::new();
+    loop {
+        // `I=1,4` ends the list: a name directly followed by `=`.
+        let mut ahead = cursor.clone();
+        if let Ok(variable) = ahead.name()
+            && ahead.accept(b"=")
+        {
+            *cursor = ahead;
+            let from = cursor.expression()?;
+            cursor.expect(b",")?;
+            let to = cursor.expression()?;
+            let step = match cursor.accept(b",") {
+                true => Some(cursor.expression()?),
+                false => None,
+            };
+            cursor.expect(b")")?;
+            return Ok(DataTarget::Implied {
+                items,
+                variable,
+                from,
+                to,
+                step,
+            });
+        }
+        items.push(data_target(cursor, depth + 1)?);
+        cursor.expect(b",")?;
+    }
+}
+
+fn data_values(cursor: &mut Cursor) -> Parsed<Vec<(u64, Constant)>> {
+    let mut values = Vec::new();
+    loop {
+        let value = constant(cursor)?;
+        match value {
+            Constant::Int(times) if cursor.accept(b"*") => {
+                let times = u64::try_from(times).map_err(|_| "a negative repeat count")?;
+                values.push((times, constant(cursor)?));
+            }
+            _ => values.push((1, value)),
+        }
+        if cursor.accept(b"/") {
+            return Ok(values);
+        }
+        cursor.expect(b",")?;
+    }
+}
+
+fn constant(cursor: &mut Cursor) -> Parsed<Constant> {
+    match cursor.peek() {
+        Some(b'.') if cursor.accept(b".TRUE.") => Ok(Constant::Logical(true)),
+        Some(b'.') if cursor.accept(b".FALSE.") => Ok(Constant::Logical(false)),
+        Some(b'\'' | b'"') => cursor.text().map(|_| Constant::Text),
+        Some(b'(') => {
+            cursor.skip(1);
+            let re = signed(cursor)?;
+            cursor.expect(b",")?;
+            let im = signed(cursor)?;
+            cursor.expect(b")")?;
+            Ok(Constant::Complex(re.real()?, im.real()?))
+        }
+        _ => signed(cursor),
+    }
+}
+
+fn signed(cursor: &mut Cursor) -> Parsed<Constant> {
+    let negative = cursor.accept(b"-");
+    if !negative {
+        cursor.accept(b"+");
+    }
+    match cursor.number()? {
+        Expr::Int(i) => Ok(Constant::Int(if negative { -i } else { i })),
+        Expr::Real(x) => Ok(Constant::Real(if negative { -x } else { x })),
+        _ => Err("expected a number".into()),
+    }
+}
+
+impl Constant {
+    /// The value of a real or integer constant.
+    pub fn real(self) -> Parsed<f64> {
+        match self {
+            Constant::Int(i) => Ok(i as f64),
+            Constant::Real(x) => Ok(x),
+            _ => Err("expected a real constant".into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Statement {
+        parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn tells_assignments_from_loops_and_keywords() {
+        assert!(matches!(read("DOI=1,3"), Statement::Do { variable, .. } if variable == "I"));
+        assert!(matches!(read("DOI=MAX(1,3)"), Statement::Assign(n, ..) if n == "DOI"));
+        assert!(matches!(read("IF(A)=1"), Statement::Assign(n, ..) if n == "IF"));
+        assert!(matches!(read("IF(A.EQ.1)B=2"), Statement::If(..)));
+        assert!(matches!(read("IF(A==1)THEN"), Statement::IfThen(..)));
+        assert!(
+            matches!(read("CALLCOUP1()"), Statement::Call(n, a) if n == "COUP1" && a.is_empty())
+        );
+        assert_eq!(read("IMPLICITNONE"), Statement::Nothing);
+        assert!(matches!(read("GOTO10"), Statement::Other(_)));
+    }
+
+    #[test]
+    fn reads_declarations() {
+        let Statement::Declare(ty, entities) = read("REAL*8P(0:3,NEXTERNAL),ANS,V(*)") else {
+            panic!()
+        };
+        assert_eq!(ty, Type::Real);
+        assert_eq!(entities.len(), 3);
+        assert_eq!(entities[0].dims.len(), 2);
+        assert_eq!(entities[0].dims[0].low, Some(Expr::Int(0)));
+        assert_eq!(entities[2].dims[0].high, None);
+        let Statement::Common(blocks) = read("COMMON/A/X,Y/B/Z(2)") else {
+            panic!()
+        };
+        assert_eq!(blocks.len(), 2);
+        assert_eq!(blocks[0].1.len(), 2);
+    }
+
+    #[test]
+    fn reads_data() {
+        let Statement::Data(groups) = read("DATA(CF(I),I=1,3)/16,2*-4/,A,B/(0D0,1D0),.TRUE./")
+        else {
+            panic!()
+        };
+        assert_eq!(groups.len(), 2);
+        assert_eq!(
+            groups[0].values,
+            [(1, Constant::Int(16)), (2, Constant::Int(-4))]
+        );
+        assert_eq!(
+            groups[1].values,
+            [
+                (1, Constant::Complex(0.0, 1.0)),
+                (1, Constant::Logical(true))
+            ]
+        );
+    }
+}

@@ -1,0 +1,154 @@
+//! The tables beside a matrix element: leshouche.inc, config_subproc_map.inc, coloramps.inc.
+//!
+//! They are DATA statements only. A directory holds one set of tables for all of its matrix
+//! elements; the subscript that counts those is compared with the number of `matrix<i>.f`.
+
+use super::data::{Loops, expand_data};
+use super::expression::{Expr, Parsed};
+use super::source::Source;
+use super::statement::{self, Constant, Statement};
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Calls `set` for every element that the DATA statements of a file set. Subscripts are
+/// integers and loop variables here.
+fn each_element(
+    path: &Path,
+    mut set: impl FnMut(&str, &[i64], &Constant) -> Parsed<()>,
+) -> Result<()> {
+    let source = Source::read(path)?;
+    for i in 0..source.len() {
+        let fault = |what: String| Error::Fortran {
+            file: path.to_path_buf(),
+            line: source.line(i),
+            what,
+        };
+        let Statement::Data(groups) = statement::parse(source.text(i)).map_err(fault)? else {
+            continue;
+        };
+        for group in &groups {
+            expand_data(group, &mut index, &mut set, &mut HashMap::new()).map_err(fault)?;
+        }
+    }
+    Ok(())
+}
+
+fn index(expr: &Expr, loops: &Loops) -> Parsed<i64> {
+    match expr {
+        Expr::Int(i) => Ok(*i),
+        Expr::Name(name) => loops
+            .get(name)
+            .copied()
+            .ok_or_else(|| format!("{name} is no loop variable")),
+        _ => Err("a subscript that is neither a number nor a loop variable".into()),
+    }
+}
+
+fn int(value: &Constant) -> Parsed<i64> {
+    match value {
+        Constant::Int(i) => Ok(*i),
+        _ => Err("expected an integer".into()),
+    }
+}
+
+/// What leshouche.inc says about one matrix element.
+#[derive(Debug, Default)]
+pub struct LesHouches {
+    /// PDG codes of the legs, of the first subprocess.
+    pub pdg: Vec<Option<i32>>,
+    /// Colour and anticolour tags of each leg, for each colour flow.
+    pub color_flows: Vec<Vec<(i32, i32)>>,
+}
+
+/// Reads leshouche.inc for matrix element `process` (from 1).
+pub fn leshouche(path: &Path, process: i64, legs: usize, flows: usize) -> Result<LesHouches> {
+    let mut table = LesHouches {
+        pdg: vec![None; legs],
+        color_flows: Vec::new(),
+    };
+    let leg_of = |leg: i64| {
+        let leg = usize::try_from(leg - 1).ok().filter(|&l| l < legs);
+        leg.ok_or("a leg that does not exist")
+    };
+    let small = |value: &Constant| {
+        i32::try_from(int(value)?).map_err(|_| String::from("an integer out of range"))
+    };
+    each_element(path, |name, indices, value| {
+        match (name, indices) {
+            ("IDUP", [leg, 1, p]) if *p == process => {
+                table.pdg[leg_of(*leg)?] = Some(small(value)?);
+            }
+            ("ICOLUP", [kind, leg, flow, p]) if *p == process => {
+                let leg = leg_of(*leg)?;
+                let flow = usize::try_from(*flow - 1).ok().filter(|&f| f < flows);
+                let flow = flow.ok_or("a colour flow beyond NCOLOR")?;
+                if table.color_flows.is_empty() {
+                    table.color_flows = vec![vec![(0, 0); legs]; flows];
+                }
+                let entry = &mut table.color_flows[flow][leg];
+                match kind {
+                    1 => entry.0 = small(value)?,
+                    2 => entry.1 = small(value)?,
+                    _ => return Err("ICOLUP has a first index other than 1 and 2".into()),
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(table)
+}
+
+/// Reads CONFSUB: for each configuration the diagram of matrix element `process`, or 0.
+pub fn configurations(path: &Path, process: i64) -> Result<Vec<u32>> {
+    let mut diagrams: Vec<u32> = Vec::new();
+    each_element(path, |name, indices, value| {
+        let config = match (name, indices) {
+            ("CONFSUB", [p, config]) if *p == process => *config,
+            // Ungrouped output: configs.inc says MAPCONFIG(configuration) / diagram /.
+            ("MAPCONFIG", [config]) if *config > 0 => *config,
+            _ => return Ok(()),
+        };
+        let place = usize::try_from(config - 1).ok();
+        // Configurations come in order; a wild number must not ask for much memory.
+        let place = place.filter(|&p| p <= diagrams.len());
+        let place = place.ok_or_else(|| format!("configuration {config} is out of order"))?;
+        let diagram = u32::try_from(int(value)?).map_err(|_| "a negative diagram")?;
+        if place == diagrams.len() {
+            diagrams.push(diagram);
+        } else {
+            diagrams[place] = diagram;
+        }
+        Ok(())
+    })?;
+    Ok(diagrams)
+}
+
+/// Reads ICOLAMP: which colour flows each configuration allows in matrix element `process`.
+pub fn color_allowed(
+    path: &Path,
+    process: i64,
+    configurations: usize,
+    flows: usize,
+) -> Result<Vec<Vec<bool>>> {
+    let mut allowed = vec![vec![false; flows]; configurations];
+    each_element(path, |name, indices, value| {
+        if let ("ICOLAMP", [flow, config, p]) = (name, indices)
+            && *p == process
+        {
+            let config = usize::try_from(*config - 1).ok();
+            let row = config.and_then(|c| allowed.get_mut(c));
+            let row = row.ok_or("ICOLAMP has more configurations than there are")?;
+            // Rows are as long as those of the matrix element with most colour flows.
+            if let Some(entry) = usize::try_from(*flow - 1).ok().and_then(|f| row.get_mut(f)) {
+                *entry = match value {
+                    Constant::Logical(is) => *is,
+                    _ => return Err("ICOLAMP is not logical".into()),
+                };
+            }
+        }
+        Ok(())
+    })?;
+    Ok(allowed)
+}

@@ -1,0 +1,183 @@
+//! Parameter cards in the SUSY Les Houches Accord format (hep-ph/0311123).
+//!
+//! A card has blocks (`BLOCK name`, perhaps with a scale `Q=`) of lines "indices value", and
+//! lines `DECAY pdg width`. `#` starts a comment; upper and lower case are the same. Exponents
+//! may be written with D. Where an entry stands twice the first counts, as in MG5aMC's reader.
+
+use super::model::{CardParameter, Model};
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// A card is a few kilobytes; a file beyond this is none.
+const MAX_CARD_BYTES: u64 = 64 << 20;
+/// No block has more indices than this.
+const MAX_INDICES: usize = 4;
+
+/// A parameter card that was read.
+#[derive(Clone, Debug, Default)]
+pub struct Card {
+    path: PathBuf,
+    /// Text and line of an entry, by block and indices.
+    entries: HashMap<(String, Vec<i32>), (String, usize)>,
+}
+
+impl Card {
+    /// Reads a card from a file.
+    pub fn read(path: &Path) -> Result<Card> {
+        let size = std::fs::metadata(path).map_err(Error::io(path))?.len();
+        if size > MAX_CARD_BYTES {
+            return Err(Error::Card {
+                path: path.to_path_buf(),
+                what: format!("{size} bytes are too many for a parameter card"),
+            });
+        }
+        let bytes = std::fs::read(path).map_err(Error::io(path))?;
+        Ok(Card::parse(&String::from_utf8_lossy(&bytes), path))
+    }
+
+    /// Reads a card from text; `path` is for messages. Values are looked at when they are asked
+    /// for, since a card may hold whatever other programs want.
+    pub fn parse(text: &str, path: &Path) -> Card {
+        let mut card = Card {
+            path: path.to_path_buf(),
+            entries: HashMap::new(),
+        };
+        let mut block: Option<String> = None;
+        for (i, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or("");
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let Some(first) = words.first() else {
+                continue;
+            };
+            if first.eq_ignore_ascii_case("block") {
+                block = words.get(1).map(|name| name.to_ascii_lowercase());
+            } else if first.eq_ignore_ascii_case("decay") {
+                block = None;
+                if let Some(pdg) = words.get(1).and_then(|w| w.parse::<i32>().ok()) {
+                    let value = words.get(2).copied().unwrap_or("");
+                    card.enter("decay", vec![pdg], value, i + 1);
+                }
+            } else if let Some(block) = &block {
+                let mut index = Vec::new();
+                for (k, word) in words.iter().enumerate().take(MAX_INDICES + 1) {
+                    card.enter(block, index.clone(), word, i + 1);
+                    match word.parse::<i32>() {
+                        Ok(n) if k + 1 < words.len() => index.push(n),
+                        _ => break,
+                    }
+                }
+            }
+        }
+        card
+    }
+
+    fn enter(&mut self, block: &str, index: Vec<i32>, text: &str, line: usize) {
+        self.entries
+            .entry((block.to_owned(), index))
+            .or_insert_with(|| (text.to_owned(), line));
+    }
+
+    /// The value of a parameter.
+    pub fn value(&self, parameter: &CardParameter) -> Result<f64> {
+        let fail = |what: String| Error::Card {
+            path: self.path.clone(),
+            what,
+        };
+        let place = place(parameter);
+        let key = (parameter.block.clone(), parameter.index.clone());
+        let Some((text, line)) = self.entries.get(&key) else {
+            return Err(fail(format!(
+                "there is no entry {place} ({}), which the process needs; add it",
+                parameter.name
+            )));
+        };
+        if text.eq_ignore_ascii_case("auto") || text.to_ascii_lowercase().starts_with("auto@") {
+            return Err(fail(format!(
+                "line {line}: {place} ({}) is Auto; let MG5aMC compute it first (it writes the \
+                 number into the card when the run is launched), or put a number there",
+                parameter.name
+            )));
+        }
+        let number = text.replace(['d', 'D'], "e").parse::<f64>();
+        match number {
+            Ok(x) if x.is_finite() => Ok(x),
+            _ => Err(fail(format!(
+                "line {line}: {place} ({}) is `{text}`, which is no finite number",
+                parameter.name
+            ))),
+        }
+    }
+}
+
+/// A parameter's place in the card, in words.
+fn place(parameter: &CardParameter) -> String {
+    let index: Vec<String> = parameter.index.iter().map(i32::to_string).collect();
+    match parameter.block.as_str() {
+        "decay" => format!("DECAY {}", index.join(" ")),
+        block if index.is_empty() => format!("of block {block}"),
+        block => format!("{} of block {block}", index.join(" ")),
+    }
+}
+
+impl Model {
+    /// The values that a card gives to [`Model::card`], in its order.
+    pub fn card_values(&self, card: &Card) -> Result<Vec<f64>> {
+        let value = |parameter: &CardParameter| match parameter.block.is_empty() {
+            true => Ok(parameter.default),
+            false => card.value(parameter),
+        };
+        self.card.iter().map(value).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CARD: &str = "\
+# a card
+BLOCK Mass Q= 9.1D+01 # masses
+  6  1.73D+02 # top
+ 25  Auto
+Block mix
+  1 2 -5.0e-01
+block alpha # one number
+  -1.1e-01
+DECAY 6 1.49 # width
+   0.5 2 5 24
+DECAY 23 nan
+";
+
+    fn value(block: &str, index: &[i32]) -> Result<f64> {
+        let parameter = CardParameter {
+            name: "MDL_X".into(),
+            block: block.into(),
+            index: index.into(),
+            default: 0.0,
+        };
+        Card::parse(CARD, Path::new("param_card.dat")).value(&parameter)
+    }
+
+    #[test]
+    fn finds_values_by_block_and_indices() {
+        assert_eq!(value("mass", &[6]).unwrap(), 173.0);
+        assert_eq!(value("mix", &[1, 2]).unwrap(), -0.5);
+        assert_eq!(value("alpha", &[]).unwrap(), -0.11);
+        assert_eq!(value("decay", &[6]).unwrap(), 1.49);
+    }
+
+    #[test]
+    fn says_what_is_wrong_where() {
+        let auto = value("mass", &[25]).unwrap_err().to_string();
+        assert!(auto.contains("line 4") && auto.contains("Auto"), "{auto}");
+        let missing = value("mass", &[5]).unwrap_err().to_string();
+        assert!(
+            missing.contains("param_card.dat") && missing.contains("5 of block mass"),
+            "{missing}"
+        );
+        assert!(missing.contains("MDL_X"), "{missing}");
+        let nan = value("decay", &[23]).unwrap_err().to_string();
+        assert!(nan.contains("finite"), "{nan}");
+    }
+}

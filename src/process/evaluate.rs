@@ -1,0 +1,218 @@
+//! The plain meaning of a process: slow, simple, and what every fast backend is tested against.
+
+use super::channels::Channels;
+use super::external::{Momentum, external};
+use super::{LinearMap, Process, Quantity, Source, Term, Vertex, Wavefunction};
+use num_complex::Complex64;
+
+/// One event, evaluated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// For each helicity configuration `JAMP^dagger CF JAMP / DENOM / IDEN`.
+    pub contributions: Vec<f64>,
+    /// `AMP2` of the diagrams of [`Channels::amp2`], summed over helicities.
+    pub amp2: Vec<f64>,
+    /// `JAMP2` of the colour flows, summed over helicities.
+    pub jamp2: Vec<f64>,
+}
+
+/// The numbers of one event that all helicities share.
+struct Event<'a> {
+    process: &'a Process,
+    momenta: &'a [Momentum],
+    parameters: Vec<f64>,
+    couplings: Vec<Complex64>,
+}
+
+impl Process {
+    /// Evaluates one event: momenta of the legs, strong coupling, and the card's values in the
+    /// order of [`super::model::Model::card`].
+    ///
+    /// # Panics
+    /// If there are not as many momenta as legs or not as many card values as parameters.
+    pub fn evaluate(&self, momenta: &[Momentum], g: f64, card: &[f64]) -> Evaluation {
+        assert_eq!(momenta.len(), self.legs.len(), "one momentum for each leg");
+        assert_eq!(card.len(), self.model.card.len(), "one value each");
+        let values = self.model.evaluate(card, g);
+        let event = Event {
+            process: self,
+            momenta,
+            parameters: self
+                .model
+                .parameters
+                .iter()
+                .map(|p| values[p.value as usize].re)
+                .collect(),
+            couplings: self
+                .model
+                .couplings
+                .iter()
+                .map(|c| values[c.value as usize])
+                .collect(),
+        };
+        let mut result = Evaluation {
+            contributions: Vec::with_capacity(self.helicities.len()),
+            amp2: vec![0.0; self.channels.amp2.len()],
+            jamp2: vec![0.0; self.color.flows as usize],
+        };
+        for helicities in &self.helicities {
+            let amplitudes = event.amplitudes(helicities);
+            let jamp = self.jamp.apply(&amplitudes);
+            result.contributions.push(self.color_sum(&jamp));
+            for (sum, amp2) in result.amp2.iter_mut().zip(&self.channels.amp2) {
+                for set in &amp2.squares {
+                    let total: Complex64 = set.iter().map(|&a| amplitudes[a as usize]).sum();
+                    *sum += total.norm_sqr();
+                }
+            }
+            for (sum, jamp) in result.jamp2.iter_mut().zip(&jamp) {
+                *sum += jamp.norm_sqr();
+            }
+        }
+        result
+    }
+
+    /// `JAMP^dagger CF JAMP / DENOM / IDEN`.
+    fn color_sum(&self, jamp: &[Complex64]) -> f64 {
+        let n = jamp.len();
+        let mut sum = 0.0;
+        let mut entries = self.color.upper.iter();
+        for i in 0..n {
+            let mut row = Complex64::new(0.0, 0.0);
+            for (j, (jamp, entry)) in jamp[i..].iter().zip(&mut entries).enumerate() {
+                row += if j == 0 { *entry } else { 2.0 * entry } * jamp;
+            }
+            sum += (row * jamp[i].conj()).re;
+        }
+        sum / self.color.denominator / f64::from(self.iden)
+    }
+}
+
+impl Event<'_> {
+    fn quantity(&self, quantity: Quantity) -> f64 {
+        quantity.0.map_or(0.0, |i| self.parameters[i as usize])
+    }
+
+    /// All amplitudes of one helicity configuration.
+    fn amplitudes(&self, helicities: &[i8]) -> Vec<Complex64> {
+        let mut wavefunctions: Vec<Vec<Complex64>> = Vec::new();
+        for wavefunction in &self.process.wavefunctions {
+            let value = match wavefunction {
+                Wavefunction::External(e) => {
+                    let leg = e.leg as usize;
+                    let mass = self.quantity(e.mass);
+                    external(e.kind, &self.momenta[leg], mass, helicities[leg], e.sign)
+                }
+                Wavefunction::Internal(vertex) => self.vertex(vertex, &wavefunctions),
+            };
+            wavefunctions.push(value);
+        }
+        self.process
+            .amplitudes
+            .iter()
+            .map(|vertex| self.vertex(vertex, &wavefunctions)[0])
+            .collect()
+    }
+
+    /// Calls a Lorentz structure.
+    fn vertex(&self, vertex: &Vertex, wavefunctions: &[Vec<Complex64>]) -> Vec<Complex64> {
+        let routine = &self.process.routines[vertex.routine as usize];
+        let mut inputs = Vec::with_capacity(routine.program.inputs as usize);
+        for (&wavefunction, &size) in vertex.inputs.iter().zip(&routine.inputs) {
+            inputs.extend_from_slice(&wavefunctions[wavefunction as usize][..size as usize]);
+        }
+        for coupling in &vertex.couplings {
+            let value = self.couplings[coupling.coupling as usize];
+            inputs.push(if coupling.negative { -value } else { value });
+        }
+        if routine.massive {
+            inputs.push(self.quantity(vertex.mass).into());
+            inputs.push(self.quantity(vertex.width).into());
+        }
+        let values = routine.program.evaluate(&inputs);
+        routine
+            .outputs
+            .iter()
+            .map(|&v| values[v as usize])
+            .collect()
+    }
+}
+
+impl LinearMap {
+    /// The outcomes for given amplitudes.
+    pub fn apply(&self, amplitudes: &[Complex64]) -> Vec<Complex64> {
+        let sum = |terms: &[Term], partial: &[Complex64]| -> Complex64 {
+            terms
+                .iter()
+                .map(|term| {
+                    let value = match term.source {
+                        Source::Amplitude(i) => amplitudes[i as usize],
+                        Source::Partial(i) => partial[i as usize],
+                    };
+                    Complex64::new(term.factor.0, term.factor.1) * value
+                })
+                .sum()
+        };
+        let mut partial = Vec::with_capacity(self.partial.len());
+        for terms in &self.partial {
+            let value = sum(terms, &partial);
+            partial.push(value);
+        }
+        self.outputs.iter().map(|t| sum(t, &partial)).collect()
+    }
+}
+
+impl Evaluation {
+    /// `|M|^2` without a channel.
+    pub fn total(&self) -> f64 {
+        self.contributions.iter().sum()
+    }
+
+    /// `|M|^2` times `AMP2(channel) / sum of AMP2` over the configurations.
+    pub fn in_channel(&self, channels: &Channels, channel: u32) -> f64 {
+        let amp2 = |diagram: u32| -> f64 {
+            channels
+                .amp2
+                .iter()
+                .zip(&self.amp2)
+                .filter(|(a, _)| a.diagram == diagram)
+                .map(|(_, x)| x)
+                .sum()
+        };
+        let all: f64 = channels
+            .config_diagram
+            .iter()
+            .filter(|&&d| d != 0)
+            .map(|&d| amp2(d))
+            .sum();
+        self.total() * amp2(channel) / all
+    }
+
+    /// The number (from 1) of the first helicity configuration whose running sum is above
+    /// `random` times the total.
+    pub fn helicity(&self, random: f64) -> u32 {
+        first_above(&self.contributions, |_| true, random)
+    }
+
+    /// The number (from 1) of the first colour flow whose running sum is above `random` times
+    /// the total, among the flows that a configuration (from 0) allows.
+    pub fn color(&self, channels: &Channels, config: usize, random: f64) -> u32 {
+        let allowed = &channels.color_allowed[config];
+        first_above(&self.jamp2, |i| allowed[i], random)
+    }
+}
+
+/// The number (from 1) of the first allowed weight whose running sum is above `random` times
+/// the total; where none is, 0.
+fn first_above(weights: &[f64], allowed: impl Fn(usize) -> bool, random: f64) -> u32 {
+    let weight = |i: usize| if allowed(i) { weights[i] } else { 0.0 };
+    let total: f64 = (0..weights.len()).map(weight).sum();
+    let mut running = 0.0;
+    for i in 0..weights.len() {
+        running += weight(i);
+        if weight(i) != 0.0 && random < running / total {
+            return i as u32 + 1;
+        }
+    }
+    0
+}

@@ -1,0 +1,210 @@
+//! External wavefunctions in the conventions of HELAS (KEK-91-11): IXXXXX, OXXXXX, VXXXXX and
+//! SXXXXX.
+//!
+//! Spinors are in the chiral representation, left-handed components first, and helicity
+//! eigenstates along their momentum; `sign` (NSF) is +1 for a particle and -1 for an
+//! antiparticle. Polarisation vectors are real along the plane of momentum and z axis and
+//! imaginary across it; `sign` (NSV) is -1 for an incoming and +1 for an outgoing boson. The
+//! first two components of each hold the momentum that flows along the fermion line or out of
+//! the vertex.
+
+use super::ExternalKind;
+use num_complex::Complex64;
+
+/// A momentum `(E, px, py, pz)`.
+pub type Momentum = [f64; 4];
+
+/// The wavefunction of an external leg; `helicity` is `NHEL`, `sign` is NSF, NSV or NSS.
+pub fn external(
+    kind: ExternalKind,
+    p: &Momentum,
+    mass: f64,
+    helicity: i8,
+    sign: i8,
+) -> Vec<Complex64> {
+    let sign = f64::from(sign);
+    let helicity = f64::from(helicity);
+    let (flow, components) = match kind {
+        ExternalKind::FermionIn => (-sign, fermion_in(p, mass, helicity, sign).to_vec()),
+        ExternalKind::FermionOut => (sign, fermion_out(p, mass, helicity, sign).to_vec()),
+        ExternalKind::Vector => (sign, vector(p, mass, helicity, sign).to_vec()),
+        ExternalKind::Scalar => (sign, vec![Complex64::new(1.0, 0.0)]),
+    };
+    let mut wavefunction = vec![
+        Complex64::new(p[0] * flow, p[3] * flow),
+        Complex64::new(p[1] * flow, p[2] * flow),
+    ];
+    wavefunction.extend(components);
+    wavefunction
+}
+
+fn real(x: f64) -> Complex64 {
+    Complex64::new(x, 0.0)
+}
+
+/// `|p|`, never above the energy.
+fn modulus(p: &Momentum) -> f64 {
+    p[0].min((p[1] * p[1] + p[2] * p[2] + p[3] * p[3]).sqrt())
+}
+
+/// Spinor of a massive fermion that moves: the two-spinor `chi` of helicity `nh` (first the one
+/// along the direction of flight), and the square roots of `E +- |p|` with their signs.
+fn moving(p: &Momentum, mass: f64, pp: f64, nh: f64, nsf: f64) -> ([Complex64; 2], [f64; 2]) {
+    let sf = [
+        0.5 * (1.0 + nsf + (1.0 - nsf) * nh),
+        0.5 * (1.0 + nsf - (1.0 - nsf) * nh),
+    ];
+    let large = (p[0] + pp).sqrt();
+    let small = mass / large;
+    let (first, second) = if nh > 0.0 {
+        (small, large)
+    } else {
+        (large, small)
+    };
+    let pp3 = (pp + p[3]).max(0.0);
+    let along = real((pp3 * 0.5 / pp).sqrt());
+    let across = if pp3 == 0.0 {
+        real(-nh)
+    } else {
+        Complex64::new(nh * p[1], p[2]) / (2.0 * pp * pp3).sqrt()
+    };
+    // chi(im), chi(ip) of HELAS: for positive helicity the first is `along`.
+    let chi = if nh > 0.0 {
+        [along, across]
+    } else {
+        [across, along]
+    };
+    (chi, [sf[0] * first, sf[1] * second])
+}
+
+/// The two-spinor of a massless fermion: `sqrt(E + pz)` and the rest.
+fn massless(p: &Momentum, helicity: f64, nsf: f64) -> [Complex64; 2] {
+    let nh = helicity * nsf;
+    let against_z = p[1] == 0.0 && p[2] == 0.0 && p[3] < 0.0;
+    let root = if against_z {
+        0.0
+    } else {
+        (p[0] + p[3]).max(0.0).sqrt() * nsf
+    };
+    let other = if root == 0.0 {
+        real(-helicity * (2.0 * p[0]).sqrt())
+    } else {
+        Complex64::new(nh * p[1], p[2]) / root
+    };
+    [real(root), other]
+}
+
+fn fermion_in(p: &Momentum, mass: f64, helicity: f64, nsf: f64) -> [Complex64; 4] {
+    let nh = helicity * nsf;
+    let zero = real(0.0);
+    if mass == 0.0 {
+        let chi = massless(p, helicity, nsf);
+        return if nh > 0.0 {
+            [zero, zero, chi[0], chi[1]]
+        } else {
+            [chi[1], chi[0], zero, zero]
+        };
+    }
+    let pp = modulus(p);
+    if pp == 0.0 {
+        let (root, signed) = (mass.abs().sqrt(), mass.abs().sqrt().copysign(mass));
+        return if nh > 0.0 {
+            [real(signed), zero, real(nsf * root), zero]
+        } else {
+            [zero, real(nsf * root), zero, real(signed)]
+        };
+    }
+    let (chi, f) = moving(p, mass, pp, nh, nsf);
+    [f[0] * chi[0], f[0] * chi[1], f[1] * chi[0], f[1] * chi[1]]
+}
+
+fn fermion_out(p: &Momentum, mass: f64, helicity: f64, nsf: f64) -> [Complex64; 4] {
+    let nh = helicity * nsf;
+    let zero = real(0.0);
+    if mass == 0.0 {
+        let chi = massless(p, helicity, nsf).map(|c| c.conj());
+        return if nh > 0.0 {
+            [chi[0], chi[1], zero, zero]
+        } else {
+            [zero, zero, chi[1], chi[0]]
+        };
+    }
+    let pp = modulus(p);
+    if pp == 0.0 {
+        let (root, signed) = (mass.abs().sqrt(), mass.abs().sqrt().copysign(mass));
+        return if nh > 0.0 {
+            let along = helicity;
+            [real(along * root), zero, real(along * nsf * signed), zero]
+        } else {
+            let against = -helicity;
+            [
+                zero,
+                real(against * nsf * signed),
+                zero,
+                real(against * root),
+            ]
+        };
+    }
+    let (chi, f) = moving(p, mass, pp, nh, nsf);
+    let chi = chi.map(|c| c.conj());
+    [f[1] * chi[0], f[1] * chi[1], f[0] * chi[0], f[0] * chi[1]]
+}
+
+fn vector(p: &Momentum, mass: f64, helicity: f64, nsv: f64) -> [Complex64; 4] {
+    let half = 0.5f64.sqrt();
+    let transverse = (p[1] * p[1] + p[2] * p[2]).sqrt();
+    if mass == 0.0 {
+        let z = real(helicity * transverse / p[0] * half);
+        if transverse == 0.0 {
+            return [
+                real(0.0),
+                real(-helicity * half),
+                Complex64::new(0.0, nsv * half.copysign(p[3])),
+                z,
+            ];
+        }
+        let tilt = p[3] / (p[0] * transverse) * half * helicity;
+        return [
+            real(0.0),
+            Complex64::new(-p[1] * tilt, -nsv * p[2] / transverse * half),
+            Complex64::new(-p[2] * tilt, nsv * p[1] / transverse * half),
+            z,
+        ];
+    }
+    let pp = modulus(p);
+    let pt = pp.min(transverse);
+    let signed = nsv * helicity.abs();
+    let longitudinal = 1.0 - helicity.abs();
+    if pp == 0.0 {
+        return [
+            real(0.0),
+            real(-helicity * half),
+            Complex64::new(0.0, signed * half),
+            real(longitudinal),
+        ];
+    }
+    let boost = p[0] / (mass * pp);
+    let time = real(longitudinal * pp / mass);
+    let z = real(longitudinal * p[3] * boost + helicity * pt / pp * half);
+    if pt == 0.0 {
+        return [
+            time,
+            real(-helicity * half),
+            Complex64::new(0.0, signed * half.copysign(p[3])),
+            z,
+        ];
+    }
+    let tilt = p[3] / (pp * pt) * half * helicity;
+    [
+        time,
+        Complex64::new(
+            longitudinal * p[1] * boost - p[1] * tilt,
+            -signed * p[2] / pt * half,
+        ),
+        Complex64::new(
+            longitudinal * p[2] * boost - p[2] * tilt,
+            signed * p[1] / pt * half,
+        ),
+        z,
+    ]
+}
