@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// Result of anything that can fail.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything that a user, a file or a machine can cause. New kinds of failure get a variant of
 /// their own, with the cure in the message.
@@ -37,6 +37,75 @@ pub enum Error {
         name: String,
         /// Its value.
         value: num_complex::Complex64,
+    },
+    /// A momentum that cannot be evaluated.
+    #[error(
+        "event {event}: the momentum of particle {leg} (PDG code {pdg}, mass {mass} GeV) is (E, px, py, pz) = {momentum:?}, which is not finite, has no positive energy or is not on its mass shell; check the events, the order of the particles and the masses in the parameter card"
+    )]
+    BadMomentum {
+        /// Number of the event within the call, from 0.
+        event: usize,
+        /// Number of the particle, from 1.
+        leg: usize,
+        /// Its PDG code.
+        pdg: i32,
+        /// Its mass in GeV.
+        mass: f64,
+        /// Its momentum.
+        momentum: Vec<f64>,
+    },
+    /// A channel that the process does not have.
+    #[error(
+        "event {event}: there is no channel {channel} in this process; its channels are {known}; the executable and the process may not belong together"
+    )]
+    NoSuchChannel {
+        /// Number of the event within the call, from 0.
+        event: usize,
+        /// The channel asked for.
+        channel: i32,
+        /// Those that exist.
+        known: String,
+    },
+    /// A configuration that the process does not have.
+    #[error(
+        "event {event}: igraph is {config}, but this process has configurations 1 to {configs} (0 for none); the executable and the process may not belong together"
+    )]
+    NoSuchConfiguration {
+        /// Number of the event within the call, from 0.
+        event: usize,
+        /// The configuration asked for.
+        config: i32,
+        /// How many there are.
+        configs: usize,
+    },
+    /// No helicity contributes.
+    #[error(
+        "no helicity of {process} contributes to the first {events} events; check their momenta and the couplings in the parameter card"
+    )]
+    NoGoodHelicity {
+        /// The process.
+        process: String,
+        /// On how many events they were looked for.
+        events: usize,
+    },
+    /// A call without events where some are needed.
+    #[error("there are no events to find the good helicities on; call with at least one")]
+    NoEvents,
+    /// Threads that could not be started.
+    #[error("could not start {threads} threads: {what}; set CUDACPP_RUNTIME_THREADS to fewer")]
+    Threads {
+        /// How many.
+        threads: usize,
+        /// What the system said.
+        what: String,
+    },
+    /// A Lorentz structure whose outgoing momentum is not the sum of the incoming ones.
+    #[error(
+        "the Lorentz structure {routine} gives a wavefunction whose momentum is not the sum of those that meet; such structures cannot be evaluated"
+    )]
+    UnknownMomentum {
+        /// Its name.
+        routine: String,
     },
     /// A process whose parts do not fit together.
     #[error("the process description is broken: {what}; import it again with `mebridge import`")]

@@ -34,7 +34,19 @@ pub struct Answers<'a> {
     pub color: &'a mut [i32],
 }
 
-impl Events<'_> {
+impl<'a> Events<'a> {
+    /// The first `count` of the events of a process with this many legs.
+    pub fn first(&self, count: usize, legs: usize) -> Events<'a> {
+        Events {
+            momenta: &self.momenta[..count * legs * 4],
+            g_s: &self.g_s[..count],
+            random_helicity: &self.random_helicity[..count],
+            random_color: &self.random_color[..count],
+            channels: self.channels.map(|c| &c[..count]),
+            igraph: self.igraph.map(|g| &g[..count]),
+        }
+    }
+
     /// Number of events, and a check that all arrays have that many.
     pub fn count(&self, legs: usize) -> Result<usize> {
         let nevt = self.g_s.len();

@@ -15,6 +15,8 @@
 //! | `runtime` | the `CUDACPP_RUNTIME_*` switches |
 //! | [`phase_space`], [`random`], [`statistics`] | events to try a process on |
 
+pub mod bridge;
+pub mod color;
 pub mod cpu;
 pub mod error;
 pub mod events;

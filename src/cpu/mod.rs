@@ -1,5 +1,14 @@
-//! The CPU backend: SIMD registers, kernels over them, and the general path for Lorentz
-//! structures that no kernel knows.
+//! The CPU backend: SIMD registers, kernels over them, the general path for Lorentz structures
+//! that no kernel knows, and the engine that runs a plan on them.
 
+mod arena;
+mod block;
+mod engine;
+pub mod general;
 pub mod kernels;
 pub mod simd;
+mod team;
+mod worker;
+
+pub use engine::{Engine, Timers};
+pub use team::Team;

@@ -14,6 +14,8 @@
 //! structure has relative to the kernel. A *momentum* is that of a wavefunction as MG5aMC holds
 //! it in the first two components, for the result the sum of those that meet.
 
+use crate::process::lorentz::Routine;
+
 /// What an operation computes. Index 0 in the name: an amplitude; otherwise the leg that is the
 /// result, in ALOHA's numbering. `f1` is the fermion flowing in, `f2` the one flowing out. The
 /// result is the factor times what is said here (the numerator, without coupling and propagator).
@@ -143,6 +145,17 @@ pub enum Momenta {
 }
 
 impl Layout {
+    /// The layout of operations of a general Lorentz structure.
+    pub fn of_routine(routine: &Routine) -> Layout {
+        Layout {
+            inputs: routine.inputs.len(),
+            factors: routine.couplings as usize,
+            momenta: Momenta::Inputs,
+            masses: if routine.massive { 2 } else { 0 },
+            amplitude: routine.is_amplitude(),
+        }
+    }
+
     /// Addresses in one operation.
     pub fn len(&self) -> usize {
         let momenta = match self.momenta {

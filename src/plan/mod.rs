@@ -1,5 +1,175 @@
 //! From a process to a plan: which operations a backend runs, on what, in which order.
+//!
+//! A plan is made for one process, one parameter card and one list of helicities. It recycles
+//! helicities: a wavefunction depends only on the helicities of the legs below it, and is
+//! computed once for each combination of those. Everything that does not depend on helicity
+//! (momenta of the lines, propagators, couplings) is computed once an event.
+//!
+//! Memory is an array of vectors as described in [`kernel`]. For a block of events a backend
+//! fills in [`Plan::constants`] (once), couplings, momenta, propagators and factors, then the
+//! external wavefunctions, then runs the batches of [`Plan::currents`] in order. After that, for
+//! each helicity, it runs [`Plan::amplitudes`] with that helicity's table, and
+//! [`Plan::jamp`].
 
 pub mod binding;
+mod compile;
 pub mod kernel;
 pub mod recognize;
+pub mod sums;
+
+pub use compile::compile;
+
+use crate::process::ExternalKind;
+use crate::process::lorentz::Routine;
+use kernel::Kernel;
+use num_complex::Complex64;
+use sums::Sums;
+
+/// Index of a vector in a backend's memory.
+pub type Address = u32;
+
+/// How to evaluate a process.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// Vectors of memory that one block of events takes.
+    pub vectors: u32,
+    /// Masses of the external legs, in order.
+    pub masses: Vec<f64>,
+    /// Address of the momenta of the external legs, as the events give them, leg after leg.
+    pub leg_momenta: Address,
+    /// Real constants (masses and widths of inner lines), the same for all events.
+    pub constants: Vec<(Address, f64)>,
+    /// Where each coupling of the model goes.
+    pub couplings: Vec<Address>,
+    /// Sums of external momenta.
+    pub momenta: Vec<MomentumSum>,
+    /// Propagators `1 / (p^2 - m (m - i width))`.
+    pub propagators: Vec<Propagator>,
+    /// Coupling times propagator.
+    pub factors: Vec<Factor>,
+    /// External wavefunctions.
+    pub externals: Vec<External>,
+    /// Off-shell wavefunctions.
+    pub currents: Vec<Batch>,
+    /// The amplitudes of one helicity; the addresses of their inputs are numbers of
+    /// wavefunctions, to be looked up in the helicity's table.
+    pub amplitudes: Vec<Batch>,
+    /// Good helicities, as indices into the process's table, in its order.
+    pub helicities: Vec<u32>,
+    /// For each good helicity the address of each wavefunction.
+    pub tables: Vec<Vec<Address>>,
+    /// From amplitudes to JAMP.
+    pub jamp: Sums,
+    /// Address of the first JAMP; the others follow.
+    pub jamp_base: Address,
+    /// Number of colour flows.
+    pub flows: usize,
+    /// Squared single diagrams.
+    pub channels: ChannelPlan,
+    /// Lorentz structures that no kernel knows, by the index in [`Kernel::General`].
+    pub general: Vec<Routine>,
+    /// How much work there is.
+    pub count: Count,
+}
+
+/// A sum of external momenta.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MomentumSum {
+    /// Where its four components go.
+    pub address: Address,
+    /// For each leg +1, -1 or 0.
+    pub signs: Vec<i8>,
+}
+
+/// A propagator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Propagator {
+    /// Where it goes (complex).
+    pub address: Address,
+    /// Address of its momentum.
+    pub momentum: Address,
+    /// Mass.
+    pub mass: f64,
+    /// Width.
+    pub width: f64,
+}
+
+/// A linear combination of couplings, times a propagator where there is one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factor {
+    /// Where it goes (complex).
+    pub address: Address,
+    /// Couplings, by index, with their coefficients.
+    pub terms: Vec<(u32, Complex64)>,
+    /// Address of the propagator.
+    pub propagator: Option<Address>,
+}
+
+/// An external wavefunction for all helicities of its leg that occur.
+#[derive(Clone, Debug, PartialEq)]
+pub struct External {
+    /// Which kind.
+    pub kind: ExternalKind,
+    /// The leg.
+    pub leg: u32,
+    /// Its mass.
+    pub mass: f64,
+    /// +1 or -1, see [`crate::process::External`].
+    pub sign: i8,
+    /// Helicities.
+    pub helicities: Vec<i8>,
+    /// Where the wavefunction of each helicity goes.
+    pub results: Vec<Address>,
+}
+
+/// Operations of one kernel that do not depend on each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// What they compute.
+    pub kernel: Kernel,
+    /// Addresses in one operation.
+    pub stride: usize,
+    /// The operations, one after the other, as [`kernel::Layout`] says.
+    pub operands: Vec<Address>,
+}
+
+impl Batch {
+    /// Number of operations.
+    pub fn len(&self) -> usize {
+        self.operands.len() / self.stride
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.operands.is_empty()
+    }
+}
+
+/// What multichannel weights and colour choices need.
+#[derive(Clone, Debug, Default)]
+pub struct ChannelPlan {
+    /// For each AMP2 the sets of amplitudes (addresses) that are added before squaring.
+    pub amp2: Vec<Vec<Vec<Address>>>,
+    /// For each configuration that this process has, the index into `amp2`: the sum over these
+    /// is the denominator of the weight.
+    pub denominator: Vec<u32>,
+    /// For each diagram number the index into `amp2`, if it has one.
+    pub amp2_of_diagram: Vec<Option<u32>>,
+}
+
+/// How much work a plan is, for one event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Off-shell wavefunctions before helicity recycling: for all good helicities.
+    pub currents_unshared: usize,
+    /// Off-shell wavefunctions computed.
+    pub currents: usize,
+    /// Amplitudes computed, over all good helicities.
+    pub amplitudes: usize,
+    /// Terms of JAMP sums, over all good helicities.
+    pub jamp_terms: usize,
+    /// Distinct momenta.
+    pub momenta: usize,
+    /// Distinct propagators.
+    pub propagators: usize,
+}

@@ -30,6 +30,30 @@ pub struct Amp2 {
 }
 
 impl Channels {
+    /// The channels that exist, as a text such as `1-3, 5`.
+    pub fn known(&self) -> String {
+        let mut diagrams: Vec<u32> = self
+            .amp2
+            .iter()
+            .map(|a| a.diagram)
+            .filter(|&d| self.config_of(d).is_some())
+            .collect();
+        diagrams.sort_unstable();
+        diagrams.dedup();
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for d in diagrams {
+            match ranges.last_mut() {
+                Some((_, last)) if *last + 1 == d => *last = d,
+                _ => ranges.push((d, d)),
+            }
+        }
+        let text = |&(a, b): &(u32, u32)| match a == b {
+            true => a.to_string(),
+            false => format!("{a}-{b}"),
+        };
+        ranges.iter().map(text).collect::<Vec<_>>().join(", ")
+    }
+
     /// The configuration (from 0) of a channel, the first that names its diagram.
     pub fn config_of(&self, channel: u32) -> Option<usize> {
         if channel == 0 {

@@ -79,6 +79,13 @@ impl<V: Simd> Memory<V> {
         Memory { base }
     }
 
+    /// Where a vector lies.
+    #[inline(always)]
+    pub(crate) unsafe fn pointer(self, address: u32) -> *mut V::Scalar {
+        // SAFETY: the caller promises that the address is valid.
+        unsafe { self.base.add(address as usize * V::LANES) }
+    }
+
     /// A real number.
     #[inline(always)]
     pub(crate) unsafe fn real(self, address: u32) -> V {

@@ -26,6 +26,16 @@ pub unsafe fn dispatch<S: Real, T: Task<S>>(level: Level, task: T) -> T::Output 
         "SIMD level {level} on a CPU without it"
     );
     // SAFETY: the CPU has the level; the rest is the caller's promise.
+    unsafe { dispatch_unchecked(level, task) }
+}
+
+/// As [`dispatch`], by a caller that is running at this level already.
+///
+/// # Safety
+/// The CPU has the level; and what the task's `run` asks for.
+#[inline(always)]
+pub unsafe fn dispatch_unchecked<S: Real, T: Task<S>>(level: Level, task: T) -> T::Output {
+    // SAFETY: the caller's promise.
     unsafe {
         match level {
             Level::None => S::None::call(task),

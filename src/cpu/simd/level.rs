@@ -1,5 +1,6 @@
 //! The SIMD levels and which of them this CPU has.
 
+use super::{Real, Simd};
 use crate::error::{Error, Result};
 use std::fmt;
 
@@ -36,6 +37,17 @@ impl Level {
             Level::Avx2 => "avx2",
             Level::Avx512y => "512y",
             Level::Avx512z => "512z",
+        }
+    }
+
+    /// Numbers in a register of this level.
+    pub fn lanes<T: Real>(self) -> usize {
+        match self {
+            Level::None => T::None::LANES,
+            Level::Sse4 => T::Sse4::LANES,
+            Level::Avx2 => T::Avx2::LANES,
+            Level::Avx512y => T::Avx512y::LANES,
+            Level::Avx512z => T::Avx512z::LANES,
         }
     }
 

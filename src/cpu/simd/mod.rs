@@ -27,7 +27,7 @@ mod plain;
 mod x86;
 
 pub use complex::Cx;
-pub use dispatch::{Task, dispatch};
+pub use dispatch::{Task, dispatch, dispatch_unchecked};
 pub use level::Level;
 
 use std::fmt::Debug;

@@ -1,0 +1,255 @@
+//! The Bridge: events in, answers out.
+//!
+//! A Bridge belongs to one process, one parameter card and one way to run. It finds the good
+//! helicities on the first events that it sees, makes the plan for them, and from then on
+//! evaluates whatever it is given.
+
+use crate::cpu::simd::{Level, Real};
+use crate::cpu::{Engine, Team, Timers};
+use crate::error::{Error, Result};
+use crate::events::{Answers, Events};
+use crate::plan::binding::Binding;
+use crate::plan::{Plan, compile};
+use crate::process::Process;
+use crate::runtime::{Precision, Switches};
+
+/// Number of events on which good helicities are found, as CUDACPP does.
+const GOOD_HELICITY_EVENTS: usize = 16;
+
+/// Evaluates the matrix elements of one process.
+pub struct Bridge {
+    process: Process,
+    binding: Binding,
+    level: Level,
+    precision: Precision,
+    threads: usize,
+    all_helicities: bool,
+    nevt: usize,
+    profile: bool,
+    engine: Option<AnyTeam>,
+}
+
+/// An engine in the precision that was asked for.
+enum AnyTeam {
+    Double(Team<f64>),
+    Float(Team<f32>),
+}
+
+impl Bridge {
+    /// A Bridge for calls of `nevt` events. `card` holds the values of the process's card
+    /// parameters, see [`crate::process::model::Model::card`].
+    pub fn new(process: Process, card: &[f64], switches: &Switches, nevt: usize) -> Result<Self> {
+        switches.backend.available()?;
+        let level = match &switches.simd {
+            Some(name) => Level::choose(name)?,
+            None => Level::best(),
+        };
+        let binding = Binding::new(&process.model, card)?;
+        Ok(Bridge {
+            process,
+            binding,
+            level,
+            precision: switches.precision,
+            threads: switches.threads,
+            all_helicities: switches.good_helicities_all,
+            nevt,
+            profile: false,
+            engine: None,
+        })
+    }
+
+    /// The process.
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+
+    /// Number of events in a call through the Fortran door.
+    pub fn nevt(&self) -> usize {
+        self.nevt
+    }
+
+    /// The SIMD level in use.
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// The plan, once the good helicities are known.
+    pub fn plan(&self) -> Option<&Plan> {
+        self.engine.as_ref().map(|engine| match engine {
+            AnyTeam::Double(team) => team.engine().plan(),
+            AnyTeam::Float(team) => team.engine().plan(),
+        })
+    }
+
+    /// Number of good helicities, once they are known.
+    pub fn good_helicities(&self) -> Option<usize> {
+        self.plan().map(|plan| plan.helicities.len())
+    }
+
+    /// Whether to measure where the time goes; it costs a little.
+    pub fn set_profile(&mut self, profile: bool) {
+        self.profile = profile;
+        match &mut self.engine {
+            Some(AnyTeam::Double(team)) => team.set_profile(profile),
+            Some(AnyTeam::Float(team)) => team.set_profile(profile),
+            None => {}
+        }
+    }
+
+    /// Time spent in amplitudes and in colour sums, as far as [`Bridge::set_profile`] asked.
+    pub fn timers(&self) -> Timers {
+        match &self.engine {
+            Some(AnyTeam::Double(team)) => team.timers(),
+            Some(AnyTeam::Float(team)) => team.timers(),
+            None => Timers::default(),
+        }
+    }
+
+    /// Finds the good helicities on the first of these events, unless they are known, and says
+    /// how many there are.
+    pub fn find_good_helicities(&mut self, events: &Events) -> Result<usize> {
+        if let Some(known) = self.good_helicities() {
+            return Ok(known);
+        }
+        let legs = self.process.legs.len();
+        let nevt = events.count(legs)?;
+        if nevt == 0 {
+            return Err(Error::NoEvents);
+        }
+        let all: Vec<u32> = (0..self.process.helicities.len() as u32).collect();
+        let mut team = self.team(&all)?;
+        let first = events.first(nevt.min(GOOD_HELICITY_EVENTS), legs);
+        let contributing = match &mut team {
+            AnyTeam::Double(team) => team.contributing(first, legs),
+            AnyTeam::Float(team) => team.contributing(first, legs),
+        }
+        .map_err(|bad| self.bad_momentum(events, bad.event))?;
+        if !self.all_helicities {
+            let good: Vec<u32> = all
+                .iter()
+                .copied()
+                .filter(|&h| contributing[h as usize])
+                .collect();
+            if good.is_empty() {
+                return Err(Error::NoGoodHelicity {
+                    process: self.process.name.clone(),
+                    events: nevt.min(GOOD_HELICITY_EVENTS),
+                });
+            }
+            if good.len() < all.len() {
+                team = self.team(&good)?;
+            }
+        }
+        self.engine = Some(team);
+        self.set_profile(self.profile);
+        Ok(self.good_helicities().unwrap_or(0))
+    }
+
+    /// Evaluates events.
+    pub fn run(&mut self, events: &Events, answers: &mut Answers) -> Result<()> {
+        let legs = self.process.legs.len();
+        let nevt = events.count(legs)?;
+        answers.check(nevt)?;
+        if nevt == 0 {
+            return Ok(());
+        }
+        self.check_channels(events)?;
+        self.find_good_helicities(events)?;
+        let mine = Answers {
+            matrix_elements: answers.matrix_elements,
+            helicity: answers.helicity,
+            color: answers.color,
+        };
+        let result = match self.engine.as_mut() {
+            Some(AnyTeam::Double(team)) => team.run(*events, mine, legs),
+            Some(AnyTeam::Float(team)) => team.run(*events, mine, legs),
+            None => Ok(()),
+        };
+        result.map_err(|bad| self.bad_momentum(events, bad.event))
+    }
+
+    fn team(&self, helicities: &[u32]) -> Result<AnyTeam> {
+        let plan = compile(&self.process, &self.binding, helicities)?;
+        Ok(match self.precision {
+            Precision::Double => AnyTeam::Double(self.team_of(plan, false)?),
+            Precision::Mixed => AnyTeam::Double(self.team_of(plan, true)?),
+            Precision::Float => AnyTeam::Float(self.team_of(plan, false)?),
+        })
+    }
+
+    fn team_of<T: Real>(&self, plan: Plan, single_color: bool) -> Result<Team<T>> {
+        let engine = Engine::new(&self.process, &self.binding, plan, self.level, single_color);
+        Team::new(engine, self.threads)
+    }
+
+    /// Every channel must be a diagram with an AMP2 and a configuration, every igraph a
+    /// configuration.
+    fn check_channels(&self, events: &Events) -> Result<()> {
+        let channels = &self.process.channels;
+        let configs = channels.config_diagram.len();
+        if let Some(asked) = events.channels {
+            let mut last = None;
+            for (event, &channel) in asked.iter().enumerate() {
+                if last == Some(channel) {
+                    continue;
+                }
+                let known = u32::try_from(channel).is_ok_and(|channel| {
+                    channels.amp2.iter().any(|a| a.diagram == channel)
+                        && channels.config_of(channel).is_some()
+                });
+                if !known {
+                    return Err(Error::NoSuchChannel {
+                        event,
+                        channel,
+                        known: channels.known(),
+                    });
+                }
+                last = Some(channel);
+            }
+        }
+        if let Some(igraph) = events.igraph {
+            for (event, &config) in igraph.iter().enumerate() {
+                if config < 0 || config as usize > configs {
+                    return Err(Error::NoSuchConfiguration {
+                        event,
+                        config,
+                        configs,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What exactly is wrong with the momenta of an event.
+    fn bad_momentum(&self, events: &Events, event: usize) -> Error {
+        let legs = self.process.legs.len();
+        let momenta = &events.momenta[event * legs * 4..(event + 1) * legs * 4];
+        let badness = |leg: usize| {
+            let p = &momenta[4 * leg..4 * leg + 4];
+            let mass = self.mass(leg);
+            let off = p[0] * p[0] - p[1] * p[1] - p[2] * p[2] - p[3] * p[3] - mass * mass;
+            let relative = (off / (p[0] * p[0])).abs();
+            if p.iter().any(|x| !x.is_finite()) || p[0] <= 0.0 {
+                f64::INFINITY
+            } else {
+                relative
+            }
+        };
+        let leg = (0..legs)
+            .max_by(|&a, &b| badness(a).total_cmp(&badness(b)))
+            .unwrap_or(0);
+        Error::BadMomentum {
+            event,
+            leg: leg + 1,
+            pdg: self.process.legs[leg].pdg,
+            mass: self.mass(leg),
+            momentum: momenta[4 * leg..4 * leg + 4].to_vec(),
+        }
+    }
+
+    fn mass(&self, leg: usize) -> f64 {
+        let mass = self.process.legs[leg].mass;
+        mass.0.map_or(0.0, |i| self.binding.parameters[i as usize])
+    }
+}

@@ -1,0 +1,3 @@
+//! Colour sums: `JAMP^dagger CF JAMP`.
+
+pub mod triangle;

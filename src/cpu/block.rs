@@ -1,0 +1,518 @@
+//! One vector of events through a plan.
+//!
+//! Everything here is generic over the register type and compiled once for each SIMD level.
+//! All numbers of the block lie in one array of vectors (see [`crate::plan::kernel`]), the
+//! scratch of this file behind those of the plan.
+
+use super::engine::{ColorSum, Engine};
+use super::kernels::{self, Direct, Inputs, Memory, Table};
+use super::simd::{Cx, Real, Simd, Task, dispatch_unchecked};
+use super::worker::Worker;
+use crate::color::triangle::Triangle;
+use crate::events::{Answers, Events};
+use crate::plan::kernel::Kernel;
+use crate::plan::{Address, Batch, Factor, MomentumSum, Propagator};
+use std::time::Instant;
+
+/// How far a momentum may be off its mass shell, relative to its energy squared. MadEvent's are
+/// within 1e-9; a wrong mass or a wrong order of particles is far beyond.
+const OFF_SHELL: f64 = 1e-4;
+
+/// The events of a chunk, block after block.
+pub struct Blocks<'a, 'b, T: Real> {
+    pub engine: &'a Engine<T>,
+    pub worker: &'a mut Worker<T>,
+    pub events: Events<'a>,
+    pub answers: Answers<'b>,
+}
+
+/// An event that cannot be evaluated: its number and leg within the chunk (from 0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadMomentum {
+    pub event: usize,
+}
+
+impl<T: Real> Task<T> for Blocks<'_, '_, T> {
+    type Output = Result<(), BadMomentum>;
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = T>>(mut self) -> Self::Output {
+        let nevt = self.events.g_s.len();
+        for first in (0..nevt).step_by(V::LANES) {
+            // SAFETY: the caller has the level, and sized the worker's memory for this engine.
+            unsafe { self.block::<V>(first, (nevt - first).min(V::LANES))? };
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real> Blocks<'_, '_, T> {
+    /// Evaluates the events `first..first + count`, of which there are at most `LANES`.
+    #[inline(always)]
+    unsafe fn block<V: Simd<Scalar = T>>(
+        &mut self,
+        first: usize,
+        count: usize,
+    ) -> Result<(), BadMomentum> {
+        let engine = self.engine;
+        let base = self.worker.vectors();
+        // SAFETY: all addresses of the plan and of the engine's scratch lie within the worker's
+        // memory, which is as large as the engine asked for; the level is there.
+        unsafe {
+            let m = Memory::<V>::new(base);
+            self.load_events(m, first, count);
+            if let Some(lane) = off_shell(m, engine, count) {
+                return Err(BadMomentum {
+                    event: first + lane,
+                });
+            }
+            self.couplings(m, first, count);
+            for sum in &engine.plan.momenta {
+                momentum(m, engine.plan.leg_momenta, sum);
+            }
+            for propagator in &engine.plan.propagators {
+                inverse_propagator(m, propagator);
+            }
+            for f in &engine.plan.factors {
+                factor(m, &engine.plan.couplings, f);
+            }
+            externals::<V>(m, engine, base);
+            for batch in &engine.plan.currents {
+                run_batch::<V, _>(batch, Direct, base, engine);
+            }
+            self.helicities(m, first, count);
+            self.answer::<V>(m, first, count);
+        }
+        Ok(())
+    }
+
+    /// Copies momenta into vectors; lanes without an event repeat the last one.
+    #[inline(always)]
+    unsafe fn load_events<V: Simd<Scalar = T>>(&self, m: Memory<V>, first: usize, count: usize) {
+        let engine = self.engine;
+        let numbers = 4 * engine.plan.masses.len();
+        for lane in 0..V::LANES {
+            let event = first + lane.min(count - 1);
+            let momenta = &self.events.momenta[event * numbers..(event + 1) * numbers];
+            for (i, &p) in momenta.iter().enumerate() {
+                // SAFETY: within the legs' momenta.
+                unsafe { *lane_of(m, engine.plan.leg_momenta + i as u32, lane) = T::from_f64(p) };
+            }
+        }
+    }
+
+    /// Couplings at each event's G.
+    #[inline(always)]
+    unsafe fn couplings<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, first: usize, count: usize) {
+        let engine = self.engine;
+        let at = engine.scratch.g;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            for lane in 0..V::LANES {
+                let event = first + lane.min(count - 1);
+                *lane_of(m, at, lane) = T::from_f64(self.events.g_s[event]);
+            }
+            let g = m.real(at);
+            for law in &engine.polynomials {
+                let mut value = Cx::new(V::zero(), V::zero());
+                for &(re, im) in law.coefficients.iter().rev() {
+                    value = Cx::new(
+                        value.re.mul_add(g, V::splat(re)),
+                        value.im.mul_add(g, V::splat(im)),
+                    );
+                }
+                m.put_complex(law.address, value);
+            }
+            if engine.binding.has_formulas() {
+                for lane in 0..V::LANES {
+                    let event = first + lane.min(count - 1);
+                    let values = &mut self.worker.couplings;
+                    engine.binding.evaluate(self.events.g_s[event], values);
+                    for (&address, value) in engine.plan.couplings.iter().zip(values) {
+                        *lane_of(m, address, lane) = T::from_f64(value.re);
+                        *lane_of(m, address + 1, lane) = T::from_f64(value.im);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Amplitudes, colour flows and |M|^2 of every good helicity.
+    #[inline(always)]
+    unsafe fn helicities<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, first: usize, count: usize) {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let scratch = &engine.scratch;
+        let weights = self.worker.weights(engine, &self.events, first, count);
+        let colors = self.events.channels.is_some()
+            || self
+                .events
+                .igraph
+                .is_some_and(|g| g[first..first + count].iter().any(|&g| g != 0));
+        let profile = engine.profile;
+        let base = self.worker.vectors();
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            if colors {
+                for flow in 0..plan.flows as u32 {
+                    m.put_real(scratch.jamp2 + flow, V::zero());
+                }
+            }
+            if weights {
+                m.put_real(scratch.denominator, V::zero());
+                for i in 0..self.worker.amp2.len() as u32 {
+                    m.put_real(scratch.numerators + i, V::zero());
+                }
+            }
+            for (h, table) in plan.tables.iter().enumerate() {
+                let start = profile.then(Instant::now);
+                for batch in &plan.amplitudes {
+                    run_batch::<V, _>(batch, Table(table), base, engine);
+                }
+                if weights {
+                    self.amp2(m);
+                }
+                sums(m, engine);
+                if colors {
+                    for flow in 0..plan.flows as u32 {
+                        let jamp = m.complex(plan.jamp_base + 2 * flow);
+                        let sum = m.real(scratch.jamp2 + flow);
+                        let sum = jamp.re.mul_add(jamp.re, jamp.im.mul_add(jamp.im, sum));
+                        m.put_real(scratch.jamp2 + flow, sum);
+                    }
+                }
+                let middle = profile.then(Instant::now);
+                match &engine.color {
+                    ColorSum::Same(triangle) => {
+                        let value = triangle.sum::<V>(lane_of(m, plan.jamp_base, 0));
+                        m.put_real(scratch.matrix_elements + h as u32, value);
+                    }
+                    ColorSum::Single(triangle) => {
+                        self.color_single(m, triangle, h);
+                    }
+                }
+                if let (Some(start), Some(middle)) = (start, middle) {
+                    self.worker.timers.amplitudes += middle - start;
+                    self.worker.timers.color += middle.elapsed();
+                }
+            }
+        }
+    }
+
+    /// Colour sum in single precision (mixed mode). A register holds twice as many numbers in
+    /// single as in double precision: the two halves are two helicities of the same events.
+    #[inline(always)]
+    unsafe fn color_single<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        triangle: &Triangle<f32>,
+        h: usize,
+    ) {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let single = self.worker.single_vectors();
+        let lanes = V::LEVEL.lanes::<f32>();
+        let halves = lanes / V::LANES;
+        let half = h % halves;
+        // SAFETY: addresses of the plan; the single-precision memory holds `lanes` numbers for
+        // each of the 2 * flows vectors and as many for the result.
+        unsafe {
+            for i in 0..2 * plan.flows {
+                let from = lane_of(m, plan.jamp_base + i as u32, 0);
+                let to = single.add(i * lanes + half * V::LANES);
+                for lane in 0..V::LANES {
+                    *to.add(lane) = (*from.add(lane)).to_f64() as f32;
+                }
+            }
+            let last = h + 1 == plan.tables.len();
+            if half + 1 < halves && !last {
+                return;
+            }
+            let result = single.add(2 * plan.flows * lanes);
+            let sum = SingleSum {
+                triangle,
+                jamp: single,
+                result,
+            };
+            dispatch_unchecked(V::LEVEL, sum);
+            for filled in 0..=half {
+                let to = lane_of(
+                    m,
+                    engine.scratch.matrix_elements + (h - half + filled) as u32,
+                    0,
+                );
+                for lane in 0..V::LANES {
+                    let value = *result.add(filled * V::LANES + lane);
+                    *to.add(lane) = T::from_f64(f64::from(value));
+                }
+            }
+        }
+    }
+
+    /// Adds |AMP|^2 of single diagrams to the channels' numerators and to the denominator.
+    #[inline(always)]
+    unsafe fn amp2<V: Simd<Scalar = T>>(&self, m: Memory<V>) {
+        let channels = &self.engine.plan.channels;
+        let scratch = &self.engine.scratch;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            let mut total = m.real(scratch.denominator);
+            for &i in &channels.denominator {
+                total = squares(m, &channels.amp2[i as usize], total);
+            }
+            m.put_real(scratch.denominator, total);
+            for (slot, &i) in self.worker.amp2.iter().enumerate() {
+                let at = scratch.numerators + slot as u32;
+                let sum = squares(m, &channels.amp2[i as usize], m.real(at));
+                m.put_real(at, sum);
+            }
+        }
+    }
+
+    /// From sums over helicities to the answer for each event.
+    #[inline(always)]
+    unsafe fn answer<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, first: usize, count: usize) {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let scratch = &engine.scratch;
+        let at = |address: Address, lane: usize| -> f64 {
+            // SAFETY: addresses of the plan and the scratch.
+            unsafe { (*lane_of(m, address, lane)).to_f64() }
+        };
+        for lane in 0..count {
+            let event = first + lane;
+            let mut total = 0.0;
+            for h in 0..plan.tables.len() {
+                total += at(scratch.matrix_elements + h as u32, lane);
+            }
+            let mut value = total * engine.normalization;
+            let mut config = None;
+            if let Some(channels) = self.events.channels {
+                let slot = self.worker.slots[lane];
+                let numerator = at(scratch.numerators + slot, lane);
+                let denominator = at(scratch.denominator, lane);
+                if denominator != 0.0 {
+                    value *= numerator / denominator;
+                }
+                config = engine.config_of_channel[channels[event] as usize];
+            }
+            if let Some(igraph) = self.events.igraph
+                && igraph[event] != 0
+            {
+                config = Some(igraph[event] as u32 - 1);
+            }
+            self.answers.matrix_elements[event] = value;
+            self.answers.helicity[event] = choose(
+                self.events.random_helicity[event],
+                total,
+                plan.helicities
+                    .iter()
+                    .enumerate()
+                    .map(|(h, &i)| (i, at(scratch.matrix_elements + h as u32, lane))),
+            );
+            self.answers.color[event] = match config {
+                None => 0,
+                Some(config) => {
+                    let allowed = &engine.color_allowed[config as usize];
+                    let jamp2 = |&flow: &u32| (flow, at(scratch.jamp2 + flow, lane));
+                    let total = allowed.iter().map(|f| jamp2(f).1).sum();
+                    choose(
+                        self.events.random_color[event],
+                        total,
+                        allowed.iter().map(jamp2),
+                    )
+                }
+            };
+        }
+    }
+}
+
+/// The first (counting from 1) whose running share exceeds a random number; 0 if none does.
+#[inline(always)]
+fn choose(random: f64, total: f64, parts: impl Iterator<Item = (u32, f64)>) -> i32 {
+    let mut running = 0.0;
+    for (index, part) in parts {
+        running += part;
+        if random < running / total {
+            return index as i32 + 1;
+        }
+    }
+    0
+}
+
+/// Colour sum in single precision, as a task of its own.
+struct SingleSum<'a> {
+    triangle: &'a Triangle<f32>,
+    jamp: *const f32,
+    result: *mut f32,
+}
+
+impl Task<f32> for SingleSum<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = f32>>(self) {
+        // SAFETY: the caller's promise: `jamp` and `result` point at vectors of this level.
+        unsafe { self.triangle.sum::<V>(self.jamp).store(self.result) }
+    }
+}
+
+/// The first lane with a momentum that is not finite, has no positive energy or is off its mass
+/// shell.
+#[inline(always)]
+unsafe fn off_shell<V: Simd>(
+    m: Memory<V>,
+    engine: &Engine<V::Scalar>,
+    count: usize,
+) -> Option<usize> {
+    // SAFETY: addresses of the plan and the scratch.
+    unsafe {
+        let mut worst = V::zero();
+        let one = worst.same(1.0);
+        for (leg, &mass) in engine.plan.masses.iter().enumerate() {
+            let p = |i: u32| m.real(engine.plan.leg_momenta + 4 * leg as u32 + i);
+            let (e, x, y, z) = (p(0), p(1), p(2), p(3));
+            let e2 = e * e;
+            let p2 = x.mul_add(x, y.mul_add(y, z.mul_add(z, e.same(mass * mass))));
+            // Comparisons are false for NaN, and infinity minus infinity is NaN.
+            let near = (e2 - p2).abs().le(e2 * e.same(OFF_SHELL));
+            let positive = V::zero().lt(e);
+            worst = V::select(V::both(near, positive), worst, one);
+        }
+        m.put_real(engine.scratch.check, worst);
+        (0..count).find(|&lane| (*lane_of(m, engine.scratch.check, lane)).to_f64() != 0.0)
+    }
+}
+
+#[inline(always)]
+unsafe fn momentum<V: Simd>(m: Memory<V>, legs: Address, sum: &MomentumSum) {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        for component in 0..4 {
+            let mut total = V::zero();
+            for (leg, &sign) in sum.signs.iter().enumerate() {
+                if sign != 0 {
+                    let p = m.real(legs + 4 * leg as u32 + component);
+                    total = if sign > 0 { total + p } else { total - p };
+                }
+            }
+            m.put_real(sum.address + component, total);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn inverse_propagator<V: Simd>(m: Memory<V>, propagator: &Propagator) {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let p = |i: u32| m.real(propagator.momentum + i);
+        let (e, x, y, z) = (p(0), p(1), p(2), p(3));
+        // p^2 - m (m - i width)
+        let re = e * e - x * x - y * y - z * z - e.same(propagator.mass * propagator.mass);
+        let im = propagator.mass * propagator.width;
+        let one = e.same(1.0);
+        let inverse = if im == 0.0 {
+            Cx::new(one / re, V::zero())
+        } else {
+            let im = e.same(im);
+            let scale = one / re.mul_add(re, im * im);
+            Cx::new(re * scale, -(im * scale))
+        };
+        m.put_complex(propagator.address, inverse);
+    }
+}
+
+#[inline(always)]
+unsafe fn factor<V: Simd>(m: Memory<V>, couplings: &[Address], factor: &Factor) {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let mut value = Cx::new(V::zero(), V::zero());
+        for &(i, c) in &factor.terms {
+            let coupling = m.complex(couplings[i as usize]);
+            let constant = Cx::new(value.re.same(c.re), value.re.same(c.im));
+            value = constant.mul_add(coupling, value);
+        }
+        if let Some(propagator) = factor.propagator {
+            value = value * m.complex(propagator);
+        }
+        m.put_complex(factor.address, value);
+    }
+}
+
+#[inline(always)]
+unsafe fn externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>, base: *mut V::Scalar) {
+    for e in &engine.plan.externals {
+        // SAFETY: addresses of the plan.
+        unsafe {
+            let p = |i: u32| m.real(engine.plan.leg_momenta + 4 * e.leg + i);
+            let momentum = [p(0), p(1), p(2), p(3)];
+            let mass = (e.mass != 0.0).then(|| momentum[0].same(e.mass));
+            kernels::external(
+                e.kind,
+                e.sign,
+                mass,
+                momentum,
+                &e.helicities,
+                &e.results,
+                base,
+            );
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn run_batch<V: Simd, I: Inputs>(
+    batch: &Batch,
+    inputs: I,
+    base: *mut V::Scalar,
+    engine: &Engine<V::Scalar>,
+) {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        match batch.kernel {
+            Kernel::General(i) => {
+                engine.general[i as usize].run::<V, I>(&batch.operands, inputs, base);
+            }
+            kernel => kernels::run::<V, I>(kernel, &batch.operands, inputs, base),
+        }
+    }
+}
+
+/// One number of a vector.
+#[inline(always)]
+unsafe fn lane_of<V: Simd>(m: Memory<V>, address: Address, lane: usize) -> *mut V::Scalar {
+    // SAFETY: the caller gives an address of the plan or the scratch, and lane < LANES.
+    unsafe { m.pointer(address).add(lane) }
+}
+
+#[inline(always)]
+unsafe fn squares<V: Simd>(m: Memory<V>, squares: &[Vec<Address>], mut total: V) -> V {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        for square in squares {
+            let mut sum = m.complex(square[0]);
+            for &a in &square[1..] {
+                sum = sum + m.complex(a);
+            }
+            total = sum.re.mul_add(sum.re, sum.im.mul_add(sum.im, total));
+        }
+    }
+    total
+}
+
+/// The linear combinations that lead from amplitudes to JAMP.
+#[inline(always)]
+unsafe fn sums<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
+    let mut terms = engine.jamp_terms.iter();
+    // SAFETY: addresses of the plan.
+    unsafe {
+        for &(address, count) in &engine.plan.jamp.sums {
+            let mut sum = Cx::new(V::zero(), V::zero());
+            for term in terms.by_ref().take(count as usize) {
+                sum.re = V::splat(term.factor_re).mul_add(m.real(term.re), sum.re);
+                sum.im = V::splat(term.factor_im).mul_add(m.real(term.im), sum.im);
+            }
+            m.put_complex(address, sum);
+        }
+    }
+}

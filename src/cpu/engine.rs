@@ -1,0 +1,226 @@
+//! The CPU engine: a plan with its numbers, ready to run on vectors of events.
+//!
+//! Events are taken one vector at a time, so that the memory it works in (one array of vectors
+//! a thread) does not grow with their number.
+
+use super::block::{BadMomentum, Blocks};
+use super::general::General;
+use super::simd::{Level, Real, dispatch};
+use super::worker::Worker;
+use crate::color::triangle::Triangle;
+use crate::events::{Answers, Events};
+use crate::plan::binding::{Binding, Coupling};
+use crate::plan::{Address, Plan};
+use crate::process::Process;
+use std::time::Duration;
+
+/// A plan with its numbers in one precision.
+pub struct Engine<T: Real> {
+    pub(super) plan: Plan,
+    pub(super) binding: Binding,
+    pub(super) level: Level,
+    pub(super) polynomials: Vec<Polynomial<T>>,
+    pub(super) jamp_terms: Vec<JampTerm<T>>,
+    pub(super) color: ColorSum<T>,
+    pub(super) general: Vec<General<T>>,
+    pub(super) scratch: Scratch,
+    /// 1 / IDEN.
+    pub(super) normalization: f64,
+    /// For each diagram number its configuration (from 0).
+    pub(super) config_of_channel: Vec<Option<u32>>,
+    /// For each configuration the colour flows that it allows.
+    pub(super) color_allowed: Vec<Vec<u32>>,
+    /// Whether to measure where the time goes.
+    pub(super) profile: bool,
+}
+
+/// A coupling as a polynomial in G.
+pub(super) struct Polynomial<T> {
+    pub address: Address,
+    pub coefficients: Vec<(T, T)>,
+}
+
+/// [`crate::plan::sums::SumTerm`] in the engine's precision.
+pub(super) struct JampTerm<T> {
+    pub re: Address,
+    pub im: Address,
+    pub factor_re: T,
+    pub factor_im: T,
+}
+
+/// The colour sum, in the precision of the amplitudes or in single precision.
+pub(super) enum ColorSum<T> {
+    Same(Triangle<T>),
+    Single(Triangle<f32>),
+}
+
+/// Addresses behind those of the plan.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scratch {
+    /// G of the events.
+    pub g: Address,
+    /// Non-zero in a lane whose momenta are bad.
+    pub check: Address,
+    /// |M|^2 of each good helicity.
+    pub matrix_elements: Address,
+    /// JAMP2 of each colour flow.
+    pub jamp2: Address,
+    /// AMP2 of the channels asked for, at most one for each lane.
+    pub numerators: Address,
+    /// Sum of all AMP2.
+    pub denominator: Address,
+    /// Vectors in all.
+    pub vectors: u32,
+}
+
+/// Where the time went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timers {
+    /// In amplitudes and JAMP.
+    pub amplitudes: Duration,
+    /// In colour sums.
+    pub color: Duration,
+}
+
+impl<T: Real> Engine<T> {
+    /// An engine for a plan. With `single_color` the colour sum is done in single precision.
+    pub fn new(
+        process: &Process,
+        binding: &Binding,
+        plan: Plan,
+        level: Level,
+        single_color: bool,
+    ) -> Self {
+        let mut next = plan.vectors;
+        let mut take = |vectors: usize| {
+            let address = next;
+            next += vectors as u32;
+            address
+        };
+        let scratch = Scratch {
+            g: take(1),
+            check: take(1),
+            matrix_elements: take(plan.tables.len()),
+            jamp2: take(plan.flows),
+            numerators: take(level.lanes::<T>()),
+            denominator: take(1),
+            vectors: 0,
+        };
+        let scratch = Scratch {
+            vectors: next,
+            ..scratch
+        };
+        let polynomials = binding
+            .couplings
+            .iter()
+            .zip(&plan.couplings)
+            .filter_map(|(coupling, &address)| match coupling {
+                Coupling::Polynomial(coefficients) => Some(Polynomial {
+                    address,
+                    coefficients: coefficients
+                        .iter()
+                        .map(|c| (T::from_f64(c.re), T::from_f64(c.im)))
+                        .collect(),
+                }),
+                Coupling::Formula => None,
+            })
+            .collect();
+        let jamp_terms = plan
+            .jamp
+            .terms
+            .iter()
+            .map(|term| JampTerm {
+                re: term.re,
+                im: term.im,
+                factor_re: T::from_f64(term.factor_re),
+                factor_im: T::from_f64(term.factor_im),
+            })
+            .collect();
+        let color = if single_color {
+            ColorSum::Single(Triangle::new(&process.color, |x| x as f32))
+        } else {
+            ColorSum::Same(Triangle::new(&process.color, T::from_f64))
+        };
+        let channels = &process.channels;
+        Engine {
+            general: plan.general.iter().map(General::new).collect(),
+            level,
+            polynomials,
+            jamp_terms,
+            color,
+            scratch,
+            normalization: 1.0 / f64::from(process.iden),
+            config_of_channel: (0..=process.diagrams)
+                .map(|diagram| channels.config_of(diagram).map(|c| c as u32))
+                .collect(),
+            color_allowed: channels
+                .color_allowed
+                .iter()
+                .map(|row| {
+                    let flows = row.iter().enumerate();
+                    flows
+                        .filter(|(_, ok)| **ok)
+                        .map(|(i, _)| i as u32)
+                        .collect()
+                })
+                .collect(),
+            profile: false,
+            binding: binding.clone(),
+            plan,
+        }
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Whether to measure where the time goes; it costs a little.
+    pub fn set_profile(&mut self, profile: bool) {
+        self.profile = profile;
+    }
+
+    /// Numbers in one vector.
+    pub(super) fn lanes(&self) -> usize {
+        self.level.lanes::<T>()
+    }
+
+    /// Numbers of single-precision memory that a worker needs.
+    pub(super) fn single_numbers(&self) -> usize {
+        match self.color {
+            ColorSum::Same(_) => 0,
+            ColorSum::Single(_) => (2 * self.plan.flows + 1) * self.level.lanes::<f32>(),
+        }
+    }
+
+    /// Evaluates events whose channels and igraphs have been checked.
+    pub fn run(
+        &self,
+        worker: &mut Worker<T>,
+        events: Events,
+        answers: Answers,
+    ) -> Result<(), BadMomentum> {
+        let blocks = Blocks {
+            engine: self,
+            worker,
+            events,
+            answers,
+        };
+        // SAFETY: the worker's memory was sized for this engine, whose plan names no address
+        // beyond it; arrays and channels were checked by the bridge.
+        unsafe { dispatch(self.level, blocks) }
+    }
+
+    /// |M|^2 of each helicity, from the last block that a worker ran: whether any event of it
+    /// has a contribution.
+    pub fn contributes(&self, worker: &mut Worker<T>, count: usize) -> Vec<bool> {
+        let lanes = self.lanes();
+        let numbers = worker.numbers();
+        (0..self.plan.tables.len())
+            .map(|h| {
+                let at = (self.scratch.matrix_elements as usize + h) * lanes;
+                numbers[at..at + count].iter().any(|x| x.to_f64() != 0.0)
+            })
+            .collect()
+    }
+}

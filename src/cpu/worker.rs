@@ -1,0 +1,83 @@
+//! What one thread holds while it works.
+
+use super::arena::Arena;
+use super::engine::{Engine, Timers};
+use super::simd::Real;
+use crate::events::Events;
+use num_complex::Complex64;
+
+/// Memory and notes of one thread.
+pub struct Worker<T> {
+    vectors: Arena<T>,
+    /// JAMPs in single precision, and the result of their colour sum.
+    single: Arena<f32>,
+    /// Couplings of one event.
+    pub couplings: Vec<Complex64>,
+    /// The different AMP2 (indices) that are asked for in the block at hand.
+    pub amp2: Vec<u32>,
+    /// For each event of the block which of them is its channel's.
+    pub slots: Vec<u32>,
+    /// Time spent, where the engine is told to measure it.
+    pub timers: Timers,
+}
+
+impl<T: Real> Worker<T> {
+    /// Memory for an engine.
+    pub fn new(engine: &Engine<T>) -> Self {
+        let mut worker = Worker {
+            vectors: Arena::new(engine.scratch.vectors as usize * engine.lanes()),
+            single: Arena::new(engine.single_numbers()),
+            couplings: Vec::new(),
+            amp2: Vec::new(),
+            slots: Vec::new(),
+            timers: Timers::default(),
+        };
+        let lanes = engine.lanes();
+        let numbers = worker.vectors.as_mut_slice();
+        for &(address, x) in &engine.plan.constants {
+            let at = address as usize * lanes;
+            numbers[at..at + lanes].fill(T::from_f64(x));
+        }
+        worker
+    }
+
+    /// The array of vectors.
+    pub fn vectors(&mut self) -> *mut T {
+        self.vectors.as_mut_ptr()
+    }
+
+    /// All numbers of it.
+    pub fn numbers(&mut self) -> &[T] {
+        self.vectors.as_mut_slice()
+    }
+
+    /// The array of vectors in single precision.
+    pub fn single_vectors(&mut self) -> *mut f32 {
+        self.single.as_mut_ptr()
+    }
+
+    /// Notes which AMP2 the channels of a block ask for. False without channels.
+    pub fn weights(
+        &mut self,
+        engine: &Engine<T>,
+        events: &Events,
+        first: usize,
+        count: usize,
+    ) -> bool {
+        let Some(channels) = events.channels else {
+            return false;
+        };
+        self.amp2.clear();
+        self.slots.clear();
+        for &channel in &channels[first..first + count] {
+            let amp2 = engine.plan.channels.amp2_of_diagram[channel as usize]
+                .expect("channels are checked before");
+            let slot = self.amp2.iter().position(|&a| a == amp2);
+            self.slots.push(slot.unwrap_or(self.amp2.len()) as u32);
+            if slot.is_none() {
+                self.amp2.push(amp2);
+            }
+        }
+        true
+    }
+}

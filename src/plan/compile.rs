@@ -1,0 +1,550 @@
+//! The plan compiler.
+
+use super::binding::Binding;
+use super::kernel::{Kernel, Layout, Momenta};
+use super::recognize::{self, Recognized};
+use super::sums::Sums;
+use super::{Address, Batch, ChannelPlan, Count, External, Factor, MomentumSum, Plan, Propagator};
+use crate::error::{Error, Result};
+use crate::process::{CouplingRef, Process, Quantity, Vertex, Wavefunction};
+use num_complex::Complex64;
+use std::collections::{BTreeMap, HashMap};
+
+/// Makes the plan of a process for the helicities with these indices.
+pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Result<Plan> {
+    let mut compiler = Compiler::new(process, binding, helicities);
+    compiler.externals();
+    compiler.currents()?;
+    compiler.amplitudes()?;
+    Ok(compiler.plan)
+}
+
+struct Compiler<'a> {
+    process: &'a Process,
+    binding: &'a Binding,
+    plan: Plan,
+    /// Which wavefunctions some amplitude needs.
+    used: Vec<bool>,
+    /// What is known of each wavefunction.
+    lines: Vec<Line>,
+    /// For each helicity and leg, which of the leg's helicity values it is.
+    digits: Vec<Vec<u32>>,
+    /// For each leg its helicity values.
+    values: Vec<Vec<i8>>,
+    /// For each routine, and whether the mass is zero, the kernel; `None` for the general path.
+    recognized: HashMap<(u32, bool), Option<Recognized>>,
+    constants: HashMap<u64, Address>,
+    momenta: HashMap<Vec<i8>, Address>,
+    propagators: HashMap<(Address, u64, u64), Address>,
+    factors: HashMap<FactorKey, Address>,
+    general: HashMap<u32, u32>,
+}
+
+/// Coupling terms (index and coefficient bits) and the propagator.
+type FactorKey = (Vec<(u32, u64, u64)>, Option<Address>);
+
+/// A wavefunction: the legs below it and where it is for each of their helicities.
+#[derive(Clone, Debug, Default)]
+struct Line {
+    /// Legs below it, with the sign of their momentum.
+    signs: Vec<i8>,
+    /// For each leg the stride of its helicity in `instances` (0: not below).
+    strides: Vec<u32>,
+    /// Address for each combination of helicities; [`NOWHERE`] where it does not occur.
+    instances: Vec<Address>,
+    /// For each combination that occurs one helicity configuration that has it.
+    examples: Vec<(u32, usize)>,
+}
+
+const NOWHERE: Address = Address::MAX;
+
+impl<'a> Compiler<'a> {
+    fn new(process: &'a Process, binding: &'a Binding, helicities: &[u32]) -> Self {
+        let legs = process.legs.len();
+        let rows: Vec<&Vec<i8>> = helicities
+            .iter()
+            .map(|&h| &process.helicities[h as usize])
+            .collect();
+        let values: Vec<Vec<i8>> = (0..legs)
+            .map(|leg| {
+                let mut seen: Vec<i8> = Vec::new();
+                for row in &rows {
+                    if !seen.contains(&row[leg]) {
+                        seen.push(row[leg]);
+                    }
+                }
+                seen
+            })
+            .collect();
+        let digits = rows
+            .iter()
+            .map(|row| {
+                (0..legs)
+                    .map(|leg| {
+                        let at = values[leg].iter().position(|&v| v == row[leg]);
+                        at.expect("every value was collected") as u32
+                    })
+                    .collect()
+            })
+            .collect();
+        let masses = process
+            .legs
+            .iter()
+            .map(|leg| value(binding, leg.mass))
+            .collect();
+        let mut compiler = Compiler {
+            process,
+            binding,
+            plan: Plan {
+                masses,
+                helicities: helicities.to_vec(),
+                flows: process.color.flows as usize,
+                ..Plan::default()
+            },
+            used: used(process),
+            lines: Vec::with_capacity(process.wavefunctions.len()),
+            digits,
+            values,
+            recognized: HashMap::new(),
+            constants: HashMap::new(),
+            momenta: HashMap::new(),
+            propagators: HashMap::new(),
+            factors: HashMap::new(),
+            general: HashMap::new(),
+        };
+        compiler.plan.leg_momenta = compiler.allocate(4 * legs as u32);
+        compiler.plan.couplings = (0..process.model.couplings.len())
+            .map(|_| compiler.allocate(2))
+            .collect();
+        compiler
+    }
+
+    fn allocate(&mut self, vectors: u32) -> Address {
+        let address = self.plan.vectors;
+        self.plan.vectors += vectors;
+        address
+    }
+
+    /// Gives every wavefunction its line, and makes the external ones.
+    fn externals(&mut self) {
+        let process = self.process;
+        for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
+            let signs = match wavefunction {
+                Wavefunction::External(e) => {
+                    let mut signs = vec![0; process.legs.len()];
+                    // IXXXXX holds -NSF times the momentum, the others +.
+                    signs[e.leg as usize] = match e.kind {
+                        crate::process::ExternalKind::FermionIn => -e.sign,
+                        _ => e.sign,
+                    };
+                    signs
+                }
+                Wavefunction::Internal(vertex) => {
+                    let mut signs = vec![0i8; process.legs.len()];
+                    for &input in &vertex.inputs {
+                        for (sign, s) in signs.iter_mut().zip(&self.lines[input as usize].signs) {
+                            *sign += s;
+                        }
+                    }
+                    signs
+                }
+            };
+            let components = match wavefunction {
+                Wavefunction::External(e) => e.kind.components(),
+                Wavefunction::Internal(v) => {
+                    process.routines[v.routine as usize].outputs.len() as u32
+                }
+            };
+            let line = self.line(signs, components - 2, self.used[w]);
+            if let Wavefunction::External(e) = wavefunction
+                && self.used[w]
+            {
+                let leg = e.leg as usize;
+                let (helicities, results) = line
+                    .examples
+                    .iter()
+                    .map(|&(instance, h)| {
+                        let digit = self.digits[h][leg] as usize;
+                        (self.values[leg][digit], line.instances[instance as usize])
+                    })
+                    .unzip();
+                self.plan.externals.push(External {
+                    kind: e.kind,
+                    leg: e.leg,
+                    mass: value(self.binding, e.mass),
+                    sign: e.sign,
+                    helicities,
+                    results,
+                });
+            }
+            self.lines.push(line);
+        }
+    }
+
+    /// The line of a wavefunction with these legs below it, with memory for every combination
+    /// of helicities that occurs.
+    fn line(&mut self, signs: Vec<i8>, components: u32, used: bool) -> Line {
+        let mut strides = vec![0; signs.len()];
+        let mut combinations = 1u32;
+        for (leg, _) in signs.iter().enumerate().filter(|(_, s)| **s != 0) {
+            strides[leg] = combinations;
+            combinations *= self.values[leg].len() as u32;
+        }
+        let mut line = Line {
+            signs,
+            strides,
+            instances: vec![NOWHERE; combinations as usize],
+            examples: Vec::new(),
+        };
+        if used {
+            for (h, digits) in self.digits.iter().enumerate() {
+                let instance = line.instance(digits);
+                if line.instances[instance] == NOWHERE {
+                    line.instances[instance] = self.plan.vectors;
+                    self.plan.vectors += 2 * components;
+                    line.examples.push((instance as u32, h));
+                }
+            }
+        }
+        line
+    }
+
+    fn currents(&mut self) -> Result<()> {
+        let process = self.process;
+        let mut batches: BTreeMap<(usize, Kernel), Batch> = BTreeMap::new();
+        for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
+            let Wavefunction::Internal(vertex) = wavefunction else {
+                continue;
+            };
+            if !self.used[w] {
+                continue;
+            }
+            let call = self.call(vertex)?;
+            let line = &self.lines[w];
+            let level = line.signs.iter().filter(|s| **s != 0).count();
+            let batch = batches
+                .entry((level, call.kernel))
+                .or_insert_with(|| call.batch());
+            for &(instance, h) in &line.examples {
+                let digits = &self.digits[h];
+                batch.operands.extend(call.inputs.iter().map(|&input| {
+                    let input = &self.lines[input as usize];
+                    input.instances[input.instance(digits)]
+                }));
+                batch.operands.extend(&call.others);
+                batch.operands.push(line.instances[instance as usize]);
+            }
+            self.plan.count.currents += line.examples.len();
+            self.plan.count.currents_unshared += self.digits.len();
+        }
+        self.plan.currents = batches.into_values().collect();
+        Ok(())
+    }
+
+    fn amplitudes(&mut self) -> Result<()> {
+        let process = self.process;
+        let amplitude_base = self.allocate(2 * process.amplitudes.len() as u32);
+        let partial_base = self.allocate(2 * process.jamp.partial.len() as u32);
+        let jamp_base = self.allocate(2 * process.color.flows);
+        let amplitude = |i: u32| amplitude_base + 2 * i;
+        let mut batches: BTreeMap<Kernel, Batch> = BTreeMap::new();
+        for (i, vertex) in process.amplitudes.iter().enumerate() {
+            let call = self.call(vertex)?;
+            let batch = batches.entry(call.kernel).or_insert_with(|| call.batch());
+            batch.operands.extend(&call.inputs);
+            batch.operands.extend(&call.others);
+            batch.operands.push(amplitude(i as u32));
+        }
+        self.plan.amplitudes = batches.into_values().collect();
+        self.plan.tables = self
+            .digits
+            .iter()
+            .map(|digits| {
+                let address = |line: &Line| line.instances[line.instance(digits)];
+                self.lines.iter().map(address).collect()
+            })
+            .collect();
+        self.plan.jamp = Sums::new(
+            &process.jamp,
+            amplitude,
+            |i| partial_base + 2 * i,
+            |i| jamp_base + 2 * i,
+        );
+        self.plan.jamp_base = jamp_base;
+        self.plan.channels = channel_plan(process, amplitude);
+        let helicities = self.digits.len();
+        self.plan.count = Count {
+            amplitudes: helicities * process.amplitudes.len(),
+            jamp_terms: helicities * self.plan.jamp.terms.len(),
+            momenta: self.plan.momenta.len(),
+            propagators: self.plan.propagators.len(),
+            ..self.plan.count
+        };
+        Ok(())
+    }
+
+    /// How a vertex is computed: its kernel, and every address but those of its inputs, which
+    /// depend on helicity, and of its result.
+    fn call(&mut self, vertex: &Vertex) -> Result<Call> {
+        let mass = value(self.binding, vertex.mass);
+        let width = value(self.binding, vertex.width);
+        let massless = mass == 0.0;
+        let routine = &self.process.routines[vertex.routine as usize];
+        let amplitude = routine.is_amplitude();
+        let recognized = self
+            .recognized
+            .entry((vertex.routine, massless))
+            .or_insert_with(|| recognize::recognize(routine, massless))
+            .clone();
+        let Some(recognized) = recognized else {
+            return self.general_call(vertex, mass, width);
+        };
+        let layout = recognized
+            .kernel
+            .layout()
+            .expect("recognition gives kernels with a layout of their own");
+        let inputs: Vec<u32> = recognized
+            .input_permutation
+            .iter()
+            .map(|&i| vertex.inputs[i])
+            .collect();
+        let result = self.sum_of(&inputs);
+        let mut others = Vec::new();
+        let propagator = (!amplitude).then(|| self.propagator(&result, mass, width));
+        for terms in &recognized.factors {
+            others.push(self.factor(&vertex.couplings, terms, propagator));
+        }
+        self.momenta_and_masses(&layout, &inputs, &result, [mass, width], &mut others);
+        Ok(Call {
+            kernel: recognized.kernel,
+            layout,
+            inputs,
+            others,
+        })
+    }
+
+    /// A vertex that no kernel knows: its routine's own arithmetic, bare couplings as factors.
+    fn general_call(&mut self, vertex: &Vertex, mass: f64, width: f64) -> Result<Call> {
+        let routine = &self.process.routines[vertex.routine as usize];
+        let plan = &mut self.plan;
+        let index = match self.general.get(&vertex.routine) {
+            Some(&index) => index,
+            None => {
+                if !recognize::momentum_is_conserved(routine) {
+                    return Err(Error::UnknownMomentum {
+                        routine: routine.name.clone(),
+                    });
+                }
+                plan.general.push(routine.clone());
+                let index = plan.general.len() as u32 - 1;
+                self.general.insert(vertex.routine, index);
+                index
+            }
+        };
+        let layout = Layout::of_routine(routine);
+        let mut others: Vec<Address> = (0..routine.couplings as usize)
+            .map(|i| {
+                let alone = [(i, Complex64::new(1.0, 0.0))];
+                self.factor(&vertex.couplings, &alone, None)
+            })
+            .collect();
+        let result = self.sum_of(&vertex.inputs);
+        let masses = [mass, width];
+        self.momenta_and_masses(&layout, &vertex.inputs, &result, masses, &mut others);
+        Ok(Call {
+            kernel: Kernel::General(index),
+            layout,
+            inputs: vertex.inputs.clone(),
+            others,
+        })
+    }
+
+    fn momenta_and_masses(
+        &mut self,
+        layout: &Layout,
+        inputs: &[u32],
+        result: &[i8],
+        masses: [f64; 2],
+        others: &mut Vec<Address>,
+    ) {
+        match layout.momenta {
+            Momenta::None => {}
+            Momenta::Result => others.push(self.momentum(result)),
+            Momenta::Inputs => {
+                for &input in inputs {
+                    let signs = self.lines[input as usize].signs.clone();
+                    others.push(self.momentum(&signs));
+                }
+            }
+        }
+        for value in masses.into_iter().take(layout.masses) {
+            others.push(self.constant(value));
+        }
+    }
+
+    fn sum_of(&self, inputs: &[u32]) -> Vec<i8> {
+        let mut signs = vec![0i8; self.process.legs.len()];
+        for &input in inputs {
+            for (sign, s) in signs.iter_mut().zip(&self.lines[input as usize].signs) {
+                *sign += s;
+            }
+        }
+        signs
+    }
+
+    fn constant(&mut self, x: f64) -> Address {
+        if let Some(&address) = self.constants.get(&x.to_bits()) {
+            return address;
+        }
+        let address = self.allocate(1);
+        self.plan.constants.push((address, x));
+        self.constants.insert(x.to_bits(), address);
+        address
+    }
+
+    fn momentum(&mut self, signs: &[i8]) -> Address {
+        if let Some(&address) = self.momenta.get(signs) {
+            return address;
+        }
+        let address = self.allocate(4);
+        self.plan.momenta.push(MomentumSum {
+            address,
+            signs: signs.to_vec(),
+        });
+        self.momenta.insert(signs.to_vec(), address);
+        address
+    }
+
+    fn propagator(&mut self, signs: &[i8], mass: f64, width: f64) -> Address {
+        let momentum = self.momentum(signs);
+        let key = (momentum, mass.to_bits(), width.to_bits());
+        if let Some(&address) = self.propagators.get(&key) {
+            return address;
+        }
+        let address = self.allocate(2);
+        self.plan.propagators.push(Propagator {
+            address,
+            momentum,
+            mass,
+            width,
+        });
+        self.propagators.insert(key, address);
+        address
+    }
+
+    fn factor(
+        &mut self,
+        couplings: &[CouplingRef],
+        terms: &[(usize, Complex64)],
+        propagator: Option<Address>,
+    ) -> Address {
+        let terms: Vec<(u32, Complex64)> = terms
+            .iter()
+            .map(|&(argument, c)| {
+                let coupling = couplings[argument];
+                (coupling.coupling, if coupling.negative { -c } else { c })
+            })
+            .collect();
+        let bits = terms
+            .iter()
+            .map(|&(i, c)| (i, c.re.to_bits(), c.im.to_bits()))
+            .collect();
+        let key = (bits, propagator);
+        if let Some(&address) = self.factors.get(&key) {
+            return address;
+        }
+        let address = self.allocate(2);
+        self.plan.factors.push(Factor {
+            address,
+            terms,
+            propagator,
+        });
+        self.factors.insert(key, address);
+        address
+    }
+}
+
+impl Line {
+    /// Which combination of helicities of the legs below a helicity configuration has.
+    fn instance(&self, digits: &[u32]) -> usize {
+        let terms = self.strides.iter().zip(digits);
+        terms.map(|(stride, digit)| stride * digit).sum::<u32>() as usize
+    }
+}
+
+/// How a vertex is computed.
+struct Call {
+    kernel: Kernel,
+    layout: Layout,
+    /// Numbers of the wavefunctions that meet, in the kernel's order.
+    inputs: Vec<u32>,
+    /// Factors, momenta and masses.
+    others: Vec<Address>,
+}
+
+impl Call {
+    fn batch(&self) -> Batch {
+        Batch {
+            kernel: self.kernel,
+            stride: self.layout.len(),
+            operands: Vec::new(),
+        }
+    }
+}
+
+fn value(binding: &Binding, quantity: Quantity) -> f64 {
+    quantity.0.map_or(0.0, |i| binding.parameters[i as usize])
+}
+
+/// Which wavefunctions some amplitude needs.
+fn used(process: &Process) -> Vec<bool> {
+    let mut used = vec![false; process.wavefunctions.len()];
+    for vertex in &process.amplitudes {
+        for &input in &vertex.inputs {
+            used[input as usize] = true;
+        }
+    }
+    for (w, wavefunction) in process.wavefunctions.iter().enumerate().rev() {
+        if let Wavefunction::Internal(vertex) = wavefunction
+            && used[w]
+        {
+            for &input in &vertex.inputs {
+                used[input as usize] = true;
+            }
+        }
+    }
+    used
+}
+
+fn channel_plan(process: &Process, amplitude: impl Fn(u32) -> Address) -> ChannelPlan {
+    let channels = &process.channels;
+    let mut amp2_of_diagram = vec![None; process.diagrams as usize + 1];
+    let mut amp2: Vec<Vec<Vec<Address>>> = Vec::new();
+    for entry in &channels.amp2 {
+        let squares = entry
+            .squares
+            .iter()
+            .map(|square| square.iter().map(|&a| amplitude(a)).collect());
+        // A diagram may be listed more than once: its squares add up.
+        match amp2_of_diagram[entry.diagram as usize] {
+            Some(at) => {
+                let at: u32 = at;
+                amp2[at as usize].extend(squares);
+            }
+            None => {
+                amp2_of_diagram[entry.diagram as usize] = Some(amp2.len() as u32);
+                amp2.push(squares.collect());
+            }
+        }
+    }
+    let denominator = channels
+        .config_diagram
+        .iter()
+        .filter_map(|&d| amp2_of_diagram[d as usize])
+        .collect();
+    ChannelPlan {
+        amp2,
+        denominator,
+        amp2_of_diagram,
+    }
+}

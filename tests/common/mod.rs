@@ -1,0 +1,115 @@
+//! What several tests share: where outside data lie, and the reference files.
+#![allow(dead_code)]
+
+use std::path::PathBuf;
+
+/// The folder that holds real MG5aMC outputs (`*.mad`), from `MEBRIDGE_MG5_OUTPUTS`.
+pub fn mg5_outputs() -> Option<PathBuf> {
+    let path = std::env::var_os("MEBRIDGE_MG5_OUTPUTS").map(PathBuf::from);
+    if path.is_none() {
+        eprintln!("SKIPPED: set MEBRIDGE_MG5_OUTPUTS to the folder that holds the *.mad outputs");
+    }
+    path
+}
+
+/// The folder of reference files, from `MEBRIDGE_REFERENCE` or beside the project.
+pub fn reference_folder() -> Option<PathBuf> {
+    let path = std::env::var_os("MEBRIDGE_REFERENCE").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/reference"),
+        PathBuf::from,
+    );
+    if path.is_dir() {
+        Some(path)
+    } else {
+        eprintln!("SKIPPED: no reference files (set MEBRIDGE_REFERENCE to their folder)");
+        None
+    }
+}
+
+/// One reference file of an MG5aMC directory.
+pub struct Reference {
+    pub name: String,
+    /// Its P directory.
+    pub directory: PathBuf,
+    pub good_helicities: usize,
+    pub momenta: Vec<f64>,
+    pub g_s: Vec<f64>,
+    pub random_helicity: Vec<f64>,
+    pub random_color: Vec<f64>,
+    pub channels: Vec<i32>,
+    pub plain: Vec<f64>,
+    pub plain_helicity: Vec<i32>,
+    pub weighted: Vec<f64>,
+    pub weighted_helicity: Vec<i32>,
+    pub color: Vec<i32>,
+}
+
+/// All reference files whose MG5aMC directory is there; `None` when anything is missing.
+pub fn references() -> Option<Vec<Reference>> {
+    let outputs = mg5_outputs()?;
+    let folder = reference_folder()?;
+    let mut names: Vec<String> = std::fs::read_dir(folder.clone())
+        .expect("reference folder")
+        .map(|e| e.expect("entry").file_name().into_string().expect("name"))
+        .filter(|n| n.ends_with(".dat") && n.contains(".P"))
+        .collect();
+    names.sort();
+    Some(
+        names
+            .into_iter()
+            .map(|name| {
+                let text = std::fs::read_to_string(folder.join(&name)).expect("reference file");
+                let stem = name.trim_end_matches(".dat");
+                let (output, subprocess) = stem.split_once('.').expect("<output>.<P directory>");
+                let directory = outputs
+                    .join(format!("{output}.mad"))
+                    .join("SubProcesses")
+                    .join(subprocess);
+                parse(stem.to_owned(), directory, &text)
+            })
+            .collect(),
+    )
+}
+
+fn parse(name: String, directory: PathBuf, text: &str) -> Reference {
+    let mut r = Reference {
+        name,
+        directory,
+        good_helicities: 0,
+        momenta: vec![],
+        g_s: vec![],
+        random_helicity: vec![],
+        random_color: vec![],
+        channels: vec![],
+        plain: vec![],
+        plain_helicity: vec![],
+        weighted: vec![],
+        weighted_helicity: vec![],
+        color: vec![],
+    };
+    for line in text.lines() {
+        if let Some(header) = line.strip_prefix("# goodhel ") {
+            let count = header.split(' ').next().expect("count");
+            r.good_helicities = count.parse().expect("number of good helicities");
+        }
+        if line.starts_with('#') || line.is_empty() {
+            continue;
+        }
+        let numbers: Vec<f64> = line
+            .split_whitespace()
+            .map(|x| x.parse().expect("number"))
+            .collect();
+        let (p, rest) = numbers.split_at(numbers.len() - 9);
+        r.momenta.extend(p);
+        r.g_s.push(rest[0]);
+        r.random_helicity.push(rest[1]);
+        r.random_color.push(rest[2]);
+        r.channels.push(rest[3] as i32);
+        r.plain.push(rest[4]);
+        r.plain_helicity.push(rest[5] as i32);
+        r.weighted.push(rest[6]);
+        r.weighted_helicity.push(rest[7] as i32);
+        r.color.push(rest[8] as i32);
+    }
+    r
+}
