@@ -9,26 +9,54 @@ const MAX_DATA: u64 = 1 << 26;
 
 /// The implied loops that are running: the value of each variable.
 pub type Loops = HashMap<String, i64>;
-/// Gives the value of a subscript.
-pub type Eval<'a> = dyn FnMut(&Expr, &Loops) -> Parsed<i64> + 'a;
-/// Takes the name, the subscripts and the value of an element.
-pub type Set<'a> = dyn FnMut(&str, &[i64], &Constant) -> Parsed<()> + 'a;
+
+/// Takes what a DATA statement sets.
+pub trait Setter {
+    /// The value of a subscript, of a bound or of a repeat count.
+    fn integer(&mut self, expr: &Expr, loops: &Loops) -> Parsed<i64>;
+
+    /// Sets an element of an array, or without subscripts a variable.
+    fn set(&mut self, name: &str, subscripts: &[i64], value: &Constant) -> Parsed<()>;
+
+    /// Number of elements of a name without subscripts.
+    fn size(&mut self, _name: &str) -> u64 {
+        1
+    }
+
+    /// Sets an element (from 0, in storage order) of an array that stands without subscripts.
+    fn set_in_order(&mut self, name: &str, place: u64, value: &Constant) -> Parsed<()> {
+        match place {
+            0 => self.set(name, &[], value),
+            _ => Err(format!("the whole of {name} is set at once")),
+        }
+    }
+}
+
+/// The name that a target sets first.
+pub fn first_name(target: &DataTarget) -> Option<&str> {
+    match target {
+        DataTarget::Element(name, _) => Some(name),
+        DataTarget::Implied { items, .. } => items.first().and_then(first_name),
+    }
+}
+
+/// Whether one of these names is set by a group.
+pub fn sets(group: &DataGroup, names: &[&str]) -> bool {
+    let mut found = group.targets.iter().filter_map(first_name);
+    found.any(|name| names.contains(&name))
+}
 
 /// Goes through the elements that a DATA statement sets.
-pub fn expand_data(
-    group: &DataGroup,
-    eval: &mut Eval,
-    set: &mut Set,
-    loops: &mut Loops,
-) -> Parsed<()> {
+pub fn expand(group: &DataGroup, setter: &mut impl Setter) -> Parsed<()> {
     let mut values = Values {
         list: &group.values,
         next: 0,
-        used: 0,
-        total: 0,
+        left: None,
+        steps: 0,
     };
+    let mut loops = Loops::new();
     for target in &group.targets {
-        expand_target(target, &mut values, eval, set, loops)?;
+        expand_target(target, &mut values, setter, &mut loops)?;
     }
     Ok(())
 }
@@ -36,34 +64,44 @@ pub fn expand_data(
 struct Values<'a> {
     list: &'a [(u64, Constant)],
     next: usize,
-    /// How often the next value was taken already.
-    used: u64,
-    total: u64,
+    /// The value that is being repeated, and how often it is still to come.
+    left: Option<(u64, &'a Constant)>,
+    steps: u64,
 }
 
 impl<'a> Values<'a> {
     /// Counts what is done for the statement.
     fn step(&mut self) -> Parsed<()> {
-        self.total += 1;
-        if self.total > MAX_DATA {
+        self.steps += 1;
+        if self.steps > MAX_DATA {
             return Err("a DATA statement sets too many values".into());
         }
         Ok(())
     }
 
-    fn take(&mut self) -> Parsed<&'a Constant> {
-        self.step()?;
+    fn take(&mut self, setter: &mut impl Setter) -> Parsed<&'a Constant> {
         loop {
+            self.step()?;
+            if let Some((times, value)) = &mut self.left
+                && *times > 0
+            {
+                *times -= 1;
+                return Ok(value);
+            }
             let (times, value) = self
                 .list
                 .get(self.next)
                 .ok_or("a DATA statement has fewer values than names")?;
-            if self.used < *times {
-                self.used += 1;
-                return Ok(value);
-            }
             self.next += 1;
-            self.used = 0;
+            self.left = Some(match value {
+                Constant::Repeated(inner) => {
+                    let (count, value) = inner.as_ref();
+                    let count = setter.integer(&Expr::Name(count.clone()), &Loops::new())?;
+                    let count = u64::try_from(count).map_err(|_| "a negative repeat count")?;
+                    (count, value)
+                }
+                value => (*times, value),
+            });
         }
     }
 }
@@ -71,20 +109,27 @@ impl<'a> Values<'a> {
 fn expand_target(
     target: &DataTarget,
     values: &mut Values,
-    eval: &mut Eval,
-    set: &mut Set,
+    setter: &mut impl Setter,
     loops: &mut Loops,
 ) -> Parsed<()> {
     match target {
+        DataTarget::Element(name, subscripts) if subscripts.is_empty() => {
+            for place in 0..setter.size(name) {
+                let value = values.take(setter)?;
+                setter.set_in_order(name, place, value)?;
+            }
+            Ok(())
+        }
         DataTarget::Element(name, subscripts) => {
             let mut indices = [0i64; 7];
             if subscripts.len() > indices.len() {
                 return Err(format!("{name} has too many subscripts"));
             }
             for (index, subscript) in indices.iter_mut().zip(subscripts) {
-                *index = eval(subscript, loops)?;
+                *index = setter.integer(subscript, loops)?;
             }
-            set(name, &indices[..subscripts.len()], values.take()?)
+            let value = values.take(setter)?;
+            setter.set(name, &indices[..subscripts.len()], value)
         }
         DataTarget::Implied {
             items,
@@ -93,13 +138,13 @@ fn expand_target(
             to,
             step,
         } => {
-            let mut i = eval(from, loops)?;
-            let to = eval(to, loops)?;
+            let mut i = setter.integer(from, loops)?;
+            let to = setter.integer(to, loops)?;
             let step = match step {
                 None => 1,
-                Some(step) => eval(step, loops)?,
+                Some(step) => setter.integer(step, loops)?,
             };
-            if step == 0 || items.is_empty() {
+            if step == 0 {
                 return Err("an implied loop that does not end".into());
             }
             while (step > 0 && i <= to) || (step < 0 && i >= to) {
@@ -111,7 +156,7 @@ fn expand_target(
                     }
                 }
                 for item in items {
-                    expand_target(item, values, eval, set, loops)?;
+                    expand_target(item, values, setter, loops)?;
                 }
                 i = i.checked_add(step).ok_or("an implied loop overflows")?;
             }

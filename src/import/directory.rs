@@ -143,7 +143,8 @@ impl Directory {
             return String::new();
         };
         let text = String::from_utf8_lossy(&bytes);
-        let mut name = String::new();
+        // MG5aMC starts with the Standard Model.
+        let mut name = String::from("sm");
         for line in text.lines() {
             let words: Vec<&str> = line.split_whitespace().collect();
             // The last import counts.

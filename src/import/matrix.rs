@@ -6,7 +6,7 @@
 //! What else is set (the widths `FK_...`) is left to the symbolic machine, and the closing loops
 //! over colours, which mean the same in every output, are only checked for what they set.
 
-use super::data::expand_data;
+use super::data::{self, Loops, Setter, sets};
 use super::expression::{Expr, Parsed};
 use super::linear::{self, Form, Names};
 use super::lorentz::{Role, Routines, missing};
@@ -123,15 +123,15 @@ fn helicities(unit: &Unit, model: &mut ModelReader) -> Result<Table> {
         let NodeKind::Plain(Statement::Data(groups)) = &node.kind else {
             continue;
         };
-        for group in groups {
-            let machine = &mut model.machine;
-            expand_data(
-                group,
-                &mut |expr, loops| machine.eval_index(&mut frame, expr, loops),
-                &mut |name, indices, value| table.set(name, indices, value),
-                &mut HashMap::new(),
-            )
-            .map_err(|what| Error::Fortran {
+        for group in groups.iter().filter(|g| sets(g, &["NHEL", "IDEN"])) {
+            let mut elements = Elements {
+                model,
+                frame: &mut frame,
+                set: |name: &str, subscripts: &[i64], value: &Constant| {
+                    table.set(name, subscripts, value)
+                },
+            };
+            data::expand(group, &mut elements).map_err(|what| Error::Fortran {
                 file: source.path.clone(),
                 line: node.line,
                 what,
@@ -145,6 +145,23 @@ fn helicities(unit: &Unit, model: &mut ModelReader) -> Result<Table> {
         return Err(unit.error("there is no averaging factor (DATA IDEN)"));
     }
     Ok(table)
+}
+
+/// Elements that DATA statements set, with subscripts that the machine knows.
+struct Elements<'a, 'l, F> {
+    model: &'a mut ModelReader<'l>,
+    frame: &'a mut Frame,
+    set: F,
+}
+
+impl<F: FnMut(&str, &[i64], &Constant) -> Parsed<()>> Setter for Elements<'_, '_, F> {
+    fn integer(&mut self, expr: &Expr, loops: &Loops) -> Parsed<i64> {
+        self.model.machine.eval_index(self.frame, expr, loops)
+    }
+
+    fn set(&mut self, name: &str, subscripts: &[i64], value: &Constant) -> Parsed<()> {
+        (self.set)(name, subscripts, value)
+    }
 }
 
 fn legs_of(frame: &mut Frame, model: &ModelReader, unit: &Unit) -> Result<usize> {
@@ -326,14 +343,15 @@ impl<'a, 'l> Reader<'a, 'l> {
             }
             NodeKind::Plain(Statement::Data(groups)) if is_color_data(node) => {
                 for group in groups {
-                    let machine = &mut self.model.machine;
-                    let (frame, color, flows) = (&mut self.frame, &mut self.color, self.flows);
-                    let result = expand_data(
-                        group,
-                        &mut |expr, loops| machine.eval_index(frame, expr, loops),
-                        &mut |name, indices, value| color.set(name, indices, value, flows),
-                        &mut HashMap::new(),
-                    );
+                    let (color, flows) = (&mut self.color, self.flows);
+                    let mut elements = Elements {
+                        model: self.model,
+                        frame: &mut self.frame,
+                        set: |name: &str, subscripts: &[i64], value: &Constant| {
+                            color.set(name, subscripts, value, flows)
+                        },
+                    };
+                    let result = data::expand(group, &mut elements);
                     result.map_err(|what| self.fault(node.line, what))?;
                 }
                 Ok(())
@@ -782,18 +800,10 @@ impl Names for Reader<'_, '_> {
 
 /// Whether a node is a DATA statement for CF or DENOM.
 fn is_color_data(node: &Node) -> bool {
-    use super::statement::DataTarget;
-    fn first(target: &DataTarget) -> Option<&str> {
-        match target {
-            DataTarget::Element(name, _) => Some(name),
-            DataTarget::Implied { items, .. } => items.first().and_then(first),
-        }
-    }
     match &node.kind {
-        NodeKind::Plain(Statement::Data(groups)) => groups
-            .iter()
-            .filter_map(|g| g.targets.first().and_then(first))
-            .any(|name| name == "CF" || name == "DENOM"),
+        NodeKind::Plain(Statement::Data(groups)) => {
+            groups.iter().any(|group| sets(group, &["CF", "DENOM"]))
+        }
         _ => false,
     }
 }

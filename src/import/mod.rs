@@ -64,7 +64,7 @@ pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>>
     for (number, path) in &directory.matrices {
         let mut model = ModelReader::run(&library, &directory.model, inputs.clone())?;
         let mut routines = Routines::new(&library);
-        let matrix = matrix::read(path, number, &mut model, &mut routines, small_width)?;
+        let mut matrix = matrix::read(path, number, &mut model, &mut routines, small_width)?;
         let flows = matrix.color.flows as usize;
         let which = number.parse().unwrap_or(1);
         let events = tables::leshouche(
@@ -84,6 +84,11 @@ pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>>
             flows,
         )?;
         let legs = legs(&directory, &matrix, &events.pdg, &mut model, path)?;
+        for wavefunction in &mut matrix.wavefunctions {
+            if let Wavefunction::External(e) = wavefunction {
+                e.mass = legs[e.leg as usize].mass;
+            }
+        }
         let name = source::process_comment(&source::read_bounded(path)?);
         let process = Process {
             name: name.unwrap_or_else(|| folder_name(dir)),
@@ -235,11 +240,15 @@ fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Re
             line: node.line,
             what,
         };
-        let named = match value {
+        // The sign of a mass, which MG5aMC takes away here, is no matter of kinematics.
+        let value = match value {
             Expr::Apply(abs, inner) if abs == "ABS" || abs == "DABS" => match inner.as_slice() {
-                [Expr::Name(name)] => name.clone(),
-                _ => format!("PMASS({})", leg + 1),
+                [inner] => inner,
+                _ => value,
             },
+            _ => value,
+        };
+        let named = match value {
             Expr::Name(name) => name.clone(),
             _ => format!("PMASS({})", leg + 1),
         };

@@ -54,13 +54,17 @@ pub enum DataTarget {
 }
 
 /// A constant in a DATA statement.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Constant {
     Int(i64),
     Real(f64),
     Complex(f64, f64),
     Logical(bool),
     Text,
+    /// A PARAMETER.
+    Name(String),
+    /// A constant as often as a PARAMETER says.
+    Repeated(Box<(String, Constant)>),
 }
 
 /// A statement.
@@ -525,6 +529,10 @@ fn data_values(cursor: &mut Cursor) -> Parsed<Vec<(u64, Constant)>> {
                 let times = u64::try_from(times).map_err(|_| "a negative repeat count")?;
                 values.push((times, constant(cursor)?));
             }
+            Constant::Name(times) if cursor.accept(b"*") => {
+                let value = constant(cursor)?;
+                values.push((1, Constant::Repeated(Box::new((times, value)))));
+            }
             _ => values.push((1, value)),
         }
         if cursor.accept(b"/") {
@@ -547,6 +555,7 @@ fn constant(cursor: &mut Cursor) -> Parsed<Constant> {
             cursor.expect(b")")?;
             Ok(Constant::Complex(re.real()?, im.real()?))
         }
+        Some(b) if b.is_ascii_alphabetic() => cursor.name().map(Constant::Name),
         _ => signed(cursor),
     }
 }
@@ -565,10 +574,10 @@ fn signed(cursor: &mut Cursor) -> Parsed<Constant> {
 
 impl Constant {
     /// The value of a real or integer constant.
-    pub fn real(self) -> Parsed<f64> {
+    pub fn real(&self) -> Parsed<f64> {
         match self {
-            Constant::Int(i) => Ok(i as f64),
-            Constant::Real(x) => Ok(x),
+            Constant::Int(i) => Ok(*i as f64),
+            Constant::Real(x) => Ok(*x),
             _ => Err("expected a real constant".into()),
         }
     }

@@ -9,7 +9,7 @@
 //! are in Fortran. Arrays are sparse: MG5aMC declares arrays of 16384 couplings of which
 //! one is used here.
 
-use super::data::{Loops, expand_data};
+use super::data::{self, Loops, Setter};
 use super::expression::{Expr, Parsed};
 use super::intrinsic;
 use super::statement::{Constant, DataGroup, Dim, Entity, Statement, Type};
@@ -392,15 +392,14 @@ impl<'l> Machine<'l> {
     fn call_function(&mut self, frame: &mut Frame, unit: &Unit, args: &[Expr]) -> Parsed<Value> {
         let name = unit.name.clone();
         let (callee, _) = self.call(frame, unit, args)?;
-        let Some((result, header_type)) = &unit.result else {
+        let Some((result, _)) = &unit.result else {
             return Err(format!("{name} is no function"));
         };
-        let ty = header_type.unwrap_or_else(|| self.type_of(&callee, result));
         let value = match callee.symbols.get(result).map(|s| &s.place) {
             Some(Place::At(at)) => self.value_at(&callee, result, *at)?,
             _ => return Err(format!("the function {name} sets no result")),
         };
-        value.convert(ty, &mut self.builder)
+        Ok(value)
     }
 
     /// Runs a unit with arguments by reference.
@@ -421,6 +420,9 @@ impl<'l> Machine<'l> {
         for (dummy, argument) in unit.arguments.iter().zip(args) {
             let at = self.reference(frame, argument)?;
             self.symbol(&mut callee, dummy).place = Place::At(at);
+        }
+        if let Some((result, Some(ty))) = &unit.result {
+            self.symbol(&mut callee, result).ty = Some(*ty);
         }
         let body = unit.body().map_err(|e| e.to_string())?;
         self.declare(&mut callee, &body)
@@ -570,32 +572,21 @@ impl<'l> Machine<'l> {
     }
 
     fn data(&mut self, frame: &mut Frame, group: &DataGroup) -> Parsed<()> {
-        let mut loops = HashMap::new();
-        let mut sets = Vec::new();
-        expand_data(
-            group,
-            &mut |expr, loops| self.eval_index(frame, expr, loops),
-            &mut |name, indices, value| {
-                sets.push((name.to_owned(), indices.to_vec(), *value));
-                Ok(())
-            },
-            &mut loops,
-        )?;
-        for (name, indices, value) in sets {
-            let subscripts: Vec<Expr> = indices.iter().map(|&i| Expr::Int(i)).collect();
-            let at = self.location(frame, &name, &subscripts)?;
-            let value = match value {
-                Constant::Int(i) => Value::Int(i),
-                Constant::Real(x) => Value::Real(self.builder.real(x)),
-                Constant::Complex(re, im) => Value::Complex(self.builder.complex(re, im)),
-                Constant::Logical(known) => Value::Logical(Truth::Known(known)),
-                Constant::Text => Value::Text,
-            };
-            let ty = self.type_of(frame, &name);
-            let value = value.convert(ty, &mut self.builder)?;
-            self.write(at, value);
-        }
-        Ok(())
+        let machine = self;
+        data::expand(group, &mut Variables { machine, frame })
+    }
+
+    /// A constant of a DATA statement.
+    fn constant_value(&mut self, frame: &mut Frame, constant: &Constant) -> Parsed<Value> {
+        Ok(match constant {
+            Constant::Int(i) => Value::Int(*i),
+            Constant::Real(x) => Value::Real(self.builder.real(*x)),
+            Constant::Complex(re, im) => Value::Complex(self.builder.complex(*re, *im)),
+            Constant::Logical(known) => Value::Logical(Truth::Known(*known)),
+            Constant::Text => Value::Text,
+            Constant::Name(name) => self.eval_name(frame, name)?,
+            Constant::Repeated(_) => return Err("a repeat count where none can be".into()),
+        })
     }
 
     /// An integer expression in which loop variables of a DATA statement may occur.
@@ -904,6 +895,44 @@ impl<'l> Machine<'l> {
     }
 }
 
+/// DATA statements set the machine's variables.
+struct Variables<'a, 'l> {
+    machine: &'a mut Machine<'l>,
+    frame: &'a mut Frame,
+}
+
+impl Setter for Variables<'_, '_> {
+    fn integer(&mut self, expr: &Expr, loops: &Loops) -> Parsed<i64> {
+        self.machine.eval_index(self.frame, expr, loops)
+    }
+
+    fn size(&mut self, name: &str) -> u64 {
+        self.machine.size_of(self.frame, name).unwrap_or(1)
+    }
+
+    fn set(&mut self, name: &str, subscripts: &[i64], value: &Constant) -> Parsed<()> {
+        let subscripts: Vec<Expr> = subscripts.iter().map(|&i| Expr::Int(i)).collect();
+        let at = self.machine.location(self.frame, name, &subscripts)?;
+        self.store(name, at, value)
+    }
+
+    fn set_in_order(&mut self, name: &str, place: u64, value: &Constant) -> Parsed<()> {
+        let first = self.machine.location(self.frame, name, &[])?;
+        let place = i64::try_from(place).map_err(|_| "an array is too large")?;
+        self.store(name, (first.0, first.1.saturating_add(place)), value)
+    }
+}
+
+impl Variables<'_, '_> {
+    fn store(&mut self, name: &str, at: Location, value: &Constant) -> Parsed<()> {
+        let value = self.machine.constant_value(self.frame, value)?;
+        let ty = self.machine.type_of(self.frame, name);
+        let value = value.convert(ty, &mut self.machine.builder)?;
+        self.machine.write(at, value);
+        Ok(())
+    }
+}
+
 /// Names that a statement assigns to.
 pub fn targets_of(node: &Node, targets: &mut HashSet<String>) {
     match &node.kind {
@@ -958,12 +987,13 @@ fn negated(value: &Value, b: &mut Builder) -> Parsed<Value> {
         Value::Int(i) => Ok(Value::Int(i.checked_neg().ok_or("integer overflow")?)),
         _ => {
             let (v, real) = value.number(b)?;
-            let v = b.push(Op::Neg(v));
-            Ok(if real {
-                Value::Real(v)
-            } else {
-                Value::Complex(v)
-            })
+            if real {
+                // Not Neg, which would give the imaginary part of a REAL value, 0, a sign: on a
+                // branch cut that is the other side.
+                let zero = b.real(0.0);
+                return Ok(Value::Real(b.push(Op::Sub(zero, v))));
+            }
+            Ok(Value::Complex(b.push(Op::Neg(v))))
         }
     }
 }

@@ -3,21 +3,18 @@
 //! They are DATA statements only. A directory holds one set of tables for all of its matrix
 //! elements; the subscript that counts those is compared with the number of `matrix<i>.f`.
 
-use super::data::{Loops, expand_data};
+use super::data::{self, Loops, Setter};
 use super::expression::{Expr, Parsed};
 use super::source::Source;
 use super::statement::{self, Constant, Statement};
 use crate::error::{Error, Result};
-use std::collections::HashMap;
 use std::path::Path;
 
 /// Calls `set` for every element that the DATA statements of a file set. Subscripts are
 /// integers and loop variables here.
-fn each_element(
-    path: &Path,
-    mut set: impl FnMut(&str, &[i64], &Constant) -> Parsed<()>,
-) -> Result<()> {
+fn each_element(path: &Path, set: impl FnMut(&str, &[i64], &Constant) -> Parsed<()>) -> Result<()> {
     let source = Source::read(path)?;
+    let mut elements = Elements { set };
     for i in 0..source.len() {
         let fault = |what: String| Error::Fortran {
             file: path.to_path_buf(),
@@ -28,20 +25,30 @@ fn each_element(
             continue;
         };
         for group in &groups {
-            expand_data(group, &mut index, &mut set, &mut HashMap::new()).map_err(fault)?;
+            data::expand(group, &mut elements).map_err(fault)?;
         }
     }
     Ok(())
 }
 
-fn index(expr: &Expr, loops: &Loops) -> Parsed<i64> {
-    match expr {
-        Expr::Int(i) => Ok(*i),
-        Expr::Name(name) => loops
-            .get(name)
-            .copied()
-            .ok_or_else(|| format!("{name} is no loop variable")),
-        _ => Err("a subscript that is neither a number nor a loop variable".into()),
+struct Elements<F> {
+    set: F,
+}
+
+impl<F: FnMut(&str, &[i64], &Constant) -> Parsed<()>> Setter for Elements<F> {
+    fn integer(&mut self, expr: &Expr, loops: &Loops) -> Parsed<i64> {
+        match expr {
+            Expr::Int(i) => Ok(*i),
+            Expr::Name(name) => loops
+                .get(name)
+                .copied()
+                .ok_or_else(|| format!("{name} is no loop variable")),
+            _ => Err("a subscript that is neither a number nor a loop variable".into()),
+        }
+    }
+
+    fn set(&mut self, name: &str, subscripts: &[i64], value: &Constant) -> Parsed<()> {
+        (self.set)(name, subscripts, value)
     }
 }
 

@@ -227,7 +227,10 @@ pub fn evaluate_op(op: &Op, inputs: &[Complex64], v: impl Fn(ValueId) -> Complex
         Op::Sub(a, b) => v(a) - v(b),
         Op::Mul(a, b) => {
             let (a, b) = (v(a), v(b));
-            if a.im == 0.0 {
+            if a.im == 0.0 && b.im == 0.0 {
+                // REAL times REAL: no -0.0, which would be the other side of a branch cut.
+                real(a.re * b.re)
+            } else if a.im == 0.0 {
                 b * a.re
             } else if b.im == 0.0 {
                 a * b.re
@@ -237,7 +240,13 @@ pub fn evaluate_op(op: &Op, inputs: &[Complex64], v: impl Fn(ValueId) -> Complex
         }
         Op::Div(a, b) => {
             let (a, b) = (v(a), v(b));
-            if b.im == 0.0 { a / b.re } else { a / b }
+            if a.im == 0.0 && b.im == 0.0 {
+                real(a.re / b.re)
+            } else if b.im == 0.0 {
+                a / b.re
+            } else {
+                a / b
+            }
         }
         Op::PowI(a, n) => {
             let a = v(a);

@@ -4,6 +4,7 @@ use super::channels::Channels;
 use super::external::{Momentum, external};
 use super::{LinearMap, Process, Quantity, Source, Term, Vertex, Wavefunction};
 use num_complex::Complex64;
+use std::collections::HashMap;
 
 /// One event, evaluated.
 #[derive(Clone, Debug, PartialEq)]
@@ -170,15 +171,11 @@ impl Evaluation {
 
     /// `|M|^2` times `AMP2(channel) / sum of AMP2` over the configurations.
     pub fn in_channel(&self, channels: &Channels, channel: u32) -> f64 {
-        let amp2 = |diagram: u32| -> f64 {
-            channels
-                .amp2
-                .iter()
-                .zip(&self.amp2)
-                .filter(|(a, _)| a.diagram == diagram)
-                .map(|(_, x)| x)
-                .sum()
-        };
+        let mut by_diagram: HashMap<u32, f64> = HashMap::new();
+        for (amp2, x) in channels.amp2.iter().zip(&self.amp2) {
+            *by_diagram.entry(amp2.diagram).or_default() += x;
+        }
+        let amp2 = |diagram: u32| by_diagram.get(&diagram).copied().unwrap_or(0.0);
         let all: f64 = channels
             .config_diagram
             .iter()
