@@ -38,7 +38,7 @@ gfortran-there:
 	@fortran/require_gfortran.sh $(FC)
 
 test:
-	@FC="$(FC)" tests/run.sh
+	+@FC="$(FC)" tests/run.sh
 
 clean:
 	rm -rf build
