@@ -7,12 +7,18 @@
 //! imaginary across it; `sign` (NSV) is -1 for an incoming and +1 for an outgoing boson. The
 //! first two components of each hold the momentum that flows along the fermion line or out of
 //! the vertex.
+//!
+//! In place of a vector's helicity [`MOMENTUM`] asks for its momentum as the polarisation, over
+//! its mass or, where it has none, over its energy, whatever NSV is: what a Ward identity needs.
 
 use super::ExternalKind;
 use num_complex::Complex64;
 
 /// A momentum `(E, px, py, pz)`.
 pub type Momentum = [f64; 4];
+
+/// HELAS's `NHEL = 4` of `VXXXXX`: the momentum in place of the polarisation.
+pub const MOMENTUM: i8 = 4;
 
 /// The wavefunction of an external leg; `helicity` is `NHEL`, `sign` is NSF, NSV or NSS.
 pub fn external(
@@ -151,6 +157,10 @@ fn fermion_out(p: &Momentum, mass: f64, helicity: f64, nsf: f64) -> [Complex64; 
 }
 
 fn vector(p: &Momentum, mass: f64, helicity: f64, nsv: f64) -> [Complex64; 4] {
+    if helicity == f64::from(MOMENTUM) {
+        let scale = if mass == 0.0 { p[0] } else { mass };
+        return p.map(|x| real(x / scale));
+    }
     let half = 0.5f64.sqrt();
     let transverse = (p[1] * p[1] + p[2] * p[2]).sqrt();
     if mass == 0.0 {

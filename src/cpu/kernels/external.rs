@@ -12,12 +12,13 @@
 use super::Memory;
 use crate::cpu::simd::{Cx, Real, Simd};
 use crate::process::ExternalKind;
+use crate::process::external::MOMENTUM;
 
 /// Computes the wavefunctions of an external leg and stores the one for `helicities[i]` at address
 /// `results[i]`: four components of a spinor or a vector, one of a scalar. `sign` is `NSF`, `NSV`
 /// or `NSS`; `mass` is `None` where the mass is exactly zero; `momentum` is the physical one, with
-/// positive energy. Helicities are -1 and 1, for a massive vector also 0; those of a scalar do not
-/// matter.
+/// positive energy. Helicities are -1 and 1, for a massive vector also 0, for any vector also
+/// [`MOMENTUM`]; those of a scalar do not matter.
 ///
 /// # Safety
 /// The CPU has the level of `V`; the addresses are valid in the memory at `base`, which is aligned
@@ -279,6 +280,9 @@ struct Vector<V: Simd> {
     cos: V,
     /// Helicity 0: energy and momentum components.
     longitudinal: [V; 4],
+    /// The momentum, and one over the mass or, where there is none, over the energy.
+    p: [V; 4],
+    scale: V,
     zero: V,
 }
 
@@ -299,6 +303,8 @@ impl<V: Simd> Vector<V> {
                 z: h * pt * inverse,
                 cos: p[3] * inverse,
                 longitudinal: [zero; 4],
+                p,
+                scale: inverse,
                 zero,
             };
         };
@@ -321,6 +327,8 @@ impl<V: Simd> Vector<V> {
                 V::select(rest, zero, p[2] * emp),
                 V::select(rest, one, p[3] * emp),
             ],
+            p,
+            scale: inverse_mass,
             zero,
         }
     }
@@ -339,6 +347,15 @@ impl<V: Simd> Vector<V> {
     #[inline(always)]
     fn wavefunction(&self, helicity: i8, sign: i8) -> [Cx<V>; 4] {
         let zero = self.zero;
+        if helicity == MOMENTUM {
+            let [e, x, y, z] = self.p;
+            return [
+                Cx::new(e * self.scale, zero),
+                Cx::new(x * self.scale, zero),
+                Cx::new(y * self.scale, zero),
+                Cx::new(z * self.scale, zero),
+            ];
+        }
         if helicity == 0 {
             let [e, x, y, z] = self.longitudinal;
             return [

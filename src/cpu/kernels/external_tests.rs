@@ -102,6 +102,7 @@ fn plain(kind: ExternalKind, sign: i8, m: f64, p: [f64; 4], helicity: i8) -> Vec
     let pt = x.hypot(y);
     match kind {
         Scalar => vec![real(1.0)],
+        Vector if helicity == 4 => p.map(|x| real(x / if m == 0.0 { e } else { m })).to_vec(),
         Vector => {
             let r = 0.5f64.sqrt();
             let length = if m == 0.0 { e } else { e.min(pt.hypot(z)) };
@@ -229,8 +230,8 @@ const CASES: [(ExternalKind, f64, &[i8]); 9] = [
     (FermionOut, 173.0, &[-1, 1]),
     (FermionIn, -40.0, &[-1, 1]),
     (FermionOut, -40.0, &[-1, 1]),
-    (Vector, 0.0, &[-1, 1]),
-    (Vector, 80.4, &[-1, 0, 1]),
+    (Vector, 0.0, &[-1, 4, 1]),
+    (Vector, 80.4, &[4, -1, 0, 1]),
     (Scalar, 125.0, &[0]),
 ];
 
