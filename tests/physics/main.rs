@@ -1,0 +1,19 @@
+//! What must hold whatever anybody has computed before: closed formulas, gauge invariance, Lorentz
+//! invariance, symmetries, and that an answer depends on its event alone. No reference numbers
+//! here. Everything goes through a [`mebridge::bridge::Bridge`], as a caller's events do.
+//!
+//! The processes are g g > t t~ from this repository's `fortran/gg_ttx`, two processes built in
+//! code ([`built`]), and, where `MEBRIDGE_MG5_OUTPUTS` names a folder of MG5aMC outputs, larger
+//! ones from there.
+
+mod batch;
+mod built;
+mod channels;
+mod closed_formulas;
+#[path = "../common/mod.rs"]
+mod common;
+mod independence;
+mod kinematics;
+mod processes;
+mod symmetries;
+mod ward;
