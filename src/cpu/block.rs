@@ -5,6 +5,7 @@
 //! scratch of this file behind those of the plan.
 
 use super::engine::{ColorSum, Engine};
+use super::general;
 use super::kernels::{self, Direct, Inputs, Memory, Table};
 use super::simd::{Cx, Real, Simd, Task, dispatch_unchecked};
 use super::worker::Worker;
@@ -471,7 +472,7 @@ unsafe fn run_batch<V: Simd, I: Inputs>(
     unsafe {
         match batch.kernel {
             Kernel::General(i) => {
-                engine.general[i as usize].run::<V, I>(&batch.operands, inputs, base);
+                general::run::<V, I>(&engine.general[i as usize], &batch.operands, inputs, base);
             }
             kernel => kernels::run::<V, I>(kernel, &batch.operands, inputs, base),
         }

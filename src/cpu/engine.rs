@@ -22,7 +22,7 @@ pub struct Engine<T: Real> {
     pub(super) polynomials: Vec<Polynomial<T>>,
     pub(super) jamp_terms: Vec<JampTerm<T>>,
     pub(super) color: ColorSum<T>,
-    pub(super) general: Vec<General<T>>,
+    pub(super) general: Vec<General>,
     pub(super) scratch: Scratch,
     /// 1 / IDEN.
     pub(super) normalization: f64,
@@ -143,7 +143,11 @@ impl<T: Real> Engine<T> {
         };
         let channels = &process.channels;
         Engine {
-            general: plan.general.iter().map(General::new).collect(),
+            general: plan
+                .general
+                .iter()
+                .map(|g| General::compile(&g.routine, g.massless))
+                .collect(),
             level,
             polynomials,
             jamp_terms,

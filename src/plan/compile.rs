@@ -4,7 +4,10 @@ use super::binding::Binding;
 use super::kernel::{Kernel, Layout, Momenta};
 use super::recognize::{self, Recognized};
 use super::sums::Sums;
-use super::{Address, Batch, ChannelPlan, Count, External, Factor, MomentumSum, Plan, Propagator};
+use super::{
+    Address, Batch, ChannelPlan, Count, External, Factor, GeneralRoutine, MomentumSum, Plan,
+    Propagator,
+};
 use crate::error::{Error, Result};
 use crate::process::{CouplingRef, Process, Quantity, Vertex, Wavefunction};
 use num_complex::Complex64;
@@ -37,7 +40,7 @@ struct Compiler<'a> {
     momenta: HashMap<Vec<i8>, Address>,
     propagators: HashMap<(Address, u64, u64), Address>,
     factors: HashMap<FactorKey, Address>,
-    general: HashMap<u32, u32>,
+    general: HashMap<(u32, bool), u32>,
 }
 
 /// Coupling terms (index and coefficient bits) and the propagator.
@@ -327,7 +330,8 @@ impl<'a> Compiler<'a> {
     fn general_call(&mut self, vertex: &Vertex, mass: f64, width: f64) -> Result<Call> {
         let routine = &self.process.routines[vertex.routine as usize];
         let plan = &mut self.plan;
-        let index = match self.general.get(&vertex.routine) {
+        let massless = mass == 0.0;
+        let index = match self.general.get(&(vertex.routine, massless)) {
             Some(&index) => index,
             None => {
                 if !recognize::momentum_is_conserved(routine) {
@@ -335,9 +339,12 @@ impl<'a> Compiler<'a> {
                         routine: routine.name.clone(),
                     });
                 }
-                plan.general.push(routine.clone());
+                plan.general.push(GeneralRoutine {
+                    routine: routine.clone(),
+                    massless,
+                });
                 let index = plan.general.len() as u32 - 1;
-                self.general.insert(vertex.routine, index);
+                self.general.insert((vertex.routine, massless), index);
                 index
             }
         };

@@ -67,9 +67,18 @@ pub struct Plan {
     /// Squared single diagrams.
     pub channels: ChannelPlan,
     /// Lorentz structures that no kernel knows, by the index in [`Kernel::General`].
-    pub general: Vec<Routine>,
+    pub general: Vec<GeneralRoutine>,
     /// How much work there is.
     pub count: Count,
+}
+
+/// A Lorentz structure that no kernel knows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GeneralRoutine {
+    /// Its arithmetic.
+    pub routine: Routine,
+    /// Whether mass and width of the result are exactly zero.
+    pub massless: bool,
 }
 
 /// A sum of external momenta.

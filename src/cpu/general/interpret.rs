@@ -1,0 +1,379 @@
+//! Runs the code of a compiled routine over a batch of operations.
+
+use super::General;
+use super::code::{Action, Instruction};
+use super::graph::{Binary, Lanewise, Test, evaluate_lanewise};
+use crate::cpu::kernels::{Inputs, Memory};
+use crate::cpu::simd::{Cx, Real, Simd};
+use num_complex::Complex64;
+use std::mem::MaybeUninit;
+
+/// Operations that share the decoding of an instruction.
+const GROUP: usize = 4;
+
+/// Vectors of temporaries and addresses of a group for which there is room on the stack; a routine
+/// that needs more gets them from the heap.
+const STACK_VECTORS: usize = 64 * GROUP;
+const STACK_ADDRESSES: usize = 24 * GROUP;
+
+/// Runs a batch of operations of one compiled routine: `operands` holds them one after the other,
+/// each as the routine's layout says. `inputs` says how the addresses of the wavefunctions are
+/// found; all others stand in the operation.
+///
+/// # Safety
+/// As for [`crate::cpu::kernels::run`].
+#[inline(always)]
+pub unsafe fn run<V: Simd, I: Inputs>(
+    general: &General,
+    operands: &[u32],
+    inputs: I,
+    base: *mut V::Scalar,
+) {
+    let length = general.layout.len();
+    let wavefunctions = general.layout.inputs;
+    let mut scratch_on_stack = [const { MaybeUninit::<V>::uninit() }; STACK_VECTORS];
+    let mut scratch_on_heap: Vec<V> = Vec::new();
+    let needed = general.code.slots * GROUP;
+    let scratch = if needed <= STACK_VECTORS {
+        scratch_on_stack.as_mut_ptr().cast::<V>()
+    } else {
+        scratch_on_heap.reserve(needed);
+        scratch_on_heap.as_mut_ptr()
+    };
+    let mut addresses_on_stack = [0u32; STACK_ADDRESSES];
+    let mut addresses_on_heap: Vec<u32> = Vec::new();
+    let addresses = if length * GROUP <= STACK_ADDRESSES {
+        &mut addresses_on_stack[..]
+    } else {
+        addresses_on_heap.resize(length * GROUP, 0);
+        &mut addresses_on_heap[..]
+    };
+    let memory = Memory::<V>::new(base);
+    let mut rest = operands;
+    while rest.len() >= length {
+        let count = (rest.len() / length).min(GROUP);
+        // A single operation does not pay for four; two or three are filled up with the last.
+        let group = if count == 1 { 1 } else { GROUP };
+        for j in 0..group {
+            let op = &rest[j.min(count - 1) * length..][..length];
+            let to = &mut addresses[j * length..][..length];
+            to.copy_from_slice(op);
+            for address in &mut to[..wavefunctions] {
+                // SAFETY: the caller promises that the operands are valid for the look-up.
+                *address = unsafe { inputs.address(*address) };
+            }
+        }
+        rest = &rest[count * length..];
+        let code = &general.code.instructions;
+        // SAFETY: the scratch memory has a place for each slot of each operation of the group;
+        // the addresses are valid as the caller promises.
+        unsafe {
+            if group == 1 {
+                Machine::<V, 1> {
+                    scratch,
+                    addresses,
+                    length,
+                    memory,
+                }
+                .execute(code);
+            } else {
+                Machine::<V, GROUP> {
+                    scratch,
+                    addresses,
+                    length,
+                    memory,
+                }
+                .execute(code);
+            }
+        }
+    }
+}
+
+/// Executes instructions for `N` operations at once. Slot `s` of operation `j` is vector `s * N + j`
+/// of the scratch memory; of a complex number the imaginary part is slot `s + 1`.
+struct Machine<'a, V: Simd, const N: usize> {
+    scratch: *mut V,
+    addresses: &'a [u32],
+    length: usize,
+    memory: Memory<V>,
+}
+
+/// `i^n z`.
+#[inline(always)]
+fn turn<V: Simd>(n: u8, z: Cx<V>) -> Cx<V> {
+    match n {
+        0 => z,
+        1 => Cx::new(-z.im, z.re),
+        2 => -z,
+        _ => Cx::new(z.im, -z.re),
+    }
+}
+
+/// `c + i^n a b`.
+#[inline(always)]
+fn mul_add_turned<V: Simd>(n: u8, a: Cx<V>, b: Cx<V>, c: Cx<V>) -> Cx<V> {
+    match n {
+        0 => a.mul_add(b, c),
+        1 => Cx::new(
+            a.re.neg_mul_add(b.im, a.im.neg_mul_add(b.re, c.re)),
+            a.re.mul_add(b.re, a.im.neg_mul_add(b.im, c.im)),
+        ),
+        2 => a.neg_mul_add(b, c),
+        _ => Cx::new(
+            a.re.mul_add(b.im, a.im.mul_add(b.re, c.re)),
+            a.re.neg_mul_add(b.re, a.im.mul_add(b.im, c.im)),
+        ),
+    }
+}
+
+/// `c + i^n r b` for real `r`.
+#[inline(always)]
+fn scale_add_turned<V: Simd>(n: u8, r: V, b: Cx<V>, c: Cx<V>) -> Cx<V> {
+    match n {
+        0 => b.scale_add(r, c),
+        1 => Cx::new(b.im.neg_mul_add(r, c.re), b.re.mul_add(r, c.im)),
+        2 => b.neg_scale_add(r, c),
+        _ => Cx::new(b.im.mul_add(r, c.re), b.re.neg_mul_add(r, c.im)),
+    }
+}
+
+#[inline(always)]
+fn test<V: Simd>(test: Test, a: V, b: V) -> V::Mask {
+    match test {
+        Test::Lt => a.lt(b),
+        Test::Le => a.le(b),
+        Test::Eq => a.eq(b),
+    }
+}
+
+/// Does for every operation of the group what the body says with `j`.
+macro_rules! each {
+    ($n:ident, $j:ident => $body:expr) => {
+        for $j in 0..$n {
+            $body;
+        }
+    };
+}
+
+/// A match over the powers of `i`, so that each is compiled with a known one.
+macro_rules! powers {
+    ($n:expr, $k:ident => $body:expr) => {
+        match $n {
+            0 => {
+                const $k: u8 = 0;
+                $body
+            }
+            1 => {
+                const $k: u8 = 1;
+                $body
+            }
+            2 => {
+                const $k: u8 = 2;
+                $body
+            }
+            _ => {
+                const $k: u8 = 3;
+                $body
+            }
+        }
+    };
+}
+
+impl<V: Simd, const N: usize> Machine<'_, V, N> {
+    /// A real temporary.
+    #[inline(always)]
+    unsafe fn real(&self, slot: u32, j: usize) -> V {
+        // SAFETY: the caller promises that the slot exists and was written.
+        unsafe { *self.scratch.add(slot as usize * N + j) }
+    }
+
+    /// A complex temporary.
+    #[inline(always)]
+    unsafe fn complex(&self, slot: u32, j: usize) -> Cx<V> {
+        // SAFETY: the caller promises that the slots exist and were written.
+        unsafe { Cx::new(self.real(slot, j), self.real(slot + 1, j)) }
+    }
+
+    #[inline(always)]
+    unsafe fn put_real(&self, slot: u32, j: usize, x: V) {
+        // SAFETY: the caller promises that the slot exists.
+        unsafe { self.scratch.add(slot as usize * N + j).write(x) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(&self, slot: u32, j: usize, z: Cx<V>) {
+        // SAFETY: the caller promises that the slots exist.
+        unsafe {
+            self.put_real(slot, j, z.re);
+            self.put_real(slot + 1, j, z.im);
+        }
+    }
+
+    /// An address of an operation.
+    #[inline(always)]
+    unsafe fn address(&self, operand: usize, j: usize) -> u32 {
+        // SAFETY: the caller promises that the operand exists.
+        unsafe { *self.addresses.get_unchecked(j * self.length + operand) }
+    }
+
+    #[inline(always)]
+    unsafe fn execute(&self, code: &[Instruction]) {
+        for instruction in code {
+            let &Instruction {
+                action,
+                to,
+                a,
+                b,
+                c,
+                d,
+            } = instruction;
+            // SAFETY: the code was made with slots within the scratch memory, each written before
+            // it is read, and operands within the operation.
+            unsafe {
+                match action {
+                    Action::Load => each!(N, j => self.put_real(
+                        to, j, self.memory.real(self.address(a as usize, j) + b))),
+                    Action::LoadComplex => each!(N, j => self.put(
+                        to, j, self.memory.complex(self.address(a as usize, j) + b))),
+                    Action::Const(x) => {
+                        let x = V::splat(V::Scalar::from_f64(x));
+                        each!(N, j => self.put_real(to, j, x));
+                    }
+                    Action::RealAdd => each!(N, j => self.put_real(
+                        to, j, self.real(a, j) + self.real(b, j))),
+                    Action::RealSub => each!(N, j => self.put_real(
+                        to, j, self.real(a, j) - self.real(b, j))),
+                    Action::RealMul => each!(N, j => self.put_real(
+                        to, j, self.real(a, j) * self.real(b, j))),
+                    Action::RealMulAdd => each!(N, j => self.put_real(
+                        to, j, self.real(a, j).mul_add(self.real(b, j), self.real(c, j)))),
+                    Action::RealNegMulAdd => each!(N, j => self.put_real(
+                        to, j, self.real(a, j).neg_mul_add(self.real(b, j), self.real(c, j)))),
+                    Action::RealMulSub => each!(N, j => self.put_real(
+                        to, j, self.real(a, j).mul_sub(self.real(b, j), self.real(c, j)))),
+                    Action::Make => each!(N, j => self.put(
+                        to, j, Cx::new(self.real(a, j), self.real(b, j)))),
+                    Action::MakeConj => each!(N, j => self.put(
+                        to, j, Cx::new(self.real(a, j), -self.real(b, j)))),
+                    Action::Add(n) => powers!(n, K => each!(N, j => {
+                        let (x, y) = (self.complex(a, j), self.complex(b, j));
+                        self.put(to, j, match K {
+                            0 => x + y,
+                            1 => x.add_i(y),
+                            2 => x - y,
+                            _ => x.sub_i(y),
+                        })
+                    })),
+                    Action::AddReal(n) => powers!(n, K => each!(N, j => {
+                        let (z, r) = (self.complex(a, j), self.real(b, j));
+                        self.put(to, j, match K {
+                            0 => Cx::new(z.re + r, z.im),
+                            1 => Cx::new(z.re, z.im + r),
+                            2 => Cx::new(z.re - r, z.im),
+                            _ => Cx::new(z.re, z.im - r),
+                        })
+                    })),
+                    Action::Mul => each!(N, j => self.put(
+                        to, j, self.complex(a, j) * self.complex(b, j))),
+                    Action::Scale => each!(N, j => self.put(
+                        to, j, self.complex(b, j).scale(self.real(a, j)))),
+                    Action::MulAdd(n) => powers!(n, K => each!(N, j => self.put(
+                        to, j, mul_add_turned(
+                            K, self.complex(a, j), self.complex(b, j), self.complex(c, j))))),
+                    Action::MulAddTurned(n) => powers!(n, K => each!(N, j => self.put(
+                        to, j, self.complex(a, j).mul_add(
+                            self.complex(b, j), turn(K, self.complex(c, j)))))),
+                    Action::ScaleAdd(n) => powers!(n, K => each!(N, j => self.put(
+                        to, j, scale_add_turned(
+                            K, self.real(a, j), self.complex(b, j), self.complex(c, j))))),
+                    Action::ScaleAddTurned(n) => powers!(n, K => each!(N, j => self.put(
+                        to, j, self.complex(b, j).scale_add(
+                            self.real(a, j), turn(K, self.complex(c, j)))))),
+                    Action::RealInverse => each!(N, j => {
+                        let x = self.real(a, j);
+                        self.put_real(to, j, x.same(1.0) / x)
+                    }),
+                    Action::Inverse => each!(N, j => {
+                        let z = self.complex(a, j);
+                        let size = z.re.mul_add(z.re, z.im * z.im);
+                        let inverse = size.same(1.0) / size;
+                        self.put(to, j, Cx::new(z.re * inverse, -z.im * inverse))
+                    }),
+                    Action::Conj => each!(N, j => {
+                        let z = self.complex(a, j);
+                        self.put(to, j, Cx::new(z.re, -z.im))
+                    }),
+                    Action::Re => each!(N, j => self.put_real(to, j, self.real(a, j))),
+                    Action::Im => each!(N, j => self.put_real(to, j, self.real(a + 1, j))),
+                    Action::RealNeg => each!(N, j => self.put_real(to, j, -self.real(a, j))),
+                    Action::Turn(n) => each!(N, j => self.put(
+                        to, j, turn(n, self.complex(a, j)))),
+                    Action::Widen => {
+                        let zero = V::zero();
+                        each!(N, j => self.put(to, j, Cx::new(self.real(a, j), zero)));
+                    }
+                    Action::Sqrt => each!(N, j => self.put_real(to, j, self.real(a, j).sqrt())),
+                    Action::Abs => each!(N, j => self.put_real(to, j, self.real(a, j).abs())),
+                    Action::Binary(binary) => each!(N, j => {
+                        let (x, y) = (self.real(a, j), self.real(b, j));
+                        self.put_real(to, j, match binary {
+                            Binary::Max => x.max(y),
+                            Binary::Min => x.min(y),
+                            Binary::Sign => x.copysign(y),
+                        })
+                    }),
+                    Action::RealSelect(which) => each!(N, j => {
+                        let mask = test(which, self.real(a, j), self.real(b, j));
+                        self.put_real(to, j, V::select(mask, self.real(c, j), self.real(d, j)))
+                    }),
+                    Action::Select(which) => each!(N, j => {
+                        let mask = test(which, self.real(a, j), self.real(b, j));
+                        let (yes, no) = (self.complex(c, j), self.complex(d, j));
+                        self.put(to, j, Cx::new(
+                            V::select(mask, yes.re, no.re),
+                            V::select(mask, yes.im, no.im),
+                        ))
+                    }),
+                    Action::Lanewise(function) => {
+                        each!(N, j => self.lanewise(function, to, a, b, j));
+                    }
+                    Action::Store(n) => each!(N, j => self.memory.put_complex(
+                        self.address(self.length - 1, j) + 2 * b,
+                        turn(n, self.complex(a, j)))),
+                    Action::StoreReal(n) => {
+                        let zero = V::zero();
+                        each!(N, j => self.memory.put_complex(
+                            self.address(self.length - 1, j) + 2 * b,
+                            turn(n, Cx::new(self.real(a, j), zero))));
+                    }
+                    Action::StoreZero => {
+                        let zero = V::zero();
+                        each!(N, j => self.memory.put_complex(
+                            self.address(self.length - 1, j) + 2 * b,
+                            Cx::new(zero, zero)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A function that is computed lane by lane.
+    #[inline(always)]
+    unsafe fn lanewise(&self, function: Lanewise, to: u32, a: u32, b: u32, j: usize) {
+        // SAFETY: as for the caller; a vector in memory is its lanes one after the other.
+        unsafe {
+            let at = |slot: u32| self.scratch.add(slot as usize * N + j).cast::<V::Scalar>();
+            for lane in 0..V::LANES {
+                let read = |slot: u32| {
+                    Complex64::new(
+                        (*at(slot).add(lane)).to_f64(),
+                        (*at(slot + 1).add(lane)).to_f64(),
+                    )
+                };
+                let result = evaluate_lanewise(function, read(a), read(b));
+                at(to).add(lane).write(V::Scalar::from_f64(result.re));
+                at(to + 1).add(lane).write(V::Scalar::from_f64(result.im));
+            }
+        }
+    }
+}
