@@ -5,11 +5,11 @@
 //! evaluates whatever it is given.
 
 use crate::cpu::simd::{Level, Real};
-use crate::cpu::{Engine, Team, Timers};
+use crate::cpu::{BadMomentum, Engine, Team, Timers};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::binding::Binding;
-use crate::plan::{Plan, compile};
+use crate::plan::{Plan, compile, recursion};
 use crate::process::Process;
 use crate::runtime::{Precision, Switches};
 
@@ -26,13 +26,58 @@ pub struct Bridge {
     all_helicities: bool,
     nevt: usize,
     profile: bool,
-    engine: Option<AnyTeam>,
+    engines: Option<Engines>,
+}
+
+/// The engines for the good helicities.
+struct Engines {
+    /// The list of diagrams: knows single diagrams, so it serves calls with channels.
+    diagrams: AnyTeam,
+    /// The recursion, where the process has one and it is less work: serves calls without channels.
+    recursion: Option<AnyTeam>,
 }
 
 /// An engine in the precision that was asked for.
 enum AnyTeam {
     Double(Team<f64>),
     Float(Team<f32>),
+}
+
+impl AnyTeam {
+    fn plan(&self) -> &Plan {
+        match self {
+            AnyTeam::Double(team) => team.engine().plan(),
+            AnyTeam::Float(team) => team.engine().plan(),
+        }
+    }
+
+    fn set_profile(&mut self, profile: bool) {
+        match self {
+            AnyTeam::Double(team) => team.set_profile(profile),
+            AnyTeam::Float(team) => team.set_profile(profile),
+        }
+    }
+
+    fn timers(&self) -> Timers {
+        match self {
+            AnyTeam::Double(team) => team.timers(),
+            AnyTeam::Float(team) => team.timers(),
+        }
+    }
+
+    fn contributions(&mut self, events: Events, legs: usize) -> Result<Vec<Vec<f64>>, BadMomentum> {
+        match self {
+            AnyTeam::Double(team) => team.contributions(events, legs),
+            AnyTeam::Float(team) => team.contributions(events, legs),
+        }
+    }
+
+    fn run(&mut self, events: Events, answers: Answers, legs: usize) -> Result<(), BadMomentum> {
+        match self {
+            AnyTeam::Double(team) => team.run(events, answers, legs),
+            AnyTeam::Float(team) => team.run(events, answers, legs),
+        }
+    }
 }
 
 impl Bridge {
@@ -54,7 +99,7 @@ impl Bridge {
             all_helicities: switches.good_helicities_all,
             nevt,
             profile: false,
-            engine: None,
+            engines: None,
         })
     }
 
@@ -73,12 +118,15 @@ impl Bridge {
         self.level
     }
 
-    /// The plan, once the good helicities are known.
+    /// The plan for calls with channels, once the good helicities are known.
     pub fn plan(&self) -> Option<&Plan> {
-        self.engine.as_ref().map(|engine| match engine {
-            AnyTeam::Double(team) => team.engine().plan(),
-            AnyTeam::Float(team) => team.engine().plan(),
-        })
+        self.engines.as_ref().map(|engines| engines.diagrams.plan())
+    }
+
+    /// The plan for calls without channels, where it is another one.
+    pub fn recursion(&self) -> Option<&Plan> {
+        let engines = self.engines.as_ref()?;
+        engines.recursion.as_ref().map(AnyTeam::plan)
     }
 
     /// Number of good helicities, once they are known.
@@ -89,20 +137,25 @@ impl Bridge {
     /// Whether to measure where the time goes; it costs a little.
     pub fn set_profile(&mut self, profile: bool) {
         self.profile = profile;
-        match &mut self.engine {
-            Some(AnyTeam::Double(team)) => team.set_profile(profile),
-            Some(AnyTeam::Float(team)) => team.set_profile(profile),
-            None => {}
+        if let Some(engines) = &mut self.engines {
+            engines.diagrams.set_profile(profile);
+            if let Some(recursion) = &mut engines.recursion {
+                recursion.set_profile(profile);
+            }
         }
     }
 
     /// Time spent in amplitudes and in colour sums, as far as [`Bridge::set_profile`] asked.
     pub fn timers(&self) -> Timers {
-        match &self.engine {
-            Some(AnyTeam::Double(team)) => team.timers(),
-            Some(AnyTeam::Float(team)) => team.timers(),
-            None => Timers::default(),
+        let mut sum = Timers::default();
+        if let Some(engines) = &self.engines {
+            for team in std::iter::once(&engines.diagrams).chain(&engines.recursion) {
+                let timers = team.timers();
+                sum.amplitudes += timers.amplitudes;
+                sum.color += timers.color;
+            }
         }
+        sum
     }
 
     /// Finds the good helicities on the first of these events, unless they are known, and says
@@ -117,32 +170,66 @@ impl Bridge {
             return Err(Error::NoEvents);
         }
         let all: Vec<u32> = (0..self.process.helicities.len() as u32).collect();
-        let mut team = self.team(&all)?;
+        let mut diagrams = self.team(compile(&self.process, &self.binding, &all)?)?;
         let first = events.first(nevt.min(GOOD_HELICITY_EVENTS), legs);
-        let contributing = match &mut team {
-            AnyTeam::Double(team) => team.contributing(first, legs),
-            AnyTeam::Float(team) => team.contributing(first, legs),
+        let contributions = diagrams
+            .contributions(first, legs)
+            .map_err(|bad| self.bad_momentum(events, bad.event))?;
+        let contributes = |h: u32| contributions.iter().any(|event| event[h as usize] != 0.0);
+        let good: Vec<u32> = all
+            .iter()
+            .copied()
+            .filter(|&h| self.all_helicities || contributes(h))
+            .collect();
+        if good.is_empty() {
+            return Err(Error::NoGoodHelicity {
+                process: self.process.name.clone(),
+                events: nevt.min(GOOD_HELICITY_EVENTS),
+            });
         }
-        .map_err(|bad| self.bad_momentum(events, bad.event))?;
-        if !self.all_helicities {
-            let good: Vec<u32> = all
-                .iter()
-                .copied()
-                .filter(|&h| contributing[h as usize])
-                .collect();
-            if good.is_empty() {
-                return Err(Error::NoGoodHelicity {
-                    process: self.process.name.clone(),
-                    events: nevt.min(GOOD_HELICITY_EVENTS),
-                });
-            }
-            if good.len() < all.len() {
-                team = self.team(&good)?;
-            }
+        if good.len() < all.len() {
+            diagrams = self.team(compile(&self.process, &self.binding, &good)?)?;
         }
-        self.engine = Some(team);
+        let recursion = self
+            .recursion_for(&good, first, &contributions)?
+            .filter(|r| r.plan().count.multiply_adds < diagrams.plan().count.multiply_adds);
+        let count = good.len();
+        self.engines = Some(Engines {
+            diagrams,
+            recursion,
+        });
         self.set_profile(self.profile);
-        Ok(self.good_helicities().unwrap_or(0))
+        Ok(count)
+    }
+
+    /// The recursion for these helicities, if there is one and it agrees with the diagrams'
+    /// contributions `[event][helicity]` on these events.
+    fn recursion_for(
+        &self,
+        good: &[u32],
+        events: Events,
+        diagrams: &[Vec<f64>],
+    ) -> Result<Option<AnyTeam>> {
+        let Some(plan) = recursion::compile(&self.process, &self.binding, good) else {
+            return Ok(None);
+        };
+        let mut team = self.team(plan)?;
+        let Ok(recursion) = team.contributions(events, self.process.legs.len()) else {
+            return Ok(None);
+        };
+        let tolerance = match self.precision {
+            Precision::Double => 1e-9,
+            Precision::Mixed => 1e-4,
+            Precision::Float => 1e-2,
+        };
+        let agree = recursion.iter().zip(diagrams).all(|(event, diagrams)| {
+            let total: f64 = diagrams.iter().sum();
+            event
+                .iter()
+                .zip(good)
+                .all(|(x, &h)| (x - diagrams[h as usize]).abs() <= tolerance * total)
+        });
+        Ok(agree.then_some(team))
     }
 
     /// Evaluates events.
@@ -160,16 +247,18 @@ impl Bridge {
             helicity: answers.helicity,
             color: answers.color,
         };
-        let result = match self.engine.as_mut() {
-            Some(AnyTeam::Double(team)) => team.run(*events, mine, legs),
-            Some(AnyTeam::Float(team)) => team.run(*events, mine, legs),
-            None => Ok(()),
+        let Some(engines) = &mut self.engines else {
+            return Err(Error::NoEvents);
         };
+        let team = match &mut engines.recursion {
+            Some(recursion) if events.channels.is_none() => recursion,
+            _ => &mut engines.diagrams,
+        };
+        let result = team.run(*events, mine, legs);
         result.map_err(|bad| self.bad_momentum(events, bad.event))
     }
 
-    fn team(&self, helicities: &[u32]) -> Result<AnyTeam> {
-        let plan = compile(&self.process, &self.binding, helicities)?;
+    fn team(&self, plan: Plan) -> Result<AnyTeam> {
         Ok(match self.precision {
             Precision::Double => AnyTeam::Double(self.team_of(plan, false)?),
             Precision::Mixed => AnyTeam::Double(self.team_of(plan, true)?),

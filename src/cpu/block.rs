@@ -27,9 +27,10 @@ pub struct Blocks<'a, 'b, T: Real> {
     pub answers: Answers<'b>,
 }
 
-/// An event that cannot be evaluated: its number and leg within the chunk (from 0).
+/// An event that cannot be evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadMomentum {
+    /// Its number within the call, from 0.
     pub event: usize,
 }
 
@@ -167,6 +168,11 @@ impl<T: Real> Blocks<'_, '_, T> {
             }
             for (h, table) in plan.tables.iter().enumerate() {
                 let start = profile.then(Instant::now);
+                if plan.jamp_adds {
+                    for i in 0..2 * plan.flows as u32 {
+                        m.put_real(plan.jamp_base + i, V::zero());
+                    }
+                }
                 for batch in &plan.amplitudes {
                     run_batch::<V, _>(batch, Table(table), base, engine);
                 }

@@ -215,15 +215,17 @@ impl<T: Real> Engine<T> {
         unsafe { dispatch(self.level, blocks) }
     }
 
-    /// |M|^2 of each helicity, from the last block that a worker ran: whether any event of it
-    /// has a contribution.
-    pub fn contributes(&self, worker: &mut Worker<T>, count: usize) -> Vec<bool> {
+    /// Contributions of each helicity to the first `count` events of the last block that a
+    /// worker ran: `[event][helicity]`, without the average.
+    pub fn contributions(&self, worker: &mut Worker<T>, count: usize) -> Vec<Vec<f64>> {
         let lanes = self.lanes();
         let numbers = worker.numbers();
-        (0..self.plan.tables.len())
-            .map(|h| {
-                let at = (self.scratch.matrix_elements as usize + h) * lanes;
-                numbers[at..at + count].iter().any(|x| x.to_f64() != 0.0)
+        let first = self.scratch.matrix_elements as usize * lanes;
+        (0..count)
+            .map(|lane| {
+                (0..self.plan.tables.len())
+                    .map(|h| numbers[first + h * lanes + lane].to_f64())
+                    .collect()
             })
             .collect()
     }

@@ -10,5 +10,6 @@ pub mod simd;
 mod team;
 mod worker;
 
+pub use block::BadMomentum;
 pub use engine::{Engine, Timers};
 pub use team::Team;

@@ -97,10 +97,15 @@ impl<T: Real> Team<T> {
         results.into_iter().collect()
     }
 
-    /// Evaluates a few events for every helicity of the plan and says which contribute.
-    pub fn contributing(&mut self, events: Events, legs: usize) -> Result<Vec<bool>, BadMomentum> {
+    /// Evaluates a few events and gives the contribution of each helicity of the plan:
+    /// `[event][helicity]`, without the average.
+    pub fn contributions(
+        &mut self,
+        events: Events,
+        legs: usize,
+    ) -> Result<Vec<Vec<f64>>, BadMomentum> {
         let nevt = events.g_s.len();
-        let mut any = vec![false; self.engine.plan().tables.len()];
+        let mut all = Vec::with_capacity(nevt);
         let mut matrix_elements = vec![0.0; nevt];
         let mut helicity = vec![0; nevt];
         let mut color = vec![0; nevt];
@@ -108,6 +113,11 @@ impl<T: Real> Team<T> {
             matrix_elements: &mut matrix_elements,
             helicity: &mut helicity,
             color: &mut color,
+        };
+        let events = Events {
+            channels: None,
+            igraph: None,
+            ..events
         };
         for share in shares(events, answers, legs, self.engine.lanes()) {
             let count = share.events.g_s.len();
@@ -118,12 +128,9 @@ impl<T: Real> Team<T> {
                 .map_err(|bad| BadMomentum {
                     event: bad.event + first,
                 })?;
-            let contributes = self.engine.contributes(worker, count);
-            for (any, one) in any.iter_mut().zip(contributes) {
-                *any |= one;
-            }
+            all.extend(self.engine.contributions(worker, count));
         }
-        Ok(any)
+        Ok(all)
     }
 }
 

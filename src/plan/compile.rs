@@ -15,23 +15,25 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Makes the plan of a process for the helicities with these indices.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Result<Plan> {
-    let mut compiler = Compiler::new(process, binding, helicities);
+    let mut compiler = Compiler::new(process, binding, helicities, used(process));
     compiler.externals();
     compiler.currents()?;
     compiler.amplitudes()?;
+    compiler.plan.count = Count::of(&compiler.plan);
     Ok(compiler.plan)
 }
 
-struct Compiler<'a> {
-    process: &'a Process,
-    binding: &'a Binding,
-    plan: Plan,
+/// What is at hand while a plan is made.
+pub(super) struct Compiler<'a> {
+    pub(super) process: &'a Process,
+    pub(super) binding: &'a Binding,
+    pub(super) plan: Plan,
     /// Which wavefunctions some amplitude needs.
     used: Vec<bool>,
     /// What is known of each wavefunction.
-    lines: Vec<Line>,
+    pub(super) lines: Vec<Line>,
     /// For each helicity and leg, which of the leg's helicity values it is.
-    digits: Vec<Vec<u32>>,
+    pub(super) digits: Vec<Vec<u32>>,
     /// For each leg its helicity values.
     values: Vec<Vec<i8>>,
     /// For each routine, and whether the mass is zero, the kernel; `None` for the general path.
@@ -48,21 +50,26 @@ type FactorKey = (Vec<(u32, u64, u64)>, Option<Address>);
 
 /// A wavefunction: the legs below it and where it is for each of their helicities.
 #[derive(Clone, Debug, Default)]
-struct Line {
+pub(super) struct Line {
     /// Legs below it, with the sign of their momentum.
-    signs: Vec<i8>,
+    pub(super) signs: Vec<i8>,
     /// For each leg the stride of its helicity in `instances` (0: not below).
     strides: Vec<u32>,
     /// Address for each combination of helicities; [`NOWHERE`] where it does not occur.
-    instances: Vec<Address>,
+    pub(super) instances: Vec<Address>,
     /// For each combination that occurs one helicity configuration that has it.
-    examples: Vec<(u32, usize)>,
+    pub(super) examples: Vec<(u32, usize)>,
 }
 
 const NOWHERE: Address = Address::MAX;
 
 impl<'a> Compiler<'a> {
-    fn new(process: &'a Process, binding: &'a Binding, helicities: &[u32]) -> Self {
+    pub(super) fn new(
+        process: &'a Process,
+        binding: &'a Binding,
+        helicities: &[u32],
+        used: Vec<bool>,
+    ) -> Self {
         let legs = process.legs.len();
         let rows: Vec<&Vec<i8>> = helicities
             .iter()
@@ -104,7 +111,7 @@ impl<'a> Compiler<'a> {
                 flows: process.color.flows as usize,
                 ..Plan::default()
             },
-            used: used(process),
+            used,
             lines: Vec::with_capacity(process.wavefunctions.len()),
             digits,
             values,
@@ -122,14 +129,14 @@ impl<'a> Compiler<'a> {
         compiler
     }
 
-    fn allocate(&mut self, vectors: u32) -> Address {
+    pub(super) fn allocate(&mut self, vectors: u32) -> Address {
         let address = self.plan.vectors;
         self.plan.vectors += vectors;
         address
     }
 
     /// Gives every wavefunction its line, and makes the external ones.
-    fn externals(&mut self) {
+    pub(super) fn externals(&mut self) {
         let process = self.process;
         for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
             let signs = match wavefunction {
@@ -186,7 +193,7 @@ impl<'a> Compiler<'a> {
 
     /// The line of a wavefunction with these legs below it, with memory for every combination
     /// of helicities that occurs.
-    fn line(&mut self, signs: Vec<i8>, components: u32, used: bool) -> Line {
+    pub(super) fn line(&mut self, signs: Vec<i8>, components: u32, used: bool) -> Line {
         let mut strides = vec![0; signs.len()];
         let mut combinations = 1u32;
         for (leg, _) in signs.iter().enumerate().filter(|(_, s)| **s != 0) {
@@ -237,8 +244,6 @@ impl<'a> Compiler<'a> {
                 batch.operands.extend(&call.others);
                 batch.operands.push(line.instances[instance as usize]);
             }
-            self.plan.count.currents += line.examples.len();
-            self.plan.count.currents_unshared += self.digits.len();
         }
         self.plan.currents = batches.into_values().collect();
         Ok(())
@@ -259,14 +264,7 @@ impl<'a> Compiler<'a> {
             batch.operands.push(amplitude(i as u32));
         }
         self.plan.amplitudes = batches.into_values().collect();
-        self.plan.tables = self
-            .digits
-            .iter()
-            .map(|digits| {
-                let address = |line: &Line| line.instances[line.instance(digits)];
-                self.lines.iter().map(address).collect()
-            })
-            .collect();
+        self.tables();
         self.plan.jamp = Sums::new(
             &process.jamp,
             amplitude,
@@ -275,15 +273,15 @@ impl<'a> Compiler<'a> {
         );
         self.plan.jamp_base = jamp_base;
         self.plan.channels = channel_plan(process, amplitude);
-        let helicities = self.digits.len();
-        self.plan.count = Count {
-            amplitudes: helicities * process.amplitudes.len(),
-            jamp_terms: helicities * self.plan.jamp.terms.len(),
-            momenta: self.plan.momenta.len(),
-            propagators: self.plan.propagators.len(),
-            ..self.plan.count
-        };
         Ok(())
+    }
+
+    /// For each helicity the address of each line.
+    pub(super) fn tables(&mut self) {
+        let lines = &self.lines;
+        let address = |line: &Line, digits: &[u32]| line.instances[line.instance(digits)];
+        let table = |digits: &Vec<u32>| lines.iter().map(|l| address(l, digits)).collect();
+        self.plan.tables = self.digits.iter().map(table).collect();
     }
 
     /// How a vertex is computed: its kernel, and every address but those of its inputs, which
@@ -399,7 +397,7 @@ impl<'a> Compiler<'a> {
         signs
     }
 
-    fn constant(&mut self, x: f64) -> Address {
+    pub(super) fn constant(&mut self, x: f64) -> Address {
         if let Some(&address) = self.constants.get(&x.to_bits()) {
             return address;
         }
@@ -409,7 +407,7 @@ impl<'a> Compiler<'a> {
         address
     }
 
-    fn momentum(&mut self, signs: &[i8]) -> Address {
+    pub(super) fn momentum(&mut self, signs: &[i8]) -> Address {
         if let Some(&address) = self.momenta.get(signs) {
             return address;
         }
@@ -422,7 +420,7 @@ impl<'a> Compiler<'a> {
         address
     }
 
-    fn propagator(&mut self, signs: &[i8], mass: f64, width: f64) -> Address {
+    pub(super) fn propagator(&mut self, signs: &[i8], mass: f64, width: f64) -> Address {
         let momentum = self.momentum(signs);
         let key = (momentum, mass.to_bits(), width.to_bits());
         if let Some(&address) = self.propagators.get(&key) {
@@ -439,7 +437,7 @@ impl<'a> Compiler<'a> {
         address
     }
 
-    fn factor(
+    pub(super) fn factor(
         &mut self,
         couplings: &[CouplingRef],
         terms: &[(usize, Complex64)],
@@ -473,7 +471,7 @@ impl<'a> Compiler<'a> {
 
 impl Line {
     /// Which combination of helicities of the legs below a helicity configuration has.
-    fn instance(&self, digits: &[u32]) -> usize {
+    pub(super) fn instance(&self, digits: &[u32]) -> usize {
         let terms = self.strides.iter().zip(digits);
         terms.map(|(stride, digit)| stride * digit).sum::<u32>() as usize
     }
@@ -499,7 +497,7 @@ impl Call {
     }
 }
 
-fn value(binding: &Binding, quantity: Quantity) -> f64 {
+pub(super) fn value(binding: &Binding, quantity: Quantity) -> f64 {
     quantity.0.map_or(0.0, |i| binding.parameters[i as usize])
 }
 

@@ -113,8 +113,32 @@ pub enum Kernel {
     Ssss0,
     /// `S2 S3 S4`: scalar of (S2, S3, S4).
     Ssss1,
+    /// Sum over several [`Kernel::Ffv1`] before the propagator, see [`Mode`].
+    SumFfv1,
+    /// Sum over several [`Kernel::Ffv2`] before the propagator.
+    SumFfv2,
+    /// Sum over several [`Kernel::Ffv3`].
+    SumFfv3,
+    /// Sum over several [`Kernel::Vvv1`].
+    SumVvv1,
+    /// Sum over several [`Kernel::VvvvDiff1`].
+    SumVvvvDiff1,
+    /// Products of two spinors, added to JAMPs.
+    Dots,
     /// Any Lorentz structure, by its index among the plan's general routines.
     General(u32),
+}
+
+/// What becomes of a sum of vertices.
+pub struct Mode;
+
+impl Mode {
+    /// Store it.
+    pub const STORE: u32 = 0;
+    /// Add it to what is there.
+    pub const ADD: u32 = 1;
+    /// Leave out the numerator of the fermion's propagator.
+    pub const BARE: u32 = 2;
 }
 
 /// How the addresses of an operation are laid out: `inputs`, `factors`, `momenta`, mass (and
@@ -247,13 +271,19 @@ impl Kernel {
             Kernel::Sss1 => &[1, 1, 1],
             Kernel::Ssss0 => &[1, 1, 1, 1, 1],
             Kernel::Ssss1 => &[1, 1, 1, 1],
-            Kernel::General(_) => &[],
+            Kernel::SumFfv1
+            | Kernel::SumFfv2
+            | Kernel::SumFfv3
+            | Kernel::SumVvv1
+            | Kernel::SumVvvvDiff1
+            | Kernel::Dots
+            | Kernel::General(_) => &[],
         }
     }
 
-    /// The layout of the kernel's operations; `None` for [`Kernel::General`], whose layout
-    /// follows from its routine: all inputs, the couplings as factors, the momenta of the
-    /// inputs, and mass and width where the routine has them.
+    /// The layout of the kernel's operations; `None` for sums, whose operations have no fixed
+    /// length (see `cpu::kernels::sums`), and for [`Kernel::General`], whose layout follows from
+    /// its routine, see [`Layout::of_routine`].
     pub fn layout(self) -> Option<Layout> {
         let layout = |inputs, factors, momenta, masses, amplitude| {
             Some(Layout {
@@ -289,7 +319,13 @@ impl Kernel {
             Kernel::VvsMassive1 => layout(2, 1, Result, 1, false),
             Kernel::Vvss0 | Kernel::Ssss0 => layout(4, 1, No, 0, true),
             Kernel::Vvss1 | Kernel::Vvss4 | Kernel::Ssss1 => layout(3, 1, No, 0, false),
-            Kernel::General(_) => None,
+            Kernel::SumFfv1
+            | Kernel::SumFfv2
+            | Kernel::SumFfv3
+            | Kernel::SumVvv1
+            | Kernel::SumVvvvDiff1
+            | Kernel::Dots
+            | Kernel::General(_) => None,
         }
     }
 }

@@ -13,11 +13,14 @@
 
 pub mod binding;
 mod compile;
+pub mod count;
 pub mod kernel;
 pub mod recognize;
+pub mod recursion;
 pub mod sums;
 
 pub use compile::compile;
+pub use count::Count;
 
 use crate::process::ExternalKind;
 use crate::process::lorentz::Routine;
@@ -60,6 +63,8 @@ pub struct Plan {
     pub tables: Vec<Vec<Address>>,
     /// From amplitudes to JAMP.
     pub jamp: Sums,
+    /// Whether the amplitudes' operations add to JAMPs that must be zero before.
+    pub jamp_adds: bool,
     /// Address of the first JAMP; the others follow.
     pub jamp_base: Address,
     /// Number of colour flows.
@@ -164,21 +169,4 @@ pub struct ChannelPlan {
     pub denominator: Vec<u32>,
     /// For each diagram number the index into `amp2`, if it has one.
     pub amp2_of_diagram: Vec<Option<u32>>,
-}
-
-/// How much work a plan is, for one event.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    /// Off-shell wavefunctions before helicity recycling: for all good helicities.
-    pub currents_unshared: usize,
-    /// Off-shell wavefunctions computed.
-    pub currents: usize,
-    /// Amplitudes computed, over all good helicities.
-    pub amplitudes: usize,
-    /// Terms of JAMP sums, over all good helicities.
-    pub jamp_terms: usize,
-    /// Distinct momenta.
-    pub momenta: usize,
-    /// Distinct propagators.
-    pub propagators: usize,
 }

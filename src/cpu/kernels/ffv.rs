@@ -36,19 +36,19 @@ impl Chirality for LeftRight {
 }
 
 /// A slashed vector.
-struct Slashed<V> {
+pub(super) struct Slashed<V> {
     /// `V0 + V3`.
-    plus: Cx<V>,
+    pub(super) plus: Cx<V>,
     /// `V0 - V3`.
-    minus: Cx<V>,
+    pub(super) minus: Cx<V>,
     /// `V1 + i V2`.
-    up: Cx<V>,
+    pub(super) up: Cx<V>,
     /// `V1 - i V2`.
-    down: Cx<V>,
+    pub(super) down: Cx<V>,
 }
 
 #[inline(always)]
-fn slash<V: Simd>(v: [Cx<V>; 4]) -> Slashed<V> {
+pub(super) fn slash<V: Simd>(v: [Cx<V>; 4]) -> Slashed<V> {
     Slashed {
         plus: v[0] + v[3],
         minus: v[0] - v[3],

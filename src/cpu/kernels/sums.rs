@@ -1,0 +1,263 @@
+//! Currents of a recursion: sums of vertices, added up in registers before the propagator.
+//!
+//! The operations here have no fixed length; what stands in one is said at each function. A
+//! *mode* tells what becomes of the sum: see [`Mode`].
+
+use super::ffv::{propagate_in, propagate_out, slash};
+use super::{Inputs, Memory, add, dot, dot_momentum, sub};
+use crate::cpu::simd::{Cx, Simd};
+use crate::plan::kernel::Mode;
+
+/// Reads an operation of no fixed length.
+struct Stream<'a>(&'a [u32]);
+
+impl<'a> Stream<'a> {
+    #[inline(always)]
+    fn next(&mut self) -> u32 {
+        self.take(1)[0]
+    }
+
+    #[inline(always)]
+    fn take(&mut self, count: usize) -> &'a [u32] {
+        let (taken, rest) = self.0.split_at(count);
+        self.0 = rest;
+        taken
+    }
+}
+
+/// Multiplies by the factor, and stores or adds.
+#[inline(always)]
+unsafe fn finish<V: Simd>(m: Memory<V>, mode: u32, factor: u32, sum: [Cx<V>; 4], out: u32) {
+    // SAFETY: the caller promises valid addresses.
+    unsafe {
+        let factor = m.complex(factor);
+        let result = if mode & Mode::ADD != 0 {
+            let old = m.four(out);
+            [
+                factor.mul_add(sum[0], old[0]),
+                factor.mul_add(sum[1], old[1]),
+                factor.mul_add(sum[2], old[2]),
+                factor.mul_add(sum[3], old[3]),
+            ]
+        } else {
+            [
+                factor * sum[0],
+                factor * sum[1],
+                factor * sum[2],
+                factor * sum[3],
+            ]
+        };
+        m.put_four(out, result);
+    }
+}
+
+/// `(m - p/) sum of V/ f1`: mode, number of terms to add and to subtract, the terms (f1, V), factor,
+/// momentum, mass, result. Without propagation momentum and mass stand there unused.
+#[inline(always)]
+pub(super) unsafe fn incoming<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let head = ops.take(3);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let mut sum = [Cx::new(V::zero(), V::zero()); 4];
+            for term in ops.take(2 * head[1] as usize).chunks_exact(2) {
+                let f = m.four(term[0]);
+                let v = slash(m.four(term[1]));
+                sum[0] = v.minus.mul_add(f[2], v.down.neg_mul_add(f[3], sum[0]));
+                sum[1] = v.plus.mul_add(f[3], v.up.neg_mul_add(f[2], sum[1]));
+                sum[2] = v.plus.mul_add(f[0], v.down.mul_add(f[1], sum[2]));
+                sum[3] = v.up.mul_add(f[0], v.minus.mul_add(f[1], sum[3]));
+            }
+            for term in ops.take(2 * head[2] as usize).chunks_exact(2) {
+                let f = m.four(term[0]);
+                let v = slash(m.four(term[1]));
+                sum[0] = v.minus.neg_mul_add(f[2], v.down.mul_add(f[3], sum[0]));
+                sum[1] = v.plus.neg_mul_add(f[3], v.up.mul_add(f[2], sum[1]));
+                sum[2] = v.plus.neg_mul_add(f[0], v.down.neg_mul_add(f[1], sum[2]));
+                sum[3] = v.up.neg_mul_add(f[0], v.minus.neg_mul_add(f[1], sum[3]));
+            }
+            let tail = ops.take(4);
+            if head[0] & Mode::BARE == 0 {
+                sum = propagate_in(sum, m.momentum(tail[1]), m.real(tail[2]), false);
+            }
+            finish(m, head[0], tail[0], sum, tail[3]);
+        }
+    }
+}
+
+/// `sum of f2 V/ (m + p/)`, laid out as for [`incoming`] with terms (f2, V).
+#[inline(always)]
+pub(super) unsafe fn outgoing<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let head = ops.take(3);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let mut sum = [Cx::new(V::zero(), V::zero()); 4];
+            for term in ops.take(2 * head[1] as usize).chunks_exact(2) {
+                let f = m.four(term[0]);
+                let v = slash(m.four(term[1]));
+                sum[0] = v.plus.mul_add(f[2], v.up.mul_add(f[3], sum[0]));
+                sum[1] = v.down.mul_add(f[2], v.minus.mul_add(f[3], sum[1]));
+                sum[2] = v.minus.mul_add(f[0], v.up.neg_mul_add(f[1], sum[2]));
+                sum[3] = v.plus.mul_add(f[1], v.down.neg_mul_add(f[0], sum[3]));
+            }
+            for term in ops.take(2 * head[2] as usize).chunks_exact(2) {
+                let f = m.four(term[0]);
+                let v = slash(m.four(term[1]));
+                sum[0] = v.plus.neg_mul_add(f[2], v.up.neg_mul_add(f[3], sum[0]));
+                sum[1] = v.down.neg_mul_add(f[2], v.minus.neg_mul_add(f[3], sum[1]));
+                sum[2] = v.minus.neg_mul_add(f[0], v.up.mul_add(f[1], sum[2]));
+                sum[3] = v.plus.neg_mul_add(f[1], v.down.mul_add(f[0], sum[3]));
+            }
+            let tail = ops.take(4);
+            if head[0] & Mode::BARE == 0 {
+                sum = propagate_out(sum, m.momentum(tail[1]), m.real(tail[2]), false);
+            }
+            finish(m, head[0], tail[0], sum, tail[3]);
+        }
+    }
+}
+
+/// Vectors `sum of f2 gamma f1`: mode, number of terms to add and to subtract, the terms (f1, f2),
+/// factor, result.
+#[inline(always)]
+pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let head = ops.take(3);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let mut sum = [Cx::new(V::zero(), V::zero()); 4];
+            for term in ops.take(2 * head[1] as usize).chunks_exact(2) {
+                let v = current(m.four(term[0]), m.four(term[1]));
+                for i in 0..4 {
+                    sum[i] = sum[i] + v[i];
+                }
+            }
+            for term in ops.take(2 * head[2] as usize).chunks_exact(2) {
+                let v = current(m.four(term[0]), m.four(term[1]));
+                for i in 0..4 {
+                    sum[i] = sum[i] - v[i];
+                }
+            }
+            let tail = ops.take(2);
+            finish(m, head[0], tail[0], sum, tail[1]);
+        }
+    }
+}
+
+/// `f2 gamma f1`.
+#[inline(always)]
+fn current<V: Simd>(f1: [Cx<V>; 4], f2: [Cx<V>; 4]) -> [Cx<V>; 4] {
+    let s = f1[2].mul_add(f2[0], f1[1] * f2[3]);
+    let t = f1[3].mul_add(f2[1], f1[0] * f2[2]);
+    let x = f1[0].neg_mul_add(f2[3], f1[2] * f2[1]);
+    let y = f1[1].neg_mul_add(f2[2], f1[3] * f2[0]);
+    let i = x - y;
+    [s + t, x + y, Cx::new(-i.im, i.re), s - t]
+}
+
+/// Vectors from three-vector vertices: mode, number of terms, the terms (V2, V3, p2, p3), factor,
+/// result. A term is subtracted by exchanging 2 and 3.
+#[inline(always)]
+pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let (mode, count) = (ops.next(), ops.next());
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let mut sum = [Cx::new(V::zero(), V::zero()); 4];
+            for term in ops.take(4 * count as usize).chunks_exact(4) {
+                let (v2, v3) = (m.four(term[0]), m.four(term[1]));
+                let (p2, p3) = (m.momentum(term[2]), m.momentum(term[3]));
+                let p = add(p2, p3);
+                let along = dot(v2, v3);
+                let with2 = dot_momentum(add(p, p2), v3);
+                let with3 = dot_momentum(add(p, p3), v2);
+                let d = sub(p3, p2);
+                for i in 0..4 {
+                    let x = along.scale_add(d[i], sum[i]);
+                    sum[i] = with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x));
+                }
+            }
+            let tail = ops.take(2);
+            finish(m, mode, tail[0], sum, tail[1]);
+        }
+    }
+}
+
+/// Vectors from four-vector vertices, `V3 (V2 V4) - V4 (V2 V3)`: mode, number of terms, the terms
+/// (V2, V3, V4), factor, result. A term is subtracted by exchanging 3 and 4.
+#[inline(always)]
+pub(super) unsafe fn four_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let (mode, count) = (ops.next(), ops.next());
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let mut sum = [Cx::new(V::zero(), V::zero()); 4];
+            for term in ops.take(3 * count as usize).chunks_exact(3) {
+                let v2 = m.four(term[0]);
+                let v3 = m.four(term[1]);
+                let v4 = m.four(term[2]);
+                let (with3, with4) = (dot(v2, v4), dot(v2, v3));
+                for i in 0..4 {
+                    let x = with3.mul_add(v3[i], sum[i]);
+                    sum[i] = with4.neg_mul_add(v4[i], x);
+                }
+            }
+            let tail = ops.take(2);
+            finish(m, mode, tail[0], sum, tail[1]);
+        }
+    }
+}
+
+/// Contributions to JAMP, each the product of two spinors component by component: the second
+/// spinor, then for each of the phases 1, -1, i and -i a count, then as many pairs of first
+/// spinor and JAMP in that order. Spinors are looked up in the helicity's table; the JAMPs are
+/// added to.
+#[inline(always)]
+pub(super) unsafe fn dots<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let head = ops.take(5);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let b = m.four(inputs.address(head[0]));
+            pairs::<V, I, 0>(ops.take(2 * head[1] as usize), b, inputs, m);
+            pairs::<V, I, 1>(ops.take(2 * head[2] as usize), b, inputs, m);
+            pairs::<V, I, 2>(ops.take(2 * head[3] as usize), b, inputs, m);
+            pairs::<V, I, 3>(ops.take(2 * head[4] as usize), b, inputs, m);
+        }
+    }
+}
+
+/// The products of one second spinor that go with one of the phases 1, -1, i, -i.
+#[inline(always)]
+unsafe fn pairs<V: Simd, I: Inputs, const PHASE: usize>(
+    pairs: &[u32],
+    b: [Cx<V>; 4],
+    inputs: I,
+    m: Memory<V>,
+) {
+    for pair in pairs.chunks_exact(2) {
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let a = m.four(inputs.address(pair[0]));
+            let product = b[0] * a[0];
+            let product = b[1].mul_add(a[1], product);
+            let product = b[2].mul_add(a[2], product);
+            let product = b[3].mul_add(a[3], product);
+            let old = m.complex(pair[1]);
+            let new = match PHASE {
+                0 => old + product,
+                1 => old - product,
+                2 => old.add_i(product),
+                _ => old.sub_i(product),
+            };
+            m.put_complex(pair[1], new);
+        }
+    }
+}

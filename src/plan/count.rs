@@ -1,0 +1,105 @@
+//! How much work a plan is.
+//!
+//! Multiply-adds are counted by hand from what the kernels do, a complex product as four, a sum
+//! as one for each part; couplings, momenta and external wavefunctions are left out. The numbers
+//! serve to compare plans with each other, and throughput with the hardware's peak.
+
+use super::kernel::Kernel;
+use super::{Batch, Plan};
+
+/// Work for one event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Off-shell wavefunctions computed, over all helicities.
+    pub currents: usize,
+    /// Amplitudes, or products at the root of a recursion, over all helicities.
+    pub amplitudes: usize,
+    /// Terms of JAMP sums, over all helicities.
+    pub jamp_terms: usize,
+    /// Distinct momenta of inner lines.
+    pub momenta: usize,
+    /// Distinct propagators.
+    pub propagators: usize,
+    /// Vectors of memory.
+    pub vectors: usize,
+    /// Multiply-adds in wavefunctions, amplitudes and JAMP.
+    pub multiply_adds: usize,
+    /// Multiply-adds in colour sums.
+    pub color: usize,
+}
+
+impl Count {
+    /// Counts the work of a plan.
+    pub fn of(plan: &Plan) -> Count {
+        let helicities = plan.helicities.len();
+        let currents = plan.currents.iter().map(work);
+        let (currents, in_currents) = currents.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let amplitudes = plan.amplitudes.iter().map(work);
+        let (amplitudes, in_amplitudes) = amplitudes.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let jamp_terms = helicities * plan.jamp.terms.len();
+        Count {
+            currents,
+            amplitudes: helicities * amplitudes,
+            jamp_terms,
+            momenta: plan.momenta.len(),
+            propagators: plan.propagators.len(),
+            vectors: plan.vectors as usize,
+            multiply_adds: in_currents + helicities * in_amplitudes + 2 * jamp_terms,
+            color: helicities * plan.flows * (plan.flows + 3),
+        }
+    }
+}
+
+/// Number of results of a batch, and multiply-adds.
+fn work(batch: &Batch) -> (usize, usize) {
+    let fixed = |each: usize| (batch.len(), batch.len() * each);
+    match batch.kernel {
+        Kernel::Ffv0 => fixed(60),
+        Kernel::Ffv1 | Kernel::Ffv2 => fixed(88),
+        Kernel::Ffv3 => fixed(56),
+        Kernel::FfvL0 | Kernel::FfvL3 => fixed(32),
+        Kernel::FfvL1 | Kernel::FfvL2 => fixed(44),
+        Kernel::FfvMassive3 | Kernel::FfvLrMassive3 => fixed(84),
+        Kernel::FfvLMassive3 => fixed(60),
+        Kernel::FfvLr0 => fixed(64),
+        Kernel::FfvLr1 | Kernel::FfvLr2 => fixed(88),
+        Kernel::FfvLr3 => fixed(56),
+        Kernel::FfsLr0 => fixed(28),
+        Kernel::FfsLr1 | Kernel::FfsLr2 => fixed(56),
+        Kernel::FfsLr3 => fixed(24),
+        Kernel::Vvv0 => fixed(100),
+        Kernel::Vvv1 | Kernel::VvvMassive1 => fixed(92),
+        Kernel::VvvvDiff0 => fixed(76),
+        Kernel::VvvvDiff1 => fixed(72),
+        Kernel::Vvvv0 => fixed(120),
+        Kernel::Vvvv1 | Kernel::VvvvMassive1 => fixed(108),
+        Kernel::General(_) => fixed(200),
+        Kernel::SumFfv1 | Kernel::SumFfv2 => sums(batch, 3, 2, 4, 40, 48),
+        Kernel::SumFfv3 => sums(batch, 3, 2, 2, 48, 16),
+        Kernel::SumVvv1 => sums(batch, 2, 4, 2, 84, 16),
+        Kernel::SumVvvvDiff1 => sums(batch, 2, 3, 2, 64, 16),
+        Kernel::Dots => sums(batch, 5, 2, 0, 18, 0),
+        _ => fixed(32),
+    }
+}
+
+/// Work of operations without a fixed length: a head whose entries but the first count terms,
+/// the terms, a tail. Of products at the root (which have no tail) the terms count as results.
+fn sums(
+    batch: &Batch,
+    head: usize,
+    term: usize,
+    tail: usize,
+    per_term: usize,
+    per_sum: usize,
+) -> (usize, usize) {
+    let (mut results, mut all, mut at) = (0, 0, 0);
+    while at < batch.operands.len() {
+        let counts = &batch.operands[at + 1..at + head];
+        let terms = counts.iter().sum::<u32>() as usize;
+        results += if tail == 0 { terms } else { 1 };
+        all += terms * per_term + per_sum;
+        at += head + terms * term + tail;
+    }
+    (results, all)
+}

@@ -1,0 +1,370 @@
+//! Diagrams as trees that grow from one external leg.
+//!
+//! MG5aMC's listing cuts every diagram at a place of its own choosing. Here all of them are cut
+//! at the same external leg, the *root*: what is left is a tree, and every inner line of it is
+//! the current of a set of the other legs. A vertex may then have to give another of its legs
+//! than it does in the listing; its constant in that form follows from the constants of the
+//! kernels (see [`Form::ratio`]).
+//!
+//! Trees are hash-consed: equal trees of different diagrams are the same tree. Where a vertex is
+//! antisymmetric in legs of the same kind, their order is made unique and the sign kept apart.
+
+use super::super::kernel::Kernel;
+use super::super::recognize::Recognized;
+use crate::process::{CouplingRef, ExternalKind, Process, Quantity, Vertex, Wavefunction};
+use num_complex::Complex64;
+use std::collections::HashMap;
+
+/// Index of a tree in [`Forest::trees`].
+pub type TreeId = u32;
+
+/// What flows along a line. Two lines over the same legs whose kind, mass and width agree can be
+/// added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Line {
+    /// The legs below, one bit each.
+    pub legs: u64,
+    /// Kind of wavefunction.
+    pub kind: LineKind,
+    /// Mass of the propagator.
+    pub mass: Quantity,
+    /// Its width.
+    pub width: Quantity,
+}
+
+/// Kinds of wavefunctions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LineKind {
+    /// A fermion that flows into the vertex above (`f1` there).
+    In,
+    /// A fermion that flows out of it (`f2` there).
+    Out,
+    /// A vector.
+    Vector,
+}
+
+/// A structure without regard to which leg is the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// (f1, f2, V).
+    Ffv,
+    /// Three vectors.
+    Vvv,
+    /// Four vectors, `13 24 - 14 23`.
+    VvvvDiff,
+}
+
+/// A family with one of its legs as the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Form {
+    /// The family.
+    pub family: Family,
+    /// Which leg is the result; `None` for an amplitude.
+    pub result: Option<u8>,
+}
+
+impl Form {
+    /// The form of a kernel, with the family's legs that its inputs are, in the kernel's order.
+    pub fn of(kernel: Kernel) -> Option<(Form, &'static [u8])> {
+        let form = |family, result, legs: &'static [u8]| Some((Form { family, result }, legs));
+        match kernel {
+            Kernel::Ffv0 => form(Family::Ffv, None, &[0, 1, 2]),
+            Kernel::Ffv1 => form(Family::Ffv, Some(0), &[1, 2]),
+            Kernel::Ffv2 => form(Family::Ffv, Some(1), &[0, 2]),
+            Kernel::Ffv3 => form(Family::Ffv, Some(2), &[0, 1]),
+            Kernel::Vvv0 => form(Family::Vvv, None, &[0, 1, 2]),
+            Kernel::Vvv1 => form(Family::Vvv, Some(0), &[1, 2]),
+            Kernel::VvvvDiff0 => form(Family::VvvvDiff, None, &[0, 1, 2, 3]),
+            Kernel::VvvvDiff1 => form(Family::VvvvDiff, Some(0), &[1, 2, 3]),
+            _ => None,
+        }
+    }
+
+    /// Constant of this form relative to the amplitude of the same vertex: ALOHA's off-shell
+    /// fermions carry a factor -1, its vectors none.
+    pub fn ratio(self) -> f64 {
+        match (self.family, self.result) {
+            (Family::Ffv, Some(0 | 1)) => -1.0,
+            _ => 1.0,
+        }
+    }
+}
+
+impl Family {
+    /// Number of legs.
+    pub fn legs(self) -> usize {
+        match self {
+            Family::Ffv | Family::Vvv => 3,
+            Family::VvvvDiff => 4,
+        }
+    }
+
+    /// What flows up from the vertex when this leg is the result.
+    fn kind(self, leg: u8) -> LineKind {
+        match (self, leg) {
+            // A result in place of f1 is what comes in there from above: it goes on as f2.
+            (Family::Ffv, 0) => LineKind::Out,
+            (Family::Ffv, 1) => LineKind::In,
+            _ => LineKind::Vector,
+        }
+    }
+}
+
+/// A vertex of the process, without regard to which leg is the result.
+#[derive(Clone, Debug)]
+pub struct Interaction {
+    /// Its structure.
+    pub family: Family,
+    /// Its constant as an amplitude: couplings with their coefficients.
+    pub factor: Vec<(CouplingRef, Complex64)>,
+}
+
+/// A tree: a leg, or a vertex with trees on all of its legs but the result.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Tree {
+    /// An external wavefunction of the process.
+    Leg(u32),
+    /// A vertex.
+    Vertex(Branch),
+}
+
+/// A vertex with what grows from it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Branch {
+    /// Index into [`Forest::interactions`].
+    pub interaction: u32,
+    /// Which leg of its family is the result.
+    pub result: u8,
+    /// The trees on the other legs, in the order of the family's legs that follow.
+    pub children: Vec<TreeId>,
+}
+
+/// All diagrams of a process, rooted.
+pub struct Forest {
+    /// The distinct vertices.
+    pub interactions: Vec<Interaction>,
+    /// The distinct trees; children come before their parents.
+    pub trees: Vec<Tree>,
+    /// The line of each tree.
+    pub lines: Vec<Line>,
+    /// For each amplitude of the process the branch at the root, and its sign.
+    pub tops: Vec<(Branch, f64)>,
+    /// The external wavefunction at the root.
+    pub root: u32,
+    ids: HashMap<Tree, TreeId>,
+    interaction_ids: HashMap<InteractionKey, u32>,
+}
+
+/// Family, and couplings with the bits of their rounded coefficients.
+type InteractionKey = (Family, Vec<(CouplingRef, u64, u64)>);
+
+/// A vertex of one diagram, before it is rooted.
+struct Node {
+    interaction: u32,
+    /// What each leg of the family leads to.
+    ends: Vec<End>,
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    /// An external wavefunction.
+    Leg(u32),
+    /// Another vertex of the diagram, arriving at its leg, along a line with this mass and
+    /// width.
+    Node(usize, u8, Quantity, Quantity),
+    /// Not known yet.
+    Open,
+}
+
+impl Forest {
+    /// Roots all diagrams of a process at an external wavefunction. `None` where a vertex is not
+    /// of a family that can be turned.
+    pub fn grow(
+        process: &Process,
+        root: u32,
+        recognize: &mut dyn FnMut(&Vertex) -> Option<Recognized>,
+    ) -> Option<Forest> {
+        let mut forest = Forest {
+            interactions: Vec::new(),
+            trees: Vec::new(),
+            lines: Vec::new(),
+            tops: Vec::new(),
+            root,
+            ids: HashMap::new(),
+            interaction_ids: HashMap::new(),
+        };
+        for amplitude in &process.amplitudes {
+            let mut nodes = Vec::new();
+            forest.node(process, amplitude, recognize, &mut nodes)?;
+            let at = nodes.iter().enumerate().find_map(|(i, node)| {
+                let is_root = |end: &End| matches!(end, End::Leg(w) if *w == root);
+                node.ends.iter().position(is_root).map(|leg| (i, leg as u8))
+            });
+            let (node, leg) = at?;
+            let (branch, sign) = forest.branch(process, &nodes, node, leg);
+            forest.tops.push((branch, sign));
+        }
+        Some(forest)
+    }
+
+    /// Appends the vertex and all below it in the listing; gives its number and which of its
+    /// legs was the result in the listing.
+    fn node(
+        &mut self,
+        process: &Process,
+        vertex: &Vertex,
+        recognize: &mut dyn FnMut(&Vertex) -> Option<Recognized>,
+        nodes: &mut Vec<Node>,
+    ) -> Option<(usize, Option<u8>)> {
+        let recognized = recognize(vertex)?;
+        let (form, legs) = Form::of(recognized.kernel)?;
+        let [factor] = &recognized.factors[..] else {
+            return None;
+        };
+        let factor = factor
+            .iter()
+            .map(|&(argument, c)| (vertex.couplings[argument], c / form.ratio()))
+            .collect();
+        let interaction = self.interaction(form.family, factor);
+        let index = nodes.len();
+        nodes.push(Node {
+            interaction,
+            ends: vec![End::Open; form.family.legs()],
+        });
+        for (&leg, &input) in legs.iter().zip(&recognized.input_permutation) {
+            let input = vertex.inputs[input];
+            let end = match &process.wavefunctions[input as usize] {
+                Wavefunction::External(_) => End::Leg(input),
+                Wavefunction::Internal(below) => {
+                    let (child, result) = self.node(process, below, recognize, nodes)?;
+                    let result = result?;
+                    let (mass, width) = (below.mass, below.width);
+                    nodes[child].ends[result as usize] = End::Node(index, leg, mass, width);
+                    End::Node(child, result, mass, width)
+                }
+            };
+            nodes[index].ends[leg as usize] = end;
+        }
+        Some((index, form.result))
+    }
+
+    fn interaction(&mut self, family: Family, factor: Vec<(CouplingRef, Complex64)>) -> u32 {
+        let rounded = |x: f64| (x * 1e9).round().to_bits();
+        let bits = factor
+            .iter()
+            .map(|(coupling, c)| (*coupling, rounded(c.re), rounded(c.im)))
+            .collect();
+        let interactions = &mut self.interactions;
+        *self
+            .interaction_ids
+            .entry((family, bits))
+            .or_insert_with(|| {
+                interactions.push(Interaction { family, factor });
+                interactions.len() as u32 - 1
+            })
+    }
+
+    /// The branch at a vertex with one of its legs as the result, its legs in their unique
+    /// order, and the sign that comes of it.
+    fn branch(
+        &mut self,
+        process: &Process,
+        nodes: &[Node],
+        node: usize,
+        result: u8,
+    ) -> (Branch, f64) {
+        let interaction = nodes[node].interaction;
+        let family = self.interactions[interaction as usize].family;
+        // The legs that follow the result, such that the family is again itself with the result
+        // first: a rotation for three vectors, an exchange of pairs for four.
+        let order: &[u8] = match (family, result) {
+            (Family::Ffv, 0) => &[1, 2],
+            (Family::Ffv, 1) => &[0, 2],
+            (Family::Ffv, _) => &[0, 1],
+            (Family::Vvv, 0) => &[1, 2],
+            (Family::Vvv, 1) => &[2, 0],
+            (Family::Vvv, _) => &[0, 1],
+            (Family::VvvvDiff, 0) => &[1, 2, 3],
+            (Family::VvvvDiff, 1) => &[0, 3, 2],
+            (Family::VvvvDiff, 2) => &[3, 0, 1],
+            (Family::VvvvDiff, _) => &[2, 1, 0],
+        };
+        let mut sign = 1.0;
+        let mut children: Vec<TreeId> = order
+            .iter()
+            .map(|&leg| {
+                let (tree, s) = self.tree(process, nodes, nodes[node].ends[leg as usize]);
+                sign *= s;
+                tree
+            })
+            .collect();
+        // Antisymmetric in the last two; their order is that of the legs below them, so that it
+        // does not depend on how these legs meet.
+        let last = children.len();
+        let legs = |i: usize| self.lines[children[i] as usize].legs;
+        if matches!(family, Family::Vvv | Family::VvvvDiff) && legs(last - 2) > legs(last - 1) {
+            children.swap(last - 2, last - 1);
+            sign = -sign;
+        }
+        let result = match family {
+            Family::Ffv => result,
+            Family::Vvv | Family::VvvvDiff => 0,
+        };
+        let branch = Branch {
+            interaction,
+            result,
+            children,
+        };
+        (branch, sign)
+    }
+
+    fn tree(&mut self, process: &Process, nodes: &[Node], end: End) -> (TreeId, f64) {
+        match end {
+            End::Open => unreachable!("every end of a whole diagram leads somewhere"),
+            End::Leg(w) => {
+                let Wavefunction::External(e) = process.wavefunctions[w as usize] else {
+                    unreachable!("a leg is an external wavefunction");
+                };
+                let kind = match e.kind {
+                    ExternalKind::FermionIn => LineKind::In,
+                    ExternalKind::FermionOut => LineKind::Out,
+                    ExternalKind::Vector | ExternalKind::Scalar => LineKind::Vector,
+                };
+                let line = Line {
+                    legs: 1 << e.leg,
+                    kind,
+                    mass: e.mass,
+                    width: Quantity::ZERO,
+                };
+                (self.insert(Tree::Leg(w), line), 1.0)
+            }
+            End::Node(node, result, mass, width) => {
+                let (branch, sign) = self.branch(process, nodes, node, result);
+                let legs = branch
+                    .children
+                    .iter()
+                    .map(|&c| self.lines[c as usize].legs)
+                    .sum();
+                let family = self.interactions[branch.interaction as usize].family;
+                let line = Line {
+                    legs,
+                    kind: family.kind(branch.result),
+                    mass,
+                    width,
+                };
+                (self.insert(Tree::Vertex(branch), line), sign)
+            }
+        }
+    }
+
+    fn insert(&mut self, tree: Tree, line: Line) -> TreeId {
+        if let Some(&id) = self.ids.get(&tree) {
+            return id;
+        }
+        let id = self.trees.len() as TreeId;
+        self.trees.push(tree.clone());
+        self.lines.push(line);
+        self.ids.insert(tree, id);
+        id
+    }
+}

@@ -1,0 +1,330 @@
+//! Which sums of trees are worth computing: the currents of a recursion.
+//!
+//! Take a line (a set of legs and what flows) and all trees that grow below it somewhere in the
+//! diagrams. In each place where the line occurs (the rest of the diagram, and the colour flow that
+//! it contributes to) the trees enter with certain coefficients: a *column*. Columns that differ
+//! only by a factor ask for the same sum of trees. Each different column is a *current*, in
+//! colour language a colour-ordered one; rather than to every tree, the rest of the diagrams is
+//! attached to the currents.
+
+use super::diagrams::{Branch, Forest, Line, Tree, TreeId};
+use crate::process::{LinearMap, Source};
+use num_complex::Complex64;
+use std::collections::HashMap;
+
+/// Index of a current in [`Frames::currents`].
+pub type CurrentId = u32;
+
+/// A current: a sum of trees over one line.
+#[derive(Clone, Debug)]
+pub struct Current {
+    /// The line.
+    pub line: Line,
+    /// The trees with their coefficients, in ascending order; the first coefficient is 1.
+    pub trees: Vec<(TreeId, Complex64)>,
+    /// How the sum is computed.
+    pub terms: Vec<Product>,
+}
+
+/// A vertex of currents, with a coefficient.
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// Index into [`Forest::interactions`].
+    pub interaction: u32,
+    /// Which leg of its family is the result.
+    pub result: u8,
+    /// The currents on its other legs.
+    pub children: Vec<CurrentId>,
+    /// The coefficient.
+    pub coefficient: Complex64,
+}
+
+/// The currents of a process and how its colour flows follow from them.
+pub struct Frames {
+    /// All currents; children come before their parents.
+    pub currents: Vec<Current>,
+    /// For each colour flow the products at the root.
+    pub flows: Vec<Vec<Product>>,
+}
+
+/// A sum of branches of trees, as coefficients.
+type Column = Vec<(Branch, Complex64)>;
+
+/// A line, and trees with the bits of their rounded coefficients.
+type CurrentKey = (Line, Vec<(TreeId, u64, u64)>);
+
+/// Where a tree hangs: the path from the root, with everything beside it.
+type ContextId = u32;
+
+impl Frames {
+    /// Finds the currents. `None` where the sums do not factor into products of currents.
+    pub fn find(forest: &Forest, jamp: &LinearMap) -> Option<Frames> {
+        let flows = flatten(jamp);
+        let mut finder = Finder {
+            forest,
+            contexts: HashMap::new(),
+            columns: vec![HashMap::new(); forest.trees.len()],
+            currents: HashMap::new(),
+            frames: Frames {
+                currents: Vec::new(),
+                flows: Vec::new(),
+            },
+            scales: HashMap::new(),
+            examples: Vec::new(),
+        };
+        // Where every tree occurs, with its coefficient.
+        for (flow, terms) in flows.iter().enumerate() {
+            for &(amplitude, coefficient) in terms {
+                let (branch, sign) = &forest.tops[amplitude as usize];
+                finder.hang(branch, 0, flow as u32, coefficient * *sign);
+            }
+        }
+        finder.collect();
+        for id in 0..finder.frames.currents.len() {
+            finder.frames.currents[id].terms = finder.products_of_current(id)?;
+        }
+        for (flow, terms) in flows.iter().enumerate() {
+            let column = terms
+                .iter()
+                .map(|&(amplitude, coefficient)| {
+                    let (branch, sign) = &forest.tops[amplitude as usize];
+                    (branch.clone(), coefficient * *sign)
+                })
+                .collect();
+            let products = finder.products(column, 0, flow as u32)?;
+            finder.frames.flows.push(products);
+        }
+        Some(finder.frames)
+    }
+
+    /// Multiply-adds of an event, roughly, for a process with this many legs of two helicities.
+    pub fn cost(&self, legs: usize) -> f64 {
+        let vertices: f64 = self
+            .currents
+            .iter()
+            .map(|c| (1u64 << c.line.legs.count_ones()) as f64 * 60.0 * c.terms.len() as f64)
+            .sum();
+        let products: usize = self.flows.iter().map(Vec::len).sum();
+        vertices + (1u64 << legs) as f64 * 16.0 * products as f64
+    }
+}
+
+/// JAMPs as sums of amplitudes, without partial sums.
+fn flatten(jamp: &LinearMap) -> Vec<Vec<(u32, Complex64)>> {
+    let mut partial: Vec<Vec<(u32, Complex64)>> = Vec::new();
+    let expand = |terms: &[crate::process::Term], partial: &[Vec<(u32, Complex64)>]| {
+        let mut sum: HashMap<u32, Complex64> = HashMap::new();
+        for term in terms {
+            let factor = Complex64::new(term.factor.0, term.factor.1);
+            match term.source {
+                Source::Amplitude(a) => *sum.entry(a).or_default() += factor,
+                Source::Partial(p) => {
+                    for &(a, c) in &partial[p as usize] {
+                        *sum.entry(a).or_default() += factor * c;
+                    }
+                }
+            }
+        }
+        let mut sum: Vec<_> = sum.into_iter().filter(|(_, c)| c.norm() > 1e-12).collect();
+        sum.sort_by_key(|(a, _)| *a);
+        sum
+    };
+    for terms in &jamp.partial {
+        let sum = expand(terms, &partial);
+        partial.push(sum);
+    }
+    jamp.outputs.iter().map(|t| expand(t, &partial)).collect()
+}
+
+struct Finder<'a> {
+    forest: &'a Forest,
+    contexts: HashMap<(ContextId, Branch, u8), ContextId>,
+    /// For each tree, where it occurs: context and flow, with the coefficient.
+    columns: Vec<HashMap<(ContextId, u32), Complex64>>,
+    currents: HashMap<CurrentKey, CurrentId>,
+    frames: Frames,
+    /// For each line, context and flow: the current that is asked for, and its factor.
+    scales: HashMap<(Line, ContextId, u32), (CurrentId, Complex64)>,
+    /// For each current a context and flow that ask for it, and its factor there.
+    examples: Vec<(ContextId, u32, Complex64)>,
+}
+
+impl Finder<'_> {
+    /// Notes that the trees on a branch occur in a context, and all below them.
+    fn hang(&mut self, branch: &Branch, context: ContextId, flow: u32, coefficient: Complex64) {
+        for position in 0..branch.children.len() {
+            let child = branch.children[position];
+            let below = self.context(context, branch, position);
+            *self.columns[child as usize]
+                .entry((below, flow))
+                .or_default() += coefficient;
+            if let Tree::Vertex(branch) = &self.forest.trees[child as usize] {
+                self.hang(&branch.clone(), below, flow, coefficient);
+            }
+        }
+    }
+
+    /// The context of one child of a branch: the branch with a hole in its place.
+    fn context(&mut self, above: ContextId, branch: &Branch, position: usize) -> ContextId {
+        let mut rest = branch.clone();
+        rest.children[position] = TreeId::MAX;
+        let next = self.contexts.len() as ContextId + 1;
+        *self
+            .contexts
+            .entry((above, rest, position as u8))
+            .or_insert(next)
+    }
+
+    /// Gathers trees of the same line, context and flow into currents.
+    fn collect(&mut self) {
+        let mut asked: HashMap<(Line, ContextId, u32), Vec<(TreeId, Complex64)>> = HashMap::new();
+        for (tree, places) in self.columns.iter().enumerate() {
+            for (&(context, flow), &c) in places {
+                if c.norm() > 1e-12 {
+                    let line = self.forest.lines[tree];
+                    let entry = asked.entry((line, context, flow)).or_default();
+                    entry.push((tree as TreeId, c));
+                }
+            }
+        }
+        let mut asked: Vec<_> = asked.into_iter().collect();
+        // Small lines first, so that children are made before their parents.
+        asked.sort_by_key(|((line, context, flow), trees)| {
+            (line.legs.count_ones(), trees.len(), *context, *flow)
+        });
+        for ((line, context, flow), trees) in asked {
+            let scale = trees[0].1;
+            let trees: Vec<(TreeId, Complex64)> =
+                trees.into_iter().map(|(t, c)| (t, c / scale)).collect();
+            let rounded = |x: f64| ((x * 1e9).round() + 0.0).to_bits();
+            let key = trees
+                .iter()
+                .map(|(t, c)| (*t, rounded(c.re), rounded(c.im)))
+                .collect();
+            let currents = &mut self.frames.currents;
+            let examples = &mut self.examples;
+            let id = *self.currents.entry((line, key)).or_insert_with(|| {
+                currents.push(Current {
+                    line,
+                    trees,
+                    terms: Vec::new(),
+                });
+                examples.push((context, flow, scale));
+                currents.len() as CurrentId - 1
+            });
+            self.scales.insert((line, context, flow), (id, scale));
+        }
+    }
+
+    /// How a current follows from those below it.
+    fn products_of_current(&self, id: usize) -> Option<Vec<Product>> {
+        let current = &self.frames.currents[id];
+        if let [(tree, _)] = current.trees[..]
+            && matches!(self.forest.trees[tree as usize], Tree::Leg(_))
+        {
+            return Some(Vec::new());
+        }
+        let (context, flow, scale) = self.examples[id];
+        let column = current
+            .trees
+            .iter()
+            .map(|&(tree, c)| match &self.forest.trees[tree as usize] {
+                Tree::Vertex(branch) => Some((branch.clone(), c * scale)),
+                Tree::Leg(_) => None,
+            })
+            .collect::<Option<Column>>()?;
+        let mut products = self.products(column, context, flow)?;
+        for product in &mut products {
+            product.coefficient /= scale;
+        }
+        Some(products)
+    }
+
+    /// Writes a sum of branches that occur in a context as products of currents.
+    fn products(&self, column: Column, context: ContextId, flow: u32) -> Option<Vec<Product>> {
+        type Group = (u32, u8, Vec<Line>);
+        let mut groups: HashMap<Group, HashMap<Vec<TreeId>, Complex64>> = HashMap::new();
+        let mut order = Vec::new();
+        for (branch, c) in column {
+            let line = |&t: &TreeId| self.forest.lines[t as usize];
+            let lines: Vec<Line> = branch.children.iter().map(line).collect();
+            let group = (branch.interaction, branch.result, lines);
+            let entries = groups.entry(group.clone()).or_insert_with(|| {
+                order.push(group);
+                HashMap::new()
+            });
+            *entries.entry(branch.children).or_default() += c;
+        }
+        let mut products = Vec::new();
+        for group in order {
+            let mut entries = groups.remove(&group)?;
+            entries.retain(|_, c| c.norm() > 1e-12);
+            if entries.is_empty() {
+                continue;
+            }
+            let (interaction, result, lines) = group;
+            products.push(self.product(interaction, result, &lines, &entries, context, flow)?);
+        }
+        Some(products)
+    }
+
+    /// Writes the coefficients of branches of one kind as one product of currents.
+    fn product(
+        &self,
+        interaction: u32,
+        result: u8,
+        lines: &[Line],
+        entries: &HashMap<Vec<TreeId>, Complex64>,
+        context: ContextId,
+        flow: u32,
+    ) -> Option<Product> {
+        let (pivot, value) = entries.iter().min_by_key(|(trees, _)| (*trees).clone())?;
+        let branch = Branch {
+            interaction,
+            result,
+            children: pivot.clone(),
+        };
+        let mut children = Vec::new();
+        let mut coefficient = *value;
+        let mut count = 1;
+        for (position, &line) in lines.iter().enumerate() {
+            let below = self.known_context(context, &branch, position)?;
+            let (id, _) = *self.scales.get(&(line, below, flow))?;
+            let trees = &self.frames.currents[id as usize].trees;
+            let at = trees.iter().find(|(t, _)| *t == pivot[position])?;
+            coefficient /= at.1;
+            count *= trees.len();
+            children.push(id);
+        }
+        if count != entries.len() {
+            return None;
+        }
+        for (trees, value) in entries {
+            let mut expected = coefficient;
+            for (tree, &child) in trees.iter().zip(&children) {
+                let trees = &self.frames.currents[child as usize].trees;
+                expected *= trees.iter().find(|(t, _)| t == tree)?.1;
+            }
+            if (expected - value).norm() > 1e-9 * value.norm() {
+                return None;
+            }
+        }
+        Some(Product {
+            interaction,
+            result,
+            children,
+            coefficient,
+        })
+    }
+
+    fn known_context(
+        &self,
+        above: ContextId,
+        branch: &Branch,
+        position: usize,
+    ) -> Option<ContextId> {
+        let mut rest = branch.clone();
+        rest.children[position] = TreeId::MAX;
+        self.contexts.get(&(above, rest, position as u8)).copied()
+    }
+}

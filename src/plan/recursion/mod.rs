@@ -1,0 +1,58 @@
+//! From a list of diagrams to a recursion.
+//!
+//! A plan made here computes the colour flows alone, not single diagrams: for calls without
+//! channels. All diagrams are rooted at one external fermion ([`diagrams`]), sums of trees that
+//! always occur together become currents ([`frames`]), and the currents become operations
+//! ([`lower`]). Where a process has vertices that cannot be turned, or sums that do not factor,
+//! there is no such plan and the list of diagrams is evaluated as it is.
+
+pub mod diagrams;
+pub mod frames;
+mod lower;
+
+use super::binding::Binding;
+use super::compile::value;
+use super::recognize::{Recognized, recognize};
+use super::{Count, Plan, compile::Compiler};
+use crate::process::{ExternalKind, Process, Vertex, Wavefunction};
+use diagrams::Forest;
+use frames::Frames;
+use std::collections::HashMap;
+
+/// A recursive plan, if the process has one.
+pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Option<Plan> {
+    let mut known: HashMap<(u32, bool), Option<Recognized>> = HashMap::new();
+    let mut recognize = |vertex: &Vertex| {
+        let massless = value(binding, vertex.mass) == 0.0;
+        let routine = &process.routines[vertex.routine as usize];
+        known
+            .entry((vertex.routine, massless))
+            .or_insert_with(|| recognize(routine, massless))
+            .clone()
+    };
+    let mut best: Option<(f64, Forest, Frames)> = None;
+    for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
+        let Wavefunction::External(e) = wavefunction else {
+            continue;
+        };
+        if !matches!(e.kind, ExternalKind::FermionIn | ExternalKind::FermionOut) {
+            continue;
+        }
+        let forest = Forest::grow(process, w as u32, &mut recognize)?;
+        let frames = Frames::find(&forest, &process.jamp)?;
+        let cost = frames.cost(process.legs.len());
+        if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+            best = Some((cost, forest, frames));
+        }
+    }
+    let (_, forest, frames) = best?;
+    let mut used = vec![false; process.wavefunctions.len()];
+    for (used, wavefunction) in used.iter_mut().zip(&process.wavefunctions) {
+        *used = matches!(wavefunction, Wavefunction::External(_));
+    }
+    let mut compiler = Compiler::new(process, binding, helicities, used);
+    compiler.externals();
+    lower::lower(&mut compiler, &forest, &frames)?;
+    compiler.plan.count = Count::of(&compiler.plan);
+    Some(compiler.plan)
+}
