@@ -46,7 +46,7 @@ fn the_sum_is_the_closed_formula() {
     for (energy, cosine, azimuth) in [(200.0, 0.3, 1.0), (500.0, -0.8, 4.0), (2000.0, 0.05, 2.5)] {
         let (e, c): (f64, f64) = (energy, cosine);
         let k = (e * e - mass * mass).sqrt();
-        let (sine, phi) = ((1.0 - c * c).sqrt(), f64::from(azimuth));
+        let (sine, phi): (f64, f64) = ((1.0 - c * c).sqrt(), azimuth);
         let (x, y, z) = (k * sine * phi.cos(), k * sine * phi.sin(), k * c);
         let momenta = [
             [e, 0.0, 0.0, e],
