@@ -91,6 +91,15 @@ pub enum Error {
     /// A call without events where some are needed.
     #[error("there are no events to find the good helicities on; call with at least one")]
     NoEvents,
+    /// Memory that the system does not give.
+    #[error(
+        "there is too little memory: {bytes} bytes were refused; give the job more, or set \
+         CUDACPP_RUNTIME_THREADS to fewer threads"
+    )]
+    Memory {
+        /// How many bytes.
+        bytes: usize,
+    },
     /// Threads that could not be started.
     #[error("could not start {threads} threads: {what}; set CUDACPP_RUNTIME_THREADS to fewer")]
     Threads {
@@ -121,6 +130,90 @@ pub enum Error {
         /// Why not.
         defect: crate::process::file::Defect,
     },
+    /// A call of the Fortran or C interface with an argument that cannot be.
+    #[error("{function}: {what}")]
+    Call {
+        /// The function.
+        function: &'static str,
+        /// Which argument, and what is wrong with it.
+        what: String,
+    },
+    /// A Fortran call of the other generation of the contract.
+    #[error(
+        "{function}: this call is not one {assumed}: {defect}. It looks like one {other}. That \
+         it was taken for one {assumed} follows from {reason}. Use the process of the MG5aMC \
+         directory that this executable was built in, or set CUDACPP_RUNTIME_IGRAPH={value}"
+    )]
+    Generation {
+        /// The function.
+        function: &'static str,
+        /// What the call was taken for.
+        assumed: crate::abi::generation::Generation,
+        /// Why.
+        reason: crate::abi::generation::Reason,
+        /// What shows that it is not.
+        defect: String,
+        /// What it looks like.
+        other: crate::abi::generation::Generation,
+        /// Value of the switch that would read it so.
+        value: &'static str,
+    },
+    /// A handle that no open bridge has.
+    #[error(
+        "the handle {handle:#x} is no open bridge: {what}; pass the one that the creation of the \
+         bridge gave, unchanged, in 8 bytes"
+    )]
+    BadHandle {
+        /// The handle.
+        handle: u64,
+        /// What is known of it.
+        what: &'static str,
+    },
+    /// A bridge that an internal error left behind.
+    #[error("this bridge was left by an internal error; delete it and create a new one")]
+    BridgeBroken,
+    /// A panic that was caught at a door.
+    #[error(
+        "internal error: {what}. This is a defect of mebridge; please report it with the process \
+         and the call that show it"
+    )]
+    Internal {
+        /// The panic's message.
+        what: String,
+    },
+    /// Nothing says which process is meant.
+    #[error(
+        "which process? Set CUDACPP_RUNTIME_PROCESS to a .{extension} file or to a P directory that \
+         MG5aMC wrote, or run inside such a directory; there is no matrix<i>.f upwards from the \
+         working directory ({working}) or from the executable ({executable})"
+    )]
+    NoProcess {
+        /// The working directory.
+        working: String,
+        /// The executable.
+        executable: String,
+        /// Extension of process files.
+        extension: &'static str,
+    },
+    /// Several matrix elements, and one is needed.
+    #[error(
+        "{path} holds {what}; set CUDACPP_RUNTIME_PROCESS to this name with #n behind it, n being \
+         one of:{names}"
+    )]
+    ChooseProcess {
+        /// The directory or file.
+        path: PathBuf,
+        /// How many there are.
+        what: String,
+        /// Their numbers and names, one a line.
+        names: String,
+    },
+    /// A linked process without its length.
+    #[error(
+        "the executable defines mebridge_process_data but not mebridge_process_size; define both, \
+         the second as a 64-bit integer with the number of bytes of the first"
+    )]
+    LinkedProcess,
     /// A name of the `CUDACPP_RUNTIME_` family that does not exist.
     #[error("there is no switch {name} (did you mean {closest}?); correct the name or unset it")]
     UnknownSwitch {

@@ -11,16 +11,19 @@
 //! | `plan` | how to evaluate a process |
 //! | `cpu` | SIMD |
 //! | `bridge` | events in, answers out |
-//! | `abi` | Fortran and C |
-//! | `runtime` | the `CUDACPP_RUNTIME_*` switches |
+//! | [`abi`] | Fortran and C |
+//! | [`locate`] | which process and which card are meant |
+//! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches |
 //! | [`phase_space`], [`random`], [`statistics`] | events to try a process on |
 
+pub mod abi;
 pub mod bridge;
 pub mod color;
 pub mod cpu;
 pub mod error;
 pub mod events;
 pub mod import;
+pub mod locate;
 pub mod phase_space;
 pub mod plan;
 pub mod process;

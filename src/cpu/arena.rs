@@ -1,5 +1,7 @@
 //! Aligned memory for the vectors of one block of events.
 
+use crate::error::{Error, Result};
+
 /// Bytes to which every vector is aligned: those of the widest one.
 const ALIGNMENT: usize = 64;
 
@@ -19,14 +21,19 @@ struct Line([u8; ALIGNMENT]);
 impl<T: Copy> Arena<T> {
     /// Room for this many numbers, all zero. `T` is a floating point type, for which zero bytes
     /// are the number zero.
-    pub fn new(numbers: usize) -> Self {
-        let bytes = numbers * size_of::<T>();
-        let lines = vec![Line([0; ALIGNMENT]); bytes.div_ceil(ALIGNMENT).max(1)];
-        Arena {
+    pub fn new(numbers: usize) -> Result<Self> {
+        let bytes = numbers.saturating_mul(size_of::<T>());
+        let count = bytes.div_ceil(ALIGNMENT).max(1);
+        let mut lines = Vec::new();
+        lines
+            .try_reserve_exact(count)
+            .map_err(|_| Error::Memory { bytes })?;
+        lines.resize(count, Line([0; ALIGNMENT]));
+        Ok(Arena {
             lines,
             numbers,
             of: std::marker::PhantomData,
-        }
+        })
     }
 
     /// All numbers.
@@ -40,5 +47,20 @@ impl<T: Copy> Arena<T> {
     /// The first number.
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.lines.as_mut_ptr().cast()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error() {
+        let error = Arena::<f64>::new(usize::MAX / 4).err().unwrap();
+        assert!(
+            error.to_string().contains("CUDACPP_RUNTIME_THREADS"),
+            "{error}"
+        );
+        assert_eq!(Arena::<f64>::new(3).unwrap().as_mut_slice(), [0.0; 3]);
     }
 }

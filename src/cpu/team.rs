@@ -25,7 +25,8 @@ struct Share<'a> {
 impl<T: Real> Team<T> {
     /// A team of this many threads; with one the caller's own thread does the work.
     pub fn new(engine: Engine<T>, threads: usize) -> Result<Self> {
-        let workers = (0..threads.max(1)).map(|_| Worker::new(&engine)).collect();
+        let workers = (0..threads.max(1)).map(|_| Worker::new(&engine));
+        let workers = workers.collect::<Result<_>>()?;
         let pool = if threads > 1 {
             let builder = rayon::ThreadPoolBuilder::new()
                 .num_threads(threads)

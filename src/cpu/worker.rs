@@ -3,6 +3,7 @@
 use super::arena::Arena;
 use super::engine::{Engine, Timers};
 use super::simd::Real;
+use crate::error::Result;
 use crate::events::Events;
 use num_complex::Complex64;
 
@@ -23,10 +24,10 @@ pub struct Worker<T> {
 
 impl<T: Real> Worker<T> {
     /// Memory for an engine.
-    pub fn new(engine: &Engine<T>) -> Self {
+    pub fn new(engine: &Engine<T>) -> Result<Self> {
         let mut worker = Worker {
-            vectors: Arena::new(engine.scratch.vectors as usize * engine.lanes()),
-            single: Arena::new(engine.single_numbers()),
+            vectors: Arena::new(engine.scratch.vectors as usize * engine.lanes())?,
+            single: Arena::new(engine.single_numbers())?,
             couplings: Vec::new(),
             amp2: Vec::new(),
             slots: Vec::new(),
@@ -38,7 +39,7 @@ impl<T: Real> Worker<T> {
             let at = address as usize * lanes;
             numbers[at..at + lanes].fill(T::from_f64(x));
         }
-        worker
+        Ok(worker)
     }
 
     /// The array of vectors.

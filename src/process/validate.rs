@@ -4,6 +4,19 @@ use super::color::ColorMatrix;
 use super::{LinearMap, Process, Quantity, Source, Vertex, Wavefunction};
 use crate::error::{Error, Result};
 
+/// Legs that a process may have; wavefunctions are told apart by sets of legs in 32 bits.
+const MAX_LEGS: usize = 32;
+/// Combinations of leg helicities that a process may have: 2^22.
+const MAX_HELICITIES: usize = 1 << 22;
+
+/// The legs below these wavefunctions together, unless one is below two of them.
+fn union(inputs: &[u32], below: &[u32]) -> Option<u32> {
+    inputs.iter().try_fold(0, |union, &input| {
+        let mask = below[input as usize];
+        (union & mask == 0).then_some(union | mask)
+    })
+}
+
 impl Process {
     /// Checks every index and length. A process that passes can be evaluated without any
     /// index running out of bounds.
@@ -12,6 +25,11 @@ impl Process {
         let legs = self.legs.len();
         if legs < 3 {
             return bad(format!("{legs} external legs, at least 3 are needed"));
+        }
+        if legs > MAX_LEGS {
+            return bad(format!(
+                "{legs} external legs, at most {MAX_LEGS} are possible"
+            ));
         }
         if self.iden == 0 {
             return bad("IDEN is 0".into());
@@ -27,6 +45,18 @@ impl Process {
                     row.len()
                 ));
             }
+        }
+        let mut combinations = 1usize;
+        for leg in 0..legs {
+            let mut values: Vec<i8> = self.helicities.iter().map(|row| row[leg]).collect();
+            values.sort_unstable();
+            values.dedup();
+            combinations = combinations.saturating_mul(values.len());
+        }
+        if combinations > MAX_HELICITIES {
+            return bad(format!(
+                "{combinations} combinations of leg helicities, at most {MAX_HELICITIES} are possible"
+            ));
         }
         self.validate_model()?;
         for routine in &self.routines {
@@ -51,6 +81,8 @@ impl Process {
             }
         }
         let mut components = Vec::with_capacity(self.wavefunctions.len());
+        // The legs below each wavefunction, a bit each: no leg comes in twice.
+        let mut below: Vec<u32> = Vec::with_capacity(self.wavefunctions.len());
         for (i, wavefunction) in self.wavefunctions.iter().enumerate() {
             match wavefunction {
                 Wavefunction::External(e) => {
@@ -62,19 +94,36 @@ impl Process {
                     }
                     self.validate_quantity(e.mass)?;
                     components.push(e.kind.components());
+                    below.push(1 << e.leg);
                 }
                 Wavefunction::Internal(vertex) => {
                     self.validate_vertex(vertex, &components, false)?;
                     let routine = &self.routines[vertex.routine as usize];
                     components.push(routine.outputs.len() as u32);
+                    match union(&vertex.inputs, &below) {
+                        Some(mask) => below.push(mask),
+                        None => {
+                            return bad(format!("wavefunction {}: a leg comes in twice", i + 1));
+                        }
+                    }
                 }
             }
         }
         if self.amplitudes.is_empty() {
             return bad("there are no amplitudes".into());
         }
-        for vertex in &self.amplitudes {
+        for (i, vertex) in self.amplitudes.iter().enumerate() {
             self.validate_vertex(vertex, &components, true)?;
+            if union(&vertex.inputs, &below).map(u32::count_ones) != Some(legs as u32) {
+                return bad(format!("amplitude {}: not every leg comes in once", i + 1));
+            }
+        }
+        if self.diagrams as usize > self.amplitudes.len() {
+            return bad(format!(
+                "{} diagrams have only {} amplitudes",
+                self.diagrams,
+                self.amplitudes.len()
+            ));
         }
         for leg in &self.legs {
             self.validate_quantity(leg.mass)?;

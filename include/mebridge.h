@@ -1,0 +1,202 @@
+/*
+ * mebridge: matrix elements for MadEvent, from C and C++. Link with -lmebridge.
+ *
+ *     struct mebridge_bridge *bridge;
+ *     if (mebridge_create(NULL, nevt, &bridge) != MEBRIDGE_OK) {
+ *         fprintf(stderr, "%s\n", mebridge_last_error());
+ *         exit(1);
+ *     }
+ *
+ * Functions that return int32_t give MEBRIDGE_OK or MEBRIDGE_ERROR. A bridge serves one call at a
+ * time; calls from several threads wait for each other. Different bridges run independently.
+ *
+ * This file is made from src/abi/c.rs by cbindgen; do not edit it.
+ */
+
+#ifndef MEBRIDGE_H
+#define MEBRIDGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ Everything went well.
+ */
+#define MEBRIDGE_OK 0
+
+/*
+ Something is wrong; `mebridge_last_error` says what.
+ */
+#define MEBRIDGE_ERROR 1
+
+/*
+ An open bridge. Opaque: only pass it on.
+ */
+struct mebridge_bridge;
+
+/*
+ What a bridge is made with. A field that is NULL or 0 is as if its switch
+ `CUDACPP_RUNTIME_<NAME>` were not set; set all of it to zero first
+ (`struct mebridge_options options = {0};`). The environment is not looked at.
+ */
+struct mebridge_options {
+  /*
+   PROCESS: a .mebridge file or a P directory that MG5aMC wrote, `#n` behind it for its n-th
+   matrix element. NULL: the process linked into the executable, else the P directory around
+   the working directory or the executable.
+   */
+  const char *process;
+  /*
+   PARAMCARD: a parameter card. NULL: the card of the P directory, else the process's values.
+   */
+  const char *param_card;
+  /*
+   BACKEND: "auto" or "cpu".
+   */
+  const char *backend;
+  /*
+   SIMD: "auto", "none", "sse4", "avx2", "512y" or "512z".
+   */
+  const char *simd;
+  /*
+   FPTYPE: "d" (double), "m" (mixed) or "f" (single precision).
+   */
+  const char *fptype;
+  /*
+   THREADS: how many; 0 means 1.
+   */
+  uint32_t threads;
+  /*
+   GOODHELICITIES: whether to keep helicities whose contribution vanishes.
+   */
+  bool all_helicities;
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/*
+ The message of the last call of this thread that failed; empty if there was none. Valid until
+ the next call that fails in this thread. Never NULL.
+ */
+const char *mebridge_last_error(void);
+
+/*
+ Version of the library, such as "0.1.0". Valid for ever.
+ */
+const char *mebridge_version(void);
+
+/*
+ Creates a bridge for calls of `nevt` events and puts it into `bridge`.
+
+ `options` is NULL for the switches of the environment, CUDACPP_RUNTIME_*.
+
+ The caller sees to it:
+ `options` is NULL or points at options whose strings end in NUL; `bridge` points at a pointer.
+ */
+int32_t mebridge_create(const struct mebridge_options *options,
+                        size_t nevt,
+                        struct mebridge_bridge **bridge);
+
+/*
+ Deletes a bridge. NULL is allowed and does nothing.
+ */
+int32_t mebridge_delete(struct mebridge_bridge *bridge);
+
+/*
+ Evaluates the matrix elements of `nevt` events, the number that the bridge was created with.
+
+ In:
+ - `momenta[nevt][legs][4]`: (E, px, py, pz) in GeV, incoming ones with positive energy;
+ - `g_s[nevt]`: the strong coupling of each event;
+ - `random_helicity[nevt]`, `random_color[nevt]`: random numbers from [0, 1) for the choices;
+ - `channels[nevt]`: the diagram (from 1) of each event's channel, or NULL for no channel weights;
+ - `igraph[nevt]`: the configuration (from 1) whose colour flows are allowed, 0 where it follows
+   from the channel, or NULL where it always does.
+
+ Out:
+ - `matrix_elements[nevt]`: |M|^2 summed over helicities and colours, averaged over those of the
+   initial state, in GeV^(4-2n) for n outgoing particles, times the weight of the channel;
+ - `helicity[nevt]`: the chosen row of the helicity table, from 1;
+ - `color[nevt]`: the chosen colour flow, from 1, or 0 without channel and igraph.
+
+ The caller sees to it:
+ The arrays have these lengths, and no output overlaps another array.
+ */
+int32_t mebridge_run(struct mebridge_bridge *bridge,
+                     size_t nevt,
+                     const double *momenta,
+                     const double *g_s,
+                     const double *random_helicity,
+                     const double *random_color,
+                     const int32_t *channels,
+                     const int32_t *igraph,
+                     double *matrix_elements,
+                     int32_t *helicity,
+                     int32_t *color);
+
+/*
+ Finds the good helicities, those that contribute, from the first of these events, and puts
+ their number into `good` (which may be NULL). `mebridge_run` does the same on its first call.
+
+ The caller sees to it:
+ `momenta[nevt][legs][4]` and `g_s[nevt]` as for `mebridge_run`.
+ */
+int32_t mebridge_find_good_helicities(struct mebridge_bridge *bridge,
+                                      size_t nevt,
+                                      const double *momenta,
+                                      const double *g_s,
+                                      size_t *good);
+
+/*
+ Number of good helicities, or -1 if they have not been found yet or there is no such bridge.
+ */
+int64_t mebridge_good_helicities(const struct mebridge_bridge *bridge);
+
+/*
+ Number of helicity configurations, good or not, or -1 if there is no such bridge.
+ */
+int64_t mebridge_helicities(const struct mebridge_bridge *bridge);
+
+/*
+ Number of external legs, incoming ones included, or -1 if there is no such bridge.
+ */
+int64_t mebridge_legs(const struct mebridge_bridge *bridge);
+
+/*
+ Number of colour flows, or -1 if there is no such bridge.
+ */
+int64_t mebridge_colors(const struct mebridge_bridge *bridge);
+
+/*
+ Number of diagrams, which channels count, or -1 if there is no such bridge.
+ */
+int64_t mebridge_diagrams(const struct mebridge_bridge *bridge);
+
+/*
+ Number of events of a call, or -1 if there is no such bridge.
+ */
+int64_t mebridge_nevt(const struct mebridge_bridge *bridge);
+
+/*
+ Helicities of the legs in a row of the helicity table, `row` counting from 1 as in the
+ answers of `mebridge_run`.
+
+ The caller sees to it:
+ `helicities` has `legs` entries.
+ */
+int32_t mebridge_helicity(const struct mebridge_bridge *bridge, size_t row, int32_t *helicities);
+
+/*
+ Name of the process as MG5aMC writes it, such as "g g > t t~". Valid until the bridge is
+ deleted. NULL if there is no such bridge.
+ */
+const char *mebridge_process_name(const struct mebridge_bridge *bridge);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* MEBRIDGE_H */

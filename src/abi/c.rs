@@ -1,0 +1,447 @@
+//! The C interface: what `include/mebridge.h` declares.
+//!
+//! The header is made from this file by cbindgen, its comments from the ones here; the test
+//! `the_header_is_that_of_this_version` fails where the committed one is another.
+//!
+//! A bridge is an opaque pointer for the compiler's sake; its value is the registry's number and
+//! is never followed. Every function that can fail gives 0 or a code, and keeps the message of the
+//! last failure for its thread.
+
+use super::fbridge::c_name;
+use super::generation::Caller;
+use super::no_panic;
+use super::registry::{self, Entry};
+use crate::bridge::Bridge;
+use crate::error::{Error, Result};
+use crate::events::{Answers, Events};
+use crate::locate::locate;
+use crate::runtime::Switches;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+
+/// Everything went well.
+pub const MEBRIDGE_OK: i32 = 0;
+/// Something is wrong; `mebridge_last_error` says what.
+pub const MEBRIDGE_ERROR: i32 = 1;
+
+/// An open bridge. Opaque: only pass it on.
+pub struct MebridgeBridge {
+    _private: [u8; 0],
+}
+
+/// What a bridge is made with. A field that is NULL or 0 is as if its switch
+/// `CUDACPP_RUNTIME_<NAME>` were not set; set all of it to zero first
+/// (`struct mebridge_options options = {0};`). The environment is not looked at.
+#[repr(C)]
+pub struct MebridgeOptions {
+    /// PROCESS: a .mebridge file or a P directory that MG5aMC wrote, `#n` behind it for its n-th
+    /// matrix element. NULL: the process linked into the executable, else the P directory around
+    /// the working directory or the executable.
+    pub process: *const c_char,
+    /// PARAMCARD: a parameter card. NULL: the card of the P directory, else the process's values.
+    pub param_card: *const c_char,
+    /// BACKEND: "auto" or "cpu".
+    pub backend: *const c_char,
+    /// SIMD: "auto", "none", "sse4", "avx2", "512y" or "512z".
+    pub simd: *const c_char,
+    /// FPTYPE: "d" (double), "m" (mixed) or "f" (single precision).
+    pub fptype: *const c_char,
+    /// THREADS: how many; 0 means 1.
+    pub threads: u32,
+    /// GOODHELICITIES: whether to keep helicities whose contribution vanishes.
+    pub all_helicities: bool,
+}
+
+thread_local! {
+    static LAST_ERROR: RefCell<CString> = RefCell::default();
+}
+
+/// The message of the last call of this thread that failed; empty if there was none. Valid until
+/// the next call that fails in this thread. Never NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_last_error() -> *const c_char {
+    LAST_ERROR.with_borrow(|message| message.as_ptr())
+}
+
+/// Version of the library, such as "0.1.0". Valid for ever.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_version() -> *const c_char {
+    // The literal ends in NUL.
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// Creates a bridge for calls of `nevt` events and puts it into `bridge`.
+///
+/// `options` is NULL for the switches of the environment, CUDACPP_RUNTIME_*.
+///
+/// # Safety
+/// `options` is NULL or points at options whose strings end in NUL; `bridge` points at a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_create(
+    options: *const MebridgeOptions,
+    nevt: usize,
+    bridge: *mut *mut MebridgeBridge,
+) -> i32 {
+    const NAME: &str = "mebridge_create";
+    status(|| {
+        // SAFETY: the caller's promise; NULL is refused.
+        let out = unsafe { bridge.as_mut() }.ok_or_else(|| null(NAME, "bridge"))?;
+        *out = std::ptr::null_mut();
+        // SAFETY: the caller's promise.
+        let switches = match unsafe { options.as_ref() } {
+            None => Switches::from_env()?,
+            // SAFETY: the caller's promise.
+            Some(options) => unsafe { switches(options) }?,
+        };
+        if nevt == 0 {
+            return Err(Error::Call {
+                function: NAME,
+                what: "nevt is 0; at least one event a call is needed".into(),
+            });
+        }
+        let located = locate(&switches)?;
+        let name = c_name(&located.process.name);
+        let caller = Caller::new(switches.igraph, located.process.contract);
+        let bridge = Bridge::new(located.process, &located.card, &switches, nevt)?;
+        let handle = registry::add(Entry {
+            bridge,
+            name,
+            caller,
+        });
+        *out = handle as usize as *mut MebridgeBridge;
+        Ok(())
+    })
+}
+
+/// Deletes a bridge. NULL is allowed and does nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_delete(bridge: *mut MebridgeBridge) -> i32 {
+    if bridge.is_null() {
+        return MEBRIDGE_OK;
+    }
+    status(|| registry::remove(bridge as usize as u64))
+}
+
+/// Evaluates the matrix elements of `nevt` events, the number that the bridge was created with.
+///
+/// In:
+/// - `momenta[nevt][legs][4]`: (E, px, py, pz) in GeV, incoming ones with positive energy;
+/// - `g_s[nevt]`: the strong coupling of each event;
+/// - `random_helicity[nevt]`, `random_color[nevt]`: random numbers from [0, 1) for the choices;
+/// - `channels[nevt]`: the diagram (from 1) of each event's channel, or NULL for no channel weights;
+/// - `igraph[nevt]`: the configuration (from 1) whose colour flows are allowed, 0 where it follows
+///   from the channel, or NULL where it always does.
+///
+/// Out:
+/// - `matrix_elements[nevt]`: |M|^2 summed over helicities and colours, averaged over those of the
+///   initial state, in GeV^(4-2n) for n outgoing particles, times the weight of the channel;
+/// - `helicity[nevt]`: the chosen row of the helicity table, from 1;
+/// - `color[nevt]`: the chosen colour flow, from 1, or 0 without channel and igraph.
+///
+/// # Safety
+/// The arrays have these lengths, and no output overlaps another array.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn mebridge_run(
+    bridge: *mut MebridgeBridge,
+    nevt: usize,
+    momenta: *const f64,
+    g_s: *const f64,
+    random_helicity: *const f64,
+    random_color: *const f64,
+    channels: *const i32,
+    igraph: *const i32,
+    matrix_elements: *mut f64,
+    helicity: *mut i32,
+    color: *mut i32,
+) -> i32 {
+    const NAME: &str = "mebridge_run";
+    status(|| {
+        with(bridge, |entry| {
+            check_count(NAME, nevt, entry)?;
+            let legs = entry.bridge.process().legs.len();
+            // SAFETY: the caller's promise; NULL and misalignment are refused.
+            let (events, mut answers) = unsafe {
+                let events = Events {
+                    momenta: input(NAME, "momenta", momenta, nevt * legs * 4)?,
+                    g_s: input(NAME, "g_s", g_s, nevt)?,
+                    random_helicity: input(NAME, "random_helicity", random_helicity, nevt)?,
+                    random_color: input(NAME, "random_color", random_color, nevt)?,
+                    channels: optional(NAME, "channels", channels, nevt)?,
+                    igraph: optional(NAME, "igraph", igraph, nevt)?,
+                };
+                let answers = Answers {
+                    matrix_elements: output(NAME, "matrix_elements", matrix_elements, nevt)?,
+                    helicity: output(NAME, "helicity", helicity, nevt)?,
+                    color: output(NAME, "color", color, nevt)?,
+                };
+                (events, answers)
+            };
+            entry.bridge.run(&events, &mut answers)
+        })
+    })
+}
+
+/// Finds the good helicities, those that contribute, from the first of these events, and puts
+/// their number into `good` (which may be NULL). `mebridge_run` does the same on its first call.
+///
+/// # Safety
+/// `momenta[nevt][legs][4]` and `g_s[nevt]` as for `mebridge_run`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_find_good_helicities(
+    bridge: *mut MebridgeBridge,
+    nevt: usize,
+    momenta: *const f64,
+    g_s: *const f64,
+    good: *mut usize,
+) -> i32 {
+    const NAME: &str = "mebridge_find_good_helicities";
+    status(|| {
+        with(bridge, |entry| {
+            check_count(NAME, nevt, entry)?;
+            let legs = entry.bridge.process().legs.len();
+            let zeros = vec![0.0; nevt];
+            // SAFETY: the caller's promise; NULL and misalignment are refused.
+            let events = unsafe {
+                Events {
+                    momenta: input(NAME, "momenta", momenta, nevt * legs * 4)?,
+                    g_s: input(NAME, "g_s", g_s, nevt)?,
+                    random_helicity: &zeros,
+                    random_color: &zeros,
+                    channels: None,
+                    igraph: None,
+                }
+            };
+            let found = entry.bridge.find_good_helicities(&events)?;
+            // SAFETY: the caller's promise.
+            if let Some(good) = unsafe { good.as_mut() } {
+                *good = found;
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Number of good helicities, or -1 if they have not been found yet or there is no such bridge.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_good_helicities(bridge: *const MebridgeBridge) -> i64 {
+    query(bridge, |e| {
+        e.bridge.good_helicities().map_or(-1, |n| n as i64)
+    })
+}
+
+/// Number of helicity configurations, good or not, or -1 if there is no such bridge.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_helicities(bridge: *const MebridgeBridge) -> i64 {
+    query(bridge, |e| e.bridge.process().helicities.len() as i64)
+}
+
+/// Number of external legs, incoming ones included, or -1 if there is no such bridge.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_legs(bridge: *const MebridgeBridge) -> i64 {
+    query(bridge, |e| e.bridge.process().legs.len() as i64)
+}
+
+/// Number of colour flows, or -1 if there is no such bridge.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_colors(bridge: *const MebridgeBridge) -> i64 {
+    query(bridge, |e| i64::from(e.bridge.process().color.flows))
+}
+
+/// Number of diagrams, which channels count, or -1 if there is no such bridge.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_diagrams(bridge: *const MebridgeBridge) -> i64 {
+    query(bridge, |e| i64::from(e.bridge.process().diagrams))
+}
+
+/// Number of events of a call, or -1 if there is no such bridge.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_nevt(bridge: *const MebridgeBridge) -> i64 {
+    query(bridge, |e| e.bridge.nevt() as i64)
+}
+
+/// Helicities of the legs in a row of the helicity table, `row` counting from 1 as in the
+/// answers of `mebridge_run`.
+///
+/// # Safety
+/// `helicities` has `legs` entries.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_helicity(
+    bridge: *const MebridgeBridge,
+    row: usize,
+    helicities: *mut i32,
+) -> i32 {
+    const NAME: &str = "mebridge_helicity";
+    status(|| {
+        with(bridge, |entry| {
+            let table = &entry.bridge.process().helicities;
+            let Some(row) = row.checked_sub(1).and_then(|i| table.get(i)) else {
+                return Err(Error::Call {
+                    function: NAME,
+                    what: format!(
+                        "there is no row {row}, the table has rows 1 to {}",
+                        table.len()
+                    ),
+                });
+            };
+            // SAFETY: the caller's promise; NULL and misalignment are refused.
+            let out = unsafe { output(NAME, "helicities", helicities, row.len()) }?;
+            for (out, &helicity) in out.iter_mut().zip(row) {
+                *out = helicity.into();
+            }
+            Ok(())
+        })
+    })
+}
+
+/// Name of the process as MG5aMC writes it, such as "g g > t t~". Valid until the bridge is
+/// deleted. NULL if there is no such bridge.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_process_name(bridge: *const MebridgeBridge) -> *const c_char {
+    let mut name = std::ptr::null();
+    status(|| {
+        with(bridge, |entry| {
+            // The string stays where it is, whatever moves the entry.
+            name = entry.name.as_ptr();
+            Ok(())
+        })
+    });
+    name
+}
+
+/// # Safety
+/// The strings end in NUL.
+unsafe fn switches(options: &MebridgeOptions) -> Result<Switches> {
+    let strings = [
+        ("PROCESS", options.process),
+        ("PARAMCARD", options.param_card),
+        ("BACKEND", options.backend),
+        ("SIMD", options.simd),
+        ("FPTYPE", options.fptype),
+    ];
+    let mut switches = Switches::default();
+    for (name, value) in strings {
+        if !value.is_null() {
+            // SAFETY: the caller's promise.
+            let value = unsafe { CStr::from_ptr(value) };
+            switches.set(name, os_string(value))?;
+        }
+    }
+    if options.threads != 0 {
+        switches.set("THREADS", options.threads.to_string().into())?;
+    }
+    switches.good_helicities_all = options.all_helicities;
+    Ok(switches)
+}
+
+#[cfg(unix)]
+fn os_string(value: &CStr) -> std::ffi::OsString {
+    use std::os::unix::ffi::OsStringExt;
+    std::ffi::OsString::from_vec(value.to_bytes().to_vec())
+}
+
+#[cfg(not(unix))]
+fn os_string(value: &CStr) -> std::ffi::OsString {
+    value.to_string_lossy().into_owned().into()
+}
+
+fn check_count(function: &'static str, nevt: usize, entry: &Entry) -> Result<()> {
+    let created = entry.bridge.nevt();
+    if nevt == created {
+        return Ok(());
+    }
+    Err(Error::Call {
+        function,
+        what: format!(
+            "nevt is {nevt}, but this bridge was created for {created} events a call; pass as many, \
+             or create another bridge"
+        ),
+    })
+}
+
+fn null(function: &'static str, argument: &str) -> Error {
+    Error::Call {
+        function,
+        what: format!("{argument} is a null pointer"),
+    }
+}
+
+fn check_pointer<T>(function: &'static str, argument: &str, pointer: *const T) -> Result<()> {
+    if pointer.is_null() {
+        return Err(null(function, argument));
+    }
+    if !pointer.is_aligned() {
+        return Err(Error::Call {
+            function,
+            what: format!("{argument} is not aligned to {} bytes", align_of::<T>()),
+        });
+    }
+    Ok(())
+}
+
+/// # Safety
+/// Unless it is null or misaligned, the pointer is the beginning of `n` values.
+unsafe fn input<'a, T>(
+    function: &'static str,
+    argument: &str,
+    pointer: *const T,
+    n: usize,
+) -> Result<&'a [T]> {
+    check_pointer(function, argument, pointer)?;
+    // SAFETY: the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts(pointer, n) })
+}
+
+/// # Safety
+/// As for [`input`].
+unsafe fn optional<'a, T>(
+    function: &'static str,
+    argument: &str,
+    pointer: *const T,
+    n: usize,
+) -> Result<Option<&'a [T]>> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { input(function, argument, pointer, n) }.map(Some)
+}
+
+/// # Safety
+/// As for [`input`], and nothing else points into the values.
+unsafe fn output<'a, T>(
+    function: &'static str,
+    argument: &str,
+    pointer: *mut T,
+    n: usize,
+) -> Result<&'a mut [T]> {
+    check_pointer(function, argument, pointer)?;
+    // SAFETY: the caller's promise.
+    Ok(unsafe { std::slice::from_raw_parts_mut(pointer, n) })
+}
+
+fn with<T>(bridge: *const MebridgeBridge, f: impl FnOnce(&mut Entry) -> Result<T>) -> Result<T> {
+    registry::with(bridge as usize as u64, f)
+}
+
+fn query(bridge: *const MebridgeBridge, f: impl FnOnce(&Entry) -> i64) -> i64 {
+    let mut value = -1;
+    status(|| {
+        with(bridge, |entry| {
+            value = f(entry);
+            Ok(())
+        })
+    });
+    value
+}
+
+/// Runs `f`; an error is kept as the last one of this thread.
+fn status(f: impl FnOnce() -> Result<()>) -> i32 {
+    match no_panic(f) {
+        Ok(()) => MEBRIDGE_OK,
+        Err(error) => {
+            LAST_ERROR.set(c_name(&error.to_string()));
+            MEBRIDGE_ERROR
+        }
+    }
+}

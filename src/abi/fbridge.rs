@@ -1,0 +1,281 @@
+//! The Fortran door: the symbols that MadEvent calls.
+//!
+//! They are those of the CUDACPP plugin, so that a `madevent` that was linked against its libraries
+//! runs with this one in their place. Every argument comes by reference:
+//!
+//! | symbol | arguments |
+//! |---|---|
+//! | `fbridgecreate` | handle (out), nevt, npar, np4 |
+//! | `fbridgedelete` | handle |
+//! | `fbridgesequence` | handle, momenta, g_s, rndhel, rndcol, channel, **igraph**, mes (out), selhel (out), selcol (out), goodHelOnly |
+//! | `fbridgesequence_nomultichannel` | the same without channel |
+//! | `fbridgegetngoodhel` | handle, ngoodhel (out), ntothel (out) |
+//!
+//! `handle` is an INTEGER*8; `momenta` is `(0:3, npar, nevt)`; reals are DOUBLE PRECISION, integers
+//! INTEGER*4. `goodHelOnly` is a LOGICAL of any kind: like the plugin, only its first byte is read.
+//! `igraph` is there from MG5aMC 3.7 on, see [`generation`](super::generation).
+//!
+//! Fortran has no way to receive an error. It is printed on stderr, and the program ends as with
+//! `STOP 1`: by `exit`, so that open units are flushed and closed.
+
+use super::generation::{Call, Caller, Shape};
+use super::no_panic;
+use super::registry::{self, Entry};
+use crate::bridge::Bridge;
+use crate::error::{Error, Result};
+use crate::events::{Answers, Events};
+use crate::locate::locate;
+use crate::runtime::Switches;
+use std::ffi::{CString, c_void};
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+
+/// Creates a bridge for the process that is found as [`crate::locate`] describes.
+///
+/// # Safety
+/// Each argument is null or points at a variable of its type.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fbridgecreate_(
+    handle: *mut u64,
+    nevt: *const i32,
+    npar: *const i32,
+    np4: *const i32,
+) {
+    or_stop(|| {
+        let value = |name, pointer: *const i32| {
+            // SAFETY: the caller's promise; null is refused.
+            unsafe { pointer.as_ref() }
+                .copied()
+                .ok_or_else(|| null("fbridgecreate", name))
+        };
+        let (nevt, npar, np4) = (
+            value("nevt", nevt)?,
+            value("npar", npar)?,
+            value("np4", np4)?,
+        );
+        // SAFETY: the caller's promise; null is refused.
+        let handle = unsafe { handle.as_mut() }.ok_or_else(|| null("fbridgecreate", "handle"))?;
+        *handle = create(nevt, npar, np4)?;
+        Ok(())
+    });
+}
+
+/// Deletes a bridge.
+///
+/// # Safety
+/// The argument is null or points at an INTEGER*8.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fbridgedelete_(handle: *const u64) {
+    or_stop(|| {
+        // SAFETY: the caller's promise.
+        let handle = unsafe { read_handle("fbridgedelete", handle) }?;
+        registry::remove(handle)
+    });
+}
+
+/// Matrix elements with the weights of their channels.
+///
+/// The last argument is `goodHelOnly` where the caller passes `igraph`; where it does not,
+/// `goodHelOnly` is the last but one and nothing was passed in the place of the last.
+///
+/// # Safety
+/// The arrays are those that the caller's generation of the contract says, of `nevt` events.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn fbridgesequence_(
+    handle: *const u64,
+    momenta: *const c_void,
+    g_s: *const c_void,
+    random_helicity: *const c_void,
+    random_color: *const c_void,
+    channels: *const c_void,
+    tail0: *const c_void,
+    tail1: *const c_void,
+    tail2: *const c_void,
+    tail3: *const c_void,
+    tail4: *const c_void,
+) {
+    let call = Call {
+        multichannel: true,
+        head: [momenta, g_s, random_helicity, random_color].map(|p| p as usize),
+        channels: channels as usize,
+        tail: [tail0, tail1, tail2, tail3, tail4].map(|p| p as usize),
+    };
+    // SAFETY: the caller's promise.
+    or_stop(|| unsafe { sequence(handle, &call) });
+}
+
+/// Matrix elements without the weights of channels.
+///
+/// # Safety
+/// As for [`fbridgesequence_`].
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn fbridgesequence_nomultichannel_(
+    handle: *const u64,
+    momenta: *const c_void,
+    g_s: *const c_void,
+    random_helicity: *const c_void,
+    random_color: *const c_void,
+    tail0: *const c_void,
+    tail1: *const c_void,
+    tail2: *const c_void,
+    tail3: *const c_void,
+    tail4: *const c_void,
+) {
+    let call = Call {
+        multichannel: false,
+        head: [momenta, g_s, random_helicity, random_color].map(|p| p as usize),
+        channels: 0,
+        tail: [tail0, tail1, tail2, tail3, tail4].map(|p| p as usize),
+    };
+    // SAFETY: the caller's promise.
+    or_stop(|| unsafe { sequence(handle, &call) });
+}
+
+/// Number of good helicities, and of all.
+///
+/// # Safety
+/// Each argument is null or points at a variable of its type.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fbridgegetngoodhel_(handle: *const u64, good: *mut i32, total: *mut i32) {
+    const NAME: &str = "fbridgegetngoodhel";
+    or_stop(|| {
+        // SAFETY: the caller's promise; null is refused.
+        let (handle, good, total) = unsafe {
+            (
+                read_handle(NAME, handle)?,
+                good.as_mut().ok_or_else(|| null(NAME, "ngoodhel"))?,
+                total.as_mut().ok_or_else(|| null(NAME, "ntothel"))?,
+            )
+        };
+        registry::with(handle, |entry| {
+            let found = entry.bridge.good_helicities().ok_or_else(|| Error::Call {
+                function: NAME,
+                what: "no good helicities have been found yet; call fbridgesequence first".into(),
+            })?;
+            // A helicity table has at most as many rows as a file of less than 2 GB can hold.
+            *good = found as i32;
+            *total = entry.bridge.process().helicities.len() as i32;
+            Ok(())
+        })
+    });
+}
+
+fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
+    let wrong = |what: String| {
+        Err(Error::Call {
+            function: "fbridgecreate",
+            what,
+        })
+    };
+    if np4 != 4 {
+        return wrong(format!("np4 is {np4}; momenta have 4 components"));
+    }
+    if nevt <= 0 {
+        return wrong(format!(
+            "nevt is {nevt}; at least one event a call is needed (CUDACPP_RUNTIME_VECSIZEUSED sets \
+             it for MadEvent)"
+        ));
+    }
+    let switches = Switches::from_env()?;
+    let located = locate(&switches)?;
+    let process = located.process;
+    if npar < 0 || npar as usize != process.legs.len() {
+        return wrong(format!(
+            "npar is {npar}, but '{}' from {} has {} external legs; name the process that this \
+             program was built for in CUDACPP_RUNTIME_PROCESS",
+            process.name,
+            located.origin,
+            process.legs.len()
+        ));
+    }
+    let caller = Caller::new(switches.igraph, process.contract);
+    let name = c_name(&process.name);
+    let bridge = Bridge::new(process, &located.card, &switches, nevt as usize)?;
+    Ok(registry::add(Entry {
+        bridge,
+        name,
+        caller,
+    }))
+}
+
+/// # Safety
+/// As for [`fbridgesequence_`].
+unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let handle = unsafe { read_handle(call.function(), handle) }?;
+    registry::with(handle, |entry| {
+        let nevt = entry.bridge.nevt();
+        let legs = entry.bridge.process().legs.len();
+        let shape = Shape {
+            nevt,
+            legs,
+            configurations: entry.bridge.process().channels.config_diagram.len(),
+        };
+        let reading = entry.caller.read(call, &shape)?;
+        // SAFETY: `read` has found the arrays readable, of these lengths and aligned (or, where the
+        // system does not tell, the caller promises it).
+        let (events, only) = unsafe {
+            let doubles = |address: usize, n: usize| from_raw_parts(address as *const f64, n);
+            let integers = |address: usize| from_raw_parts(address as *const i32, nevt);
+            let events = Events {
+                momenta: doubles(reading.momenta, nevt * legs * 4),
+                g_s: doubles(reading.g_s, nevt),
+                random_helicity: doubles(reading.random_helicity, nevt),
+                random_color: doubles(reading.random_color, nevt),
+                channels: reading.channels.map(integers),
+                igraph: reading.igraph.map(integers),
+            };
+            (events, *(reading.good_helicities_only as *const u8) != 0)
+        };
+        if only {
+            return entry.bridge.find_good_helicities(&events).map(drop);
+        }
+        // SAFETY: as above, writable, and no two of them nor any input overlap.
+        let mut answers = unsafe {
+            Answers {
+                matrix_elements: from_raw_parts_mut(reading.matrix_elements as *mut f64, nevt),
+                helicity: from_raw_parts_mut(reading.helicity as *mut i32, nevt),
+                color: from_raw_parts_mut(reading.color as *mut i32, nevt),
+            }
+        };
+        entry.bridge.run(&events, &mut answers)
+    })
+}
+
+/// # Safety
+/// The pointer is null or points at an INTEGER*8.
+unsafe fn read_handle(function: &'static str, handle: *const u64) -> Result<u64> {
+    // SAFETY: the caller's promise; null is refused.
+    unsafe {
+        if handle.is_null() {
+            return Err(null(function, "handle"));
+        }
+        Ok(handle.read_unaligned())
+    }
+}
+
+fn null(function: &'static str, argument: &str) -> Error {
+    Error::Call {
+        function,
+        what: format!("{argument} is a null pointer"),
+    }
+}
+
+/// A name as C has it: up to its first NUL, if it has one.
+pub(super) fn c_name(name: &str) -> CString {
+    let name = name.split('\0').next().unwrap_or_default();
+    CString::new(name).unwrap_or_default()
+}
+
+/// Runs `f`; an error is printed, and the program ends.
+fn or_stop(f: impl FnOnce() -> Result<()>) {
+    if let Err(error) = no_panic(f) {
+        // Not `eprintln!`, which panics where stderr is closed.
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), "mebridge: ERROR {error}");
+        // SAFETY: `exit` runs the handlers of the program, among them those that close Fortran's
+        // units. No lock of ours is held here.
+        unsafe { libc::exit(1) };
+    }
+}

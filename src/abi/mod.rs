@@ -1,0 +1,36 @@
+//! The doors: what Fortran and C call.
+//!
+//! Both doors stand on the same [`crate::bridge::Bridge`] and the same list of open bridges
+//! ([`registry`]): what a caller holds is a number, never an address that we would follow, so a
+//! handle that is not ours is an error and not a crash. No panic crosses a door.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | [`fbridge`] | the Fortran symbols that MadEvent calls |
+//! | [`generation`] | whether a Fortran call is one with or without `igraph` |
+//! | [`memory`] | which memory may be read and written |
+//! | [`registry`] | the open bridges |
+//! | [`c`] | the C interface of `include/mebridge.h` |
+
+pub mod c;
+pub mod fbridge;
+pub mod generation;
+pub mod memory;
+pub mod registry;
+
+use crate::error::{Error, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs `f`, and makes an error of a panic. A panic is a defect of mebridge, whatever the input.
+pub(crate) fn no_panic<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
+    // Unwind safety: after a panic a bridge may be half-way through a call. The Fortran door ends
+    // the program; the C door poisons the bridge's lock, and the registry refuses it from then on.
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|payload| {
+        let what = payload
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| payload.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        Err(Error::Internal { what: what.into() })
+    })
+}

@@ -1,0 +1,283 @@
+//! Which process to evaluate, and with which parameter card.
+//!
+//! The process is, in this order:
+//! 1. what `CUDACPP_RUNTIME_PROCESS` names: a process file, or a `P*` directory that MG5aMC wrote;
+//! 2. a process file linked into the executable: its bytes under the symbol
+//!    `mebridge_process_data`, their number as a 64-bit integer under `mebridge_process_size`
+//!    (link with `-rdynamic`, so that they can be found);
+//! 3. the `P*` directory around the working directory, or else around the executable: the nearest
+//!    one upwards that holds a `matrix<i>.f`. MadEvent runs in `P*/` and in `P*/G*/`, and builds
+//!    its executables in `P*/` or in a folder of it.
+//!
+//! A directory may hold several matrix elements, `matrix1.f` and on. The Fortran contract has no
+//! argument that says which is meant, so one has to be chosen by `#n` behind the directory's name.
+//!
+//! The parameter card is what `CUDACPP_RUNTIME_PARAMCARD` names; else `Cards/param_card.dat` two levels
+//! above the process's `P*` directory, or above the one of rule 3 for a process that comes from a
+//! file. Where there is none, the values stored in the process hold.
+
+use crate::error::{Error, Result};
+use crate::process::Process;
+use crate::process::card::Card;
+use crate::process::file::EXTENSION;
+use crate::runtime::{ProcessChoice, Switches};
+use std::path::{Path, PathBuf};
+
+/// A process, with the values of its card.
+#[derive(Debug)]
+pub struct Located {
+    /// The process.
+    pub process: Process,
+    /// Where it comes from, for messages.
+    pub origin: String,
+    /// The values of the card's parameters, as [`crate::process::model::Model::card`] lists them.
+    pub card: Vec<f64>,
+    /// The card; `None` where the values are those stored in the process.
+    pub card_path: Option<PathBuf>,
+}
+
+/// Finds the process and its card.
+pub fn locate(switches: &Switches) -> Result<Located> {
+    let (process, origin, directory) = match &switches.process {
+        Some(choice) if is_directory(&choice.path)? => {
+            let process = from_directory(choice)?;
+            (process, describe(choice), Some(choice.path.clone()))
+        }
+        Some(choice) => {
+            let process = from_file(choice)?;
+            (process, describe(choice), process_directory())
+        }
+        None => match linked()? {
+            Some(process) => (process, LINKED.into(), process_directory()),
+            None => {
+                let path = process_directory().ok_or_else(no_process)?;
+                let choice = ProcessChoice {
+                    path,
+                    element: None,
+                };
+                let process = from_directory(&choice)?;
+                (process, describe(&choice), Some(choice.path))
+            }
+        },
+    };
+    let card_path = match &switches.param_card {
+        Some(path) => Some(path.clone()),
+        None => directory.and_then(|d| card_of(&d)),
+    };
+    let card = match &card_path {
+        Some(path) => process.model.card_values(&Card::read(path)?)?,
+        None => process.model.default_card(),
+    };
+    Ok(Located {
+        process,
+        origin,
+        card,
+        card_path,
+    })
+}
+
+/// What messages call a process that is part of the executable.
+const LINKED: &str = "the process linked into the executable";
+
+fn describe(choice: &ProcessChoice) -> String {
+    match choice.element {
+        Some(n) => format!("{}#{n}", choice.path.display()),
+        None => choice.path.display().to_string(),
+    }
+}
+
+fn is_directory(path: &Path) -> Result<bool> {
+    Ok(std::fs::metadata(path).map_err(Error::io(path))?.is_dir())
+}
+
+fn from_directory(choice: &ProcessChoice) -> Result<Process> {
+    let mut processes = crate::import::import_directory(&choice.path)?;
+    let count = processes.len();
+    let choose = |what: String| Error::ChooseProcess {
+        path: choice.path.clone(),
+        what,
+        names: list(&processes),
+    };
+    match choice.element {
+        None if count == 1 => Ok(processes.remove(0)),
+        None => Err(choose(format!("{count} matrix elements"))),
+        Some(n) if n <= count => Ok(processes.swap_remove(n - 1)),
+        Some(n) => Err(choose(format!("{count} matrix elements and no number {n}"))),
+    }
+}
+
+/// The names of processes, one a line, with the numbers to choose them by.
+fn list(processes: &[Process]) -> String {
+    let names = processes.iter().enumerate();
+    let lines = names.map(|(i, p)| format!("\n  #{} {}", i + 1, p.name));
+    lines.collect()
+}
+
+fn from_file(choice: &ProcessChoice) -> Result<Process> {
+    let process = Process::read(&choice.path)?;
+    match choice.element {
+        None | Some(1) => Ok(process),
+        Some(n) => Err(Error::ChooseProcess {
+            path: choice.path.clone(),
+            what: format!("1 matrix element and no number {n}"),
+            names: list(&[process]),
+        }),
+    }
+}
+
+fn no_process() -> Error {
+    let place = |path: std::io::Result<PathBuf>| {
+        path.map_or_else(|_| "unknown".into(), |p| p.display().to_string())
+    };
+    Error::NoProcess {
+        working: place(std::env::current_dir()),
+        executable: place(std::env::current_exe()),
+        extension: EXTENSION,
+    }
+}
+
+/// The `P*` directory around the working directory, or else around the executable.
+fn process_directory() -> Option<PathBuf> {
+    let around_executable = || {
+        let executable = std::env::current_exe().ok()?;
+        around(executable.parent()?)
+    };
+    std::env::current_dir()
+        .ok()
+        .and_then(|d| around(&d))
+        .or_else(around_executable)
+}
+
+/// The nearest directory upwards that holds a `matrix<i>.f`.
+fn around(start: &Path) -> Option<PathBuf> {
+    start
+        .ancestors()
+        .find(|d| has_matrix(d))
+        .map(Path::to_owned)
+}
+
+fn has_matrix(directory: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return false;
+    };
+    entries.flatten().any(|entry| {
+        entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.strip_prefix("matrix")?.strip_suffix(".f"))
+            .is_some_and(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit()))
+    })
+}
+
+/// `../../Cards/param_card.dat` of a `P*` directory, if it is there.
+fn card_of(directory: &Path) -> Option<PathBuf> {
+    // Without links and dots, so that `..` means what it says.
+    let directory = directory.canonicalize().ok()?;
+    let card = directory.parent()?.parent()?.join("Cards/param_card.dat");
+    card.exists().then_some(card)
+}
+
+/// The process linked into the executable, if there is one.
+#[cfg(unix)]
+fn linked() -> Result<Option<Process>> {
+    // SAFETY: dlsym with a C string; it gives null where there is no such symbol.
+    let (data, size) = unsafe {
+        (
+            libc::dlsym(libc::RTLD_DEFAULT, c"mebridge_process_data".as_ptr()),
+            libc::dlsym(libc::RTLD_DEFAULT, c"mebridge_process_size".as_ptr()),
+        )
+    };
+    if data.is_null() {
+        return Ok(None);
+    }
+    if size.is_null() {
+        return Err(Error::LinkedProcess);
+    }
+    // SAFETY: whoever defines these symbols promises that the first is the beginning of as many
+    // bytes as the second says.
+    let bytes = unsafe {
+        let size = size.cast::<u64>().read_unaligned();
+        std::slice::from_raw_parts(data.cast::<u8>(), size as usize)
+    };
+    Process::from_bytes(bytes, Path::new(LINKED)).map(Some)
+}
+
+#[cfg(not(unix))]
+fn linked() -> Result<Option<Process>> {
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::example;
+    use std::fs;
+
+    #[test]
+    fn the_nearest_directory_upwards_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("SubProcesses/P1_gg_ttx/G1/deeper");
+        fs::create_dir_all(&inner).unwrap();
+        let p = folder.path().join("SubProcesses/P1_gg_ttx");
+        fs::write(p.join("matrix.f"), "").unwrap();
+        fs::write(p.join("matrix1_orig.f"), "").unwrap();
+        assert_eq!(around(&inner), None);
+        fs::write(p.join("matrix2.f"), "").unwrap();
+        assert_eq!(around(&inner), Some(p.clone()));
+        assert_eq!(card_of(&p), None);
+        let cards = folder.path().join("Cards");
+        fs::create_dir(&cards).unwrap();
+        fs::write(cards.join("param_card.dat"), "").unwrap();
+        let card = card_of(&p).unwrap();
+        assert_eq!(card, cards.canonicalize().unwrap().join("param_card.dat"));
+        // A name with dots or links in it means the same directory.
+        assert_eq!(card_of(&p.join("G1/..")).unwrap(), card);
+    }
+
+    #[test]
+    fn a_file_is_located() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scalars.mebridge");
+        let mut process = example::scalars();
+        process.model.card[0].default = 90.0;
+        process.write(&path).unwrap();
+        let switches = |choice: String| Switches {
+            process: Some(ProcessChoice::parse(choice)),
+            ..Switches::default()
+        };
+        let name = path.display();
+        let located = locate(&switches(name.to_string())).unwrap();
+        assert_eq!(located.process, process);
+        assert_eq!(located.card, [90.0]);
+        assert_eq!(located.card_path, None);
+        locate(&switches(format!("{name}#1"))).unwrap();
+        let text = locate(&switches(format!("{name}#2")))
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains("no number 2"), "{text}");
+        let text = locate(&switches("/no/such/P1".into()))
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains("/no/such/P1"), "{text}");
+    }
+
+    #[test]
+    fn a_card_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scalars.mebridge");
+        example::scalars().write(&path).unwrap();
+        let card = folder.path().join("card.dat");
+        fs::write(&card, "BLOCK MASS\n  25 8.0e1 # MPHI\n").unwrap();
+        let mut switches = Switches {
+            process: Some(ProcessChoice::parse(&path)),
+            param_card: Some(card.clone()),
+            ..Switches::default()
+        };
+        let located = locate(&switches).unwrap();
+        assert_eq!(located.card, [80.0]);
+        assert_eq!(located.card_path, Some(card));
+        switches.param_card = Some(folder.path().join("missing.dat"));
+        let text = locate(&switches).unwrap_err().to_string();
+        assert!(text.contains("missing.dat"), "{text}");
+    }
+}
