@@ -1,0 +1,119 @@
+//! The C interface: its header, what the library exports, and a C program that uses it.
+
+use mebridge::process::example;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/mebridge.h"));
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The shared library that was built together with this test.
+fn library() -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let deps = own.parent().unwrap();
+    let name = format!(
+        "{}mebridge{}",
+        std::env::consts::DLL_PREFIX,
+        std::env::consts::DLL_SUFFIX
+    );
+    let library = deps.join(&name);
+    assert!(library.is_file(), "{} was not built", library.display());
+    library
+}
+
+#[test]
+fn the_header_is_that_of_this_version() {
+    let path = root().join("include/mebridge.h");
+    if std::env::var_os("MEBRIDGE_UPDATE_HEADER").is_some() {
+        std::fs::write(&path, HEADER).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == HEADER,
+        "include/mebridge.h is not what cbindgen makes of src/abi/c.rs; run\n  \
+         MEBRIDGE_UPDATE_HEADER=1 cargo test --test c_abi\nand commit it"
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn nothing_but_the_interface_is_exported() {
+    let Ok(output) = Command::new("nm")
+        .args(["-D", "--defined-only"])
+        .arg(library())
+        .output()
+    else {
+        eprintln!("SKIPPED: there is no nm on this machine to list the exported symbols with");
+        return;
+    };
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut names: Vec<&str> = text
+        .lines()
+        .filter_map(|l| l.split_whitespace().last())
+        .collect();
+    names.sort_unstable();
+    let mut expected = vec![
+        "fbridgecreate_",
+        "fbridgedelete_",
+        "fbridgegetngoodhel_",
+        "fbridgesequence_",
+        "fbridgesequence_nomultichannel_",
+    ];
+    // Every function of the header is exported, and nothing else.
+    expected.extend(
+        HEADER
+            .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .filter(|word| word.starts_with("mebridge_") && HEADER.contains(&format!("{word}("))),
+    );
+    expected.sort_unstable();
+    expected.dedup();
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn a_c_program_evaluates_an_event() {
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    if Command::new(&compiler).arg("--version").output().is_err() {
+        eprintln!("SKIPPED: there is no C compiler '{compiler}' (set CC to another)");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("one_event");
+    let library = library();
+    let deps = library.parent().unwrap();
+    let run = |command: &mut Command| {
+        let output = command.output().unwrap();
+        let text = format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert!(
+            output.status.success(),
+            "{command:?}: {}\n{text}",
+            output.status
+        );
+        text
+    };
+    run(Command::new(&compiler)
+        .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1"])
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(root().join("tests/c/one_event.c"))
+        .arg("-o")
+        .arg(&program)
+        .arg("-L")
+        .arg(deps)
+        .args(["-lmebridge", "-lm"])
+        .arg(format!("-Wl,-rpath,{}", deps.display())));
+    let process = folder.path().join("scalars.mebridge");
+    example::scalars().write(&process).unwrap();
+    let text = run(Command::new(&program)
+        .arg(&process)
+        .current_dir(folder.path()));
+    assert!(text.contains("all good"), "{text}");
+}
