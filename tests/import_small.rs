@@ -591,6 +591,14 @@ fn the_full_colour_matrix_of_older_versions_is_the_same() {
         }
     }
     close(new.color.entry(0, 1), -2.0 / 3.0);
+    let quotients = two_flows(
+        "\
+      DATA (CF(I,1),I=1,2) /5.333333333333333D+00,-6.666666666666666D-01/
+      DATA (CF(I,2),I=1,2) /-6.666666666666666D-01,1.066666666666667D+01/
+",
+        "      REAL*8 CF(NCOLOR,NCOLOR)\n      INTEGER X",
+    );
+    close(quotients.process().color.entry(0, 1), -2.0 / 3.0);
     let asymmetric = two_flows(
         "      DATA DENOM/1,1/\n      DATA ((CF(I,J),I=1,2),J=1,2) /1,2,3,4/\n",
         "      REAL*8 DENOM(NCOLOR), CF(NCOLOR,NCOLOR)\n      INTEGER X",
@@ -685,6 +693,48 @@ fn a_routine_may_call_others_and_depend_on_whether_a_mass_is_zero() {
     close(ratio(call("MDL_MPHI")), 1.0 + 1.0 / 125.0f64.powi(2));
     let s = 4.0 * (300.0f64.powi(2) + 125.0f64.powi(2));
     close(ratio(call("ZERO")), (s - 125.0f64.powi(2)) / s);
+}
+
+#[test]
+fn a_line_that_must_not_be_on_shell_is_cut_where_the_run_card_says() {
+    // The s channel has 649 GeV, 524 above the mass.
+    let kept = |cutoff: &str| {
+        let output = Output::new()
+            .replace(
+                LORENTZ,
+                "      COMPLEX*16 DENOM\n",
+                "      COMPLEX*16 DENOM\n      COMPLEX*16 STEP\n      REAL*8 BWCUTOFF\n      COMMON/TO_BWCUTOFF/BWCUTOFF\n",
+            )
+            .replace(
+                LORENTZ,
+                "      S1(3)= DENOM*CI * S3(3)*S2(3)\n      END\n",
+                "\
+      S1(3)= DENOM*CI * S3(3)*S2(3)*STEP(SQRT(P1(0)**2-P1(1)**2
+     $ -P1(2)**2-P1(3)**2)-M1-BWCUTOFF*100D0,1D0,0D0)
+      END
+
+      COMPLEX*16 FUNCTION STEP(COND, YES, NO)
+      DOUBLE PRECISION COND
+      DOUBLE PRECISION YES, NO
+      IF (COND.GE.0D0) THEN
+        STEP = YES
+      ELSE
+        STEP = NO
+      ENDIF
+      RETURN
+      END
+",
+            );
+        output.write(
+            "Cards/run_card.dat",
+            &format!(" {cutoff} = bwcutoff ! of $\n"),
+        );
+        let process = output.process();
+        let plain = process.evaluate(&event(), 1.0, &process.model.default_card());
+        plain.amp2[0] != 0.0
+    };
+    assert!(kept("5.2"));
+    assert!(!kept("5.3"));
 }
 
 #[test]
@@ -904,8 +954,6 @@ fn hostile_text_ends_in_an_error() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     /// Whatever is done to a file, the importer answers, and what it imports is whole.
     #[test]
     fn a_damaged_file_never_stops_the_importer(

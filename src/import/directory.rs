@@ -104,13 +104,11 @@ impl Directory {
         Contract::Unknown
     }
 
-    /// `SMALL_WIDTH_TREATMENT`: widths are at least this fraction of their mass. It is a
-    /// parameter of the run with a default of 1e-6.
-    pub fn small_width(&self) -> Result<f64> {
-        const DEFAULT: f64 = 1e-6;
+    /// A number of the run card, or MG5aMC's default where the card or the line is missing.
+    pub fn run_parameter(&self, parameter: &str, default: f64) -> Result<f64> {
         let path = self.cards.join("run_card.dat");
         if !path.is_file() {
-            return Ok(DEFAULT);
+            return Ok(default);
         }
         let bytes = read_bounded(&path)?;
         for (i, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
@@ -118,7 +116,7 @@ impl Directory {
             let Some((value, name)) = line.split_once('=') else {
                 continue;
             };
-            if !name.trim().eq_ignore_ascii_case("small_width_treatment") {
+            if !name.trim().eq_ignore_ascii_case(parameter) {
                 continue;
             }
             let number = value.trim().replace(['d', 'D'], "e").parse::<f64>();
@@ -127,14 +125,14 @@ impl Directory {
                 _ => Err(Error::Card {
                     path,
                     what: format!(
-                        "line {}: small_width_treatment is `{}`, which is no number from 0 on",
+                        "line {}: {parameter} is `{}`, which is no number from 0 on",
                         i + 1,
                         value.trim()
                     ),
                 }),
             };
         }
-        Ok(DEFAULT)
+        Ok(default)
     }
 
     /// Name of the model, from the card of the generation, if it is there.

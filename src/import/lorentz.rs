@@ -30,6 +30,8 @@ const MAX_COMPONENTS: u64 = 64;
 /// Reads routines as they are called for, each once for every layout of its wavefunctions.
 pub struct Routines<'l> {
     library: &'l Library,
+    /// BWCUTOFF of the run card, which routines for lines that `$` forbids to be on shell use.
+    bw_cutoff: f64,
     /// Routines that were read, in the order in which they were called for.
     pub found: Vec<Routine>,
     index: HashMap<(String, Vec<u32>), u32>,
@@ -45,9 +47,10 @@ pub struct Signature {
 }
 
 impl<'l> Routines<'l> {
-    pub fn new(library: &'l Library) -> Self {
+    pub fn new(library: &'l Library, bw_cutoff: f64) -> Self {
         Routines {
             library,
+            bw_cutoff,
             found: Vec::new(),
             index: HashMap::new(),
             signatures: HashMap::new(),
@@ -131,6 +134,10 @@ impl<'l> Routines<'l> {
             }
         }
         machine.declare(&mut frame, body)?;
+        if machine.declared(&frame, "BWCUTOFF").is_some() {
+            let value = Value::Real(machine.builder.real(self.bw_cutoff));
+            machine.set_name(&mut frame, "BWCUTOFF", value);
+        }
         machine.run(&mut frame, body)?;
         let Some((dummy, at)) = result else {
             return Err(unit.error(format!("{name} has no result")));

@@ -108,7 +108,10 @@ fn helicities(unit: &Unit, model: &mut ModelReader) -> Result<Table> {
         .into_iter()
         .partition(|n| matches!(n.kind, NodeKind::Plain(Statement::Data(_))));
     let mut frame = model.machine.frame(&source.path);
-    model.machine.declare(&mut frame, &rest)?;
+    model.machine.without_data = true;
+    let declared = model.machine.declare(&mut frame, &rest);
+    model.machine.without_data = false;
+    declared?;
     let legs = legs_of(&mut frame, model, unit)?;
     let mut table = Table {
         legs,
@@ -281,6 +284,7 @@ impl<'a, 'l> Reader<'a, 'l> {
             None => return Err(unit.error("there is no PARAMETER NCOLOR")),
         };
         let full = machine.rank_of(&frame, "CF") == 2;
+        let has_denominator = machine.declared(&frame, "DENOM").is_some();
         machine.set_name(&mut frame, "IVEC", Value::Int(1));
         let small = Value::Real(machine.builder.real(small_width));
         machine.set_name(&mut frame, "SMALL_WIDTH_TREATMENT", small);
@@ -313,6 +317,12 @@ impl<'a, 'l> Reader<'a, 'l> {
             amp2: HashMap::new(),
             color: ColorData {
                 full,
+                // Some versions write quotients to CF and have no DENOM.
+                denominators: if has_denominator {
+                    Vec::new()
+                } else {
+                    vec![1.0]
+                },
                 ..ColorData::default()
             },
         })

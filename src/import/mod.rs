@@ -57,13 +57,16 @@ pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>>
     library.include_folders = vec![directory.path.clone(), directory.source.clone()];
     library.add_folder(&directory.dhelas)?;
     library.add_folder(&directory.model)?;
-    let small_width = directory.small_width()?;
+    // Widths are at least this fraction of their mass.
+    let small_width = directory.run_parameter("small_width_treatment", 1e-6)?;
+    // How many widths from its mass a line is off shell where `$` forbids that it is on shell.
+    let bw_cutoff = directory.run_parameter("bwcutoff", 15.0)?;
     let contract = directory.contract();
     let model_name = directory.model_name();
     let mut processes = Vec::new();
     for (number, path) in &directory.matrices {
         let mut model = ModelReader::run(&library, &directory.model, inputs.clone())?;
-        let mut routines = Routines::new(&library);
+        let mut routines = Routines::new(&library, bw_cutoff);
         let mut matrix = matrix::read(path, number, &mut model, &mut routines, small_width)?;
         let flows = matrix.color.flows as usize;
         let which = number.parse().unwrap_or(1);

@@ -85,6 +85,8 @@ pub struct Machine<'l> {
     /// Whether a formula that cannot be read leaves a broken value rather than stopping the
     /// import; then it is an error only where that value is needed.
     pub defer: bool,
+    /// Whether DATA statements are passed over: the tables among them are read elsewhere.
+    pub without_data: bool,
 }
 
 impl<'l> Machine<'l> {
@@ -99,6 +101,7 @@ impl<'l> Machine<'l> {
             journals: 0,
             steps: 0,
             defer: false,
+            without_data: false,
         }
     }
 
@@ -518,6 +521,7 @@ impl<'l> Machine<'l> {
                 }
                 Ok(())
             }
+            Statement::Data(_) if self.without_data => Ok(()),
             Statement::Data(groups) => {
                 for group in groups {
                     self.data(frame, group)
