@@ -211,6 +211,9 @@ impl Process {
             if amp2.diagram == 0 || amp2.diagram > self.diagrams {
                 return bad(format!("AMP2 of diagram {}", amp2.diagram));
             }
+            if amp2.squares.is_empty() || amp2.squares.iter().any(Vec::is_empty) {
+                return bad(format!("AMP2({}) is the square of nothing", amp2.diagram));
+            }
             let amplitudes = self.amplitudes.len();
             if amp2
                 .squares

@@ -1,0 +1,167 @@
+//! Damaged process files for a while: read, and where they are still valid, evaluated.
+//!
+//!     MEBRIDGE_FUZZ_SECONDS=600 cargo test --release --test fuzz -- --ignored --nocapture
+//!
+//! `MEBRIDGE_FUZZ_SEED` begins elsewhere (1 if not set), `MEBRIDGE_FUZZ_FILE` takes another file
+//! (of a process 2 > 2) than those of g g > t t~ and of the scalars. The last file tried stands in the temporary folder that is printed, for the case
+//! that a file ends the program.
+
+use mebridge::bridge::Bridge;
+use mebridge::events::{Answers, Events};
+use mebridge::process::{Process, example};
+use mebridge::runtime::Switches;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+const HEADER: usize = 24;
+
+/// Sets length and checksum to what the body has.
+fn seal(bytes: &mut [u8]) {
+    let length = (bytes.len() - HEADER) as u64;
+    let crc = crc32fast::hash(&bytes[HEADER..]);
+    bytes[12..20].copy_from_slice(&length.to_le_bytes());
+    bytes[20..24].copy_from_slice(&crc.to_le_bytes());
+}
+
+fn mutate(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
+    for _ in 0..rng.random_range(1..6) {
+        let at = rng.random_range(HEADER..bytes.len());
+        match rng.random_range(0..6) {
+            0 => bytes[at] ^= 1 << rng.random_range(0..8),
+            1 => bytes[at] = rng.random(),
+            2 => {
+                bytes[at] = bytes[at]
+                    .wrapping_add(rng.random_range(0..3))
+                    .wrapping_sub(1)
+            }
+            3 => bytes.truncate(at.max(HEADER + 1)),
+            4 => bytes.insert(at, rng.random()),
+            _ => {
+                let from = rng.random_range(HEADER..bytes.len());
+                let to = bytes.len().min(from + rng.random_range(1..30));
+                let piece = bytes[from..to].to_vec();
+                bytes.splice(at..at, piece);
+            }
+        }
+    }
+}
+
+/// Momenta of a + b > c + d with the masses that `process` has, and 500 GeV for each leg.
+fn momenta(process: &Process) -> Vec<f64> {
+    let card = process.model.default_card();
+    let values = process.model.evaluate(&card, 1.2);
+    let momentum = |leg: usize| {
+        let mass = process.legs[leg].mass.0.map_or(0.0, |i| {
+            values[process.model.parameters[i as usize].value as usize].re
+        });
+        (500.0 * 500.0 - mass * mass).sqrt()
+    };
+    let (p, q) = (momentum(0), momentum(2));
+    let event = |cosine: f64| {
+        let (x, z) = (q * (1.0 - cosine * cosine).sqrt(), q * cosine);
+        [
+            [500.0, 0.0, 0.0, p],
+            [500.0, 0.0, 0.0, -p],
+            [500.0, x, 0.0, z],
+            [500.0, -x, 0.0, -z],
+        ]
+    };
+    let events = [0.3, -0.8, 0.5].map(event);
+    events.iter().flatten().flatten().copied().collect()
+}
+
+/// Evaluates three events; any answer and any error will do.
+fn evaluate(process: Process, momenta: &[f64]) -> bool {
+    let card = process.model.default_card();
+    let (numbers, channels) = ([0.5; 3], [1; 3]);
+    let events = Events {
+        momenta,
+        g_s: &numbers,
+        random_helicity: &numbers,
+        random_color: &numbers,
+        channels: Some(&channels),
+        igraph: None,
+    };
+    let (mut mes, mut helicity, mut color) = ([0.0; 3], [0; 3], [0; 3]);
+    let mut answers = Answers {
+        matrix_elements: &mut mes,
+        helicity: &mut helicity,
+        color: &mut color,
+    };
+    Bridge::new(process, &card, &Switches::default(), 3)
+        .and_then(|mut bridge| bridge.run(&events, &mut answers))
+        .is_ok()
+}
+
+#[test]
+#[ignore = "runs for as long as MEBRIDGE_FUZZ_SECONDS says"]
+fn damaged_files() {
+    let variable = |name: &str| std::env::var(name).ok();
+    let number = |name: &str| variable(name).and_then(|v| v.parse::<u64>().ok());
+    let time = Duration::from_secs(number("MEBRIDGE_FUZZ_SECONDS").unwrap_or(10));
+    let mut rng = ChaCha8Rng::seed_from_u64(number("MEBRIDGE_FUZZ_SEED").unwrap_or(1));
+    let bases: Vec<Process> = match variable("MEBRIDGE_FUZZ_FILE") {
+        Some(path) => vec![Process::read(path).unwrap()],
+        None => {
+            let p = concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/fortran/gg_ttx/SubProcesses/P1_gg_ttx"
+            );
+            let mut all = mebridge::import::import_directory(Path::new(p)).unwrap();
+            all.push(example::scalars());
+            all
+        }
+    };
+    let bases: Vec<_> = bases
+        .into_iter()
+        .map(|process| {
+            let (bytes, momenta) = (process.to_bytes().unwrap(), momenta(&process));
+            assert!(
+                evaluate(process, &momenta),
+                "the file is not good to begin with"
+            );
+            (bytes, momenta)
+        })
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let last = folder.path().join("last.mebridge");
+    println!("the last valid file tried: {}", last.display());
+    let start = Instant::now();
+    let (mut files, mut valid, mut evaluated) = (0u64, 0u64, 0u64);
+    let (mut slowest, mut panics) = (Duration::ZERO, 0);
+    while start.elapsed() < time && panics < 20 {
+        let (good, momenta) = &bases[rng.random_range(0..bases.len())];
+        let mut bytes = good.clone();
+        mutate(&mut bytes, &mut rng);
+        if rng.random_ratio(19, 20) {
+            seal(&mut bytes);
+        }
+        let begun = Instant::now();
+        files += 1;
+        if let Ok(process) = Process::from_bytes(&bytes, Path::new("mutated")) {
+            valid += 1;
+            std::fs::write(&last, &bytes).unwrap();
+            match catch_unwind(|| evaluate(process, momenta)) {
+                Ok(answered) => evaluated += u64::from(answered),
+                Err(_) => {
+                    let name = format!("mebridge_panic_{}.mebridge", panics);
+                    let kept = std::env::temp_dir().join(name);
+                    std::fs::write(&kept, &bytes).unwrap();
+                    println!("a panic; the file is kept as {}", kept.display());
+                    panics += 1;
+                }
+            }
+        }
+        slowest = slowest.max(begun.elapsed());
+    }
+    println!(
+        "{files} files in {:.0?}: {valid} valid, {evaluated} of them evaluated; the slowest took {slowest:.1?}",
+        start.elapsed()
+    );
+    assert_eq!(panics, 0);
+    assert!(slowest < Duration::from_secs(5), "a file took {slowest:?}");
+    assert!(valid > 0 && evaluated > 0);
+}
