@@ -40,7 +40,7 @@ pub enum Error {
     },
     /// A momentum that cannot be evaluated.
     #[error(
-        "event {event}: the momentum of particle {leg} (PDG code {pdg}, mass {mass} GeV) is (E, px, py, pz) = {momentum:?}, which is not finite, has no positive energy or is not on its mass shell; check the events, the order of the particles and the masses in the parameter card"
+        "event {event} (from 0): the momentum of particle {leg} (PDG code {pdg}, mass {mass} GeV) is (E, px, py, pz) = {momentum:?}, which is not finite, has no positive energy or is not on its mass shell; check the events, the order of the particles and the masses in the parameter card"
     )]
     BadMomentum {
         /// Number of the event within the call, from 0.
@@ -56,7 +56,7 @@ pub enum Error {
     },
     /// A channel that the process does not have.
     #[error(
-        "event {event}: there is no channel {channel} in this process; its channels are {known}; the executable and the process may not belong together"
+        "event {event} (from 0): there is no channel {channel} in this process; its channels are {known}; the executable and the process may not belong together"
     )]
     NoSuchChannel {
         /// Number of the event within the call, from 0.
@@ -68,7 +68,7 @@ pub enum Error {
     },
     /// A configuration that the process does not have.
     #[error(
-        "event {event}: igraph is {config}, but this process has configurations 1 to {configs} (0 for none); the executable and the process may not belong together"
+        "event {event} (from 0): igraph is {config}, but this process has configurations 1 to {configs} (0 for none); the executable and the process may not belong together"
     )]
     NoSuchConfiguration {
         /// Number of the event within the call, from 0.

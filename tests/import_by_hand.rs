@@ -1,12 +1,20 @@
 //! The directory `fortran/gg_ttx`, written by hand, imports as what it is.
 
+mod common;
+
+use mebridge::bridge::Bridge;
+use mebridge::events::{Answers, Events};
 use mebridge::import::import_directory;
 use mebridge::process::Process;
-use std::path::Path;
+use mebridge::runtime::Switches;
+use std::path::{Path, PathBuf};
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx")
+}
 
 fn gg_ttx() -> Process {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
-    let mut processes = import_directory(&dir).unwrap();
+    let mut processes = import_directory(&directory()).unwrap();
     assert_eq!(processes.len(), 1);
     processes.remove(0)
 }
@@ -65,4 +73,49 @@ fn the_sum_is_the_closed_formula() {
             "{sum} instead of {expected}"
         );
     }
+}
+
+/// The reference numbers for MG5aMC's own directory hold for this one, numbering included.
+#[test]
+fn the_reference_numbers_hold() {
+    let Some(r) = common::reference("gg_tt.P1_gg_ttx", directory()) else {
+        return;
+    };
+    let process = gg_ttx();
+    let nevt = r.g_s.len();
+    let card = process.model.default_card();
+    let mut bridge = Bridge::new(process, &card, &Switches::default(), nevt).unwrap();
+    for channels in [None, Some(r.channels.as_slice())] {
+        let (mut matrix_elements, mut helicity, mut color) =
+            (vec![0.0; nevt], vec![0; nevt], vec![0; nevt]);
+        let events = Events {
+            momenta: &r.momenta,
+            g_s: &r.g_s,
+            random_helicity: &r.random_helicity,
+            random_color: &r.random_color,
+            channels,
+            igraph: None,
+        };
+        let mut answers = Answers {
+            matrix_elements: &mut matrix_elements,
+            helicity: &mut helicity,
+            color: &mut color,
+        };
+        bridge.run(&events, &mut answers).unwrap();
+        let (expected, expected_helicity) = match channels {
+            None => (&r.plain, &r.plain_helicity),
+            Some(_) => (&r.weighted, &r.weighted_helicity),
+        };
+        for (has, needs) in matrix_elements.iter().zip(expected) {
+            assert!(
+                (has / needs - 1.0).abs() < 1e-12,
+                "{has} instead of {needs}"
+            );
+        }
+        assert_eq!(&helicity, expected_helicity);
+        if channels.is_some() {
+            assert_eq!(color, r.color);
+        }
+    }
+    assert_eq!(bridge.good_helicities(), Some(r.good_helicities));
 }

@@ -71,6 +71,13 @@ pub fn references() -> Option<Vec<Reference>> {
     )
 }
 
+/// One reference file, for a P directory of the caller's; `None` when it is not there.
+pub fn reference(stem: &str, directory: PathBuf) -> Option<Reference> {
+    let path = reference_folder()?.join(format!("{stem}.dat"));
+    let text = std::fs::read_to_string(path).expect("reference file");
+    Some(parse(stem.to_owned(), directory, &text))
+}
+
 fn parse(name: String, directory: PathBuf, text: &str) -> Reference {
     let mut r = Reference {
         name,

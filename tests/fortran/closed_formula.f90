@@ -10,7 +10,6 @@ program closed_formula
   character(1024) :: here
   call start()
   call get_environment_variable('MEBRIDGE_TESTS', here)
-  if (here == '') here = 'tests/fortran'
   call set_switch('PARAMCARD', trim(here)//'/zero_width_card.dat')
   call reference_start(trim(here)//'/zero_width_card.dat')
   e = draw(2048)

@@ -47,15 +47,15 @@ module harness
 
 contains
 
-  ! Reads the card of the process, starts the random numbers.
+  ! Reads the card of fortran/gg_ttx, starts the random numbers.
   subroutine start()
-    character(1024) :: process
-    call get_environment_variable('CUDACPP_RUNTIME_PROCESS', process)
-    if (process == '') then
-      print '(a)', 'CUDACPP_RUNTIME_PROCESS has to name fortran/gg_ttx/SubProcesses/P1_gg_ttx; use `make test-fortran`'
+    character(1024) :: here
+    call get_environment_variable('MEBRIDGE_TESTS', here)
+    if (here == '') then
+      print '(a)', 'MEBRIDGE_TESTS has to name the directory tests/fortran; use `make test-fortran`'
       call c_exit(2_c_int)
     end if
-    call reference_start(trim(process)//'/../../Cards/param_card.dat')
+    call reference_start(trim(here)//'/../../fortran/gg_ttx/Cards/param_card.dat')
     call seed_random(20250601)
   end subroutine start
 

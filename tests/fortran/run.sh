@@ -106,7 +106,9 @@ export CUDACPP_RUNTIME_PARAMCARD=$bin/no_such_card.dat
 refuses 'parameter card that is not there' refused plain no_such_card.dat
 unset CUDACPP_RUNTIME_PARAMCARD
 export CUDACPP_RUNTIME_PROCESS=$here
-refuses 'directory without a process' refused plain "$here"
+refuses 'directory without a process' refused plain 'matrix<i>.f'
+export CUDACPP_RUNTIME_PROCESS="$here/run.sh"
+refuses 'file that is not a process' refused plain run.sh
 
 passed=$(grep -c 'pass$' "$log")
 failed=$(grep -c FAIL "$log")
