@@ -915,6 +915,34 @@ fn values_come_from_source_where_no_ident_card_is() {
 #[test]
 fn hostile_text_ends_in_an_error() {
     let deep = format!("MDL_X = {}1{}", "(".repeat(50_000), ")".repeat(50_000));
+    // A function that calls itself from as deep in an expression as may be.
+    let recursive = format!(
+        "COND=1+{}COND(1+COND(1+COND(YES,YES,NO),YES,NO),YES,NO){}",
+        "(-".repeat(45),
+        ")".repeat(45)
+    );
+    // The first case ends in a value that is not needed.
+    Output::new()
+        .replace("Source/MODEL/model_functions.f", "COND=YES", &recursive)
+        .replace(
+            MODEL,
+            "MDL_X = 0D0",
+            "MDL_X = COND(MDL_COMPLEXI-MDL_COMPLEXI,MDL_COMPLEXI,MDL_COMPLEXI)",
+        )
+        .process();
+    // Functions that call one another three times each.
+    let mut functions = String::new();
+    for i in 1..15 {
+        functions += &format!(
+            "\n      DOUBLE COMPLEX FUNCTION F{i}(X)\n      DOUBLE COMPLEX X, F{0}\n      F{i}=F{0}(X)+F{0}(X)+F{0}(X)\n      END\n",
+            i - 1
+        );
+    }
+    functions +=
+        "      DOUBLE COMPLEX FUNCTION F0(X)\n      DOUBLE COMPLEX X\n      F0=X\n      END\n";
+    let output = Output::new().replace(MODEL, "MDL_X = 0D0", "MDL_X = F14(MDL_COMPLEXI)");
+    output.write("Source/MODEL/more.f", &functions);
+    assert!(output.error().contains("too many steps"));
     let cases = [
         (MODEL, "MDL_X = 0D0", deep.as_str()),
         (MODEL, "MDL_X = 0D0", "INCLUDE 'intparam_definition.inc'"),

@@ -43,7 +43,7 @@ pub struct Routines<'l> {
 pub struct Signature {
     pub roles: Vec<Role>,
     unit: Rc<Unit>,
-    body: Vec<Node>,
+    body: Rc<Vec<Node>>,
 }
 
 impl<'l> Routines<'l> {

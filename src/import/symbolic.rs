@@ -21,7 +21,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Statements that one import may run: no loop in MG5aMC's formulas comes near.
+/// Statements and operands that one matrix element may take to run: no model's formulas come
+/// near.
 const MAX_STEPS: u64 = 20_000_000;
 /// Deepest nesting of calls and includes.
 const MAX_CALLS: usize = 16;
@@ -264,6 +265,10 @@ impl<'l> Machine<'l> {
 
     /// The value of an expression.
     pub fn eval(&mut self, frame: &mut Frame, expr: &Expr) -> Parsed<Value> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return Err("the formulas take too many steps".into());
+        }
         match expr {
             Expr::Int(i) => Ok(Value::Int(*i)),
             Expr::Real(x) => Ok(Value::Real(self.builder.real(*x))),

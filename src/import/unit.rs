@@ -7,7 +7,7 @@ use super::expression::{Cursor, Expr};
 use super::source::Source;
 use super::statement::{self, Statement, Type, type_prefix};
 use crate::error::{Error, Result};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -28,6 +28,8 @@ pub struct Unit {
     pub header: usize,
     /// Statement behind the last of the body.
     pub end: usize,
+    /// The body, once it was read.
+    blocks: OnceCell<Rc<Vec<Node>>>,
 }
 
 /// A statement in its place in the block structure.
@@ -56,8 +58,12 @@ pub enum NodeKind {
 
 impl Unit {
     /// The body as blocks.
-    pub fn body(&self) -> Result<Vec<Node>> {
-        blocks(&self.source, self.header + 1, self.end)
+    pub fn body(&self) -> Result<Rc<Vec<Node>>> {
+        if let Some(body) = self.blocks.get() {
+            return Ok(body.clone());
+        }
+        let body = Rc::new(blocks(&self.source, self.header + 1, self.end)?);
+        Ok(self.blocks.get_or_init(|| body).clone())
     }
 
     /// An error on the line of the header.
@@ -93,6 +99,7 @@ pub fn units_of(source: &Rc<Source>) -> Vec<Unit> {
                 source: source.clone(),
                 header: i,
                 end: source.len(),
+                blocks: OnceCell::new(),
             });
         }
     }
