@@ -609,7 +609,22 @@ fn a_directory_is_found_as_madevent_runs() {
     let elsewhere = tempfile::tempdir().unwrap();
     let p = output.p();
     let named = [("PROCESS", p.to_str().unwrap())];
-    run_in(elsewhere.path(), "create", &named).went_well();
+    let ended = run_in(elsewhere.path(), "create", &named);
+    ended.went_well();
+    // One line says what is used.
+    let said: Vec<_> = ended
+        .err
+        .lines()
+        .filter(|l| l.starts_with("mebridge "))
+        .collect();
+    assert_eq!(said.len(), 1, "{}", ended.err);
+    for piece in [
+        p.to_str().unwrap(),
+        "Cards/param_card.dat",
+        "double precision",
+    ] {
+        assert!(said[0].contains(piece), "{}", said[0]);
+    }
 }
 
 #[test]

@@ -25,8 +25,9 @@ use crate::bridge::Bridge;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::locate::locate;
-use crate::runtime::Switches;
+use crate::runtime::{Precision, Switches};
 use std::ffi::{CString, c_void};
+use std::path::Path;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// Creates a bridge for the process that is found as [`crate::locate`] describes.
@@ -192,11 +193,40 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
     let caller = Caller::new(switches.igraph, process.contract);
     let name = c_name(&process.name);
     let bridge = Bridge::new(process, &located.card, &switches, nevt as usize)?;
+    announce(
+        &bridge,
+        &located.origin,
+        located.card_path.as_deref(),
+        &switches,
+    );
     Ok(registry::add(Entry {
         bridge,
         name,
         caller,
     }))
+}
+
+/// One line on stderr, so that a log says which process, card and way to run were used.
+fn announce(bridge: &Bridge, origin: &str, card: Option<&Path>, switches: &Switches) {
+    use std::io::Write;
+    let card = card.map_or_else(
+        || "the process's own values".into(),
+        |path| path.display().to_string(),
+    );
+    let precision = match switches.precision {
+        Precision::Double => "double",
+        Precision::Mixed => "mixed",
+        Precision::Float => "single",
+    };
+    // Nothing is lost where stderr is closed.
+    let _ = writeln!(
+        std::io::stderr(),
+        "mebridge {}: {} from {origin}; card: {card}; {precision} precision, SIMD {}, {} thread(s)",
+        env!("CARGO_PKG_VERSION"),
+        bridge.process().name,
+        bridge.level(),
+        switches.threads,
+    );
 }
 
 /// # Safety
