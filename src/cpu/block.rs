@@ -6,13 +6,13 @@
 
 use super::engine::{ColorSum, Engine};
 use super::general;
-use super::kernels::{self, Direct, Inputs, Memory, Table};
+use super::kernels::{self, Direct, Memory, Table};
 use super::simd::{Cx, Real, Simd, Task, dispatch_unchecked};
 use super::worker::Worker;
 use crate::color::triangle::Triangle;
 use crate::events::{Answers, Events};
 use crate::plan::kernel::Kernel;
-use crate::plan::{Address, Batch, Factor, MomentumSum, Propagator};
+use crate::plan::{Address, Factor, MomentumSum, Propagator};
 use std::time::Instant;
 
 /// How far a momentum may be off its mass shell, relative to its energy squared. MadEvent's are
@@ -80,7 +80,14 @@ impl<T: Real> Blocks<'_, '_, T> {
             }
             externals::<V>(m, engine, base);
             for batch in &engine.plan.currents {
-                run_batch::<V, _>(batch, Direct, base, engine);
+                let operands = &batch.operands;
+                match batch.kernel {
+                    Kernel::General(i) => {
+                        let routine = &engine.general[i as usize];
+                        general::run::<V, _>(routine, operands, Direct, base);
+                    }
+                    kernel => kernels::currents::<V, _>(kernel, operands, Direct, base),
+                }
             }
             self.helicities(m, first, count);
             self.answer::<V>(m, first, count);
@@ -174,7 +181,14 @@ impl<T: Real> Blocks<'_, '_, T> {
                     }
                 }
                 for batch in &plan.amplitudes {
-                    run_batch::<V, _>(batch, Table(table), base, engine);
+                    let operands = &batch.operands;
+                    match batch.kernel {
+                        Kernel::General(i) => {
+                            let routine = &engine.general[i as usize];
+                            general::run::<V, _>(routine, operands, Table(table), base);
+                        }
+                        kernel => kernels::amplitudes::<V, _>(kernel, operands, Table(table), base),
+                    }
                 }
                 if weights {
                     self.amp2(m);
@@ -463,24 +477,6 @@ unsafe fn externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>, base: *mu
                 &e.results,
                 base,
             );
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn run_batch<V: Simd, I: Inputs>(
-    batch: &Batch,
-    inputs: I,
-    base: *mut V::Scalar,
-    engine: &Engine<V::Scalar>,
-) {
-    // SAFETY: addresses of the plan.
-    unsafe {
-        match batch.kernel {
-            Kernel::General(i) => {
-                general::run::<V, I>(&engine.general[i as usize], &batch.operands, inputs, base);
-            }
-            kernel => kernels::run::<V, I>(kernel, &batch.operands, inputs, base),
         }
     }
 }

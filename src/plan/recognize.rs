@@ -13,7 +13,7 @@
 //! answer is always the same.
 
 use super::kernel::{Kernel, Momenta};
-use crate::cpu::kernels::{Direct, run};
+use crate::cpu::kernels::{Direct, amplitudes, currents};
 use crate::cpu::simd::Real;
 use crate::process::lorentz::Routine;
 use num_complex::Complex64;
@@ -323,7 +323,12 @@ fn basis(kernel: Kernel, permutation: &[usize], point: &Point) -> Vec<Vec<Comple
             }
             // SAFETY: every CPU has level none, and all addresses are in `memory`.
             unsafe {
-                run::<<f64 as Real>::None, _>(kernel, &operands, Direct, memory.as_mut_ptr());
+                let base = memory.as_mut_ptr();
+                if layout.amplitude {
+                    amplitudes::<<f64 as Real>::None, _>(kernel, &operands, Direct, base);
+                } else {
+                    currents::<<f64 as Real>::None, _>(kernel, &operands, Direct, base);
+                }
             }
             memory[result..]
                 .chunks_exact(2)

@@ -4,7 +4,7 @@ use super::General;
 use super::code::{Action, Instruction};
 use super::graph::{Binary, Lanewise, Test, evaluate_lanewise};
 use crate::cpu::kernels::{Inputs, Memory};
-use crate::cpu::simd::{Cx, Real, Simd};
+use crate::cpu::simd::{Cx, Real, Simd, Task};
 use num_complex::Complex64;
 use std::mem::MaybeUninit;
 
@@ -48,13 +48,11 @@ pub unsafe fn run<V: Simd, I: Inputs>(
         addresses_on_heap.resize(length * GROUP, 0);
         &mut addresses_on_heap[..]
     };
-    let memory = Memory::<V>::new(base);
     let mut rest = operands;
     while rest.len() >= length {
         let count = (rest.len() / length).min(GROUP);
-        // A single operation does not pay for four; two or three are filled up with the last.
-        let group = if count == 1 { 1 } else { GROUP };
-        for j in 0..group {
+        // Fewer than a group are filled up with the last.
+        for j in 0..GROUP {
             let op = &rest[j.min(count - 1) * length..][..length];
             let to = &mut addresses[j * length..][..length];
             to.copy_from_slice(op);
@@ -64,27 +62,42 @@ pub unsafe fn run<V: Simd, I: Inputs>(
             }
         }
         rest = &rest[count * length..];
-        let code = &general.code.instructions;
+        let group_of = Group {
+            code: &general.code.instructions,
+            addresses,
+            length,
+            scratch,
+            base,
+        };
         // SAFETY: the scratch memory has a place for each slot of each operation of the group;
         // the addresses are valid as the caller promises.
+        unsafe { V::call(group_of) };
+    }
+}
+
+/// The code for one group of operations: a function of its own, whatever the look-up.
+struct Group<'a, V, S> {
+    code: &'a [Instruction],
+    addresses: &'a [u32],
+    length: usize,
+    scratch: *mut V,
+    base: *mut S,
+}
+
+impl<U: Simd> Task<U::Scalar> for Group<'_, U, U::Scalar> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = U::Scalar>>(self) {
+        // SAFETY: the caller's promise.
         unsafe {
-            if group == 1 {
-                Machine::<V, 1> {
-                    scratch,
-                    addresses,
-                    length,
-                    memory,
-                }
-                .execute(code);
-            } else {
-                Machine::<V, GROUP> {
-                    scratch,
-                    addresses,
-                    length,
-                    memory,
-                }
-                .execute(code);
+            Machine::<V, GROUP> {
+                scratch: self.scratch.cast(),
+                addresses: self.addresses,
+                length: self.length,
+                memory: Memory::<V>::new(self.base),
             }
+            .execute(self.code);
         }
     }
 }
@@ -280,15 +293,15 @@ impl<V: Simd, const N: usize> Machine<'_, V, N> {
                     Action::MulAdd(n) => powers!(n, K => each!(N, j => self.put(
                         to, j, mul_add_turned(
                             K, self.complex(a, j), self.complex(b, j), self.complex(c, j))))),
-                    Action::MulAddTurned(n) => powers!(n, K => each!(N, j => self.put(
+                    Action::MulAddTurned(n) => each!(N, j => self.put(
                         to, j, self.complex(a, j).mul_add(
-                            self.complex(b, j), turn(K, self.complex(c, j)))))),
+                            self.complex(b, j), turn(n, self.complex(c, j))))),
                     Action::ScaleAdd(n) => powers!(n, K => each!(N, j => self.put(
                         to, j, scale_add_turned(
                             K, self.real(a, j), self.complex(b, j), self.complex(c, j))))),
-                    Action::ScaleAddTurned(n) => powers!(n, K => each!(N, j => self.put(
+                    Action::ScaleAddTurned(n) => each!(N, j => self.put(
                         to, j, self.complex(b, j).scale_add(
-                            self.real(a, j), turn(K, self.complex(c, j)))))),
+                            self.real(a, j), turn(n, self.complex(c, j))))),
                     Action::RealInverse => each!(N, j => {
                         let x = self.real(a, j);
                         self.put_real(to, j, x.same(1.0) / x)

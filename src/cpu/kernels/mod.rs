@@ -24,15 +24,12 @@ mod vvvv;
 
 pub use external::external;
 
-use crate::cpu::simd::{Cx, Simd};
+use crate::cpu::simd::{Cx, Real, Simd, Task};
 use crate::plan::kernel::Kernel;
+use ffv::{Both, Left, LeftRight};
 
 /// How the addresses of the wavefunctions that meet are found in an operation.
 pub trait Inputs: Copy {
-    /// Whether amplitudes find their inputs so: only then are they compiled, and wavefunctions
-    /// otherwise. (One event at a time both are: recognition runs all kernels directly.)
-    const AMPLITUDES: bool;
-
     /// The address of a wavefunction, given what stands in the operation.
     ///
     /// # Safety
@@ -45,8 +42,6 @@ pub trait Inputs: Copy {
 pub struct Direct;
 
 impl Inputs for Direct {
-    const AMPLITUDES: bool = false;
-
     #[inline(always)]
     unsafe fn address(self, operand: u32) -> u32 {
         operand
@@ -58,8 +53,6 @@ impl Inputs for Direct {
 pub struct Table<'a>(pub &'a [u32]);
 
 impl Inputs for Table<'_> {
-    const AMPLITUDES: bool = true;
-
     #[inline(always)]
     unsafe fn address(self, operand: u32) -> u32 {
         // SAFETY: the caller promises that the table has this entry.
@@ -213,86 +206,119 @@ fn unitary<V: Simd>(v: [Cx<V>; 4], p: [V; 4], m: V) -> [Cx<V>; 4] {
     ]
 }
 
-/// Runs a batch of operations of one kernel: `operands` holds them one after the other, each as
-/// the kernel's layout says. `inputs` says how the addresses of the wavefunctions that meet are
-/// found; all others stand in the operation.
-///
-/// [`Kernel::General`] is not run here but by `cpu::general`.
-///
-/// # Safety
-/// The CPU has the level of `V`; every address in the operands is valid in the memory at `base`,
-/// which is aligned to the register; results do not overlap with what later operations of the
-/// batch overwrite unintentionally.
-#[inline(always)]
-pub unsafe fn run<V: Simd, I: Inputs>(
-    kernel: Kernel,
-    operands: &[u32],
-    inputs: I,
-    base: *mut V::Scalar,
-) {
-    use ffv::{Both, Left, LeftRight};
-    let m = Memory::<V>::new(base);
-    // SAFETY: the caller's promise.
-    unsafe {
-        if I::AMPLITUDES || V::LANES == 1 || cfg!(test) {
+/// Defines a function that runs a batch of one of these kernels, each in a function of its own (one
+/// that held them all would take the compiler too long).
+macro_rules! batches {
+    ($(#[$doc:meta])* $name:ident($operands:ident, $inputs:ident, $m:ident) {
+        $($kernel:pat => $call:expr,)*
+    }) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub unsafe fn $name<V: Simd, I: Inputs>(
+            kernel: Kernel,
+            operands: &[u32],
+            inputs: I,
+            base: *mut V::Scalar,
+        ) {
             match kernel {
-                Kernel::Ffv0 => ffv::amplitude::<V, I, Both>(operands, inputs, m),
-                Kernel::FfvL0 => ffv::amplitude::<V, I, Left>(operands, inputs, m),
-                Kernel::FfvLr0 => ffv::amplitude::<V, I, LeftRight>(operands, inputs, m),
-                Kernel::FfsLr0 => ffs::amplitude(operands, inputs, m),
-                Kernel::Vvv0 => vvv::amplitude(operands, inputs, m),
-                Kernel::VvvvDiff0 => vvvv::difference_amplitude(operands, inputs, m),
-                Kernel::Vvvv0 => vvvv::amplitude(operands, inputs, m),
-                Kernel::Vss0 => scalar::vss_amplitude(operands, inputs, m),
-                Kernel::Vvs0 => scalar::vvs_amplitude(operands, inputs, m),
-                Kernel::Vvss0 => scalar::vvss_amplitude(operands, inputs, m),
-                Kernel::Sss0 => scalar::product::<V, I, 3>(operands, inputs, m),
-                Kernel::Ssss0 => scalar::product::<V, I, 4>(operands, inputs, m),
-                Kernel::Dots => sums::dots(operands, inputs, m),
-                _ => {}
+                $($kernel => {
+                    struct Batch<'a, S, I>(&'a [u32], I, *mut S);
+                    impl<S: Real, I: Inputs> Task<S> for Batch<'_, S, I> {
+                        type Output = ();
+                        #[inline(always)]
+                        unsafe fn run<V: Simd<Scalar = S>>(self) {
+                            // SAFETY: the caller's promise.
+                            unsafe {
+                                let Batch($operands, $inputs, base) = self;
+                                let $m = Memory::<V>::new(base);
+                                let _ = $inputs;
+                                $call
+                            }
+                        }
+                    }
+                    // SAFETY: the caller's promise.
+                    unsafe { V::call(Batch(operands, inputs, base)) }
+                })*
+                // The plan's compiler puts every kernel where it belongs.
+                _ => unreachable!("{kernel:?} in a batch of another kind"),
             }
         }
-        if !I::AMPLITUDES {
-            match kernel {
-                Kernel::Ffv1 => ffv::outgoing::<V, I, Both>(operands, inputs, m),
-                Kernel::Ffv2 => ffv::incoming::<V, I, Both>(operands, inputs, m),
-                Kernel::Ffv3 => ffv::vector::<V, I, Both>(operands, inputs, m),
-                Kernel::FfvMassive3 => ffv::massive_vector::<V, I, Both>(operands, inputs, m),
-                Kernel::FfvL1 => ffv::outgoing::<V, I, Left>(operands, inputs, m),
-                Kernel::FfvL2 => ffv::incoming::<V, I, Left>(operands, inputs, m),
-                Kernel::FfvL3 => ffv::vector::<V, I, Left>(operands, inputs, m),
-                Kernel::FfvLMassive3 => ffv::massive_vector::<V, I, Left>(operands, inputs, m),
-                Kernel::FfvLr1 => ffv::outgoing::<V, I, LeftRight>(operands, inputs, m),
-                Kernel::FfvLr2 => ffv::incoming::<V, I, LeftRight>(operands, inputs, m),
-                Kernel::FfvLr3 => ffv::vector::<V, I, LeftRight>(operands, inputs, m),
-                Kernel::FfvLrMassive3 => {
-                    ffv::massive_vector::<V, I, LeftRight>(operands, inputs, m)
-                }
-                Kernel::FfsLr1 => ffs::outgoing(operands, inputs, m),
-                Kernel::FfsLr2 => ffs::incoming(operands, inputs, m),
-                Kernel::FfsLr3 => ffs::scalar(operands, inputs, m),
-                Kernel::Vvv1 => vvv::vector(operands, inputs, m),
-                Kernel::VvvMassive1 => vvv::massive_vector(operands, inputs, m),
-                Kernel::VvvvDiff1 => vvvv::difference_vector(operands, inputs, m),
-                Kernel::Vvvv1 => vvvv::vector(operands, inputs, m),
-                Kernel::VvvvMassive1 => vvvv::massive_vector(operands, inputs, m),
-                Kernel::Vss1 => scalar::vss_vector(operands, inputs, m),
-                Kernel::VssMassive1 => scalar::vss_massive_vector(operands, inputs, m),
-                Kernel::Vss3 => scalar::vss_scalar(operands, inputs, m),
-                Kernel::Vvs1 => scalar::vvs_vector(operands, inputs, m),
-                Kernel::VvsMassive1 => scalar::vvs_massive_vector(operands, inputs, m),
-                Kernel::Vvs3 => scalar::vvs_scalar(operands, inputs, m),
-                Kernel::Vvss1 => scalar::vvss_vector(operands, inputs, m),
-                Kernel::Vvss4 => scalar::vvss_scalar(operands, inputs, m),
-                Kernel::Sss1 => scalar::product::<V, I, 2>(operands, inputs, m),
-                Kernel::Ssss1 => scalar::product::<V, I, 3>(operands, inputs, m),
-                Kernel::SumFfv1 => sums::outgoing(operands, m),
-                Kernel::SumFfv2 => sums::incoming(operands, m),
-                Kernel::SumFfv3 => sums::vector(operands, m),
-                Kernel::SumVvv1 => sums::three_vectors(operands, m),
-                Kernel::SumVvvvDiff1 => sums::four_vectors(operands, m),
-                _ => {}
-            }
-        }
+    };
+}
+
+batches! {
+    /// Runs a batch of operations of one kernel that gives wavefunctions: `operands` holds them one
+    /// after the other, each as the kernel's layout says. `inputs` says how the addresses of the
+    /// wavefunctions that meet are found; all others stand in the operation.
+    ///
+    /// [`Kernel::General`] is not run here but by [`crate::cpu::general`].
+    ///
+    /// # Panics
+    /// If the kernel gives an amplitude or is general.
+    ///
+    /// # Safety
+    /// The CPU has the level of `V`; every address in the operands is valid in the memory at `base`,
+    /// which is aligned to the register.
+    currents(operands, inputs, m) {
+        Kernel::Ffv1 => ffv::outgoing::<V, I, Both>(operands, inputs, m),
+        Kernel::Ffv2 => ffv::incoming::<V, I, Both>(operands, inputs, m),
+        Kernel::Ffv3 => ffv::vector::<V, I, Both>(operands, inputs, m),
+        Kernel::FfvMassive3 => ffv::massive_vector::<V, I, Both>(operands, inputs, m),
+        Kernel::FfvL1 => ffv::outgoing::<V, I, Left>(operands, inputs, m),
+        Kernel::FfvL2 => ffv::incoming::<V, I, Left>(operands, inputs, m),
+        Kernel::FfvL3 => ffv::vector::<V, I, Left>(operands, inputs, m),
+        Kernel::FfvLMassive3 => ffv::massive_vector::<V, I, Left>(operands, inputs, m),
+        Kernel::FfvLr1 => ffv::outgoing::<V, I, LeftRight>(operands, inputs, m),
+        Kernel::FfvLr2 => ffv::incoming::<V, I, LeftRight>(operands, inputs, m),
+        Kernel::FfvLr3 => ffv::vector::<V, I, LeftRight>(operands, inputs, m),
+        Kernel::FfvLrMassive3 => ffv::massive_vector::<V, I, LeftRight>(operands, inputs, m),
+        Kernel::FfsLr1 => ffs::outgoing(operands, inputs, m),
+        Kernel::FfsLr2 => ffs::incoming(operands, inputs, m),
+        Kernel::FfsLr3 => ffs::scalar(operands, inputs, m),
+        Kernel::Vvv1 => vvv::vector(operands, inputs, m),
+        Kernel::VvvMassive1 => vvv::massive_vector(operands, inputs, m),
+        Kernel::VvvvDiff1 => vvvv::difference_vector(operands, inputs, m),
+        Kernel::Vvvv1 => vvvv::vector(operands, inputs, m),
+        Kernel::VvvvMassive1 => vvvv::massive_vector(operands, inputs, m),
+        Kernel::Vss1 => scalar::vss_vector(operands, inputs, m),
+        Kernel::VssMassive1 => scalar::vss_massive_vector(operands, inputs, m),
+        Kernel::Vss3 => scalar::vss_scalar(operands, inputs, m),
+        Kernel::Vvs1 => scalar::vvs_vector(operands, inputs, m),
+        Kernel::VvsMassive1 => scalar::vvs_massive_vector(operands, inputs, m),
+        Kernel::Vvs3 => scalar::vvs_scalar(operands, inputs, m),
+        Kernel::Vvss1 => scalar::vvss_vector(operands, inputs, m),
+        Kernel::Vvss4 => scalar::vvss_scalar(operands, inputs, m),
+        Kernel::Sss1 => scalar::product::<V, I, 2>(operands, inputs, m),
+        Kernel::Ssss1 => scalar::product::<V, I, 3>(operands, inputs, m),
+        Kernel::SumFfv1 => sums::outgoing(operands, m),
+        Kernel::SumFfv2 => sums::incoming(operands, m),
+        Kernel::SumFfv3 => sums::vector(operands, m),
+        Kernel::SumVvv1 => sums::three_vectors(operands, m),
+        Kernel::SumVvvvDiff1 => sums::four_vectors(operands, m),
+    }
+}
+
+batches! {
+    /// The same as [`currents`] for a kernel that gives amplitudes.
+    ///
+    /// # Panics
+    /// If the kernel gives a wavefunction or is general.
+    ///
+    /// # Safety
+    /// As for [`currents`].
+    amplitudes(operands, inputs, m) {
+        Kernel::Ffv0 => ffv::amplitude::<V, I, Both>(operands, inputs, m),
+        Kernel::FfvL0 => ffv::amplitude::<V, I, Left>(operands, inputs, m),
+        Kernel::FfvLr0 => ffv::amplitude::<V, I, LeftRight>(operands, inputs, m),
+        Kernel::FfsLr0 => ffs::amplitude(operands, inputs, m),
+        Kernel::Vvv0 => vvv::amplitude(operands, inputs, m),
+        Kernel::VvvvDiff0 => vvvv::difference_amplitude(operands, inputs, m),
+        Kernel::Vvvv0 => vvvv::amplitude(operands, inputs, m),
+        Kernel::Vss0 => scalar::vss_amplitude(operands, inputs, m),
+        Kernel::Vvs0 => scalar::vvs_amplitude(operands, inputs, m),
+        Kernel::Vvss0 => scalar::vvss_amplitude(operands, inputs, m),
+        Kernel::Sss0 => scalar::product::<V, I, 3>(operands, inputs, m),
+        Kernel::Ssss0 => scalar::product::<V, I, 4>(operands, inputs, m),
+        Kernel::Dots => sums::dots(operands, inputs, m),
     }
 }
