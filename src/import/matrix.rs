@@ -6,6 +6,9 @@
 //! What else is set (the widths `FK_...`) is left to the symbolic machine, and the closing loops
 //! over colours, which mean the same in every output, are only checked for what they set.
 
+mod color;
+mod helicities;
+
 use super::data::{self, Loops, Setter, sets};
 use super::expression::{Expr, Parsed};
 use super::linear::{self, Form, Names};
@@ -22,13 +25,13 @@ use crate::process::color::ColorMatrix;
 use crate::process::{
     CouplingRef, External, ExternalKind, LinearMap, Quantity, Source, Term, Vertex, Wavefunction,
 };
+use color::ColorData;
+use helicities::{Table, helicities};
 use num_complex::Complex64;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// More legs than any process that MG5aMC can generate.
-const MAX_LEGS: i64 = 32;
 /// More colour flows than a matrix of them could be stored for.
 const MAX_FLOWS: i64 = 20_000;
 
@@ -75,81 +78,6 @@ pub fn read<'l>(
     reader.finish(table)
 }
 
-/// What the calling subroutine SMATRIX<i> declares.
-struct Table {
-    legs: usize,
-    helicities: Vec<Vec<i8>>,
-    iden: u32,
-    diagrams: Option<u32>,
-}
-
-/// Reads NHEL, IDEN and NDIAGS from SMATRIX<i>. Its code is MadEvent's own business.
-fn helicities(unit: &Unit, model: &mut ModelReader) -> Result<Table> {
-    let source = &unit.source;
-    let mut declarations = Vec::new();
-    for i in unit.header + 1..unit.end {
-        let text = source.text(i);
-        let wanted = [&b"PARAMETER("[..], b"INCLUDE", b"DATA", b"INTEGER"];
-        if !wanted.iter().any(|word| text.starts_with(word)) {
-            continue;
-        }
-        let statement = super::statement::parse(text).map_err(|what| Error::Fortran {
-            file: source.path.clone(),
-            line: source.line(i),
-            what,
-        })?;
-        declarations.push(Node {
-            line: source.line(i),
-            kind: NodeKind::Plain(statement),
-        });
-    }
-    // DATA is read below, by element; the machine needs the rest.
-    let (data, rest): (Vec<Node>, Vec<Node>) = declarations
-        .into_iter()
-        .partition(|n| matches!(n.kind, NodeKind::Plain(Statement::Data(_))));
-    let mut frame = model.machine.frame(&source.path);
-    model.machine.without_data = true;
-    let declared = model.machine.declare(&mut frame, &rest);
-    model.machine.without_data = false;
-    declared?;
-    let legs = legs_of(&mut frame, model, unit)?;
-    let mut table = Table {
-        legs,
-        helicities: Vec::new(),
-        iden: 0,
-        diagrams: model
-            .machine
-            .int_constant(&frame, "NDIAGS")
-            .and_then(|n| u32::try_from(n).ok()),
-    };
-    for node in &data {
-        let NodeKind::Plain(Statement::Data(groups)) = &node.kind else {
-            continue;
-        };
-        for group in groups.iter().filter(|g| sets(g, &["NHEL", "IDEN"])) {
-            let mut elements = Elements {
-                model,
-                frame: &mut frame,
-                set: |name: &str, subscripts: &[i64], value: &Constant| {
-                    table.set(name, subscripts, value)
-                },
-            };
-            data::expand(group, &mut elements).map_err(|what| Error::Fortran {
-                file: source.path.clone(),
-                line: node.line,
-                what,
-            })?;
-        }
-    }
-    if table.helicities.is_empty() {
-        return Err(unit.error("there is no helicity table (DATA NHEL)"));
-    }
-    if table.iden == 0 {
-        return Err(unit.error("there is no averaging factor (DATA IDEN)"));
-    }
-    Ok(table)
-}
-
 /// Elements that DATA statements set, with subscripts that the machine knows.
 struct Elements<'a, 'l, F> {
     model: &'a mut ModelReader<'l>,
@@ -164,47 +92,6 @@ impl<F: FnMut(&str, &[i64], &Constant) -> Parsed<()>> Setter for Elements<'_, '_
 
     fn set(&mut self, name: &str, subscripts: &[i64], value: &Constant) -> Parsed<()> {
         (self.set)(name, subscripts, value)
-    }
-}
-
-fn legs_of(frame: &mut Frame, model: &ModelReader, unit: &Unit) -> Result<usize> {
-    match model.machine.int_constant(frame, "NEXTERNAL") {
-        Some(n @ 3..=MAX_LEGS) => Ok(n as usize),
-        Some(n) => Err(unit.error(format!("NEXTERNAL = {n} is no number of external legs"))),
-        None => Err(unit.error(format!(
-            "NEXTERNAL is not known (included files that are missing: {})",
-            match frame.missing_includes.is_empty() {
-                true => "none".into(),
-                false => frame.missing_includes.join(", "),
-            }
-        ))),
-    }
-}
-
-impl Table {
-    fn set(&mut self, name: &str, indices: &[i64], value: &Constant) -> Parsed<()> {
-        match (name, indices, value) {
-            ("IDEN", [], Constant::Int(n)) => {
-                self.iden = u32::try_from(*n).map_err(|_| format!("IDEN is {n}"))?;
-            }
-            ("NHEL", [leg, row], Constant::Int(h)) => {
-                let legs = self.legs;
-                let leg = usize::try_from(*leg - 1).ok().filter(|&l| l < legs);
-                let leg = leg.ok_or("NHEL names a leg that does not exist")?;
-                let row = usize::try_from(*row - 1).map_err(|_| "NHEL has a row 0")?;
-                // Rows come in order; a gap would be a helicity that nobody set.
-                if row > self.helicities.len() {
-                    return Err("NHEL leaves out a row".into());
-                }
-                if row == self.helicities.len() {
-                    self.helicities.push(vec![0; legs]);
-                }
-                let h = i8::try_from(*h).map_err(|_| format!("a helicity {h}"))?;
-                self.helicities[row][leg] = h;
-            }
-            _ => {}
-        }
-        Ok(())
     }
 }
 
@@ -238,16 +125,6 @@ struct Reader<'a, 'l> {
 enum Wavefunction2 {
     External(External),
     Internal(Vertex),
-}
-
-/// CF and DENOM as they stand in the file.
-#[derive(Default)]
-struct ColorData {
-    denominators: Vec<f64>,
-    entries: Vec<f64>,
-    /// Entries that were set, to find gaps.
-    set: usize,
-    full: bool,
 }
 
 impl<'a, 'l> Reader<'a, 'l> {
@@ -315,16 +192,7 @@ impl<'a, 'l> Reader<'a, 'l> {
             partial_of: HashMap::new(),
             jamp: vec![None; flows],
             amp2: HashMap::new(),
-            color: ColorData {
-                full,
-                // Some versions write quotients to CF and have no DENOM.
-                denominators: if has_denominator {
-                    Vec::new()
-                } else {
-                    vec![1.0]
-                },
-                ..ColorData::default()
-            },
+            color: ColorData::new(full, has_denominator),
         })
     }
 
@@ -816,119 +684,6 @@ fn is_color_data(node: &Node) -> bool {
         }
         _ => false,
     }
-}
-
-impl ColorData {
-    fn set(&mut self, name: &str, indices: &[i64], value: &Constant, flows: usize) -> Parsed<()> {
-        let place = |index: i64, size: usize| {
-            let place = usize::try_from(index - 1).ok().filter(|&p| p < size);
-            place.ok_or_else(|| format!("{name}: index {index} is out of bounds"))
-        };
-        let size = match self.full {
-            true => flows * flows,
-            false => ColorMatrix::triangle(flows),
-        };
-        match (name, indices) {
-            ("CF", [_] | [_, _]) => {
-                let at = match *indices {
-                    [i, j] if self.full => place(i, flows)? + flows * place(j, flows)?,
-                    [i] if !self.full => place(i, size)?,
-                    _ => return Err("CF is used with the wrong number of indices".into()),
-                };
-                if self.entries.is_empty() {
-                    self.entries = vec![f64::NAN; size];
-                }
-                if self.entries[at].is_nan() {
-                    self.set += 1;
-                }
-                self.entries[at] = value.real()?;
-            }
-            ("DENOM", []) => self.denominators = vec![value.real()?],
-            ("DENOM", [row]) => {
-                let row = place(*row, flows)?;
-                if self.denominators.len() <= row {
-                    self.denominators.resize(row + 1, f64::NAN);
-                }
-                self.denominators[row] = value.real()?;
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn matrix(self, flows: usize) -> Parsed<ColorMatrix> {
-        let size = match self.full {
-            true => flows * flows,
-            false => ColorMatrix::triangle(flows),
-        };
-        if self.set != size {
-            return Err(format!(
-                "the colour matrix has {} entries (DATA CF) and not the {size} of NCOLOR = {flows}",
-                self.set
-            ));
-        }
-        let rows = if self.full { flows } else { 1 };
-        let one_for_all = self.denominators.len() == 1;
-        if self.denominators.len() != rows && !one_for_all {
-            return Err("DENOM has not one value for each row".into());
-        }
-        if !self.denominators.iter().all(|d| d.is_finite() && *d > 0.0) {
-            return Err("DENOM has a value that is not positive".into());
-        }
-        let denominator = common_multiple(&self.denominators);
-        let mut upper = Vec::with_capacity(ColorMatrix::triangle(flows));
-        for i in 0..flows {
-            for j in i..flows {
-                upper.push(match self.full {
-                    false => {
-                        // Off the diagonal the file holds the sum of (i,j) and (j,i).
-                        let entry = self.entries[upper.len()];
-                        if i == j { entry } else { entry / 2.0 }
-                    }
-                    true => {
-                        let denom =
-                            |row: usize| self.denominators[if one_for_all { 0 } else { row }];
-                        // ZTEMP of row i adds CF(j,i)*JAMP(j), over DENOM(i).
-                        let a = self.entries[j + flows * i] * (denominator / denom(i));
-                        let b = self.entries[i + flows * j] * (denominator / denom(j));
-                        if (a - b).abs() > 1e-9 * (a.abs() + b.abs()) {
-                            return Err(format!(
-                                "the colour matrix is not symmetric at ({}, {})",
-                                i + 1,
-                                j + 1
-                            ));
-                        }
-                        a
-                    }
-                });
-            }
-        }
-        Ok(ColorMatrix {
-            flows: flows as u32,
-            denominator,
-            upper,
-        })
-    }
-}
-
-/// The least common multiple of whole numbers; of other numbers 1.
-fn common_multiple(numbers: &[f64]) -> f64 {
-    let mut multiple = 1u64;
-    for &x in numbers {
-        if x.fract() != 0.0 || x > 1e12 {
-            return if numbers.len() == 1 { x } else { 1.0 };
-        }
-        let x = x as u64;
-        let (mut a, mut b) = (multiple, x);
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        match (multiple / a).checked_mul(x) {
-            Some(m) if m < 1 << 50 => multiple = m,
-            _ => return 1.0,
-        }
-    }
-    multiple as f64
 }
 
 /// An argument as a name: `GC_11` for `GC_11(IVEC)`.

@@ -9,14 +9,17 @@
 //! are in Fortran. Arrays are sparse: MG5aMC declares arrays of 16384 couplings of which
 //! one is used here.
 
-use super::data::{self, Loops, Setter};
+mod arithmetic;
+mod declare;
+
 use super::expression::{Expr, Parsed};
 use super::intrinsic;
-use super::statement::{Constant, DataGroup, Dim, Entity, Statement, Type};
+use super::statement::{Statement, Type};
 use super::unit::{Library, Node, NodeKind, Unit};
 use super::value::{Truth, Value};
 use crate::error::{Error, Result};
-use crate::process::arith::{Builder, Function, Op};
+use crate::process::arith::{Builder, Op};
+use arithmetic::{arithmetic, negated, offset, power};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -465,153 +468,6 @@ impl<'l> Machine<'l> {
         Ok(at)
     }
 
-    // ----- declarations --------------------------------------------------------------------
-
-    /// Makes the declarations among these statements known.
-    pub fn declare(&mut self, frame: &mut Frame, body: &[Node]) -> Result<()> {
-        for node in body {
-            if let NodeKind::Plain(statement) = &node.kind {
-                self.declaration(frame, statement, node.line)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn declaration(&mut self, frame: &mut Frame, statement: &Statement, line: u32) -> Result<()> {
-        let fault = |file: &Path, what: String| Error::Fortran {
-            file: file.to_path_buf(),
-            line,
-            what,
-        };
-        match statement {
-            Statement::Declare(ty, entities) => {
-                for entity in entities {
-                    self.symbol(frame, &entity.name).ty = Some(*ty);
-                    self.dimension(frame, entity);
-                }
-                Ok(())
-            }
-            Statement::Dimension(entities) => {
-                for entity in entities {
-                    self.dimension(frame, entity);
-                }
-                Ok(())
-            }
-            Statement::Parameter(constants) => {
-                for (name, expr) in constants {
-                    let ty = self.type_of(frame, name);
-                    let value = self
-                        .eval(frame, expr)
-                        .and_then(|v| v.convert(ty, &mut self.builder));
-                    let value = value.unwrap_or_else(|why| Value::Broken(why.into()));
-                    self.symbol(frame, name).place = Place::Constant(value);
-                }
-                Ok(())
-            }
-            Statement::Common(blocks) => {
-                for (block, entities) in blocks {
-                    for (i, entity) in entities.iter().enumerate() {
-                        self.dimension(frame, entity);
-                        let key = (block.clone(), i);
-                        let storage = match self.commons.get(&key) {
-                            Some(&storage) => storage,
-                            None => {
-                                let storage = self.new_storage();
-                                self.commons.insert(key, storage);
-                                storage
-                            }
-                        };
-                        self.symbol(frame, &entity.name).place = Place::At((storage, 0));
-                    }
-                }
-                Ok(())
-            }
-            Statement::Data(_) if self.without_data => Ok(()),
-            Statement::Data(groups) => {
-                for group in groups {
-                    self.data(frame, group)
-                        .map_err(|what| fault(&frame.file, what))?;
-                }
-                Ok(())
-            }
-            Statement::Include(name) => {
-                if frame.depth >= MAX_CALLS {
-                    let what = format!("included files nest more than {MAX_CALLS} deep");
-                    return Err(fault(&frame.file, what));
-                }
-                match self.library.include(&frame.file, name)? {
-                    None => {
-                        let name = String::from_utf8_lossy(name).into_owned();
-                        if !frame.missing_includes.contains(&name) {
-                            frame.missing_includes.push(name);
-                        }
-                        Ok(())
-                    }
-                    Some((path, nodes)) => {
-                        let outer = std::mem::replace(&mut frame.file, path);
-                        frame.depth += 1;
-                        let result = self.declare(frame, &nodes);
-                        frame.depth -= 1;
-                        frame.file = outer;
-                        result
-                    }
-                }
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn dimension(&mut self, frame: &mut Frame, entity: &Entity) {
-        if entity.dims.is_empty() {
-            return;
-        }
-        let mut bound =
-            |machine: &mut Self, expr: &Expr| machine.eval(frame, expr).and_then(|v| v.int()).ok();
-        let mut dims = Vec::with_capacity(entity.dims.len());
-        for Dim { low, high } in &entity.dims {
-            let low = match low {
-                None => Some(1),
-                Some(expr) => bound(self, expr),
-            };
-            let high = high.as_ref().and_then(|expr| bound(self, expr));
-            // A lower bound that is not known makes the array useless, not the file.
-            dims.push((low.unwrap_or(1), high));
-        }
-        self.symbol(frame, &entity.name).dims = Some(Rc::new(dims));
-    }
-
-    fn data(&mut self, frame: &mut Frame, group: &DataGroup) -> Parsed<()> {
-        let machine = self;
-        data::expand(group, &mut Variables { machine, frame })
-    }
-
-    /// A constant of a DATA statement.
-    fn constant_value(&mut self, frame: &mut Frame, constant: &Constant) -> Parsed<Value> {
-        Ok(match constant {
-            Constant::Int(i) => Value::Int(*i),
-            Constant::Real(x) => Value::Real(self.builder.real(*x)),
-            Constant::Complex(re, im) => Value::Complex(self.builder.complex(*re, *im)),
-            Constant::Logical(known) => Value::Logical(Truth::Known(*known)),
-            Constant::Text => Value::Text,
-            Constant::Name(name) => self.eval_name(frame, name)?,
-            Constant::Repeated(_) => return Err("a repeat count where none can be".into()),
-        })
-    }
-
-    /// An integer expression in which loop variables of a DATA statement may occur.
-    pub fn eval_index(&mut self, frame: &mut Frame, expr: &Expr, loops: &Loops) -> Parsed<i64> {
-        match expr {
-            Expr::Int(i) => Ok(*i),
-            Expr::Name(name) if loops.contains_key(name) => Ok(loops[name]),
-            _ => {
-                for (name, value) in loops {
-                    self.set_name(frame, name, Value::Int(*value));
-                }
-                self.eval(frame, expr)?.int()
-            }
-        }
-    }
-
     // ----- statements ----------------------------------------------------------------------
 
     /// Runs statements.
@@ -904,44 +760,6 @@ impl<'l> Machine<'l> {
     }
 }
 
-/// DATA statements set the machine's variables.
-struct Variables<'a, 'l> {
-    machine: &'a mut Machine<'l>,
-    frame: &'a mut Frame,
-}
-
-impl Setter for Variables<'_, '_> {
-    fn integer(&mut self, expr: &Expr, loops: &Loops) -> Parsed<i64> {
-        self.machine.eval_index(self.frame, expr, loops)
-    }
-
-    fn size(&mut self, name: &str) -> u64 {
-        self.machine.size_of(self.frame, name).unwrap_or(1)
-    }
-
-    fn set(&mut self, name: &str, subscripts: &[i64], value: &Constant) -> Parsed<()> {
-        let subscripts: Vec<Expr> = subscripts.iter().map(|&i| Expr::Int(i)).collect();
-        let at = self.machine.location(self.frame, name, &subscripts)?;
-        self.store(name, at, value)
-    }
-
-    fn set_in_order(&mut self, name: &str, place: u64, value: &Constant) -> Parsed<()> {
-        let first = self.machine.location(self.frame, name, &[])?;
-        let place = i64::try_from(place).map_err(|_| "an array is too large")?;
-        self.store(name, (first.0, first.1.saturating_add(place)), value)
-    }
-}
-
-impl Variables<'_, '_> {
-    fn store(&mut self, name: &str, at: Location, value: &Constant) -> Parsed<()> {
-        let value = self.machine.constant_value(self.frame, value)?;
-        let ty = self.machine.type_of(self.frame, name);
-        let value = value.convert(ty, &mut self.machine.builder)?;
-        self.machine.write(at, value);
-        Ok(())
-    }
-}
-
 /// Names that a statement assigns to.
 pub fn targets_of(node: &Node, targets: &mut HashSet<String>) {
     match &node.kind {
@@ -960,110 +778,4 @@ pub fn targets_of(node: &Node, targets: &mut HashSet<String>) {
         }
         NodeKind::DoOther(body) => body.iter().for_each(|n| targets_of(n, targets)),
     }
-}
-
-/// Index of an element in column-major order.
-fn offset(name: &str, dims: &[(i64, Option<i64>)], indices: &[i64]) -> Parsed<i64> {
-    if dims.len() != indices.len() {
-        return Err(format!(
-            "{name} has {} dimensions and is used with {}",
-            dims.len(),
-            indices.len()
-        ));
-    }
-    let range = || format!("{name}: index {indices:?} is out of bounds");
-    let mut offset = 0i64;
-    let mut stride = 1i64;
-    for (i, ((low, high), index)) in dims.iter().zip(indices).enumerate() {
-        if index < low || high.is_some_and(|h| *index > h) {
-            return Err(range());
-        }
-        let step = index.checked_sub(*low).and_then(|d| d.checked_mul(stride));
-        offset = step.and_then(|s| offset.checked_add(s)).ok_or_else(range)?;
-        if i + 1 < dims.len() {
-            let high = high.ok_or_else(|| format!("the bounds of {name} are not known"))?;
-            let extent = high.checked_sub(*low).and_then(|e| e.checked_add(1));
-            stride = extent
-                .and_then(|e| stride.checked_mul(e))
-                .ok_or_else(range)?;
-        }
-    }
-    Ok(offset)
-}
-
-fn negated(value: &Value, b: &mut Builder) -> Parsed<Value> {
-    match value {
-        Value::Int(i) => Ok(Value::Int(i.checked_neg().ok_or("integer overflow")?)),
-        _ => {
-            let (v, real) = value.number(b)?;
-            if real {
-                // Not Neg, which would give the imaginary part of a REAL value, 0, a sign: on a
-                // branch cut that is the other side.
-                let zero = b.real(0.0);
-                return Ok(Value::Real(b.push(Op::Sub(zero, v))));
-            }
-            Ok(Value::Complex(b.push(Op::Neg(v))))
-        }
-    }
-}
-
-fn arithmetic(
-    x: &Value,
-    y: &Value,
-    b: &mut Builder,
-    of_ints: impl Fn(i64, i64) -> Option<i64>,
-    op: impl Fn(u32, u32) -> Op,
-) -> Parsed<Value> {
-    if let (Value::Int(x), Value::Int(y)) = (x, y) {
-        let result = of_ints(*x, *y).ok_or("integer overflow or division by zero")?;
-        return Ok(Value::Int(result));
-    }
-    let (x, x_real) = x.number(b)?;
-    let (y, y_real) = y.number(b)?;
-    let v = b.push(op(x, y));
-    Ok(if x_real && y_real {
-        Value::Real(v)
-    } else {
-        Value::Complex(v)
-    })
-}
-
-fn power(base: &Value, exponent: &Value, b: &mut Builder) -> Parsed<Value> {
-    if let Value::Int(n) = exponent {
-        if let Value::Int(base) = base {
-            let n = u32::try_from(*n).map_err(|_| "a negative power of an integer")?;
-            let result = base.checked_pow(n).ok_or("integer overflow")?;
-            return Ok(Value::Int(result));
-        }
-        let n = i32::try_from(*n).map_err(|_| "a power is out of range")?;
-        let (v, real) = base.number(b)?;
-        let v = b.push(Op::PowI(v, n));
-        return Ok(if real {
-            Value::Real(v)
-        } else {
-            Value::Complex(v)
-        });
-    }
-    let (x, x_real) = base.number(b)?;
-    let (y, y_real) = exponent.number(b)?;
-    let v = b.push(Op::Pow(x, y));
-    if !(x_real && y_real) {
-        return Ok(Value::Complex(v));
-    }
-    // Of a negative number a power that is not whole has no REAL value.
-    if b.constant(x).is_some_and(|x| x.re >= 0.0) {
-        return Ok(Value::Real(v));
-    }
-    if b.constant(y).is_some_and(|y| y.re.fract() == 0.0) {
-        return Ok(Value::Real(b.push(Op::Call(Function::Re, v))));
-    }
-    let zero = b.real(0.0);
-    let nan = b.real(f64::NAN);
-    Ok(Value::Real(b.push(Op::Select {
-        test: crate::process::arith::Comparison::Lt,
-        lhs: x,
-        rhs: zero,
-        yes: nan,
-        no: v,
-    })))
 }
