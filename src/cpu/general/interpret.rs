@@ -9,11 +9,11 @@ use num_complex::Complex64;
 use std::mem::MaybeUninit;
 
 /// Operations that share the decoding of an instruction.
-const GROUP: usize = 4;
+const GROUP: usize = 8;
 
 /// Vectors of temporaries and addresses of a group for which there is room on the stack; a routine
 /// that needs more gets them from the heap.
-const STACK_VECTORS: usize = 64 * GROUP;
+const STACK_VECTORS: usize = 48 * GROUP;
 const STACK_ADDRESSES: usize = 24 * GROUP;
 
 /// Runs a batch of operations of one compiled routine: `operands` holds them one after the other,
@@ -51,9 +51,8 @@ pub unsafe fn run<V: Simd, I: Inputs>(
     let mut rest = operands;
     while rest.len() >= length {
         let count = (rest.len() / length).min(GROUP);
-        // Fewer than a group are filled up with the last.
-        for j in 0..GROUP {
-            let op = &rest[j.min(count - 1) * length..][..length];
+        for j in 0..count {
+            let op = &rest[j * length..][..length];
             let to = &mut addresses[j * length..][..length];
             to.copy_from_slice(op);
             for address in &mut to[..wavefunctions] {
@@ -63,6 +62,7 @@ pub unsafe fn run<V: Simd, I: Inputs>(
         }
         rest = &rest[count * length..];
         let group_of = Group {
+            count,
             code: &general.code.instructions,
             addresses,
             length,
@@ -77,6 +77,7 @@ pub unsafe fn run<V: Simd, I: Inputs>(
 
 /// The code for one group of operations: a function of its own, whatever the look-up.
 struct Group<'a, V, S> {
+    count: usize,
     code: &'a [Instruction],
     addresses: &'a [u32],
     length: usize,
@@ -91,7 +92,8 @@ impl<U: Simd> Task<U::Scalar> for Group<'_, U, U::Scalar> {
     unsafe fn run<V: Simd<Scalar = U::Scalar>>(self) {
         // SAFETY: the caller's promise.
         unsafe {
-            Machine::<V, GROUP> {
+            Machine::<V> {
+                count: self.count,
                 scratch: self.scratch.cast(),
                 addresses: self.addresses,
                 length: self.length,
@@ -102,9 +104,11 @@ impl<U: Simd> Task<U::Scalar> for Group<'_, U, U::Scalar> {
     }
 }
 
-/// Executes instructions for `N` operations at once. Slot `s` of operation `j` is vector `s * N + j`
+/// Executes instructions for `count` operations at once. Slot `s` of operation `j` is vector
+/// `s * GROUP + j`
 /// of the scratch memory; of a complex number the imaginary part is slot `s + 1`.
-struct Machine<'a, V: Simd, const N: usize> {
+struct Machine<'a, V: Simd> {
+    count: usize,
     scratch: *mut V,
     addresses: &'a [u32],
     length: usize,
@@ -161,8 +165,8 @@ fn test<V: Simd>(test: Test, a: V, b: V) -> V::Mask {
 
 /// Does for every operation of the group what the body says with `j`.
 macro_rules! each {
-    ($n:ident, $j:ident => $body:expr) => {
-        for $j in 0..$n {
+    ($machine:ident, $j:ident => $body:expr) => {
+        for $j in 0..$machine.count {
             $body;
         }
     };
@@ -192,12 +196,12 @@ macro_rules! powers {
     };
 }
 
-impl<V: Simd, const N: usize> Machine<'_, V, N> {
+impl<V: Simd> Machine<'_, V> {
     /// A real temporary.
     #[inline(always)]
     unsafe fn real(&self, slot: u32, j: usize) -> V {
         // SAFETY: the caller promises that the slot exists and was written.
-        unsafe { *self.scratch.add(slot as usize * N + j) }
+        unsafe { *self.scratch.add(slot as usize * GROUP + j) }
     }
 
     /// A complex temporary.
@@ -210,7 +214,7 @@ impl<V: Simd, const N: usize> Machine<'_, V, N> {
     #[inline(always)]
     unsafe fn put_real(&self, slot: u32, j: usize, x: V) {
         // SAFETY: the caller promises that the slot exists.
-        unsafe { self.scratch.add(slot as usize * N + j).write(x) }
+        unsafe { self.scratch.add(slot as usize * GROUP + j).write(x) }
     }
 
     #[inline(always)]
@@ -244,31 +248,31 @@ impl<V: Simd, const N: usize> Machine<'_, V, N> {
             // it is read, and operands within the operation.
             unsafe {
                 match action {
-                    Action::Load => each!(N, j => self.put_real(
+                    Action::Load => each!(self, j => self.put_real(
                         to, j, self.memory.real(self.address(a as usize, j) + b))),
-                    Action::LoadComplex => each!(N, j => self.put(
+                    Action::LoadComplex => each!(self, j => self.put(
                         to, j, self.memory.complex(self.address(a as usize, j) + b))),
                     Action::Const(x) => {
                         let x = V::splat(V::Scalar::from_f64(x));
-                        each!(N, j => self.put_real(to, j, x));
+                        each!(self, j => self.put_real(to, j, x));
                     }
-                    Action::RealAdd => each!(N, j => self.put_real(
+                    Action::RealAdd => each!(self, j => self.put_real(
                         to, j, self.real(a, j) + self.real(b, j))),
-                    Action::RealSub => each!(N, j => self.put_real(
+                    Action::RealSub => each!(self, j => self.put_real(
                         to, j, self.real(a, j) - self.real(b, j))),
-                    Action::RealMul => each!(N, j => self.put_real(
+                    Action::RealMul => each!(self, j => self.put_real(
                         to, j, self.real(a, j) * self.real(b, j))),
-                    Action::RealMulAdd => each!(N, j => self.put_real(
+                    Action::RealMulAdd => each!(self, j => self.put_real(
                         to, j, self.real(a, j).mul_add(self.real(b, j), self.real(c, j)))),
-                    Action::RealNegMulAdd => each!(N, j => self.put_real(
+                    Action::RealNegMulAdd => each!(self, j => self.put_real(
                         to, j, self.real(a, j).neg_mul_add(self.real(b, j), self.real(c, j)))),
-                    Action::RealMulSub => each!(N, j => self.put_real(
+                    Action::RealMulSub => each!(self, j => self.put_real(
                         to, j, self.real(a, j).mul_sub(self.real(b, j), self.real(c, j)))),
-                    Action::Make => each!(N, j => self.put(
+                    Action::Make => each!(self, j => self.put(
                         to, j, Cx::new(self.real(a, j), self.real(b, j)))),
-                    Action::MakeConj => each!(N, j => self.put(
+                    Action::MakeConj => each!(self, j => self.put(
                         to, j, Cx::new(self.real(a, j), -self.real(b, j)))),
-                    Action::Add(n) => powers!(n, K => each!(N, j => {
+                    Action::Add(n) => powers!(n, K => each!(self, j => {
                         let (x, y) = (self.complex(a, j), self.complex(b, j));
                         self.put(to, j, match K {
                             0 => x + y,
@@ -277,7 +281,7 @@ impl<V: Simd, const N: usize> Machine<'_, V, N> {
                             _ => x.sub_i(y),
                         })
                     })),
-                    Action::AddReal(n) => powers!(n, K => each!(N, j => {
+                    Action::AddReal(n) => powers!(n, K => each!(self, j => {
                         let (z, r) = (self.complex(a, j), self.real(b, j));
                         self.put(to, j, match K {
                             0 => Cx::new(z.re + r, z.im),
@@ -286,48 +290,48 @@ impl<V: Simd, const N: usize> Machine<'_, V, N> {
                             _ => Cx::new(z.re, z.im - r),
                         })
                     })),
-                    Action::Mul => each!(N, j => self.put(
+                    Action::Mul => each!(self, j => self.put(
                         to, j, self.complex(a, j) * self.complex(b, j))),
-                    Action::Scale => each!(N, j => self.put(
+                    Action::Scale => each!(self, j => self.put(
                         to, j, self.complex(b, j).scale(self.real(a, j)))),
-                    Action::MulAdd(n) => powers!(n, K => each!(N, j => self.put(
+                    Action::MulAdd(n) => powers!(n, K => each!(self, j => self.put(
                         to, j, mul_add_turned(
                             K, self.complex(a, j), self.complex(b, j), self.complex(c, j))))),
-                    Action::MulAddTurned(n) => each!(N, j => self.put(
+                    Action::MulAddTurned(n) => each!(self, j => self.put(
                         to, j, self.complex(a, j).mul_add(
                             self.complex(b, j), turn(n, self.complex(c, j))))),
-                    Action::ScaleAdd(n) => powers!(n, K => each!(N, j => self.put(
+                    Action::ScaleAdd(n) => powers!(n, K => each!(self, j => self.put(
                         to, j, scale_add_turned(
                             K, self.real(a, j), self.complex(b, j), self.complex(c, j))))),
-                    Action::ScaleAddTurned(n) => each!(N, j => self.put(
+                    Action::ScaleAddTurned(n) => each!(self, j => self.put(
                         to, j, self.complex(b, j).scale_add(
                             self.real(a, j), turn(n, self.complex(c, j))))),
-                    Action::RealInverse => each!(N, j => {
+                    Action::RealInverse => each!(self, j => {
                         let x = self.real(a, j);
                         self.put_real(to, j, x.same(1.0) / x)
                     }),
-                    Action::Inverse => each!(N, j => {
+                    Action::Inverse => each!(self, j => {
                         let z = self.complex(a, j);
                         let size = z.re.mul_add(z.re, z.im * z.im);
                         let inverse = size.same(1.0) / size;
                         self.put(to, j, Cx::new(z.re * inverse, -z.im * inverse))
                     }),
-                    Action::Conj => each!(N, j => {
+                    Action::Conj => each!(self, j => {
                         let z = self.complex(a, j);
                         self.put(to, j, Cx::new(z.re, -z.im))
                     }),
-                    Action::Re => each!(N, j => self.put_real(to, j, self.real(a, j))),
-                    Action::Im => each!(N, j => self.put_real(to, j, self.real(a + 1, j))),
-                    Action::RealNeg => each!(N, j => self.put_real(to, j, -self.real(a, j))),
-                    Action::Turn(n) => each!(N, j => self.put(
+                    Action::Re => each!(self, j => self.put_real(to, j, self.real(a, j))),
+                    Action::Im => each!(self, j => self.put_real(to, j, self.real(a + 1, j))),
+                    Action::RealNeg => each!(self, j => self.put_real(to, j, -self.real(a, j))),
+                    Action::Turn(n) => each!(self, j => self.put(
                         to, j, turn(n, self.complex(a, j)))),
                     Action::Widen => {
                         let zero = V::zero();
-                        each!(N, j => self.put(to, j, Cx::new(self.real(a, j), zero)));
+                        each!(self, j => self.put(to, j, Cx::new(self.real(a, j), zero)));
                     }
-                    Action::Sqrt => each!(N, j => self.put_real(to, j, self.real(a, j).sqrt())),
-                    Action::Abs => each!(N, j => self.put_real(to, j, self.real(a, j).abs())),
-                    Action::Binary(binary) => each!(N, j => {
+                    Action::Sqrt => each!(self, j => self.put_real(to, j, self.real(a, j).sqrt())),
+                    Action::Abs => each!(self, j => self.put_real(to, j, self.real(a, j).abs())),
+                    Action::Binary(binary) => each!(self, j => {
                         let (x, y) = (self.real(a, j), self.real(b, j));
                         self.put_real(to, j, match binary {
                             Binary::Max => x.max(y),
@@ -335,11 +339,11 @@ impl<V: Simd, const N: usize> Machine<'_, V, N> {
                             Binary::Sign => x.copysign(y),
                         })
                     }),
-                    Action::RealSelect(which) => each!(N, j => {
+                    Action::RealSelect(which) => each!(self, j => {
                         let mask = test(which, self.real(a, j), self.real(b, j));
                         self.put_real(to, j, V::select(mask, self.real(c, j), self.real(d, j)))
                     }),
-                    Action::Select(which) => each!(N, j => {
+                    Action::Select(which) => each!(self, j => {
                         let mask = test(which, self.real(a, j), self.real(b, j));
                         let (yes, no) = (self.complex(c, j), self.complex(d, j));
                         self.put(to, j, Cx::new(
@@ -348,20 +352,20 @@ impl<V: Simd, const N: usize> Machine<'_, V, N> {
                         ))
                     }),
                     Action::Lanewise(function) => {
-                        each!(N, j => self.lanewise(function, to, a, b, j));
+                        each!(self, j => self.lanewise(function, to, a, b, j));
                     }
-                    Action::Store(n) => each!(N, j => self.memory.put_complex(
+                    Action::Store(n) => each!(self, j => self.memory.put_complex(
                         self.address(self.length - 1, j) + 2 * b,
                         turn(n, self.complex(a, j)))),
                     Action::StoreReal(n) => {
                         let zero = V::zero();
-                        each!(N, j => self.memory.put_complex(
+                        each!(self, j => self.memory.put_complex(
                             self.address(self.length - 1, j) + 2 * b,
                             turn(n, Cx::new(self.real(a, j), zero))));
                     }
                     Action::StoreZero => {
                         let zero = V::zero();
-                        each!(N, j => self.memory.put_complex(
+                        each!(self, j => self.memory.put_complex(
                             self.address(self.length - 1, j) + 2 * b,
                             Cx::new(zero, zero)));
                     }
@@ -375,7 +379,11 @@ impl<V: Simd, const N: usize> Machine<'_, V, N> {
     unsafe fn lanewise(&self, function: Lanewise, to: u32, a: u32, b: u32, j: usize) {
         // SAFETY: as for the caller; a vector in memory is its lanes one after the other.
         unsafe {
-            let at = |slot: u32| self.scratch.add(slot as usize * N + j).cast::<V::Scalar>();
+            let at = |slot: u32| {
+                self.scratch
+                    .add(slot as usize * GROUP + j)
+                    .cast::<V::Scalar>()
+            };
             for lane in 0..V::LANES {
                 let read = |slot: u32| {
                     Complex64::new(
