@@ -169,6 +169,7 @@ impl Bridge {
         if nevt == 0 {
             return Err(Error::NoEvents);
         }
+        self.check_channels(events)?;
         let all: Vec<u32> = (0..self.process.helicities.len() as u32).collect();
         let mut diagrams = self.team(compile(&self.process, &self.binding, &all)?)?;
         let first = events.first(nevt.min(GOOD_HELICITY_EVENTS), legs);
