@@ -238,6 +238,12 @@ pub enum Error {
          engine; set it to cpu or auto, or unset it"
     )]
     NoGpuEngine,
+    /// Events that do not fit into memory.
+    #[error("no memory for {nevt} events; ask for fewer in one call")]
+    NoMemoryForEvents {
+        /// How many.
+        nevt: usize,
+    },
     /// A phase space that does not exist.
     #[error("no phase space: {what}; give another energy with --energy")]
     PhaseSpace {

@@ -1,2 +1,45 @@
-//! The command `mebridge`.
-fn main() {}
+//! The command `mebridge`: one file a subcommand, each with its options as a struct and `run`.
+//!
+//! What was asked for goes to stdout, everything else (errors, warnings, progress) to stderr.
+//! The exit code is 0 where all went well, 1 for an error and 2 for a wrong use of the command.
+
+mod check;
+mod import;
+mod info;
+mod number;
+mod output;
+mod progress;
+mod source;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Matrix elements for MadEvent, from what MG5aMC wrote.
+#[derive(Parser)]
+#[command(name = "mebridge", version, max_term_width = 100)]
+struct Command {
+    #[command(subcommand)]
+    subcommand: Subcommands,
+}
+
+#[derive(Subcommand)]
+enum Subcommands {
+    Import(import::Options),
+    Info(info::Options),
+    Check(check::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Command::parse().subcommand {
+        Subcommands::Import(options) => options.run(),
+        Subcommands::Info(options) => options.run(),
+        Subcommands::Check(options) => options.run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::warn(&error.to_string());
+            ExitCode::FAILURE
+        }
+    }
+}

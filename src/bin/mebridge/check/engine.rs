@@ -1,0 +1,173 @@
+//! What evaluates the events: a Bridge, or the Fortran functions that MadEvent calls.
+
+use super::sample::Sample;
+use crate::source::Source;
+use mebridge::Result;
+use mebridge::abi::fbridge;
+use mebridge::bridge::Bridge;
+use mebridge::events::Answers;
+use mebridge::runtime::{PREFIX, Switches};
+use std::ffi::{OsString, c_void};
+use std::ptr::from_ref;
+use std::time::Instant;
+
+/// What evaluates the events.
+pub enum Engine {
+    /// A Bridge of our own.
+    Direct(Box<Bridge>),
+    /// The Fortran functions.
+    Door(Door),
+}
+
+impl Engine {
+    /// A Bridge.
+    pub fn direct(source: Source, switches: &Switches, nevt: usize) -> Result<Engine> {
+        let bridge = Bridge::new(source.process, &source.card, switches, nevt)?;
+        Ok(Engine::Direct(Box::new(bridge)))
+    }
+
+    /// Finds the good helicities and says how many there are.
+    pub fn find_good_helicities(&mut self, sample: &mut Sample) -> Result<usize> {
+        match self {
+            Engine::Direct(bridge) => bridge.find_good_helicities(&sample.call().0),
+            Engine::Door(door) => {
+                door.sequence(sample, &TRUE);
+                Ok(door.good_helicities())
+            }
+        }
+    }
+
+    /// Evaluates.
+    pub fn run(&mut self, sample: &mut Sample) -> Result<()> {
+        match self {
+            Engine::Direct(bridge) => {
+                let (events, mut answers) = sample.call();
+                bridge.run(&events, &mut answers)
+            }
+            Engine::Door(door) => {
+                door.sequence(sample, &FALSE);
+                Ok(())
+            }
+        }
+    }
+
+    /// The share of the time that goes into colour sums, from one more call of `count` events;
+    /// nothing where it cannot be known. Measuring it takes time of its own, of which a small
+    /// process would show much in its throughput.
+    pub fn color_share(
+        &mut self,
+        sample: &mut Sample,
+        count: usize,
+        threads: usize,
+    ) -> Result<Option<f64>> {
+        let Engine::Direct(bridge) = self else {
+            return Ok(None);
+        };
+        let legs = bridge.process().legs.len();
+        let (events, answers) = sample.call();
+        let mut answers = Answers {
+            matrix_elements: &mut answers.matrix_elements[..count],
+            helicity: &mut answers.helicity[..count],
+            color: &mut answers.color[..count],
+        };
+        bridge.set_profile(true);
+        let start = Instant::now();
+        bridge.run(&events.first(count, legs), &mut answers)?;
+        let all = start.elapsed().as_secs_f64() * threads as f64;
+        bridge.set_profile(false);
+        Ok(Some((bridge.timers().color.as_secs_f64() / all).min(1.0)))
+    }
+}
+
+/// `.TRUE.` and `.FALSE.` of gfortran, constants as MadEvent passes them.
+static TRUE: i32 = 1;
+static FALSE: i32 = 0;
+
+/// The Fortran functions, called as MadEvent (3.7 and later) calls them. They take what to do from
+/// the environment, and end the program with a message where something is wrong.
+pub struct Door {
+    handle: u64,
+    igraph: Vec<i32>,
+}
+
+impl Door {
+    /// `fbridgecreate`, with these switches (names without their prefix) in the environment.
+    pub fn open(switches: &[(&str, OsString)], nevt: usize, legs: usize) -> Engine {
+        for (name, value) in switches.iter().chain([&("IGRAPH", OsString::from("yes"))]) {
+            // SAFETY: called before this program starts a thread, so nobody reads the
+            // environment meanwhile.
+            unsafe { std::env::set_var(format!("{PREFIX}{name}"), value) };
+        }
+        let mut handle = 0;
+        // The number of events was checked to fit, and no process has 2^31 legs.
+        let (nevt_f, legs) = (nevt as i32, legs as i32);
+        // SAFETY: all four point at variables of their types.
+        unsafe { fbridge::fbridgecreate_(&mut handle, &nevt_f, &legs, &4) };
+        Engine::Door(Door {
+            handle,
+            igraph: vec![0; nevt],
+        })
+    }
+
+    /// `fbridgesequence`, or `fbridgesequence_nomultichannel` where there is no channel.
+    fn sequence(&self, sample: &mut Sample, good_helicities_only: &'static i32) {
+        let (events, answers) = sample.call();
+        let doubles = |array: &[f64]| array.as_ptr().cast::<c_void>();
+        let integers = |array: &[i32]| array.as_ptr().cast::<c_void>();
+        let momenta = doubles(events.momenta);
+        let g_s = doubles(events.g_s);
+        let random_helicity = doubles(events.random_helicity);
+        let random_color = doubles(events.random_color);
+        let igraph = integers(&self.igraph);
+        let elements = answers.matrix_elements.as_mut_ptr().cast_const().cast();
+        let helicity = answers.helicity.as_mut_ptr().cast_const().cast();
+        let color = answers.color.as_mut_ptr().cast_const().cast();
+        let only = from_ref(good_helicities_only).cast();
+        // SAFETY: all arrays have the number of events that the bridge was created for, as
+        // `Sample` made them, and the arguments are those of the generation with igraph.
+        unsafe {
+            match events.channels {
+                Some(channels) => fbridge::fbridgesequence_(
+                    &self.handle,
+                    momenta,
+                    g_s,
+                    random_helicity,
+                    random_color,
+                    integers(channels),
+                    igraph,
+                    elements,
+                    helicity,
+                    color,
+                    only,
+                ),
+                None => fbridge::fbridgesequence_nomultichannel_(
+                    &self.handle,
+                    momenta,
+                    g_s,
+                    random_helicity,
+                    random_color,
+                    igraph,
+                    elements,
+                    helicity,
+                    color,
+                    only,
+                ),
+            }
+        }
+    }
+
+    /// `fbridgegetngoodhel`.
+    fn good_helicities(&self) -> usize {
+        let (mut good, mut total) = (0, 0);
+        // SAFETY: all three point at variables of their types.
+        unsafe { fbridge::fbridgegetngoodhel_(&self.handle, &mut good, &mut total) };
+        usize::try_from(good).unwrap_or(0)
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        // SAFETY: points at a variable of its type.
+        unsafe { fbridge::fbridgedelete_(&self.handle) };
+    }
+}

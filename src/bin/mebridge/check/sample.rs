@@ -1,0 +1,231 @@
+//! The events of one iteration and their answers.
+
+use mebridge::events::{Answers, Events};
+use mebridge::phase_space::PhaseSpace;
+use mebridge::random::{CommonRandom, Random};
+use mebridge::{Error, Result};
+use rayon::prelude::*;
+
+/// Events that a thread takes at a time.
+const CHUNK: usize = 512;
+/// Streams of random numbers of one iteration: momenta, helicity, colour.
+const STREAMS: u64 = 3;
+
+/// Where random numbers come from.
+#[derive(Clone, Copy)]
+pub enum Numbers {
+    /// Our generator with this seed.
+    Seed(u64),
+    /// The plugin's common random numbers.
+    Common,
+}
+
+impl Numbers {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Numbers::Seed(_) => "chacha",
+            Numbers::Common => "common",
+        }
+    }
+
+    /// The seed in use.
+    pub fn seed(self) -> u64 {
+        match self {
+            Numbers::Seed(seed) => seed,
+            Numbers::Common => CommonRandom::SEED,
+        }
+    }
+}
+
+/// The events of one iteration.
+pub struct Sample {
+    space: PhaseSpace,
+    numbers: Numbers,
+    pool: Option<rayon::ThreadPool>,
+    random: Vec<f64>,
+    momenta: Vec<f64>,
+    weights: Vec<f64>,
+    g_s: Vec<f64>,
+    random_helicity: Vec<f64>,
+    random_color: Vec<f64>,
+    channels: Option<Vec<i32>>,
+    elements: Vec<f64>,
+    helicity: Vec<i32>,
+    color: Vec<i32>,
+}
+
+impl Sample {
+    /// Room for `nevt` events.
+    pub fn new(
+        space: PhaseSpace,
+        numbers: Numbers,
+        nevt: usize,
+        g_s: f64,
+        channel: Option<i32>,
+    ) -> Result<Sample> {
+        Ok(Sample {
+            pool: None,
+            random: filled(nevt, space.randoms(), 0.0)?,
+            momenta: filled(nevt, space.components(), 0.0)?,
+            weights: filled(nevt, 1, 0.0)?,
+            g_s: filled(nevt, 1, g_s)?,
+            random_helicity: filled(nevt, 1, 0.0)?,
+            random_color: filled(nevt, 1, 0.0)?,
+            channels: channel.map(|c| filled(nevt, 1, c)).transpose()?,
+            elements: filled(nevt, 1, 0.0)?,
+            helicity: filled(nevt, 1, 0)?,
+            color: filled(nevt, 1, 0)?,
+            space,
+            numbers,
+        })
+    }
+
+    /// Makes the events with this many threads.
+    pub fn use_threads(&mut self, threads: usize) -> Result<()> {
+        self.pool = match threads {
+            0 | 1 => None,
+            _ => {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+                let failed = |e| Error::io("threads")(std::io::Error::other(e));
+                Some(pool.build().map_err(failed)?)
+            }
+        };
+        Ok(())
+    }
+
+    /// Phase 1: random numbers.
+    pub fn draw(&mut self, iteration: u64) {
+        let stream = STREAMS * iteration;
+        let per_event = self.space.randoms();
+        let source = Random::new(self.numbers.seed());
+        let pool = self.pool.as_ref();
+        match self.numbers {
+            Numbers::Seed(_) => chunks(pool, &mut self.random, per_event, |first, part| {
+                source.fill(stream, first, per_event, part);
+            }),
+            Numbers::Common => CommonRandom.fill(iteration, per_event, &mut self.random),
+        }
+        chunks(pool, &mut self.random_helicity, 1, |first, part| {
+            source.fill(stream + 1, first, 1, part);
+        });
+        chunks(pool, &mut self.random_color, 1, |first, part| {
+            source.fill(stream + 2, first, 1, part);
+        });
+    }
+
+    /// Phase 2: momenta and weights.
+    pub fn make_momenta(&mut self) {
+        let space = &self.space;
+        let fill = |random: &[f64], momenta: &mut [f64], weights: &mut [f64]| {
+            let random = random.chunks_exact(space.randoms());
+            let momenta = momenta.chunks_exact_mut(space.components());
+            for ((random, momenta), weight) in random.zip(momenta).zip(weights) {
+                *weight = space.event(random, momenta);
+            }
+        };
+        match &self.pool {
+            None => fill(&self.random, &mut self.momenta, &mut self.weights),
+            Some(pool) => pool.install(|| {
+                (
+                    self.random.par_chunks(CHUNK * space.randoms()),
+                    self.momenta.par_chunks_mut(CHUNK * space.components()),
+                    self.weights.par_chunks_mut(CHUNK),
+                )
+                    .into_par_iter()
+                    .for_each(|(random, momenta, weights)| fill(random, momenta, weights));
+            }),
+        }
+    }
+
+    /// What is asked, and where the answers go.
+    pub fn call(&mut self) -> (Events<'_>, Answers<'_>) {
+        let events = Events {
+            momenta: &self.momenta,
+            g_s: &self.g_s,
+            random_helicity: &self.random_helicity,
+            random_color: &self.random_color,
+            channels: self.channels.as_deref(),
+            igraph: None,
+        };
+        let answers = Answers {
+            matrix_elements: &mut self.elements,
+            helicity: &mut self.helicity,
+            color: &mut self.color,
+        };
+        (events, answers)
+    }
+
+    /// Momenta of each event.
+    pub fn momenta(&self) -> impl Iterator<Item = &[f64]> {
+        self.momenta.chunks_exact(self.space.components())
+    }
+
+    /// Weights of the phase space.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// Matrix elements.
+    pub fn elements(&self) -> &[f64] {
+        &self.elements
+    }
+}
+
+/// Calls `f` on chunks of events, with the number of the first event of each.
+fn chunks(
+    pool: Option<&rayon::ThreadPool>,
+    numbers: &mut [f64],
+    per_event: usize,
+    f: impl Fn(usize, &mut [f64]) + Sync,
+) {
+    match pool {
+        None => f(0, numbers),
+        Some(pool) => pool.install(|| {
+            numbers
+                .par_chunks_mut(CHUNK * per_event)
+                .enumerate()
+                .for_each(|(i, part)| f(i * CHUNK, part));
+        }),
+    }
+}
+
+/// An array for all events, or an error where there is no memory for it.
+fn filled<T: Clone>(nevt: usize, per_event: usize, value: T) -> Result<Vec<T>> {
+    let mut array = Vec::new();
+    match nevt.checked_mul(per_event) {
+        Some(length) if array.try_reserve_exact(length).is_ok() => {
+            array.resize(length, value);
+            Ok(array)
+        }
+        _ => Err(Error::NoMemoryForEvents { nevt }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(threads: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+        let space = PhaseSpace::new(1500.0, &[0.0, 0.0], &[173.0, 173.0, 0.0]).unwrap();
+        let mut sample = Sample::new(space, Numbers::Seed(3), 3 * CHUNK + 17, 1.0, None).unwrap();
+        sample.use_threads(threads).unwrap();
+        sample.draw(2);
+        sample.make_momenta();
+        (sample.momenta, sample.weights, sample.random_color)
+    }
+
+    #[test]
+    fn events_do_not_depend_on_the_number_of_threads() {
+        let one = numbers(1);
+        assert!(one.0.iter().all(|x| x.is_finite()));
+        assert!(one.1.iter().all(|&x| x > 0.0));
+        assert_eq!(one, numbers(3));
+    }
+
+    #[test]
+    fn too_many_events_are_an_error() {
+        let message = filled(1 << 60, 40, 0.0).unwrap_err().to_string();
+        assert!(message.contains("1152921504606846976 events"), "{message}");
+    }
+}

@@ -1,0 +1,87 @@
+//! `mebridge import`: from a directory that MG5aMC wrote to process files.
+
+use crate::output;
+use crate::progress::Progress;
+use crate::source;
+use mebridge::Result;
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Read a directory that MG5aMC wrote and write the process to a file
+///
+/// The directory is a SubProcesses/P* directory of an MG5aMC output. All that is needed
+/// afterwards is in the file. A directory with several matrix elements (matrix1.f, matrix2.f, ...)
+/// gives several files, FILE with the number before its extension; DIR#N takes the N-th only.
+#[derive(clap::Args)]
+pub struct Options {
+    /// P* directory of an MG5aMC output, #N behind it for its N-th matrix element
+    #[arg(value_name = "DIR")]
+    directory: OsString,
+    /// File to write, by custom with the extension .mebridge
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Parameter card whose values become the file's [default: Cards/param_card.dat of the output]
+    #[arg(long, value_name = "CARD")]
+    card: Option<PathBuf>,
+}
+
+impl Options {
+    /// Imports.
+    pub fn run(self) -> Result<()> {
+        let sources = {
+            let _progress = Progress::new("reading", 0);
+            source::directory(&self.directory, self.card.as_deref())?
+        };
+        let several = sources.len() > 1;
+        let mut report = String::new();
+        for source in sources {
+            let file = if several {
+                numbered(&self.output, source.number)
+            } else {
+                self.output.clone()
+            };
+            let mut process = source.process;
+            for (parameter, value) in process.model.card.iter_mut().zip(&source.card) {
+                parameter.default = *value;
+            }
+            process.write(&file)?;
+            let size = std::fs::metadata(&file).map_or(0, |m| m.len());
+            let _ = writeln!(
+                report,
+                "{}: {}, {} diagrams, {} amplitudes, {} colour flows, {} helicities, {size} bytes",
+                file.display(),
+                process.name,
+                process.diagrams,
+                process.amplitudes.len(),
+                process.color.flows,
+                process.helicities.len(),
+            );
+        }
+        output::print(&report)
+    }
+}
+
+/// `out.mebridge` becomes `out.2.mebridge`.
+fn numbered(file: &Path, number: usize) -> PathBuf {
+    match file.extension() {
+        Some(extension) => {
+            let mut last = OsString::from(format!("{number}."));
+            last.push(extension);
+            file.with_extension(last)
+        }
+        None => file.with_extension(number.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_goes_before_the_extension() {
+        let name = |file: &str| numbered(Path::new(file), 2).display().to_string();
+        assert_eq!(name("a/out.mebridge"), "a/out.2.mebridge");
+        assert_eq!(name("out"), "out.2");
+    }
+}

@@ -1,0 +1,470 @@
+//! `mebridge info`: what a process holds.
+
+use crate::number::short;
+use crate::output;
+use crate::source::{self, Source};
+use mebridge::Result;
+use mebridge::plan::binding::{Binding, Coupling};
+use mebridge::plan::recognize::recognize;
+use mebridge::plan::{Plan, compile, recursion};
+use mebridge::process::{Contract, Process, Wavefunction};
+use num_complex::Complex64;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt::{self, Display, Formatter};
+use std::path::PathBuf;
+
+/// g_s at alpha_s = 0.118, as MG5aMC's check executable has it.
+pub const DEFAULT_G: f64 = 1.2177157847767195;
+
+/// Show what a process holds: legs, diagrams, colour flows, helicities, couplings, operations
+#[derive(clap::Args)]
+pub struct Options {
+    /// Process file, or P* directory of an MG5aMC output (all its matrix elements; #N behind it
+    /// for the N-th)
+    #[arg(value_name = "FILE|DIR")]
+    process: OsString,
+    /// Parameter card to take values from [default: that of the output, or those in the file]
+    #[arg(long, value_name = "CARD")]
+    card: Option<PathBuf>,
+    /// Strong coupling g_s at which couplings are evaluated
+    #[arg(long, value_name = "G", default_value_t = DEFAULT_G)]
+    g: f64,
+    /// Print JSON instead of text: a list with one object for each matrix element
+    #[arg(long)]
+    json: bool,
+}
+
+impl Options {
+    /// Prints.
+    pub fn run(self) -> Result<()> {
+        let infos = source::all(&self.process, self.card.as_deref())?
+            .iter()
+            .map(|source| Info::new(source, self.g))
+            .collect::<Result<Vec<Info>>>()?;
+        if self.json {
+            return output::write_json("-".as_ref(), &infos);
+        }
+        let texts: Vec<String> = infos.iter().map(Info::to_string).collect();
+        output::print(&texts.join("\n"))
+    }
+}
+
+/// What there is to know about a process.
+#[derive(Serialize)]
+struct Info {
+    process: String,
+    model: String,
+    contract: &'static str,
+    legs: Vec<Leg>,
+    helicities: usize,
+    iden: u32,
+    diagrams: u32,
+    amplitudes: usize,
+    wavefunctions: usize,
+    color_flows: u32,
+    configurations: usize,
+    channels: Vec<u32>,
+    g_s: f64,
+    card: Vec<Parameter>,
+    masses_and_widths: Vec<Value>,
+    couplings: Vec<CouplingValue>,
+    lorentz_structures: Vec<Structure>,
+    operations: Operations,
+    plans: Plans,
+}
+
+#[derive(Serialize)]
+struct Leg {
+    pdg: i32,
+    incoming: bool,
+    mass: f64,
+    mass_name: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Parameter {
+    name: String,
+    block: String,
+    index: Vec<i32>,
+    value: f64,
+}
+
+#[derive(Serialize)]
+struct Value {
+    name: String,
+    value: f64,
+}
+
+#[derive(Serialize)]
+struct CouplingValue {
+    name: String,
+    re: f64,
+    im: f64,
+    /// Powers of G in it, or nothing where it is no polynomial in G.
+    powers_of_g: Option<Vec<usize>>,
+}
+
+#[derive(Serialize)]
+struct Structure {
+    name: String,
+    /// Calls for one helicity configuration.
+    calls: usize,
+    /// Operations of its body.
+    operations: usize,
+    /// The kernels that compute it; nothing where its own arithmetic is run.
+    kernels: Vec<String>,
+}
+
+/// What the engine does for one event, all helicities together.
+#[derive(Serialize)]
+struct Plans {
+    /// In a call with channels.
+    with_channels: PlanInfo,
+    /// In a call without.
+    without_channels: PlanInfo,
+}
+
+/// What a plan takes.
+#[derive(Serialize)]
+struct PlanInfo {
+    /// `diagrams` or `recursion`.
+    kind: &'static str,
+    external_wavefunctions: usize,
+    internal_wavefunctions: usize,
+    amplitudes: usize,
+    jamp_terms: usize,
+    momenta: usize,
+    propagators: usize,
+    multiply_adds: usize,
+    color_multiply_adds: usize,
+    memory_vectors: usize,
+}
+
+/// What one evaluation of one helicity configuration takes, as MG5aMC lists it.
+#[derive(Serialize)]
+struct Operations {
+    external_wavefunctions: usize,
+    internal_wavefunctions: usize,
+    amplitudes: usize,
+    jamp_partial_sums: usize,
+    jamp_terms: usize,
+    color_products: usize,
+}
+
+impl Info {
+    fn new(source: &Source, g: f64) -> Result<Info> {
+        let process = &source.process;
+        let model = &process.model;
+        let binding = Binding::new(model, &source.card)?;
+        let mut couplings = Vec::new();
+        binding.evaluate(g, &mut couplings);
+        let external = process
+            .wavefunctions
+            .iter()
+            .filter(|w| matches!(w, Wavefunction::External(_)))
+            .count();
+        let flows = process.color.flows as usize;
+        let terms = |sums: &[Vec<_>]| sums.iter().map(Vec::len).sum::<usize>();
+        Ok(Info {
+            process: process.name.clone(),
+            model: process.model_name.clone(),
+            contract: match process.contract {
+                Contract::Unknown => "unknown",
+                Contract::WithoutIgraph => "without igraph",
+                Contract::WithIgraph => "with igraph",
+            },
+            legs: process
+                .legs
+                .iter()
+                .map(|leg| Leg {
+                    pdg: leg.pdg,
+                    incoming: leg.incoming,
+                    mass: leg.mass.0.map_or(0.0, |i| binding.parameters[i as usize]),
+                    mass_name: leg
+                        .mass
+                        .0
+                        .map(|i| model.parameters[i as usize].name.clone()),
+                })
+                .collect(),
+            helicities: process.helicities.len(),
+            iden: process.iden,
+            diagrams: process.diagrams,
+            amplitudes: process.amplitudes.len(),
+            wavefunctions: process.wavefunctions.len(),
+            color_flows: process.color.flows,
+            configurations: process.channels.config_diagram.len(),
+            channels: process
+                .channels
+                .config_diagram
+                .iter()
+                .copied()
+                .filter(|&d| d != 0)
+                .collect(),
+            g_s: g,
+            card: model
+                .card
+                .iter()
+                .zip(&source.card)
+                .map(|(parameter, &value)| Parameter {
+                    name: parameter.name.clone(),
+                    block: parameter.block.clone(),
+                    index: parameter.index.clone(),
+                    value,
+                })
+                .collect(),
+            masses_and_widths: model
+                .parameters
+                .iter()
+                .zip(&binding.parameters)
+                .map(|(named, &value)| Value {
+                    name: named.name.clone(),
+                    value,
+                })
+                .collect(),
+            couplings: model
+                .couplings
+                .iter()
+                .zip(&couplings)
+                .zip(&binding.couplings)
+                .map(|((named, value), kind)| CouplingValue {
+                    name: named.name.clone(),
+                    re: value.re,
+                    im: value.im,
+                    powers_of_g: powers(kind),
+                })
+                .collect(),
+            lorentz_structures: structures(process, &binding),
+            operations: Operations {
+                external_wavefunctions: external,
+                internal_wavefunctions: process.wavefunctions.len() - external,
+                amplitudes: process.amplitudes.len(),
+                jamp_partial_sums: process.jamp.partial.len(),
+                jamp_terms: terms(&process.jamp.partial) + terms(&process.jamp.outputs),
+                color_products: flows * (flows + 1) / 2,
+            },
+            plans: plans(process, &binding)?,
+        })
+    }
+}
+
+/// The powers of G that occur in a coupling.
+fn powers(coupling: &Coupling) -> Option<Vec<usize>> {
+    match coupling {
+        Coupling::Polynomial(coefficients) => {
+            let zero = Complex64::new(0.0, 0.0);
+            let powers = coefficients.iter().enumerate();
+            Some(
+                powers
+                    .filter(|(_, c)| **c != zero)
+                    .map(|(k, _)| k)
+                    .collect(),
+            )
+        }
+        Coupling::Formula => None,
+    }
+}
+
+/// What the plans for all helicities take.
+fn plans(process: &Process, binding: &Binding) -> Result<Plans> {
+    let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
+    let diagrams = compile(process, binding, &helicities)?;
+    // The Bridge decides in the same way.
+    let recursion = recursion::compile(process, binding, &helicities)
+        .filter(|r| r.count.multiply_adds < diagrams.count.multiply_adds);
+    let with_channels = PlanInfo::new("diagrams", &diagrams);
+    let without_channels = match recursion {
+        Some(recursion) => PlanInfo::new("recursion", &recursion),
+        None => PlanInfo::new("diagrams", &diagrams),
+    };
+    Ok(Plans {
+        with_channels,
+        without_channels,
+    })
+}
+
+impl PlanInfo {
+    fn new(kind: &'static str, plan: &Plan) -> PlanInfo {
+        let externals = plan.externals.iter().map(|e| e.helicities.len());
+        PlanInfo {
+            kind,
+            external_wavefunctions: externals.sum(),
+            internal_wavefunctions: plan.count.currents,
+            amplitudes: plan.count.amplitudes,
+            jamp_terms: plan.count.jamp_terms,
+            momenta: plan.count.momenta,
+            propagators: plan.count.propagators,
+            multiply_adds: plan.count.multiply_adds,
+            color_multiply_adds: plan.count.color,
+            memory_vectors: plan.count.vectors,
+        }
+    }
+}
+
+/// The Lorentz structures, how often each is called and what computes it.
+fn structures(process: &Process, binding: &Binding) -> Vec<Structure> {
+    let internal = process.wavefunctions.iter().filter_map(|w| match w {
+        Wavefunction::Internal(vertex) => Some(vertex),
+        Wavefunction::External(_) => None,
+    });
+    let mut calls = vec![0; process.routines.len()];
+    // With which masses, zero or not, each is called.
+    let mut massless = vec![BTreeSet::new(); process.routines.len()];
+    for vertex in internal.chain(&process.amplitudes) {
+        let mass = vertex
+            .mass
+            .0
+            .map_or(0.0, |i| binding.parameters[i as usize]);
+        calls[vertex.routine as usize] += 1;
+        massless[vertex.routine as usize].insert(mass == 0.0);
+    }
+    let routines = process.routines.iter().zip(calls).zip(massless);
+    routines
+        .map(|((routine, calls), massless)| {
+            let kernels = massless.iter().filter_map(|&m| recognize(routine, m));
+            let names: BTreeSet<String> = kernels.map(|r| format!("{:?}", r.kernel)).collect();
+            Structure {
+                name: routine.name.clone(),
+                calls,
+                operations: routine.program.ops.len(),
+                kernels: names.into_iter().collect(),
+            }
+        })
+        .collect()
+}
+
+impl Display for Info {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let incoming = self.legs.iter().filter(|leg| leg.incoming).count();
+        let outgoing = self.legs.len() - incoming;
+        line(f, "process", &self.process)?;
+        if !self.model.is_empty() {
+            line(f, "model", &self.model)?;
+        }
+        line(f, "Fortran contract", self.contract)?;
+        line(
+            f,
+            "legs",
+            format!("{incoming} incoming, {outgoing} outgoing"),
+        )?;
+        line(f, "helicities", self.helicities)?;
+        line(f, "IDEN", self.iden)?;
+        line(f, "diagrams", self.diagrams)?;
+        line(f, "amplitudes", self.amplitudes)?;
+        line(f, "wavefunctions", self.wavefunctions)?;
+        line(f, "colour flows", self.color_flows)?;
+        let channels = self.channels.len();
+        line(
+            f,
+            "configurations",
+            format!("{} ({channels} of this process)", self.configurations),
+        )?;
+        writeln!(f, "\nlegs")?;
+        for (i, leg) in self.legs.iter().enumerate() {
+            let state = if leg.incoming { "in" } else { "out" };
+            let mass = match &leg.mass_name {
+                Some(name) => format!("{name} = {} GeV", short(leg.mass)),
+                None => "massless".into(),
+            };
+            writeln!(f, "  {:>2}  {state:<3}  PDG {:>8}  {mass}", i + 1, leg.pdg)?;
+        }
+        if !self.card.is_empty() {
+            writeln!(f, "\nparameters of the card")?;
+            for p in &self.card {
+                let index: Vec<String> = p.index.iter().map(i32::to_string).collect();
+                let place = format!("{} {}", p.block, index.join(" "));
+                writeln!(
+                    f,
+                    "  {:<16} {:<16} {}",
+                    p.name,
+                    place.trim(),
+                    short(p.value)
+                )?;
+            }
+        }
+        if !self.masses_and_widths.is_empty() {
+            writeln!(f, "\nmasses and widths (GeV)")?;
+            for p in &self.masses_and_widths {
+                writeln!(f, "  {:<16} {}", p.name, short(p.value))?;
+            }
+        }
+        writeln!(f, "\ncouplings at g_s = {}", short(self.g_s))?;
+        for c in &self.couplings {
+            let value = format!("({}, {})", short(c.re), short(c.im));
+            let how = match c.powers_of_g.as_deref() {
+                None => "formula of G".into(),
+                Some([] | [0]) => String::new(),
+                Some(powers) => {
+                    let powers: Vec<String> = powers.iter().map(|k| power(*k)).collect();
+                    format!("~ {}", powers.join(", "))
+                }
+            };
+            writeln!(
+                f,
+                "{}",
+                format!("  {:<16} {value:<30} {how}", c.name).trim_end()
+            )?;
+        }
+        writeln!(f, "\nLorentz structures")?;
+        for s in &self.lorentz_structures {
+            let by = match &s.kernels[..] {
+                [] => "its own arithmetic".into(),
+                [kernel] => format!("kernel {kernel}"),
+                kernels => format!("kernels {}", kernels.join(", ")),
+            };
+            writeln!(
+                f,
+                "  {:<16} {:>6} calls, {:>4} operations each, by {by}",
+                s.name, s.calls, s.operations
+            )?;
+        }
+        let o = &self.operations;
+        writeln!(f, "\noperations for one helicity configuration")?;
+        for (what, count) in [
+            ("external wavefunctions", o.external_wavefunctions),
+            ("internal wavefunctions", o.internal_wavefunctions),
+            ("amplitudes", o.amplitudes),
+            ("partial sums of JAMP", o.jamp_partial_sums),
+            ("terms of JAMP", o.jamp_terms),
+            ("products in the colour sum", o.color_products),
+        ] {
+            writeln!(f, "  {what:<28} {count:>8}")?;
+        }
+        let (a, b) = (&self.plans.with_channels, &self.plans.without_channels);
+        writeln!(f, "\noperations for all helicities of one event")?;
+        let row = |f: &mut Formatter, what: &str, a: &dyn Display, b: &dyn Display| {
+            writeln!(f, "  {what:<28} {a:>13} {b:>16}")
+        };
+        row(f, "", &"with channels", &"without channels")?;
+        row(f, "kind of plan", &a.kind, &b.kind)?;
+        type Count = fn(&PlanInfo) -> usize;
+        let counts: [(&str, Count); 9] = [
+            ("external wavefunctions", |p| p.external_wavefunctions),
+            ("internal wavefunctions", |p| p.internal_wavefunctions),
+            ("amplitudes", |p| p.amplitudes),
+            ("terms of JAMP", |p| p.jamp_terms),
+            ("momenta of inner lines", |p| p.momenta),
+            ("propagators", |p| p.propagators),
+            ("multiply-adds", |p| p.multiply_adds),
+            ("the same in colour sums", |p| p.color_multiply_adds),
+            ("numbers in memory", |p| p.memory_vectors),
+        ];
+        for (what, count) in counts {
+            row(f, what, &count(a), &count(b))?;
+        }
+        Ok(())
+    }
+}
+
+fn line(f: &mut Formatter, what: &str, value: impl Display) -> fmt::Result {
+    writeln!(f, "{what:<18} {value}")
+}
+
+fn power(k: usize) -> String {
+    match k {
+        0 => "1".into(),
+        1 => "G".into(),
+        k => format!("G^{k}"),
+    }
+}

@@ -1,0 +1,33 @@
+//! Writing what was asked for.
+
+use mebridge::{Error, Result};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+/// Writes to stdout. A reader who has seen enough (`| head`) is no error.
+pub fn print(text: &str) -> Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Error::io("stdout")(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a line to stderr. If even that cannot be written there is nobody left to tell.
+pub fn warn(text: &str) {
+    let _ = writeln!(std::io::stderr(), "mebridge: {text}");
+}
+
+/// Writes JSON to a file, or to stdout where the file is `-`.
+pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(value).map_err(|e| Error::io(path)(e.into()))?;
+    text.push('\n');
+    if path == Path::new("-") {
+        print(&text)
+    } else {
+        std::fs::write(path, text).map_err(Error::io(path))
+    }
+}

@@ -1,0 +1,95 @@
+//! Progress on stderr: only where that is a terminal, and only on what takes more than a second.
+
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Shorter work shows no progress.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Between two looks at what has been done.
+const REDRAW: Duration = Duration::from_millis(200);
+
+/// Shows how far a piece of work is, until it is dropped.
+pub struct Progress {
+    done: Arc<AtomicU64>,
+    painter: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Progress {
+    /// Progress of `steps` steps; of work without steps where that is 0.
+    pub fn new(what: &str, steps: u64) -> Progress {
+        let done = Arc::new(AtomicU64::new(0));
+        let painter = std::io::stderr().is_terminal().then(|| {
+            let (end, ended) = channel::<()>();
+            let (what, done) = (what.to_owned(), done.clone());
+            let thread = std::thread::spawn(move || {
+                let wait = |time| ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
+                if !wait(PATIENCE) {
+                    return;
+                }
+                let bar = bar(&what, steps);
+                while {
+                    bar.set_position(done.load(Ordering::Relaxed));
+                    bar.tick();
+                    wait(REDRAW)
+                } {}
+                bar.finish_and_clear();
+            });
+            (end, thread)
+        });
+        Progress { done, painter }
+    }
+
+    /// One step more is done.
+    pub fn step(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((end, thread)) = self.painter.take() {
+            drop(end);
+            // It only draws; if it failed there is nothing to save.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn bar(what: &str, steps: u64) -> ProgressBar {
+    let (bar, template) = if steps == 0 {
+        (ProgressBar::new_spinner(), "{spinner} {msg} [{elapsed}]")
+    } else {
+        (
+            ProgressBar::new(steps),
+            "{msg} [{bar:40}] {pos}/{len} [{elapsed}, {eta} left]",
+        )
+    };
+    // The templates are constants, and tested.
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar.set_message(what.to_owned());
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_can_be_made_and_short_work_ends_at_once() {
+        for steps in [0, 3] {
+            bar("test", steps).finish_and_clear();
+            let start = std::time::Instant::now();
+            let progress = Progress::new("test", steps);
+            progress.step();
+            drop(progress);
+            assert!(start.elapsed() < PATIENCE);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The command itself: help, version, wrong use.
+
+mod command;
+
+use command::{directory, mebridge, mebridge_with};
+
+const HELP: &str = "\
+Matrix elements for MadEvent, from what MG5aMC wrote
+
+Usage: mebridge <COMMAND>
+
+Commands:
+  import  Read a directory that MG5aMC wrote and write the process to a file
+  info    Show what a process holds: legs, diagrams, colour flows, helicities, couplings, operations
+  check   Evaluate a process on random events: throughput, and mean and spread of the matrix element
+  help    Print this message or the help of the given subcommand(s)
+
+Options:
+  -h, --help     Print help
+  -V, --version  Print version
+";
+
+#[test]
+fn help() {
+    let d = directory();
+    assert_eq!(mebridge(d.path(), &["--help"]).ok(), HELP);
+    assert_eq!(mebridge(d.path(), &[]).failed(2), HELP);
+}
+
+#[test]
+fn version() {
+    let d = directory();
+    let expected = concat!("mebridge ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(mebridge(d.path(), &["--version"]).ok(), expected);
+}
+
+#[test]
+fn an_unknown_subcommand_is_wrong_use() {
+    let d = directory();
+    let ran = mebridge(d.path(), &["chekc"]);
+    assert_eq!(
+        ran.failed(2),
+        "error: unrecognized subcommand 'chekc'
+
+  tip: a similar subcommand exists: 'check'
+
+Usage: mebridge <COMMAND>
+
+For more information, try '--help'.
+"
+    );
+}
+
+#[test]
+fn an_unknown_switch_in_the_environment_is_an_error() {
+    let d = directory();
+    let ran = mebridge_with(
+        d.path(),
+        &["check", "scalars.mebridge", "1"],
+        &[("CUDACPP_RUNTIME_FPTIPE", "f")],
+    );
+    assert_eq!(
+        ran.failed(1),
+        "mebridge: there is no switch CUDACPP_RUNTIME_FPTIPE (did you mean \
+         CUDACPP_RUNTIME_FPTYPE?); correct the name or unset it\n"
+    );
+}
+
+#[test]
+fn files_that_are_no_process_are_named() {
+    let d = directory();
+    std::fs::write(d.path().join("text"), "no process").unwrap();
+    for (file, why) in [
+        (
+            "absent.mebridge",
+            "absent.mebridge: No such file or directory (os error 2)",
+        ),
+        ("text", "text is not a mebridge process file"),
+    ] {
+        for arguments in [&["info", file][..], &["check", file, "1"]] {
+            let ran = mebridge(d.path(), arguments);
+            let message = ran.failed(1);
+            assert!(
+                message.starts_with("mebridge: ") && message.contains(why),
+                "{message}"
+            );
+        }
+    }
+}

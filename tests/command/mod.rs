@@ -1,0 +1,166 @@
+//! Runs the command as a user does.
+
+// Each test file uses some of it.
+#![allow(dead_code)]
+
+use mebridge::process::example;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The outcome of one run.
+pub struct Ran {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs `mebridge` with these arguments in a directory, in an environment without its switches.
+pub fn mebridge(directory: &Path, arguments: &[&str]) -> Ran {
+    mebridge_with(directory, arguments, &[])
+}
+
+/// As [`mebridge`], with these variables in the environment.
+pub fn mebridge_with(directory: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mebridge"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CUDACPP_") {
+            command.env_remove(name);
+        }
+    }
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command
+        .current_dir(directory)
+        .args(arguments)
+        .env("COLUMNS", "100")
+        .envs(variables.iter().copied())
+        .output()
+        .expect("the command was built with this test");
+    Ran {
+        code: status.code().expect("no signal ends the command"),
+        stdout: String::from_utf8(stdout).expect("output is UTF-8"),
+        stderr: String::from_utf8(stderr).expect("output is UTF-8"),
+    }
+}
+
+impl Ran {
+    /// What stdout holds, of a run without errors or warnings.
+    #[track_caller]
+    pub fn ok(&self) -> &str {
+        assert_eq!(
+            (self.code, self.stderr.as_str()),
+            (0, ""),
+            "{}",
+            self.stdout
+        );
+        &self.stdout
+    }
+
+    /// What stderr holds, of a run that ended with this code and without output.
+    #[track_caller]
+    pub fn failed(&self, code: i32) -> &str {
+        assert_eq!(
+            (self.code, self.stdout.as_str()),
+            (code, ""),
+            "{}",
+            self.stderr
+        );
+        &self.stderr
+    }
+}
+
+/// A directory with the process file `scalars.mebridge`.
+pub fn directory() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    example::scalars()
+        .write(directory.path().join("scalars.mebridge"))
+        .expect("the example can be written");
+    directory
+}
+
+/// The lines of a report with their timings as `#`: whatever looks like a number in scientific
+/// notation, in lines about time, throughput or what rounding alone decides.
+pub fn mask_timings(text: &str) -> String {
+    let timed = ["TotalTime[", "MeanTimeIn", "[Min,Max]TimeIn", "EvtsPerSec["];
+    // The spread of a constant weight is rounding alone.
+    let noisy = ["MeanWeight", "StdDevWeight"];
+    let mut masked = String::new();
+    for line in text.lines() {
+        if timed
+            .iter()
+            .chain(&noisy)
+            .any(|start| line.starts_with(start))
+        {
+            let words = line.split_whitespace().map(|word| {
+                let number = word.contains("e+") || word.contains("e-");
+                if number && word.parse::<f64>().is_ok() {
+                    "#"
+                } else {
+                    word
+                }
+            });
+            masked.push_str(&words.collect::<Vec<_>>().join(" "));
+        } else {
+            masked.push_str(line);
+        }
+        masked.push('\n');
+    }
+    masked
+}
+
+/// The P* directory of g g > t t~ that comes with the source.
+pub fn gg_ttx() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx")
+}
+
+/// The same with a second matrix element, equal but for the number behind its name: a P*
+/// directory in `directory`.
+pub fn two_matrix_elements(directory: &Path) -> std::path::PathBuf {
+    copy(&gg_ttx().join("../.."), directory);
+    let p = directory.join("SubProcesses/P1_gg_ttx");
+    let read = |file: &str| std::fs::read_to_string(p.join(file)).expect("a file of gg_ttx");
+    let write = |file: &str, text: String| std::fs::write(p.join(file), text).expect("written");
+    let second = read("matrix1.f").replace("MATRIX1", "MATRIX2");
+    write(
+        "matrix2.f",
+        second.replace("WEIGHTED<=2 @1", "WEIGHTED<=2 @2"),
+    );
+    write(
+        "maxamps.inc",
+        read("maxamps.inc").replace("MAXSPROC=1", "MAXSPROC=2"),
+    );
+    let tables = read("coloramps.inc").replace("ICOLAMP(2,3,1)", "ICOLAMP(2,3,2)");
+    let also = read("coloramps.inc").replace("LOGICAL ICOLAMP", "C");
+    write(
+        "coloramps.inc",
+        tables + &also.replace(",1),I=1,2)", ",2),I=1,2)"),
+    );
+    let mut map = read("config_subproc_map.inc").replace("I=1,1)", "I=1,2)");
+    for n in 1..=3 {
+        map = map.replace(&format!("/{n}/"), &format!("/{n},{n}/"));
+    }
+    write("config_subproc_map.inc", map);
+    let flows = read("leshouche.inc");
+    let also: String = flows
+        .lines()
+        .filter(|line| line.contains("ICOLUP") || line.contains("IDUP"))
+        .map(|line| line.replace(",1),I=1", ",2),I=1") + "\n")
+        .collect();
+    write("leshouche.inc", flows + &also);
+    p
+}
+
+/// Copies a directory with all that is in it.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("a directory can be made");
+    for entry in std::fs::read_dir(from).expect("a directory").flatten() {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).expect("a file can be copied");
+        }
+    }
+}
