@@ -27,6 +27,13 @@ fn the_process_by_hand_has_a_recursion() {
     // the root with each vector attached.
     assert!(plan.jamp_adds && plan.jamp.terms.is_empty());
     assert!(plan.count.currents <= 28, "{:?}", plan.count);
+    // Three vertices for each of 16 helicities would be 48 * 60 multiply-adds in amplitudes alone.
+    let diagrams = compile(&process, &binding(&process), &helicities(&process)).expect("plan");
+    assert!(
+        diagrams.count.multiply_adds < 48 * 64,
+        "{:?}",
+        diagrams.count
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::binding::Binding;
 use super::kernel::{Kernel, Layout, Momenta};
+use super::partial;
 use super::recognize::{self, Recognized};
 use super::sums::Sums;
 use super::{
@@ -255,9 +256,13 @@ impl<'a> Compiler<'a> {
         let partial_base = self.allocate(2 * process.jamp.partial.len() as u32);
         let jamp_base = self.allocate(2 * process.color.flows);
         let amplitude = |i: u32| amplitude_base + 2 * i;
+        let mut calls = Vec::with_capacity(process.amplitudes.len());
+        for vertex in &process.amplitudes {
+            calls.push(self.call(vertex)?);
+        }
+        partial::share(self, &mut calls);
         let mut batches: BTreeMap<Kernel, Batch> = BTreeMap::new();
-        for (i, vertex) in process.amplitudes.iter().enumerate() {
-            let call = self.call(vertex)?;
+        for (i, call) in calls.iter().enumerate() {
             let batch = batches.entry(call.kernel).or_insert_with(|| call.batch());
             batch.operands.extend(&call.inputs);
             batch.operands.extend(&call.others);
@@ -387,7 +392,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn sum_of(&self, inputs: &[u32]) -> Vec<i8> {
+    pub(super) fn sum_of(&self, inputs: &[u32]) -> Vec<i8> {
         let mut signs = vec![0i8; self.process.legs.len()];
         for &input in inputs {
             for (sign, s) in signs.iter_mut().zip(&self.lines[input as usize].signs) {
@@ -478,13 +483,13 @@ impl Line {
 }
 
 /// How a vertex is computed.
-struct Call {
-    kernel: Kernel,
-    layout: Layout,
+pub(super) struct Call {
+    pub(super) kernel: Kernel,
+    pub(super) layout: Layout,
     /// Numbers of the wavefunctions that meet, in the kernel's order.
-    inputs: Vec<u32>,
+    pub(super) inputs: Vec<u32>,
     /// Factors, momenta and masses.
-    others: Vec<Address>,
+    pub(super) others: Vec<Address>,
 }
 
 impl Call {

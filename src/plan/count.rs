@@ -54,6 +54,7 @@ impl Count {
 fn work(batch: &Batch) -> (usize, usize) {
     let fixed = |each: usize| (batch.len(), batch.len() * each);
     match batch.kernel {
+        Kernel::DotSpinor0 | Kernel::DotVector0 => fixed(16),
         Kernel::Ffv0 => fixed(60),
         Kernel::Ffv1 | Kernel::Ffv2 => fixed(88),
         Kernel::Ffv3 => fixed(56),

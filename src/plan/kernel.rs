@@ -123,6 +123,11 @@ pub enum Kernel {
     SumVvv1,
     /// Sum over several [`Kernel::VvvvDiff1`].
     SumVvvvDiff1,
+    /// Product of two spinors component by component: an amplitude whose vertex has been computed
+    /// up to its last leg.
+    DotSpinor0,
+    /// The same with two vectors and the metric.
+    DotVector0,
     /// Products of two spinors, added to JAMPs.
     Dots,
     /// Any Lorentz structure, by its index among the plan's general routines.
@@ -271,7 +276,9 @@ impl Kernel {
             Kernel::Sss1 => &[1, 1, 1],
             Kernel::Ssss0 => &[1, 1, 1, 1, 1],
             Kernel::Ssss1 => &[1, 1, 1, 1],
-            Kernel::SumFfv1
+            Kernel::DotSpinor0
+            | Kernel::DotVector0
+            | Kernel::SumFfv1
             | Kernel::SumFfv2
             | Kernel::SumFfv3
             | Kernel::SumVvv1
@@ -296,6 +303,7 @@ impl Kernel {
         };
         use Momenta::{Inputs, None as No, Result};
         match self {
+            Kernel::DotSpinor0 | Kernel::DotVector0 => layout(2, 0, No, 0, true),
             Kernel::Ffv0 | Kernel::FfvL0 => layout(3, 1, No, 0, true),
             Kernel::Ffv1 | Kernel::Ffv2 => layout(2, 1, Result, 1, false),
             Kernel::FfvL1 | Kernel::FfvL2 => layout(2, 1, Result, 1, false),

@@ -15,6 +15,7 @@ pub mod binding;
 mod compile;
 pub mod count;
 pub mod kernel;
+mod partial;
 pub mod recognize;
 pub mod recursion;
 pub mod sums;

@@ -319,6 +319,8 @@ batches! {
         Kernel::Vvss0 => scalar::vvss_amplitude(operands, inputs, m),
         Kernel::Sss0 => scalar::product::<V, I, 3>(operands, inputs, m),
         Kernel::Ssss0 => scalar::product::<V, I, 4>(operands, inputs, m),
+        Kernel::DotSpinor0 => sums::dot_spinors(operands, inputs, m),
+        Kernel::DotVector0 => sums::dot_vectors(operands, inputs, m),
         Kernel::Dots => sums::dots(operands, inputs, m),
     }
 }

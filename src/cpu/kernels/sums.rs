@@ -214,6 +214,35 @@ pub(super) unsafe fn four_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
     }
 }
 
+/// Amplitudes as products of two spinors.
+#[inline(always)]
+pub(super) unsafe fn dot_spinors<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
+    for op in operands.chunks_exact(3) {
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let a = m.four(inputs.address(op[0]));
+            let b = m.four(inputs.address(op[1]));
+            let product = a[0] * b[0];
+            let product = a[1].mul_add(b[1], product);
+            let product = a[2].mul_add(b[2], product);
+            m.put_complex(op[2], a[3].mul_add(b[3], product));
+        }
+    }
+}
+
+/// Amplitudes as products of two vectors.
+#[inline(always)]
+pub(super) unsafe fn dot_vectors<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
+    for op in operands.chunks_exact(3) {
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let a = m.four(inputs.address(op[0]));
+            let b = m.four(inputs.address(op[1]));
+            m.put_complex(op[2], dot(a, b));
+        }
+    }
+}
+
 /// Contributions to JAMP, each the product of two spinors component by component: the second
 /// spinor, then for each of the phases 1, -1, i and -i a count, then as many pairs of first
 /// spinor and JAMP in that order. Spinors are looked up in the helicity's table; the JAMPs are

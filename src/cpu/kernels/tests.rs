@@ -293,7 +293,8 @@ fn reference(
         Vvs1 | Vvss1 => scaled(f * all, &w[0]),
         VvsMassive1 => massive(scaled(f * all, &w[0])),
         Sss0 | Sss1 | Ssss0 | Ssss1 => vec![f * all],
-        SumFfv1 | SumFfv2 | SumFfv3 | SumVvv1 | SumVvvvDiff1 | Dots | General(_) => {
+        DotSpinor0 | DotVector0 | SumFfv1 | SumFfv2 | SumFfv3 | SumVvv1 | SumVvvvDiff1 | Dots
+        | General(_) => {
             unreachable!("not among Kernel::ALL")
         }
     }
