@@ -92,9 +92,10 @@ macro_rules! register {
             }
             register!(@masks $masks);
 
-            #[inline(always)]
+            // `inline(never)` stands here because the compiler (1.95) does not heed it on a function
+            // with target features; those keep `enabled` from being inlined into this one.
+            #[inline(never)]
             unsafe fn call<T: Task<$scalar>>(task: T) -> T::Output {
-                #[inline(never)]
                 #[target_feature(enable = $features)]
                 unsafe fn enabled<T: Task<$scalar>>(task: T) -> T::Output {
                     // SAFETY: the caller's promise.
