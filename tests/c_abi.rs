@@ -74,46 +74,99 @@ fn nothing_but_the_interface_is_exported() {
     assert_eq!(names, expected);
 }
 
-#[test]
-fn a_c_program_evaluates_an_event() {
+/// The system's C compiler, or a loud note that the test is skipped.
+fn compiler() -> Option<String> {
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     if Command::new(&compiler).arg("--version").output().is_err() {
         eprintln!("SKIPPED: there is no C compiler '{compiler}' (set CC to another)");
-        return;
+        return None;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("one_event");
+    Some(compiler)
+}
+
+/// Compiles and links a C program with the library.
+fn compile(compiler: &str, source: &Path, program: &Path) {
     let library = library();
     let deps = library.parent().unwrap();
-    let run = |command: &mut Command| {
-        let output = command.output().unwrap();
-        let text = format!(
-            "{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
-        assert!(
-            output.status.success(),
-            "{command:?}: {}\n{text}",
-            output.status
-        );
-        text
-    };
-    run(Command::new(&compiler)
-        .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1"])
+    run(Command::new(compiler)
+        .args([
+            "-std=c99",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-O1",
+            "-rdynamic",
+        ])
         .arg("-I")
         .arg(root().join("include"))
-        .arg(root().join("tests/c/one_event.c"))
+        .arg(source)
         .arg("-o")
-        .arg(&program)
+        .arg(program)
         .arg("-L")
         .arg(deps)
         .args(["-lmebridge", "-lm"])
         .arg(format!("-Wl,-rpath,{}", deps.display())));
+}
+
+/// Runs a command that has to end well, and gives what it printed.
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{text}",
+        output.status
+    );
+    text
+}
+
+#[test]
+fn a_c_program_evaluates_an_event() {
+    let Some(compiler) = compiler() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("one_event");
+    compile(&compiler, &root().join("tests/c/one_event.c"), &program);
     let process = folder.path().join("scalars.mebridge");
     example::scalars().write(&process).unwrap();
     let text = run(Command::new(&program)
         .arg(&process)
         .current_dir(folder.path()));
     assert!(text.contains("all good"), "{text}");
+}
+
+#[test]
+fn a_process_linked_into_the_executable_is_found() {
+    let Some(compiler) = compiler() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("linked.c"), folder.path().join("linked"));
+    let bytes = example::scalars().to_bytes().unwrap();
+    let linked = |size: &str| {
+        let text = format!(
+            "#include \"mebridge.h\"\n#include <stdio.h>\n\
+             const unsigned char mebridge_process_data[] = {{{}}};\n{size}\n\
+             int main(void) {{\n\
+             struct mebridge_bridge *bridge;\n\
+             mebridge_create(NULL, 1, &bridge);\n\
+             puts(bridge ? mebridge_process_name(bridge) : mebridge_last_error());\n\
+             return 0; }}\n",
+            bytes.iter().map(|b| format!("{b},")).collect::<String>()
+        );
+        std::fs::write(&source, text).unwrap();
+        compile(&compiler, &source, &program);
+        run(Command::new(&program).current_dir(folder.path()))
+    };
+    let text =
+        linked("const unsigned long long mebridge_process_size = sizeof mebridge_process_data;");
+    assert_eq!(text.trim(), "phi phi > phi phi");
+    let text = linked("const unsigned long long mebridge_process_size = 40;");
+    assert!(
+        text.contains("the process linked into the executable is truncated"),
+        "{text}"
+    );
+    let text = linked("");
+    assert!(text.contains("mebridge_process_size"), "{text}");
 }

@@ -240,8 +240,8 @@ impl Reading {
             let value = unsafe { (igraph as *const i32).add(event).read_volatile() };
             if !(0..=shape.configurations as i64).contains(&i64::from(value)) {
                 return Some(format!(
-                    "igraph of event {} is {value}, the process has configurations 1 to {}",
-                    event + 1,
+                    "igraph of event {event} (from 0) is {value}, the process has \
+                     configurations 1 to {}",
                     shape.configurations
                 ));
             }
@@ -535,7 +535,7 @@ mod tests {
             .read(&call, &SHAPE)
             .unwrap_err()
             .to_string();
-        assert!(text.contains("igraph of event 3 is 4"), "{text}");
+        assert!(text.contains("igraph of event 2 (from 0) is 4"), "{text}");
         assert!(text.contains("1 to 3"), "{text}");
         arrays.integers[3 * 64 + 2] = 3;
         caller(Igraph::Yes).read(&call, &SHAPE).unwrap();

@@ -277,6 +277,13 @@ mod tests {
     }
 
     #[test]
+    fn a_helicity_that_cannot_be_is_an_error() {
+        let mut process = example::scalars();
+        process.helicities[0][1] = -128;
+        assert!(read(&process.to_bytes().unwrap()).is_err());
+    }
+
+    #[test]
     fn a_device_is_not_read() {
         let text = Process::read("/dev/zero").unwrap_err().to_string();
         assert!(text.contains("/dev/zero"), "{text}");

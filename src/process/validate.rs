@@ -46,6 +46,15 @@ impl Process {
                 ));
             }
         }
+        // Up to 3 for spin 3/2 (in halves); 4 is ALOHA's sign for the gauge test of a vector.
+        if let Some(h) = self
+            .helicities
+            .iter()
+            .flatten()
+            .find(|h| !(-4..=4).contains(*h))
+        {
+            return bad(format!("the helicity table has an entry {h}"));
+        }
         let mut combinations = 1usize;
         for leg in 0..legs {
             let mut values: Vec<i8> = self.helicities.iter().map(|row| row[leg]).collect();
