@@ -193,7 +193,7 @@ impl Bridge {
         }
         let recursion = self
             .recursion_for(&good, first, &contributions)?
-            .filter(|r| r.plan().count.multiply_adds < diagrams.plan().count.multiply_adds);
+            .filter(|r| r.plan().count.cost() < diagrams.plan().count.cost());
         let count = good.len();
         self.engines = Some(Engines {
             diagrams,

@@ -272,7 +272,7 @@ fn plans(process: &Process, binding: &Binding) -> Result<Plans> {
     let diagrams = compile(process, binding, &helicities)?;
     // The Bridge decides in the same way.
     let recursion = recursion::compile(process, binding, &helicities)
-        .filter(|r| r.count.multiply_adds < diagrams.count.multiply_adds);
+        .filter(|r| r.count.cost() < diagrams.count.cost());
     let with_channels = PlanInfo::new("diagrams", &diagrams);
     let without_channels = match recursion {
         Some(recursion) => PlanInfo::new("recursion", &recursion),
