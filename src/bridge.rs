@@ -29,12 +29,31 @@ pub struct Bridge {
     engines: Option<Engines>,
 }
 
+/// A recursion is made when it is first asked for: madevent with channels never does.
+enum Recursion {
+    /// No call without channels so far.
+    NotAskedFor,
+    /// The process has none, or it is more work than the diagrams.
+    None,
+    /// It is there, and agrees with the diagrams.
+    Ready(Box<AnyTeam>),
+}
+
+impl Recursion {
+    fn team(&self) -> Option<&AnyTeam> {
+        match self {
+            Recursion::Ready(team) => Some(team),
+            Recursion::NotAskedFor | Recursion::None => None,
+        }
+    }
+}
+
 /// The engines for the good helicities.
 struct Engines {
     /// The list of diagrams: knows single diagrams, so it serves calls with channels.
     diagrams: AnyTeam,
-    /// The recursion, where the process has one and it is less work: serves calls without channels.
-    recursion: Option<AnyTeam>,
+    /// The recursion: serves calls without channels, from the first of them on.
+    recursion: Recursion,
 }
 
 /// An engine in the precision that was asked for.
@@ -126,7 +145,7 @@ impl Bridge {
     /// The plan for calls without channels, where it is another one.
     pub fn recursion(&self) -> Option<&Plan> {
         let engines = self.engines.as_ref()?;
-        engines.recursion.as_ref().map(AnyTeam::plan)
+        engines.recursion.team().map(AnyTeam::plan)
     }
 
     /// Number of good helicities, once they are known.
@@ -139,7 +158,7 @@ impl Bridge {
         self.profile = profile;
         if let Some(engines) = &mut self.engines {
             engines.diagrams.set_profile(profile);
-            if let Some(recursion) = &mut engines.recursion {
+            if let Recursion::Ready(recursion) = &mut engines.recursion {
                 recursion.set_profile(profile);
             }
         }
@@ -149,7 +168,7 @@ impl Bridge {
     pub fn timers(&self) -> Timers {
         let mut sum = Timers::default();
         if let Some(engines) = &self.engines {
-            for team in std::iter::once(&engines.diagrams).chain(&engines.recursion) {
+            for team in std::iter::once(&engines.diagrams).chain(engines.recursion.team()) {
                 let timers = team.timers();
                 sum.amplitudes += timers.amplitudes;
                 sum.color += timers.color;
@@ -191,46 +210,69 @@ impl Bridge {
         if good.len() < all.len() {
             diagrams = self.team(compile(&self.process, &self.binding, &good)?)?;
         }
-        let recursion = self
-            .recursion_for(&good, first, &contributions)?
-            .filter(|r| r.plan().count.cost() < diagrams.plan().count.cost());
         let count = good.len();
         self.engines = Some(Engines {
             diagrams,
-            recursion,
+            recursion: Recursion::NotAskedFor,
         });
         self.set_profile(self.profile);
         Ok(count)
     }
 
-    /// The recursion for these helicities, if there is one and it agrees with the diagrams'
-    /// contributions `[event][helicity]` on these events.
-    fn recursion_for(
-        &self,
-        good: &[u32],
-        events: Events,
-        diagrams: &[Vec<f64>],
-    ) -> Result<Option<AnyTeam>> {
-        let Some(plan) = recursion::compile(&self.process, &self.binding, good) else {
-            return Ok(None);
+    /// Does all that the first call with these events would do before it evaluates them, and
+    /// says how many helicities are good.
+    pub fn prepare(&mut self, events: &Events) -> Result<usize> {
+        let good = self.find_good_helicities(events)?;
+        if events.channels.is_none() {
+            self.make_recursion(events)?;
+        }
+        Ok(good)
+    }
+
+    /// Makes the recursion, unless that was tried before. It is kept if it is less work than the
+    /// diagrams and agrees with them helicity by helicity on the first of these events.
+    fn make_recursion(&mut self, events: &Events) -> Result<()> {
+        let Some(engines) = &mut self.engines else {
+            return Ok(());
+        };
+        if !matches!(engines.recursion, Recursion::NotAskedFor) {
+            return Ok(());
+        }
+        engines.recursion = Recursion::None;
+        let plan = engines.diagrams.plan();
+        let (good, cost) = (plan.helicities.clone(), plan.count.cost());
+        let legs = self.process.legs.len();
+        let first = events.first(events.g_s.len().min(GOOD_HELICITY_EVENTS), legs);
+        let Ok(diagrams) = engines.diagrams.contributions(first, legs) else {
+            // Bad momenta: the call itself says so.
+            engines.recursion = Recursion::NotAskedFor;
+            return Ok(());
+        };
+        let plan = recursion::compile(&self.process, &self.binding, &good);
+        let Some(plan) = plan.filter(|plan| plan.count.cost() < cost) else {
+            return Ok(());
         };
         let mut team = self.team(plan)?;
-        let Ok(recursion) = team.contributions(events, self.process.legs.len()) else {
-            return Ok(None);
+        let Ok(recursion) = team.contributions(first, legs) else {
+            return Ok(());
         };
         let tolerance = match self.precision {
             Precision::Double => 1e-9,
             Precision::Mixed => 1e-4,
             Precision::Float => 1e-2,
         };
-        let agree = recursion.iter().zip(diagrams).all(|(event, diagrams)| {
+        let agree = recursion.iter().zip(&diagrams).all(|(event, diagrams)| {
             let total: f64 = diagrams.iter().sum();
-            event
-                .iter()
-                .zip(good)
-                .all(|(x, &h)| (x - diagrams[h as usize]).abs() <= tolerance * total)
+            let mut pairs = event.iter().zip(diagrams);
+            pairs.all(|(x, y)| (x - y).abs() <= tolerance * total)
         });
-        Ok(agree.then_some(team))
+        if agree {
+            team.set_profile(self.profile);
+            if let Some(engines) = &mut self.engines {
+                engines.recursion = Recursion::Ready(Box::new(team));
+            }
+        }
+        Ok(())
     }
 
     /// Evaluates events.
@@ -242,7 +284,7 @@ impl Bridge {
             return Ok(());
         }
         self.check_channels(events)?;
-        self.find_good_helicities(events)?;
+        self.prepare(events)?;
         let mine = Answers {
             matrix_elements: answers.matrix_elements,
             helicity: answers.helicity,
@@ -252,7 +294,7 @@ impl Bridge {
             return Err(Error::NoEvents);
         };
         let team = match &mut engines.recursion {
-            Some(recursion) if events.channels.is_none() => recursion,
+            Recursion::Ready(recursion) if events.channels.is_none() => recursion,
             _ => &mut engines.diagrams,
         };
         let result = team.run(*events, mine, legs);

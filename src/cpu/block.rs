@@ -506,16 +506,29 @@ unsafe fn squares<V: Simd>(m: Memory<V>, squares: &[Vec<Address>], mut total: V)
 /// The linear combinations that lead from amplitudes to JAMP.
 #[inline(always)]
 unsafe fn sums<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
+    let mut units = engine.plan.jamp.units.iter();
     let mut terms = engine.jamp_terms.iter();
     // SAFETY: addresses of the plan.
     unsafe {
-        for &(address, count) in &engine.plan.jamp.sums {
-            let mut sum = Cx::new(V::zero(), V::zero());
-            for term in terms.by_ref().take(count as usize) {
-                sum.re = V::splat(term.factor_re).mul_add(m.real(term.re), sum.re);
-                sum.im = V::splat(term.factor_im).mul_add(m.real(term.im), sum.im);
+        for sum in &engine.plan.jamp.sums {
+            let mut z = Cx::new(V::zero(), V::zero());
+            for &x in units.by_ref().take(sum.units[0] as usize) {
+                z = z + m.complex(x);
             }
-            m.put_complex(address, sum);
+            for &x in units.by_ref().take(sum.units[1] as usize) {
+                z = z - m.complex(x);
+            }
+            for &x in units.by_ref().take(sum.units[2] as usize) {
+                z = z.add_i(m.complex(x));
+            }
+            for &x in units.by_ref().take(sum.units[3] as usize) {
+                z = z.sub_i(m.complex(x));
+            }
+            for term in terms.by_ref().take(sum.terms as usize) {
+                z.re = V::splat(term.factor_re).mul_add(m.real(term.re), z.re);
+                z.im = V::splat(term.factor_im).mul_add(m.real(term.im), z.im);
+            }
+            m.put_complex(sum.address, z);
         }
     }
 }

@@ -36,7 +36,7 @@ impl Count {
         let (currents, in_currents) = currents.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let amplitudes = plan.amplitudes.iter().map(work);
         let (amplitudes, in_amplitudes) = amplitudes.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-        let jamp_terms = helicities * plan.jamp.terms.len();
+        let jamp_terms = helicities * plan.jamp.len();
         Count {
             currents,
             amplitudes: helicities * amplitudes,

@@ -1,8 +1,9 @@
-//! Linear combinations with constant coefficients, as a list of terms without branches.
+//! Linear combinations with constant coefficients, as lists of terms without branches.
 //!
-//! A term adds `fr * x[re]` to the real and `fi * x[im]` to the imaginary part of a sum, where
-//! `re` and `im` are addresses: a factor of `i` merely swaps them. A coefficient that is neither
-//! real nor imaginary takes two terms.
+//! Nearly all coefficients are 1, -1, i or -i: such terms are mere addresses, sorted by
+//! coefficient. Any other term adds `fr * x[re]` to the real and `fi * x[im]` to the imaginary
+//! part of a sum, where `re` and `im` are addresses: a factor of `i` merely swaps them. A
+//! coefficient that is neither real nor imaginary takes two of these.
 
 use super::Address;
 use crate::process::{LinearMap, Source};
@@ -10,10 +11,23 @@ use crate::process::{LinearMap, Source};
 /// Sums in an order in which each uses only earlier ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
-    /// Where each sum goes (complex), and how many terms it has.
-    pub sums: Vec<(Address, u32)>,
-    /// The terms of all sums, one sum after the other.
+    /// The sums.
+    pub sums: Vec<Sum>,
+    /// Addresses of the terms with unit coefficients, one sum after the other.
+    pub units: Vec<Address>,
+    /// The other terms, one sum after the other.
     pub terms: Vec<SumTerm>,
+}
+
+/// One sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sum {
+    /// Where it goes (complex).
+    pub address: Address,
+    /// How many terms it has with coefficients 1, -1, i and -i.
+    pub units: [u32; 4],
+    /// How many other ones.
+    pub terms: u32,
 }
 
 /// One term of a sum.
@@ -51,32 +65,55 @@ impl Sums {
             );
         for (address, terms) in all {
             let before = sums.terms.len();
+            let mut units: [Vec<Address>; 4] = Default::default();
             for term in terms {
                 let x = match term.source {
                     Source::Amplitude(i) => amplitude(i),
                     Source::Partial(i) => partial(i),
                 };
                 let (re, im) = term.factor;
-                if re != 0.0 {
-                    sums.terms.push(SumTerm {
-                        re: x,
-                        im: x + 1,
-                        factor_re: re,
-                        factor_im: re,
-                    });
-                }
-                if im != 0.0 {
-                    sums.terms.push(SumTerm {
-                        re: x + 1,
-                        im: x,
-                        factor_re: -im,
-                        factor_im: im,
-                    });
+                match (re, im) {
+                    (1.0, 0.0) => units[0].push(x),
+                    (-1.0, 0.0) => units[1].push(x),
+                    (0.0, 1.0) => units[2].push(x),
+                    (0.0, -1.0) => units[3].push(x),
+                    _ => sums.terms.extend(general(x, re, im)),
                 }
             }
-            sums.sums
-                .push((address, (sums.terms.len() - before) as u32));
+            sums.sums.push(Sum {
+                address,
+                units: [0, 1, 2, 3].map(|k: usize| units[k].len() as u32),
+                terms: (sums.terms.len() - before) as u32,
+            });
+            sums.units.extend(units.iter().flatten());
         }
         sums
     }
+
+    /// Number of terms of all sums.
+    pub fn len(&self) -> usize {
+        self.units.len() + self.terms.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The terms of a coefficient times the number at an address.
+fn general(x: Address, re: f64, im: f64) -> impl Iterator<Item = SumTerm> {
+    let real = (re != 0.0).then_some(SumTerm {
+        re: x,
+        im: x + 1,
+        factor_re: re,
+        factor_im: re,
+    });
+    let imaginary = (im != 0.0).then_some(SumTerm {
+        re: x + 1,
+        im: x,
+        factor_re: -im,
+        factor_im: im,
+    });
+    real.into_iter().chain(imaginary)
 }

@@ -29,7 +29,7 @@ impl Engine {
     /// Finds the good helicities and says how many there are.
     pub fn find_good_helicities(&mut self, sample: &mut Sample) -> Result<usize> {
         match self {
-            Engine::Direct(bridge) => bridge.find_good_helicities(&sample.call().0),
+            Engine::Direct(bridge) => bridge.prepare(&sample.call().0),
             Engine::Door(door) => {
                 door.sequence(sample, &TRUE);
                 Ok(door.good_helicities())
