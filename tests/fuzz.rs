@@ -96,6 +96,18 @@ fn evaluate(process: Process, momenta: &[f64]) -> bool {
         .is_ok()
 }
 
+/// CPU time of this program: what a file costs, however busy the machine is.
+fn cpu_time() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a time that stands on the stack.
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    assert_eq!(status, 0);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 #[test]
 #[ignore = "runs for as long as MEBRIDGE_FUZZ_SECONDS says"]
 fn damaged_files() {
@@ -139,7 +151,7 @@ fn damaged_files() {
         if rng.random_ratio(19, 20) {
             seal(&mut bytes);
         }
-        let begun = Instant::now();
+        let begun = cpu_time();
         files += 1;
         if let Ok(process) = Process::from_bytes(&bytes, Path::new("mutated")) {
             valid += 1;
@@ -155,10 +167,10 @@ fn damaged_files() {
                 }
             }
         }
-        slowest = slowest.max(begun.elapsed());
+        slowest = slowest.max(cpu_time().saturating_sub(begun));
     }
     println!(
-        "{files} files in {:.0?}: {valid} valid, {evaluated} of them evaluated; the slowest took {slowest:.1?}",
+        "{files} files in {:.0?}: {valid} valid, {evaluated} of them evaluated; the slowest took {slowest:.1?} of CPU time",
         start.elapsed()
     );
     assert_eq!(panics, 0);
