@@ -136,9 +136,19 @@ fn flatten(jamp: &LinearMap) -> Vec<Vec<(u32, Complex64)>> {
     jamp.outputs.iter().map(|t| expand(t, &partial)).collect()
 }
 
+/// The context above a branch, the branch with a hole, and where the hole is.
+type ContextKey = (ContextId, Branch, u8);
+
+/// What tells one context from another.
+fn context_key(above: ContextId, branch: &Branch, position: usize) -> ContextKey {
+    let mut rest = branch.clone();
+    rest.children[position] = TreeId::MAX;
+    (above, rest, position as u8)
+}
+
 struct Finder<'a> {
     forest: &'a Forest,
-    contexts: HashMap<(ContextId, Branch, u8), ContextId>,
+    contexts: HashMap<ContextKey, ContextId>,
     /// For each tree, where it occurs: context and flow, with the coefficient.
     columns: Vec<HashMap<(ContextId, u32), Complex64>>,
     currents: HashMap<CurrentKey, CurrentId>,
@@ -166,13 +176,9 @@ impl Finder<'_> {
 
     /// The context of one child of a branch: the branch with a hole in its place.
     fn context(&mut self, above: ContextId, branch: &Branch, position: usize) -> ContextId {
-        let mut rest = branch.clone();
-        rest.children[position] = TreeId::MAX;
+        let key = context_key(above, branch, position);
         let next = self.contexts.len() as ContextId + 1;
-        *self
-            .contexts
-            .entry((above, rest, position as u8))
-            .or_insert(next)
+        *self.contexts.entry(key).or_insert(next)
     }
 
     /// Gathers trees of the same line, context and flow into currents.
@@ -188,9 +194,16 @@ impl Finder<'_> {
             }
         }
         let mut asked: Vec<_> = asked.into_iter().collect();
-        // Small lines first, so that children are made before their parents.
+        // Small lines first, so that children are made before their parents; and one order only,
+        // so that a process gives the same plan, to the last digit, every time.
         asked.sort_by_key(|((line, context, flow), trees)| {
-            (line.legs.count_ones(), trees.len(), *context, *flow)
+            (
+                line.legs.count_ones(),
+                trees.len(),
+                *context,
+                *flow,
+                trees[0].0,
+            )
         });
         for ((line, context, flow), trees) in asked {
             let scale = trees[0].1;
@@ -323,8 +336,7 @@ impl Finder<'_> {
         branch: &Branch,
         position: usize,
     ) -> Option<ContextId> {
-        let mut rest = branch.clone();
-        rest.children[position] = TreeId::MAX;
-        self.contexts.get(&(above, rest, position as u8)).copied()
+        let key = context_key(above, branch, position);
+        self.contexts.get(&key).copied()
     }
 }

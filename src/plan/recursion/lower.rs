@@ -242,7 +242,7 @@ fn partners(
     nodes: &[u32],
 ) -> Option<Vec<Partner>> {
     let mut partners: Vec<Partner> = Vec::new();
-    let mut known: HashMap<(u32, u32, u64), usize> = HashMap::new();
+    let mut known: HashMap<(u32, u32, u64, u64), usize> = HashMap::new();
     for (flow, products) in frames.flows.iter().enumerate() {
         for product in products {
             let family = forest.interactions[product.interaction as usize].family;
@@ -256,11 +256,12 @@ fn partners(
             };
             let vector = nodes[vector as usize];
             let (size, phase) = phase(product.coefficient);
-            let size_bits = [(size.re * 1e9).round(), (size.im * 1e9).round()];
+            let rounded = |x: f64| (x * 1e9).round().to_bits();
             let key = (
                 product.interaction,
                 vector,
-                size_bits[0].to_bits() ^ size_bits[1].to_bits().rotate_left(32),
+                rounded(size.re),
+                rounded(size.im),
             );
             let at = *known.entry(key).or_insert_with(|| {
                 let children = [forest.root, vector];
