@@ -4,6 +4,7 @@
 //! helicities on the first events that it sees, makes the plan for them, and from then on
 //! evaluates whatever it is given.
 
+use crate::color::Split;
 use crate::cpu::simd::{Level, Real};
 use crate::cpu::{BadMomentum, Engine, Team, Timers};
 use crate::error::{Error, Result};
@@ -20,6 +21,7 @@ const GOOD_HELICITY_EVENTS: usize = 16;
 pub struct Bridge {
     process: Process,
     binding: Binding,
+    color: Split,
     level: Level,
     precision: Precision,
     threads: usize,
@@ -110,6 +112,7 @@ impl Bridge {
         };
         let binding = Binding::new(&process.model, card)?;
         Ok(Bridge {
+            color: Split::new(&process.color),
             process,
             binding,
             level,
@@ -310,7 +313,14 @@ impl Bridge {
     }
 
     fn team_of<T: Real>(&self, plan: Plan, single_color: bool) -> Result<Team<T>> {
-        let engine = Engine::new(&self.process, &self.binding, plan, self.level, single_color);
+        let engine = Engine::new(
+            &self.process,
+            &self.color,
+            &self.binding,
+            plan,
+            self.level,
+            single_color,
+        );
         Team::new(engine, self.threads)
     }
 

@@ -1,80 +1,113 @@
-//! Colour sum over the upper triangle, on a vector of events at a time.
+//! Colour sum over the upper triangle of a block.
 //!
 //! The matrix is real and symmetric, so the sum runs over j >= i with the off-diagonal entries
 //! doubled. Rows are taken [`ROWS`] at a time: each JAMP that is loaded serves all of them.
 
+use super::symmetry::Matrix;
 use crate::cpu::simd::Simd;
-use crate::process::color::ColorMatrix;
 
 /// Rows taken together: real and imaginary parts of four sums fill the pipeline of two
 /// multiply-add units of latency four.
 const ROWS: usize = 4;
 
-/// A colour matrix laid out for [`Triangle::sum`], entries over the denominator, doubled off the
-/// diagonal.
+/// A block laid out for [`Triangle::add`], entries doubled off the diagonal.
 #[derive(Clone, Debug)]
 pub struct Triangle<T> {
-    flows: usize,
-    /// Block after block of rows; in a block, for each column from its first row on, one entry
-    /// for each row (0 where the column lies before the row, or the row behind the last).
+    /// Place of its first JAMP.
+    first: usize,
+    size: usize,
+    /// For each group of rows: for each column behind them one entry for each row, then for each
+    /// column of their own those of the rows down to the diagonal.
     entries: Vec<T>,
 }
 
-impl<T: Copy + Default> Triangle<T> {
+impl<T: Copy> Triangle<T> {
     /// Lays out a matrix, with `convert` from double precision.
-    pub fn new(matrix: &ColorMatrix, convert: impl Fn(f64) -> T) -> Self {
-        let flows = matrix.flows as usize;
-        let mut entries = Vec::new();
-        for first in (0..flows).step_by(ROWS) {
-            for column in first..flows {
-                for row in first..first + ROWS {
-                    let entry = if row >= flows || column < row {
-                        0.0
-                    } else if column == row {
-                        matrix.entry(row, column)
-                    } else {
-                        2.0 * matrix.entry(row, column)
-                    };
-                    entries.push(convert(entry));
+    pub fn new(matrix: &Matrix, first: usize, convert: impl Fn(f64) -> T) -> Self {
+        let size = matrix.size();
+        let mut entries = Vec::with_capacity(size * (size + 1) / 2);
+        for top in (0..size).step_by(ROWS) {
+            let behind = (top + ROWS).min(size);
+            for column in (behind..size).chain(top..behind) {
+                for row in top..behind.min(column + 1) {
+                    let factor = if row == column { 1.0 } else { 2.0 };
+                    entries.push(convert(factor * matrix[(row, column)]));
                 }
             }
         }
-        Triangle { flows, entries }
+        Triangle {
+            first,
+            size,
+            entries,
+        }
     }
 
-    /// `sum over i, j of JAMP_i^* C_ij JAMP_j` of a vector of events. `jamp` points at the JAMPs,
-    /// real and imaginary vector after each other.
+    /// Adds `sum over i, j of JAMP_i^* C_ij JAMP_j` of a vector of events to `total`, in two
+    /// parts. `jamp` points at all JAMPs, real and imaginary vector after each other.
     ///
     /// # Safety
-    /// `jamp` must point at `2 * flows` vectors, aligned for `V`; the features that `V` stands
-    /// for must be there.
+    /// `jamp` must point at the vectors of all JAMPs, aligned for `V`; the features that `V`
+    /// stands for must be there.
     #[inline(always)]
-    pub unsafe fn sum<V: Simd<Scalar = T>>(&self, jamp: *const T) -> V {
-        let n = self.flows;
-        // SAFETY: the level is there, as the caller promises.
-        let zero = unsafe { V::zero() };
-        // SAFETY: indices below 2 * flows vectors, as the caller promises.
-        let load = |i: usize| unsafe { V::load(jamp.add(i * V::LANES)) };
-        let mut total = zero;
-        let mut columns = self.entries.chunks_exact(ROWS);
-        for first in (0..n).step_by(ROWS) {
-            let mut re = [zero; ROWS];
-            let mut im = [zero; ROWS];
-            for (column, entries) in (first..n).zip(&mut columns) {
-                let (x, y) = (load(2 * column), load(2 * column + 1));
-                for row in 0..ROWS {
-                    // SAFETY: the level is there.
-                    let c = unsafe { V::splat(entries[row]) };
-                    re[row] = c.mul_add(x, re[row]);
-                    im[row] = c.mul_add(y, im[row]);
-                }
+    pub unsafe fn add<V: Simd<Scalar = T>>(&self, jamp: *const T, total: &mut [V; 2]) {
+        // SAFETY: the entries are those of the size.
+        unsafe {
+            let mut entries = self.entries.as_ptr();
+            let mut x = jamp.add(2 * self.first * V::LANES);
+            let mut left = self.size;
+            while left >= ROWS {
+                entries = rows::<V, ROWS>(entries, x, left, total);
+                x = x.add(2 * ROWS * V::LANES);
+                left -= ROWS;
             }
-            for row in 0..ROWS.min(n - first) {
-                let i = first + row;
-                total = load(2 * i).mul_add(re[row], total);
-                total = load(2 * i + 1).mul_add(im[row], total);
-            }
+            match left {
+                1 => rows::<V, 1>(entries, x, 1, total),
+                2 => rows::<V, 2>(entries, x, 2, total),
+                3 => rows::<V, 3>(entries, x, 3, total),
+                _ => entries,
+            };
         }
-        total
+    }
+}
+
+/// `R` rows, which start at the first of `columns` columns. Gives where the entries go on.
+///
+/// # Safety
+/// `x` points at `2 * columns` vectors, `entries` at the entries of the rows.
+#[inline(always)]
+unsafe fn rows<V: Simd, const R: usize>(
+    mut entries: *const V::Scalar,
+    x: *const V::Scalar,
+    columns: usize,
+    total: &mut [V; 2],
+) -> *const V::Scalar {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let load = |i: usize| V::load(x.add(i * V::LANES));
+        let mut re = [V::zero(); R];
+        let mut im = [V::zero(); R];
+        for column in R..columns {
+            let (x, y) = (load(2 * column), load(2 * column + 1));
+            for row in 0..R {
+                let c = V::splat(*entries.add(row));
+                re[row] = c.mul_add(x, re[row]);
+                im[row] = c.mul_add(y, im[row]);
+            }
+            entries = entries.add(R);
+        }
+        for column in 0..R {
+            let (x, y) = (load(2 * column), load(2 * column + 1));
+            for row in 0..=column {
+                let c = V::splat(*entries.add(row));
+                re[row] = c.mul_add(x, re[row]);
+                im[row] = c.mul_add(y, im[row]);
+            }
+            entries = entries.add(column + 1);
+        }
+        for row in 0..R {
+            total[0] = load(2 * row).mul_add(re[row], total[0]);
+            total[1] = load(2 * row + 1).mul_add(im[row], total[1]);
+        }
+        entries
     }
 }

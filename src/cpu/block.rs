@@ -9,7 +9,7 @@ use super::general;
 use super::kernels::{self, Direct, Memory, Table};
 use super::simd::{Cx, Real, Simd, Task, dispatch_unchecked};
 use super::worker::Worker;
-use crate::color::triangle::Triangle;
+use crate::color::{self, sum::Sum};
 use crate::events::{Answers, Events};
 use crate::plan::kernel::Kernel;
 use crate::plan::{Address, Factor, MomentumSum, Propagator};
@@ -204,13 +204,13 @@ impl<T: Real> Blocks<'_, '_, T> {
                 }
                 let middle = profile.then(Instant::now);
                 match &engine.color {
-                    ColorSum::Same(triangle) => {
-                        let value = triangle.sum::<V>(lane_of(m, plan.jamp_base, 0));
-                        m.put_real(scratch.matrix_elements + h as u32, value);
-                    }
-                    ColorSum::Single(triangle) => {
-                        self.color_single(m, triangle, h);
-                    }
+                    ColorSum::Same(color) => V::call(Sum {
+                        color,
+                        jamp: lane_of(m, plan.jamp_base, 0),
+                        scratch: lane_of(m, scratch.color, 0),
+                        result: lane_of(m, scratch.matrix_elements + h as u32, 0),
+                    }),
+                    ColorSum::Single(color) => self.color_single(m, color, h),
                 }
                 if let (Some(start), Some(middle)) = (start, middle) {
                     self.worker.timers.amplitudes += middle - start;
@@ -226,7 +226,7 @@ impl<T: Real> Blocks<'_, '_, T> {
     unsafe fn color_single<V: Simd<Scalar = T>>(
         &mut self,
         m: Memory<V>,
-        triangle: &Triangle<f32>,
+        color: &color::ColorSum<f32>,
         h: usize,
     ) {
         let engine = self.engine;
@@ -236,23 +236,22 @@ impl<T: Real> Blocks<'_, '_, T> {
         let halves = lanes / V::LANES;
         let half = h % halves;
         // SAFETY: addresses of the plan; the single-precision memory holds `lanes` numbers for
-        // each of the 2 * flows vectors and as many for the result.
+        // each of the 2 * flows vectors, as many for the result, and the sum's scratch.
         unsafe {
             for i in 0..2 * plan.flows {
                 let from = lane_of(m, plan.jamp_base + i as u32, 0);
                 let to = single.add(i * lanes + half * V::LANES);
-                for lane in 0..V::LANES {
-                    *to.add(lane) = (*from.add(lane)).to_f64() as f32;
-                }
+                V::load(from).store_single(to);
             }
             let last = h + 1 == plan.tables.len();
             if half + 1 < halves && !last {
                 return;
             }
             let result = single.add(2 * plan.flows * lanes);
-            let sum = SingleSum {
-                triangle,
+            let sum = Sum {
+                color,
                 jamp: single,
+                scratch: result.add(lanes),
                 result,
             };
             dispatch_unchecked(V::LEVEL, sum);
@@ -359,23 +358,6 @@ fn choose(random: f64, total: f64, parts: impl Iterator<Item = (u32, f64)>) -> i
         }
     }
     0
-}
-
-/// Colour sum in single precision, as a task of its own.
-struct SingleSum<'a> {
-    triangle: &'a Triangle<f32>,
-    jamp: *const f32,
-    result: *mut f32,
-}
-
-impl Task<f32> for SingleSum<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    unsafe fn run<V: Simd<Scalar = f32>>(self) {
-        // SAFETY: the caller's promise: `jamp` and `result` point at vectors of this level.
-        unsafe { self.triangle.sum::<V>(self.jamp).store(self.result) }
-    }
 }
 
 /// The first lane with a momentum that is not finite, has no positive energy or is off its mass

@@ -7,7 +7,7 @@ use super::block::{BadMomentum, Blocks};
 use super::general::General;
 use super::simd::{Level, Real, dispatch};
 use super::worker::Worker;
-use crate::color::triangle::Triangle;
+use crate::color::{self, Split};
 use crate::events::{Answers, Events};
 use crate::plan::binding::{Binding, Coupling};
 use crate::plan::{Address, Plan};
@@ -50,8 +50,8 @@ pub(super) struct JampTerm<T> {
 
 /// The colour sum, in the precision of the amplitudes or in single precision.
 pub(super) enum ColorSum<T> {
-    Same(Triangle<T>),
-    Single(Triangle<f32>),
+    Same(color::ColorSum<T>),
+    Single(color::ColorSum<f32>),
 }
 
 /// Addresses behind those of the plan.
@@ -69,6 +69,8 @@ pub(super) struct Scratch {
     pub numerators: Address,
     /// Sum of all AMP2.
     pub denominator: Address,
+    /// Scratch of the colour sum.
+    pub color: Address,
     /// Vectors in all.
     pub vectors: u32,
 }
@@ -83,14 +85,21 @@ pub struct Timers {
 }
 
 impl<T: Real> Engine<T> {
-    /// An engine for a plan. With `single_color` the colour sum is done in single precision.
+    /// An engine for a plan. `color` is the process's colour matrix; with `single_color` the sum
+    /// is done in single precision.
     pub fn new(
         process: &Process,
+        color: &Split,
         binding: &Binding,
         plan: Plan,
         level: Level,
         single_color: bool,
     ) -> Self {
+        let color = if single_color {
+            ColorSum::Single(color::ColorSum::new(color, |x| x as f32))
+        } else {
+            ColorSum::Same(color::ColorSum::new(color, T::from_f64))
+        };
         let mut next = plan.vectors;
         let mut take = |vectors: usize| {
             let address = next;
@@ -104,6 +113,10 @@ impl<T: Real> Engine<T> {
             jamp2: take(plan.flows),
             numerators: take(level.lanes::<T>()),
             denominator: take(1),
+            color: take(match &color {
+                ColorSum::Same(sum) => sum.scratch(),
+                ColorSum::Single(_) => 0,
+            }),
             vectors: 0,
         };
         let scratch = Scratch {
@@ -136,11 +149,6 @@ impl<T: Real> Engine<T> {
                 factor_im: T::from_f64(term.factor_im),
             })
             .collect();
-        let color = if single_color {
-            ColorSum::Single(Triangle::new(&process.color, |x| x as f32))
-        } else {
-            ColorSum::Same(Triangle::new(&process.color, T::from_f64))
-        };
         let channels = &process.channels;
         Engine {
             general: plan
@@ -191,9 +199,11 @@ impl<T: Real> Engine<T> {
 
     /// Numbers of single-precision memory that a worker needs.
     pub(super) fn single_numbers(&self) -> usize {
-        match self.color {
+        match &self.color {
             ColorSum::Same(_) => 0,
-            ColorSum::Single(_) => (2 * self.plan.flows + 1) * self.level.lanes::<f32>(),
+            ColorSum::Single(sum) => {
+                (2 * self.plan.flows + 1 + sum.scratch()) * self.level.lanes::<f32>()
+            }
         }
     }
 

@@ -1,8 +1,8 @@
 //! How much work a plan is.
 //!
 //! Multiply-adds are counted by hand from what the kernels do, a complex product as four, a sum
-//! as one for each part; couplings, momenta and external wavefunctions are left out. The numbers
-//! serve to compare plans with each other, and throughput with the hardware's peak.
+//! as one for each part; couplings, momenta and external wavefunctions are left out, and so are
+//! colour sums, which [`crate::color::Split::multiply_adds`] counts. The numbers serve to compare plans with each other, and throughput with the hardware's peak.
 
 use super::kernel::Kernel;
 use super::{Batch, Plan};
@@ -24,8 +24,6 @@ pub struct Count {
     pub vectors: usize,
     /// Multiply-adds in wavefunctions, amplitudes and JAMP.
     pub multiply_adds: usize,
-    /// Multiply-adds in colour sums.
-    pub color: usize,
 }
 
 impl Count {
@@ -45,7 +43,6 @@ impl Count {
             propagators: plan.propagators.len(),
             vectors: plan.vectors as usize,
             multiply_adds: in_currents + helicities * in_amplitudes + 2 * jamp_terms,
-            color: helicities * plan.flows * (plan.flows + 3),
         }
     }
 }

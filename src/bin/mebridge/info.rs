@@ -4,6 +4,7 @@ use crate::number::short;
 use crate::output;
 use crate::source::{self, Source};
 use mebridge::Result;
+use mebridge::color::Split;
 use mebridge::plan::binding::{Binding, Coupling};
 use mebridge::plan::recognize::recognize;
 use mebridge::plan::{Plan, compile, recursion};
@@ -273,10 +274,11 @@ fn plans(process: &Process, binding: &Binding) -> Result<Plans> {
     // The Bridge decides in the same way.
     let recursion = recursion::compile(process, binding, &helicities)
         .filter(|r| r.count.cost() < diagrams.count.cost());
-    let with_channels = PlanInfo::new("diagrams", &diagrams);
+    let color = helicities.len() * Split::new(&process.color).multiply_adds();
+    let with_channels = PlanInfo::new("diagrams", &diagrams, color);
     let without_channels = match recursion {
-        Some(recursion) => PlanInfo::new("recursion", &recursion),
-        None => PlanInfo::new("diagrams", &diagrams),
+        Some(recursion) => PlanInfo::new("recursion", &recursion, color),
+        None => PlanInfo::new("diagrams", &diagrams, color),
     };
     Ok(Plans {
         with_channels,
@@ -285,7 +287,7 @@ fn plans(process: &Process, binding: &Binding) -> Result<Plans> {
 }
 
 impl PlanInfo {
-    fn new(kind: &'static str, plan: &Plan) -> PlanInfo {
+    fn new(kind: &'static str, plan: &Plan, color_multiply_adds: usize) -> PlanInfo {
         let externals = plan.externals.iter().map(|e| e.helicities.len());
         PlanInfo {
             kind,
@@ -296,7 +298,7 @@ impl PlanInfo {
             momenta: plan.count.momenta,
             propagators: plan.count.propagators,
             multiply_adds: plan.count.multiply_adds,
-            color_multiply_adds: plan.count.color,
+            color_multiply_adds,
             memory_vectors: plan.count.vectors,
         }
     }

@@ -72,6 +72,11 @@ pub trait Simd:
     /// # Safety
     /// `to` is valid for a write of `LANES` numbers and aligned to the register's size.
     unsafe fn store(self, to: *mut Self::Scalar);
+    /// Writes a vector rounded to single precision.
+    ///
+    /// # Safety
+    /// `to` is valid for a write of `LANES` numbers and aligned to their size in all.
+    unsafe fn store_single(self, to: *mut f32);
 
     /// All lanes `x`; the existing value proves that the CPU has the level.
     #[inline(always)]

@@ -68,6 +68,11 @@ macro_rules! plain {
                 // SAFETY: the caller's promise.
                 unsafe { *to = self.0 }
             }
+            #[inline(always)]
+            unsafe fn store_single(self, to: *mut f32) {
+                // SAFETY: the caller's promise.
+                unsafe { *to = self.0 as f32 }
+            }
             // Not the standard library's mul_add: without the instruction that is a slow call.
             #[inline(always)]
             fn mul_add(self, b: Self, c: Self) -> Self {

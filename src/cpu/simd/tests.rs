@@ -8,7 +8,7 @@ struct Everything<'a, S> {
     c: &'a [S],
 }
 
-const RESULTS: usize = 21;
+const RESULTS: usize = 22;
 
 #[repr(align(64))]
 struct Aligned<S>([S; 16]);
@@ -33,7 +33,7 @@ impl<S: Real> Task<S> for Everything<'_, S> {
             // SAFETY: the CPU has the level.
             let (zero, one) = unsafe { (V::zero(), V::splat(S::from_f64(1.0))) };
             let z = Cx::new(a, b) * Cx::new(b, c);
-            let results: [V; RESULTS] = [
+            let results: [V; RESULTS - 1] = [
                 a + b,
                 a - b,
                 a * b,
@@ -64,6 +64,13 @@ impl<S: Real> Task<S> for Everything<'_, S> {
                     out[first + lane][i] = buffer.0[lane].to_f64();
                 }
             }
+            let mut buffer = Aligned([0f32; 16]);
+            // SAFETY: the buffer is long enough and aligned.
+            unsafe { (a / b).store_single(buffer.0.as_mut_ptr()) };
+            for lane in 0..V::LANES {
+                out[first + lane][RESULTS - 1] = f64::from(buffer.0[lane]);
+            }
+            assert_eq!(buffer.0[V::LANES..], [0.0; 16][V::LANES..]);
         }
         out
     }
@@ -94,6 +101,7 @@ fn expected(a: f64, b: f64, c: f64) -> [f64; RESULTS] {
         a * b - b * c,
         a * c + b * b,
         0.5,
+        f64::from((a / b) as f32),
     ]
 }
 

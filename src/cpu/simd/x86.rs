@@ -8,12 +8,22 @@ use super::{Level, Simd, Task};
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
+/// Writes the lower half of a register.
+///
+/// # Safety
+/// `to` is valid for a write of two numbers and aligned to their size in all.
+#[inline(always)]
+unsafe fn store_half(to: *mut f32, x: __m128) {
+    // SAFETY: the caller's promise; SSE2 is part of x86-64.
+    unsafe { _mm_storel_epi64(to.cast(), _mm_castps_si128(x)) }
+}
+
 /// One register type. `fused` names the three fused instructions or says `twice`; `masks` says how
 /// comparisons and selections work.
 macro_rules! register {
     (
         $name:ident: $reg:ident of $lanes:literal $scalar:ident, $level:ident, $features:literal,
-        zero $zero:ident, splat $splat:ident, load $load:ident, store $store:ident,
+        zero $zero:ident, splat $splat:ident, load $load:ident, store $store:ident, single $single:tt,
         add $add:ident, sub $sub:ident, mul $mul:ident, div $div:ident, sqrt $sqrt:ident,
         max $max:ident, min $min:ident, and $and:ident, andnot $andnot:ident, or $or:ident, xor $xor:ident,
         fused $fused:tt, masks $masks:tt
@@ -61,6 +71,7 @@ macro_rules! register {
                 // SAFETY: the caller's promise; `self` exists, so the CPU has the level.
                 unsafe { $store(to, self.0) }
             }
+            register!(@single $single $scalar);
             register!(@fused $fused);
             #[inline(always)]
             fn sqrt(self) -> Self {
@@ -115,6 +126,21 @@ macro_rules! register {
                 // SAFETY: `self` exists, so the CPU has the level.
                 unsafe { $name($instruction(self.0, b.0)) }
             }
+        }
+    };
+
+    (@single (same) $scalar:ident) => {
+        #[inline(always)]
+        unsafe fn store_single(self, to: *mut f32) {
+            // SAFETY: the caller's promise; the numbers are single ones.
+            unsafe { self.store(to) }
+        }
+    };
+    (@single ($narrow:ident $store:ident) $scalar:ident) => {
+        #[inline(always)]
+        unsafe fn store_single(self, to: *mut f32) {
+            // SAFETY: the caller's promise; `self` exists, so the CPU has the level.
+            unsafe { $store(to, $narrow(self.0)) }
         }
     };
 
@@ -236,12 +262,12 @@ macro_rules! register {
 }
 
 macro_rules! register128 {
-    ($name:ident: $reg:ident of $lanes:literal $scalar:ident,
+    ($name:ident: $reg:ident of $lanes:literal $scalar:ident, $single:tt,
      $set:ident $zero:ident $load:ident $store:ident $add:ident $sub:ident $mul:ident $div:ident $sqrt:ident
      $max:ident $min:ident $and:ident $andnot:ident $or:ident $xor:ident $lt:ident $le:ident $eq:ident $blend:ident) => {
         register!(
             $name: $reg of $lanes $scalar, Sse4, "sse4.2",
-            zero $zero, splat $set, load $load, store $store,
+            zero $zero, splat $set, load $load, store $store, single $single,
             add $add, sub $sub, mul $mul, div $div, sqrt $sqrt,
             max $max, min $min, and $and, andnot $andnot, or $or, xor $xor,
             fused (twice), masks (each $lt $le $eq $and $blend)
@@ -249,10 +275,10 @@ macro_rules! register128 {
     };
 }
 
-register128!(F64Sse4: __m128d of 2 f64,
+register128!(F64Sse4: __m128d of 2 f64, (_mm_cvtpd_ps store_half),
     _mm_set1_pd _mm_setzero_pd _mm_load_pd _mm_store_pd _mm_add_pd _mm_sub_pd _mm_mul_pd _mm_div_pd _mm_sqrt_pd
     _mm_max_pd _mm_min_pd _mm_and_pd _mm_andnot_pd _mm_or_pd _mm_xor_pd _mm_cmplt_pd _mm_cmple_pd _mm_cmpeq_pd _mm_blendv_pd);
-register128!(F32Sse4: __m128 of 4 f32,
+register128!(F32Sse4: __m128 of 4 f32, (same),
     _mm_set1_ps _mm_setzero_ps _mm_load_ps _mm_store_ps _mm_add_ps _mm_sub_ps _mm_mul_ps _mm_div_ps _mm_sqrt_ps
     _mm_max_ps _mm_min_ps _mm_and_ps _mm_andnot_ps _mm_or_ps _mm_xor_ps _mm_cmplt_ps _mm_cmple_ps _mm_cmpeq_ps _mm_blendv_ps);
 
@@ -261,6 +287,7 @@ macro_rules! register256 {
         register!(
             $f64: __m256d of 4 f64, $level, $features,
             zero _mm256_setzero_pd, splat _mm256_set1_pd, load _mm256_load_pd, store _mm256_store_pd,
+            single (_mm256_cvtpd_ps _mm_store_ps),
             add _mm256_add_pd, sub _mm256_sub_pd, mul _mm256_mul_pd, div _mm256_div_pd, sqrt _mm256_sqrt_pd,
             max _mm256_max_pd, min _mm256_min_pd, and _mm256_and_pd, andnot _mm256_andnot_pd,
             or _mm256_or_pd, xor _mm256_xor_pd,
@@ -269,7 +296,7 @@ macro_rules! register256 {
         );
         register!(
             $f32: __m256 of 8 f32, $level, $features,
-            zero _mm256_setzero_ps, splat _mm256_set1_ps, load _mm256_load_ps, store _mm256_store_ps,
+            zero _mm256_setzero_ps, splat _mm256_set1_ps, load _mm256_load_ps, store _mm256_store_ps, single (same),
             add _mm256_add_ps, sub _mm256_sub_ps, mul _mm256_mul_ps, div _mm256_div_ps, sqrt _mm256_sqrt_ps,
             max _mm256_max_ps, min _mm256_min_ps, and _mm256_and_ps, andnot _mm256_andnot_ps,
             or _mm256_or_ps, xor _mm256_xor_ps,
@@ -285,6 +312,7 @@ register256!(F64Avx512y F32Avx512y Avx512y "avx2,fma,bmi2,avx512f,avx512vl,avx51
 register!(
     F64Avx512z: __m512d of 8 f64, Avx512z, "avx2,fma,bmi2,avx512f,avx512vl,avx512dq",
     zero _mm512_setzero_pd, splat _mm512_set1_pd, load _mm512_load_pd, store _mm512_store_pd,
+    single (_mm512_cvtpd_ps _mm256_store_ps),
     add _mm512_add_pd, sub _mm512_sub_pd, mul _mm512_mul_pd, div _mm512_div_pd, sqrt _mm512_sqrt_pd,
     max _mm512_max_pd, min _mm512_min_pd, and _mm512_and_pd, andnot _mm512_andnot_pd,
     or _mm512_or_pd, xor _mm512_xor_pd,
@@ -293,7 +321,7 @@ register!(
 );
 register!(
     F32Avx512z: __m512 of 16 f32, Avx512z, "avx2,fma,bmi2,avx512f,avx512vl,avx512dq",
-    zero _mm512_setzero_ps, splat _mm512_set1_ps, load _mm512_load_ps, store _mm512_store_ps,
+    zero _mm512_setzero_ps, splat _mm512_set1_ps, load _mm512_load_ps, store _mm512_store_ps, single (same),
     add _mm512_add_ps, sub _mm512_sub_ps, mul _mm512_mul_ps, div _mm512_div_ps, sqrt _mm512_sqrt_ps,
     max _mm512_max_ps, min _mm512_min_ps, and _mm512_and_ps, andnot _mm512_andnot_ps,
     or _mm512_or_ps, xor _mm512_xor_ps,

@@ -1,0 +1,427 @@
+//! Symmetries of a colour matrix, found from its entries alone.
+//!
+//! A symmetry here is a permutation of the colour flows with a sign for each,
+//! `e_i -> s_i e_pi(i)`, that leaves the matrix as it is: `s_i s_j C(pi(i), pi(j)) = C(i, j)`. Only
+//! involutions are looked for (`pi(pi(i)) = i`, `s_pi(i) = s_i`). Relabelling two gluons is one,
+//! and so is reading all colour flows backwards.
+//!
+//! The search guesses where one flow goes. From then on the rows of the flows whose images are
+//! known tell the others apart: flow k sees the numbers `C(a, k)`, and its image must see the
+//! same in the rows of the images. Flows that see what no other sees are known in turn; where
+//! all that remain see the same as others, the search guesses again. What comes out is compared
+//! with the matrix entry by entry, equality being that of `f64`.
+
+use std::ops::Index;
+
+/// A real symmetric matrix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    size: usize,
+    entries: Vec<f64>,
+}
+
+impl Matrix {
+    /// From a function that gives the entries (i, j) with j >= i.
+    pub fn new(size: usize, mut entry: impl FnMut(usize, usize) -> f64) -> Self {
+        let mut entries = vec![0.0; size * size];
+        for i in 0..size {
+            for j in i..size {
+                let x = entry(i, j);
+                entries[i * size + j] = x;
+                entries[j * size + i] = x;
+            }
+        }
+        Matrix { size, entries }
+    }
+
+    /// Rows, and columns.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// A row.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.entries[i * self.size..(i + 1) * self.size]
+    }
+
+    /// The matrix of some of the rows and the same columns.
+    pub fn part(&self, rows: &[u32]) -> Matrix {
+        Matrix::new(rows.len(), |i, j| {
+            self[(rows[i] as usize, rows[j] as usize)]
+        })
+    }
+
+    /// The sets of rows that no entry connects with each other. Rows of zeros belong to none.
+    pub fn components(&self) -> Vec<Vec<u32>> {
+        let mut seen = vec![false; self.size];
+        let mut components = Vec::new();
+        for first in 0..self.size {
+            if seen[first] || self.row(first).iter().all(|&x| x == 0.0) {
+                continue;
+            }
+            seen[first] = true;
+            let mut rows = vec![first as u32];
+            let mut next = 0;
+            while let Some(&i) = rows.get(next) {
+                next += 1;
+                for (j, &x) in self.row(i as usize).iter().enumerate() {
+                    if x != 0.0 && !seen[j] {
+                        seen[j] = true;
+                        rows.push(j as u32);
+                    }
+                }
+            }
+            rows.sort_unstable();
+            components.push(rows);
+        }
+        components
+    }
+}
+
+impl Index<(usize, usize)> for Matrix {
+    type Output = f64;
+    fn index(&self, (i, j): (usize, usize)) -> &f64 {
+        &self.entries[i * self.size + j]
+    }
+}
+
+/// A signed permutation that is its own inverse.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Involution {
+    /// Where each flow goes.
+    pub image: Vec<u32>,
+    /// Whether it goes there with a minus sign.
+    pub negative: Vec<bool>,
+}
+
+impl Involution {
+    /// Where flow `i` goes, and whether with a minus sign.
+    pub fn of(&self, i: usize) -> (usize, bool) {
+        (self.image[i] as usize, self.negative[i])
+    }
+
+    /// First `self`, then `next`, of two that commute.
+    fn then(&self, next: &Involution) -> Involution {
+        let images = (0..self.image.len()).map(|i| {
+            let (j, s) = self.of(i);
+            let (k, t) = next.of(j);
+            (k as u32, s != t)
+        });
+        let (image, negative) = images.unzip();
+        Involution { image, negative }
+    }
+
+    fn commutes_with(&self, other: &Involution) -> bool {
+        (0..self.image.len()).all(|i| {
+            let (a, s) = self.of(i);
+            let (b, t) = other.of(i);
+            let ((ab, st), (ba, ts)) = (other.of(a), self.of(b));
+            ab == ba && (s != st) == (t != ts)
+        })
+    }
+
+    /// Whether they are equal, or opposite in all signs; both split the matrix in the same way.
+    fn splits_as(&self, other: &Involution) -> bool {
+        let signs = || self.negative.iter().zip(&other.negative);
+        self.image == other.image && (signs().all(|(a, b)| a == b) || signs().all(|(a, b)| a != b))
+    }
+
+    /// Whether it leaves the matrix as it is, in the rows that the step takes.
+    fn preserves(&self, matrix: &Matrix, step: usize, work: &mut Work) -> bool {
+        let n = matrix.size();
+        (0..n).step_by(step).all(|i| {
+            let (a, s) = self.of(i);
+            let (from, to) = (matrix.row(i), matrix.row(a));
+            work.add(n);
+            (0..n).all(|j| {
+                let x = to[self.image[j] as usize];
+                from[j] == if s != self.negative[j] { -x } else { x }
+            })
+        })
+    }
+
+    /// The same for involutions that a symmetry of the matrix carries into each other.
+    fn class(&self, matrix: &Matrix) -> (usize, u64) {
+        let n = matrix.size();
+        let (mut moved, mut kind) = (0, 0u64);
+        for i in 0..n {
+            let (j, s) = self.of(i);
+            let x = token(matrix[(i, j)]);
+            kind = kind.wrapping_add(mix(if s { x.wrapping_neg() } else { x }));
+            moved += usize::from(j != i);
+        }
+        (n - moved, kind)
+    }
+}
+
+/// How much work a search may still do, in entries looked at.
+#[derive(Debug)]
+pub struct Work(usize);
+
+impl Work {
+    /// A limit.
+    pub fn limit(entries: usize) -> Self {
+        Work(entries)
+    }
+
+    fn add(&mut self, entries: usize) {
+        self.0 = self.0.saturating_sub(entries);
+    }
+
+    fn spent(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Rows that are compared before an involution is taken down; those that are used are compared
+/// in full.
+const SAMPLE: usize = 64;
+/// Roots that are tried where there are symmetries already.
+const ROOTS: usize = 3;
+/// Involutions taken down for each image of a root.
+const EACH: usize = 4;
+
+/// Commuting involutions that leave a matrix as it is, at most `most`, none a product of others.
+///
+/// Of those that there are they are chosen so that many more commute with them: the number of
+/// involutions of a class (those that symmetries carry into each other) is that of all
+/// symmetries over that of those which commute with one. The fewer powers of two it contains,
+/// the more are left for the blocks.
+pub fn commuting(matrix: &Matrix, most: usize, work: &mut Work) -> Vec<Involution> {
+    let mut candidates = involutions(matrix, work);
+    let mut chosen: Vec<Involution> = Vec::new();
+    let mut products: Vec<Involution> = Vec::new();
+    while chosen.len() < most {
+        let classes: Vec<_> = candidates.iter().map(|c| c.class(matrix)).collect();
+        let rank = |i: usize| {
+            let count = classes.iter().filter(|&&c| c == classes[i]).count();
+            let negative = candidates[i].negative.iter().any(|&s| s);
+            (count.trailing_zeros(), negative, classes[i].0, i)
+        };
+        let Some(best) = (0..candidates.len()).min_by_key(|&i| rank(i)) else {
+            break;
+        };
+        let best = candidates.swap_remove(best);
+        if !best.preserves(matrix, 1, work) {
+            continue;
+        }
+        let further: Vec<_> = products.iter().map(|p| p.then(&best)).collect();
+        products.extend(further);
+        products.push(best.clone());
+        candidates.retain(|c| c.commutes_with(&best) && !products.iter().any(|p| p.splits_as(c)));
+        chosen.push(best);
+    }
+    chosen
+}
+
+/// Involutions that leave (as far as a sample of rows shows) a matrix as it is; not necessarily
+/// all. Their signs are such that the first flow that moves does so with a plus.
+fn involutions(matrix: &Matrix, work: &mut Work) -> Vec<Involution> {
+    let n = matrix.size();
+    let profile: Vec<u64> = (0..n)
+        .map(|i| {
+            let row = matrix.row(i).iter();
+            row.fold(mix(token(matrix[(i, i)])), |sum, &x| {
+                sum.wrapping_add(mix(token(x.abs())))
+            })
+        })
+        .collect();
+    work.add(n * n);
+    let mut search = Search {
+        matrix,
+        profile,
+        work,
+        found: Vec::new(),
+    };
+    for root in 0..n {
+        if root >= ROOTS && !search.found.is_empty() {
+            break;
+        }
+        for image in root + 1..n {
+            if search.work.spent() {
+                return search.found;
+            }
+            if search.profile[root] == search.profile[image] {
+                let mut guess = Guess::new(n);
+                guess.set(root, image, false);
+                guess.see(matrix, root);
+                let most = search.found.len() + EACH;
+                search.complete(guess, root, most);
+            }
+        }
+    }
+    search.found
+}
+
+struct Search<'a, 'w> {
+    matrix: &'a Matrix,
+    /// A number for each flow that is the same for flows which may be each other's image.
+    profile: Vec<u64>,
+    work: &'w mut Work,
+    found: Vec<Involution>,
+}
+
+/// Not decided yet.
+const OPEN: u32 = u32::MAX;
+
+/// An involution that is known in part.
+#[derive(Clone)]
+struct Guess {
+    image: Vec<u32>,
+    negative: Vec<bool>,
+    open: usize,
+    /// What each flow sees in the rows of known flows, as one number, odd in the signs.
+    own: Vec<u64>,
+    /// What its image must see, up to the sign.
+    wanted: Vec<u64>,
+    /// Number of rows in these.
+    rows: u64,
+}
+
+impl Guess {
+    fn new(n: usize) -> Self {
+        Guess {
+            image: vec![OPEN; n],
+            negative: vec![false; n],
+            open: n,
+            own: vec![0; n],
+            wanted: vec![0; n],
+            rows: 0,
+        }
+    }
+
+    fn set(&mut self, a: usize, b: usize, negative: bool) {
+        for (from, to) in [(a, b), (b, a)] {
+            self.open -= usize::from(self.image[from] == OPEN);
+            self.image[from] = to as u32;
+            self.negative[from] = negative;
+        }
+    }
+
+    /// Takes the rows of a flow and its image into account.
+    fn see(&mut self, matrix: &Matrix, a: usize) {
+        let b = self.image[a] as usize;
+        let (r, s) = (mix(2 * self.rows + 1), mix(2 * self.rows + 2));
+        self.rows += 1;
+        let minus = self.negative[a];
+        let rows = matrix.row(a).iter().zip(matrix.row(b));
+        for ((own, wanted), (&x, &y)) in self.own.iter_mut().zip(&mut self.wanted).zip(rows) {
+            let (x, y) = (token(x), token(y));
+            let sees = |x: u64, y: u64| r.wrapping_mul(x).wrapping_add(s.wrapping_mul(y));
+            *own = own.wrapping_add(sees(x, y));
+            let image = sees(y, x);
+            *wanted = wanted.wrapping_add(if minus { image.wrapping_neg() } else { image });
+        }
+    }
+}
+
+impl Search<'_, '_> {
+    /// Adds to those found what a guess leads to, until there are `most`.
+    fn complete(&mut self, mut guess: Guess, root: usize, most: usize) {
+        let n = self.matrix.size();
+        let key = |profile: u64, seen: u64| mix(profile ^ mix(seen.min(seen.wrapping_neg())));
+        let mut own: Vec<(u64, u32)> = Vec::new();
+        while guess.open > 0 {
+            self.work.add(4 * n);
+            if self.work.spent() {
+                return;
+            }
+            let wanted = self.profile.iter().zip(&guess.wanted);
+            let wanted: Vec<u64> = wanted.map(|(&p, &w)| key(p, w)).collect();
+            own.clear();
+            let keys = self.profile.iter().zip(&guess.own).zip(0..);
+            own.extend(keys.map(|((&p, &o), i)| (key(p, o), i)));
+            let sum = |keys: &mut dyn Iterator<Item = u64>| keys.fold(0u64, u64::wrapping_add);
+            if sum(&mut own.iter().map(|k| k.0)) != sum(&mut wanted.iter().copied()) {
+                return;
+            }
+            own.sort_unstable();
+            let cell = |k: usize| {
+                let first = own.partition_point(|x| x.0 < wanted[k]);
+                let length = own[first..].partition_point(|x| x.0 == wanted[k]);
+                &own[first..first + length]
+            };
+            // The flows whose image is known by now, and of the others the one with fewest.
+            let mut seen = 0;
+            let mut fewest: Option<(usize, usize)> = None;
+            let mut new = Vec::new();
+            for k in 0..n {
+                if guess.image[k] != OPEN {
+                    continue;
+                }
+                let cell = cell(k);
+                match cell {
+                    [] => return,
+                    [(_, m)] if guess.own[*m as usize] != 0 => {
+                        let m = *m as usize;
+                        if guess.image[m] != OPEN {
+                            return;
+                        }
+                        guess.set(k, m, guess.own[m] != guess.wanted[k]);
+                        new.push(k);
+                    }
+                    _ => {
+                        if fewest.is_none_or(|(_, least)| cell.len() < least) {
+                            fewest = Some((k, cell.len()));
+                        }
+                    }
+                }
+            }
+            if guess.open == 0 {
+                break;
+            }
+            for &k in new.iter().take(2) {
+                guess.see(self.matrix, k);
+                self.work.add(n);
+                seen += 1;
+            }
+            if seen > 0 {
+                continue;
+            }
+            let Some((k, _)) = fewest else { return };
+            for &(_, m) in cell(k) {
+                let m = m as usize;
+                if guess.image[m] != OPEN {
+                    continue;
+                }
+                for negative in [false, true] {
+                    let sees = guess.own[m];
+                    let sees = if negative { sees.wrapping_neg() } else { sees };
+                    if sees == guess.wanted[k] && self.found.len() < most {
+                        let mut next = guess.clone();
+                        next.set(k, m, negative);
+                        next.see(self.matrix, k);
+                        self.complete(next, root, most);
+                    }
+                }
+            }
+            return;
+        }
+        let found = Involution {
+            image: guess.image,
+            negative: guess.negative,
+        };
+        let fixed = (0..root).all(|i| found.image[i] as usize == i);
+        if fixed && found.preserves(self.matrix, n.div_ceil(SAMPLE), self.work) {
+            self.found.push(found);
+        }
+    }
+}
+
+/// A number for each value; opposite ones for opposite values.
+fn token(x: f64) -> u64 {
+    if x == 0.0 {
+        0
+    } else if x < 0.0 {
+        mix((-x).to_bits()).wrapping_neg()
+    } else {
+        mix(x.to_bits())
+    }
+}
+
+/// Scatters bits (the end of SplitMix64).
+fn mix(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
