@@ -250,6 +250,23 @@ pub enum Error {
         /// Why not.
         what: String,
     },
+    /// A file that should hold a result of `mebridge bench`.
+    #[error(
+        "{path} is no result of mebridge bench: {what}; docs/bench.md says what has to be in such a \
+         file"
+    )]
+    BenchFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A measurement without a single point.
+    #[error(
+        "no point was measured: all would take longer than --limit; raise it, or ask for fewer events \
+         (--nevt)"
+    )]
+    NothingMeasured,
     /// A SIMD level that does not exist.
     #[error(
         "unknown SIMD level `{name}`; choose one of auto, none, sse4, avx2, 512y, 512z \

@@ -137,6 +137,17 @@ pub enum Precision {
     Float,
 }
 
+impl Precision {
+    /// The letter for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::Double => "d",
+            Precision::Mixed => "m",
+            Precision::Float => "f",
+        }
+    }
+}
+
 /// Whether the Fortran caller passes `igraph`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Igraph {

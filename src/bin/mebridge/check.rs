@@ -13,21 +13,18 @@
 
 mod engine;
 mod report;
-mod sample;
 
 use crate::info::DEFAULT_G;
 use crate::output;
 use crate::progress::Progress;
-use crate::source::{self, Source};
+use crate::sample::{self, Numbers, Sample};
+use crate::source;
 use engine::{Door, Engine};
 use mebridge::Result;
 use mebridge::cpu::simd::Level;
-use mebridge::phase_space::PhaseSpace;
-use mebridge::plan::binding::Binding;
-use mebridge::runtime::{Precision, Switches};
+use mebridge::runtime::Switches;
 use mebridge::statistics::{Class, Statistics};
 use report::{Configuration, Report, Times};
-use sample::{Numbers, Sample};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -124,21 +121,21 @@ impl Options {
         let (blocks, threads, iterations) = match *self.numbers {
             [iterations] => (1, 32, iterations),
             [blocks, threads, iterations] => (blocks, threads, iterations),
-            _ => usage("give ITERATIONS, or BLOCKS THREADS ITERATIONS"),
+            _ => output::usage("give ITERATIONS, or BLOCKS THREADS ITERATIONS"),
         };
         if !(self.g.is_finite() && self.g > 0.0) {
-            usage("--g must be a positive number");
+            output::usage("--g must be a positive number");
         }
         let nevt = blocks
             .checked_mul(threads)
             .and_then(|nevt| i32::try_from(nevt).ok())
-            .unwrap_or_else(|| usage("BLOCKS times THREADS must be below 2147483648"));
+            .unwrap_or_else(|| output::usage("BLOCKS times THREADS must be below 2147483648"));
         let nevt = nevt as usize;
 
         let start = Instant::now();
         let (switches, pairs) = self.switches()?;
         let source = source::one(&switches)?;
-        let space = self.phase_space(&source)?;
+        let space = sample::phase_space(&source, self.energy)?;
         let numbers = if self.common {
             Numbers::Common
         } else {
@@ -151,11 +148,7 @@ impl Options {
                 blocks,
                 threads_per_block: threads,
                 iterations,
-                fptype: match switches.precision {
-                    Precision::Double => "d",
-                    Precision::Mixed => "m",
-                    Precision::Float => "f",
-                },
+                fptype: switches.precision.name(),
                 simd: Level::choose(switches.simd.as_deref().unwrap_or("auto"))?.name(),
                 cpu_threads: switches.threads,
                 random: numbers.name(),
@@ -250,25 +243,4 @@ impl Options {
         }
         Ok((switches, pairs))
     }
-
-    /// The phase space of the process at the energy that was asked for.
-    fn phase_space(&self, source: &Source) -> Result<PhaseSpace> {
-        let process = &source.process;
-        let binding = Binding::new(&process.model, &source.card)?;
-        let masses = |incoming: bool| -> Vec<f64> {
-            let legs = process.legs.iter().filter(|leg| leg.incoming == incoming);
-            legs.map(|leg| leg.mass.0.map_or(0.0, |i| binding.parameters[i as usize]))
-                .collect()
-        };
-        PhaseSpace::new(self.energy, &masses(true), &masses(false))
-    }
-}
-
-/// Ends the program with a message about a wrong use of the command.
-fn usage(what: &str) -> ! {
-    clap::Error::raw(
-        clap::error::ErrorKind::ValueValidation,
-        format!("{what}\n\nFor more information, try '--help'.\n"),
-    )
-    .exit()
 }

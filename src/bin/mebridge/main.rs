@@ -3,12 +3,14 @@
 //! What was asked for goes to stdout, everything else (errors, warnings, progress) to stderr.
 //! The exit code is 0 where all went well, 1 for an error and 2 for a wrong use of the command.
 
+mod bench;
 mod check;
 mod import;
 mod info;
 mod number;
 mod output;
 mod progress;
+mod sample;
 mod source;
 
 use clap::{Parser, Subcommand};
@@ -27,6 +29,7 @@ enum Subcommands {
     Import(import::Options),
     Info(info::Options),
     Check(check::Options),
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         Subcommands::Import(options) => options.run(),
         Subcommands::Info(options) => options.run(),
         Subcommands::Check(options) => options.run(),
+        Subcommands::Bench(options) => options.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -31,3 +31,12 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
         std::fs::write(path, text).map_err(Error::io(path))
     }
 }
+
+/// Ends the program with a message about a wrong use of the command.
+pub fn usage(what: &str) -> ! {
+    clap::Error::raw(
+        clap::error::ErrorKind::ValueValidation,
+        format!("{what}\n\nFor more information, try '--help'.\n"),
+    )
+    .exit()
+}

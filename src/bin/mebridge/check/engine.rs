@@ -1,6 +1,6 @@
 //! What evaluates the events: a Bridge, or the Fortran functions that MadEvent calls.
 
-use super::sample::Sample;
+use crate::sample::Sample;
 use crate::source::Source;
 use mebridge::Result;
 use mebridge::abi::fbridge;

@@ -1,8 +1,8 @@
 //! What `mebridge check` reports, as text and as JSON.
 
-use super::sample::Sample;
 use crate::number::{scientific, short};
 use crate::output;
+use crate::sample::Sample;
 use mebridge::process::Process;
 use mebridge::statistics::{Abnormal, Statistics};
 use serde::ser::{Serialize, Serializer};

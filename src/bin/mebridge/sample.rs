@@ -1,7 +1,9 @@
-//! The events of one iteration and their answers.
+//! Events on which a process is tried, and their answers.
 
+use crate::source::Source;
 use mebridge::events::{Answers, Events};
 use mebridge::phase_space::PhaseSpace;
+use mebridge::plan::binding::Binding;
 use mebridge::random::{CommonRandom, Random};
 use mebridge::{Error, Result};
 use rayon::prelude::*;
@@ -36,6 +38,18 @@ impl Numbers {
             Numbers::Common => CommonRandom::SEED,
         }
     }
+}
+
+/// The phase space of a process at an energy.
+pub fn phase_space(source: &Source, energy: f64) -> Result<PhaseSpace> {
+    let process = &source.process;
+    let binding = Binding::new(&process.model, &source.card)?;
+    let masses = |incoming: bool| -> Vec<f64> {
+        let legs = process.legs.iter().filter(|leg| leg.incoming == incoming);
+        legs.map(|leg| leg.mass.0.map_or(0.0, |i| binding.parameters[i as usize]))
+            .collect()
+    };
+    PhaseSpace::new(energy, &masses(true), &masses(false))
 }
 
 /// The events of one iteration.
@@ -79,6 +93,11 @@ impl Sample {
             space,
             numbers,
         })
+    }
+
+    /// Number of events.
+    pub fn nevt(&self) -> usize {
+        self.g_s.len()
     }
 
     /// Makes the events with this many threads.

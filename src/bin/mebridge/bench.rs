@@ -1,0 +1,254 @@
+//! `mebridge bench`: throughput over processes, precisions, SIMD levels, nevt, doors and threads;
+//! as a table, as JSON and as figures.
+
+mod lists;
+mod machine;
+mod record;
+mod sweep;
+mod table;
+
+#[cfg(feature = "plots")]
+mod plot;
+
+use crate::info::DEFAULT_G;
+use crate::output;
+use crate::source::{self, Source};
+use lists::{LevelList, NumberList, Words};
+use mebridge::process::example;
+use mebridge::runtime::{Precision, Switches};
+use mebridge::{Error, Result};
+use record::{Door, Record};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use sweep::Sweep;
+
+/// Said where the cargo feature is off.
+const NO_FIGURES: &str = "this program was built without figures (cargo feature plots)";
+
+/// Measure throughput by precision, SIMD level, events in a call and threads, and draw it
+///
+/// Writes PREFIX.json and the figures PREFIX-nevt, PREFIX-simd and (with several numbers of
+/// threads) PREFIX-threads as SVG and PNG. A list has commas between its items.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Process files, or P* directories of MG5aMC outputs (all their matrix elements; #N behind
+    /// one for the N-th) [default: as the library would find it, or else a small example]
+    #[arg(value_name = "FILE|DIR")]
+    processes: Vec<OsString>,
+    /// Draw these results again, all in the same figures, instead of measuring
+    #[arg(
+        long,
+        value_name = "FILE.json",
+        num_args = 1..,
+        conflicts_with_all = ["processes", "nevt", "simd", "fptype", "door", "threads", "repetitions",
+            "seconds", "limit", "energy", "g", "card", "label", "no_plots"],
+    )]
+    plot: Vec<PathBuf>,
+    /// Beginning of the names of the files that are written
+    #[arg(short, long, value_name = "PREFIX", default_value = "bench")]
+    output: PathBuf,
+    /// Events in one call: numbers and ranges FIRST:LAST or FIRST:LAST:FACTOR (factor 2)
+    #[arg(long, value_name = "LIST", default_value = "32:16384:8")]
+    nevt: NumberList,
+    /// SIMD levels: none, sse4, avx2, 512y, 512z, auto (the best) or all (that this CPU has)
+    #[arg(long, value_name = "LIST", default_value = "all")]
+    simd: LevelList,
+    /// Precisions: d (double), m (colour sums in single precision), f (single)
+    #[arg(long, value_name = "LIST", default_value = "d,m,f")]
+    fptype: Words<Precision>,
+    /// Doors: nomultichannel (calls without channels), sequence (with channels)
+    #[arg(long, value_name = "LIST", default_value = "nomultichannel")]
+    door: Words<Door>,
+    /// Numbers of CPU threads
+    #[arg(long, value_name = "LIST", default_value = "1")]
+    threads: NumberList,
+    /// Repetitions of each point; their median, smallest and largest value are given
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repetitions: u32,
+    /// Seconds for one point, all its repetitions together
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = lists::seconds)]
+    seconds: f64,
+    /// Leave out points that take longer than this even with three calls
+    #[arg(long, value_name = "S", default_value_t = 30.0, value_parser = lists::seconds)]
+    limit: f64,
+    /// Centre-of-mass energy in GeV
+    #[arg(long, value_name = "GEV", default_value_t = 1500.0)]
+    energy: f64,
+    /// Strong coupling g_s of all events
+    #[arg(long, value_name = "G", default_value_t = DEFAULT_G, value_parser = lists::positive)]
+    g: f64,
+    /// Parameter card [default: that of the output, or the values in the file]
+    #[arg(long, value_name = "CARD")]
+    card: Option<PathBuf>,
+    /// Name of this result in legends [default: mebridge and its version]
+    #[arg(long, value_name = "TEXT")]
+    label: Option<String>,
+    /// Write no figures
+    #[arg(long)]
+    no_plots: bool,
+}
+
+impl Options {
+    /// Measures or draws again.
+    pub fn run(self) -> Result<()> {
+        if !self.plot.is_empty() {
+            if cfg!(not(feature = "plots")) {
+                output::usage(NO_FIGURES);
+            }
+            let records = self.plot.iter().map(|path| Record::read(path));
+            return draw(&records.collect::<Result<Vec<_>>>()?, &self.output);
+        }
+        let sweep = self.sweep();
+        let path = with_ending(&self.output, ".json");
+        // Not after minutes of measuring.
+        let existed = path.exists();
+        let probe = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path);
+        drop(probe.map_err(Error::io(&path))?);
+        let record = self.measure(&sweep);
+        let Ok(record) = record else {
+            if !existed {
+                // The error is worth more than whether this works.
+                let _ = std::fs::remove_file(&path);
+            }
+            return record.map(|_| ());
+        };
+        output::write_json(&path, &record)?;
+        output::print(&table::text(&record))?;
+        output::print(&format!("wrote {}\n", path.display()))?;
+        if self.no_plots {
+            return Ok(());
+        }
+        draw(&[record], &self.output)
+    }
+
+    /// What is to be measured, or the end of the program where that is not possible.
+    fn sweep(&self) -> Sweep {
+        let threads = self.threads.0.iter().map(|&n| match n {
+            1..=1024 => n as usize,
+            _ => output::usage(&format!(
+                "--threads: {n} is not a number of threads from 1 to 1024"
+            )),
+        });
+        let nevt = self.nevt.0.iter().map(|&n| match i32::try_from(n) {
+            Ok(1..) => n as usize,
+            _ => output::usage(&format!(
+                "--nevt: {n} is not a number of events from 1 to 2147483647"
+            )),
+        });
+        Sweep {
+            nevt: nevt.collect(),
+            levels: self.simd.0.clone(),
+            precisions: self.fptype.0.clone(),
+            doors: self.door.0.clone(),
+            threads: threads.collect(),
+            repetitions: self.repetitions as usize,
+            seconds: Duration::from_secs_f64(self.seconds),
+            limit: Duration::from_secs_f64(self.limit),
+            energy: self.energy,
+            g_s: self.g,
+        }
+    }
+
+    fn measure(&self, sweep: &Sweep) -> Result<Record> {
+        let switches = Switches::from_env()?;
+        let card = self.card.as_deref().or(switches.param_card.as_deref());
+        let sources = self.sources(&switches, card)?;
+        let mut record = Record::new(self.label.clone(), sweep);
+        for (name, source) in names(&sources).iter().zip(&sources) {
+            sweep.process(name, source, &switches, &mut record)?;
+        }
+        record.finish();
+        for skipped in &record.skipped {
+            output::warn(&skipped.to_string());
+        }
+        match record.points.is_empty() {
+            true => Err(Error::NothingMeasured),
+            false => Ok(record),
+        }
+    }
+
+    /// The processes that were named; without any the one that the library would find here, or
+    /// else the example that is part of the program.
+    fn sources(&self, switches: &Switches, card: Option<&Path>) -> Result<Vec<Source>> {
+        if !self.processes.is_empty() {
+            let each = self.processes.iter().map(|name| source::all(name, card));
+            return Ok(each
+                .collect::<Result<Vec<_>>>()?
+                .into_iter()
+                .flatten()
+                .collect());
+        }
+        let switches = Switches {
+            param_card: card.map(Path::to_owned),
+            ..switches.clone()
+        };
+        match source::one(&switches) {
+            Err(Error::NoProcess { .. }) => {
+                output::warn("no process is named, and there is none around: taking the example");
+                let process = example::scalars();
+                Ok(vec![Source {
+                    card: process.model.default_card(),
+                    process,
+                    number: 1,
+                }])
+            }
+            one => Ok(vec![one?]),
+        }
+    }
+}
+
+/// Names of the processes without the orders of couplings that MG5aMC writes behind them; where two
+/// are the same, with their models, and at last with numbers.
+fn names(sources: &[Source]) -> Vec<String> {
+    let bare = |source: &Source| {
+        let name = &source.process.name;
+        let end = [" WEIGHTED", " @"]
+            .iter()
+            .filter_map(|end| name.find(end))
+            .min();
+        name[..end.unwrap_or(name.len())].trim().to_owned()
+    };
+    let mut names: Vec<String> = sources.iter().map(bare).collect();
+    let twice = |names: &[String], name: &String| names.iter().filter(|n| *n == name).count() > 1;
+    let first = names.clone();
+    for (name, source) in names.iter_mut().zip(sources) {
+        if twice(&first, name) && !source.process.model_name.is_empty() {
+            *name = format!("{name} ({})", source.process.model_name);
+        }
+    }
+    let second = names.clone();
+    for (i, name) in names.iter_mut().enumerate() {
+        if twice(&second, name) {
+            let before = second[..=i].iter().filter(|n| *n == name).count();
+            *name = format!("{name} #{before}");
+        }
+    }
+    names
+}
+
+/// Draws the figures, and says which.
+#[cfg(feature = "plots")]
+fn draw(records: &[Record], prefix: &Path) -> Result<()> {
+    for path in plot::draw(records, prefix)? {
+        output::print(&format!("wrote {}\n", path.display()))?;
+    }
+    Ok(())
+}
+
+/// This program was built without figures.
+#[cfg(not(feature = "plots"))]
+fn draw(_: &[Record], _: &Path) -> Result<()> {
+    output::warn(NO_FIGURES);
+    Ok(())
+}
+
+/// `PREFIX` and what comes behind it.
+fn with_ending(prefix: &Path, ending: &str) -> PathBuf {
+    let mut name = prefix.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}

@@ -1,0 +1,295 @@
+//! Measuring: all points of one process, repetition after repetition.
+//!
+//! One repetition goes over all points of the process before the next begins, every other one
+//! backwards, so that what changes slowly on a machine (its clock, other work on it) meets all
+//! points alike. A point's repetition is as many calls as fit into its share of the time; before
+//! it comes a call that is not measured, which brings the plan's data back into the caches, unless
+//! the repetition is but a few calls long.
+
+use super::record::{Door, Point, Record, Skipped, Spread};
+use crate::progress::Progress;
+use crate::sample::{self, Numbers, Sample};
+use crate::source::Source;
+use mebridge::Result;
+use mebridge::bridge::Bridge;
+use mebridge::color::Split;
+use mebridge::cpu::simd::Level;
+use mebridge::events::Answers;
+use mebridge::process::Process;
+use mebridge::runtime::{Precision, Switches};
+use std::time::{Duration, Instant};
+
+/// The seed of the events.
+const SEED: u64 = 20_200_805;
+/// Fewest repetitions of a point, if that many are asked for.
+const FEWEST: usize = 3;
+/// Events of the first calls of a Bridge, which finds its good helicities on them.
+const FEW: usize = 16;
+/// A repetition of fewer calls than this has no call before it that is not measured.
+const WARM_FROM: u64 = 4;
+
+/// What is to be measured, and how.
+pub struct Sweep {
+    pub nevt: Vec<usize>,
+    pub levels: Vec<Level>,
+    pub precisions: Vec<Precision>,
+    pub doors: Vec<Door>,
+    pub threads: Vec<usize>,
+    pub repetitions: usize,
+    pub seconds: Duration,
+    pub limit: Duration,
+    pub energy: f64,
+    pub g_s: f64,
+}
+
+/// A Bridge, and which one it is.
+struct Setup {
+    precision: Precision,
+    level: Level,
+    threads: usize,
+    bridge: Bridge,
+}
+
+/// What is to be done for a process.
+struct Work {
+    name: String,
+    points: Vec<Running>,
+    skipped: Vec<Skipped>,
+}
+
+/// A point while it is measured.
+struct Running {
+    setup: usize,
+    door: Door,
+    nevt: usize,
+    calls: u64,
+    repetitions: usize,
+    /// Seconds for one call, of each repetition.
+    times: Vec<f64>,
+}
+
+impl Sweep {
+    /// Measures a process.
+    pub fn process(
+        &self,
+        name: &str,
+        source: &Source,
+        base: &Switches,
+        record: &mut Record,
+    ) -> Result<()> {
+        let mut work = Work {
+            name: name.to_owned(),
+            points: Vec::new(),
+            skipped: Vec::new(),
+        };
+        let channel = first_channel(&source.process);
+        let mut doors = self.doors.clone();
+        if channel.is_none() && doors.contains(&Door::Sequence) {
+            doors.retain(|&door| door != Door::Sequence);
+            work.skipped.push(Skipped {
+                point: format!("{name}, {}", Door::Sequence.name()),
+                why: "the process has no channels".into(),
+            });
+        }
+        let most = self.nevt.iter().copied().fold(FEW, usize::max);
+        let space = sample::phase_space(source, self.energy)?;
+        let mut sample = Sample::new(space, Numbers::Seed(SEED), most, self.g_s, channel)?;
+        sample.draw(0);
+        sample.make_momenta();
+        let mut setups = self.setups(source, base, most)?;
+
+        let combinations = setups.len() * doors.len();
+        let progress = Progress::new(&format!("{name}: warm-up"), combinations as u64);
+        for (i, setup) in setups.iter_mut().enumerate() {
+            for &door in &doors {
+                self.warm_up((i, setup), door, &mut sample, &mut work)?;
+                progress.step();
+            }
+        }
+        drop(progress);
+
+        let points = &mut work.points;
+        let steps = points.len() * self.repetitions;
+        let progress = Progress::new(&format!("{name}: points"), steps as u64);
+        for repetition in 0..self.repetitions {
+            let mut order: Vec<usize> = (0..points.len()).collect();
+            if repetition % 2 == 1 {
+                order.reverse();
+            }
+            for i in order {
+                let point = &mut points[i];
+                if repetition < point.repetitions {
+                    point.repeat(&mut setups[point.setup].bridge, &mut sample)?;
+                }
+                progress.step();
+            }
+        }
+        drop(progress);
+        let color = Split::new(&source.process.color).multiply_adds();
+        let done = points
+            .iter()
+            .map(|point| point.result(name, color, &setups));
+        record.points.extend(done);
+        record.skipped.extend(work.skipped);
+        Ok(())
+    }
+
+    /// A Bridge for each precision, level and number of threads.
+    fn setups(&self, source: &Source, base: &Switches, nevt: usize) -> Result<Vec<Setup>> {
+        let mut setups = Vec::new();
+        for &precision in &self.precisions {
+            for &level in &self.levels {
+                for &threads in &self.threads {
+                    let switches = Switches {
+                        precision,
+                        simd: Some(level.name().into()),
+                        threads,
+                        ..base.clone()
+                    };
+                    let process = source.process.clone();
+                    setups.push(Setup {
+                        precision,
+                        level,
+                        threads,
+                        bridge: Bridge::new(process, &source.card, &switches, nevt)?,
+                    });
+                }
+            }
+        }
+        Ok(setups)
+    }
+
+    /// Makes the plans of a Bridge, and sees how long its calls take: from few events to many, so
+    /// that a call that would take too long is not made.
+    fn warm_up(
+        &self,
+        (index, setup): (usize, &mut Setup),
+        door: Door,
+        sample: &mut Sample,
+        work: &mut Work,
+    ) -> Result<()> {
+        let few = FEW.min(sample.nevt());
+        call(&mut setup.bridge, sample, door, few)?;
+        let mut per_event = call(&mut setup.bridge, sample, door, few)? / few as f64;
+        for &nevt in &self.nevt {
+            let needed = self.fewest() as f64 * per_event * nevt as f64;
+            if needed > self.limit.as_secs_f64() {
+                work.skipped.push(Skipped {
+                    point: format!(
+                        "{}, {}, {}, {} threads, {}, nevt {nevt}",
+                        work.name,
+                        setup.precision.name(),
+                        setup.level.name(),
+                        setup.threads,
+                        door.name()
+                    ),
+                    why: format!("it would take {needed:.2} s, more than --limit"),
+                });
+                continue;
+            }
+            let mut time = call(&mut setup.bridge, sample, door, nevt)?;
+            if time < 0.1 * self.seconds.as_secs_f64() {
+                time = time.min(call(&mut setup.bridge, sample, door, nevt)?);
+            }
+            per_event = time / nevt as f64;
+            let fitting = self.seconds.as_secs_f64() / time.max(1e-9);
+            let repetitions = (fitting as usize).clamp(self.fewest(), self.repetitions);
+            work.points.push(Running {
+                setup: index,
+                door,
+                nevt,
+                calls: ((fitting / repetitions as f64) as u64).max(1),
+                repetitions,
+                times: Vec::with_capacity(repetitions),
+            });
+        }
+        Ok(())
+    }
+
+    /// Fewest repetitions.
+    fn fewest(&self) -> usize {
+        FEWEST.min(self.repetitions)
+    }
+}
+
+impl Running {
+    /// One repetition.
+    fn repeat(&mut self, bridge: &mut Bridge, sample: &mut Sample) -> Result<()> {
+        if self.calls >= WARM_FROM {
+            call(bridge, sample, self.door, self.nevt)?;
+        }
+        let start = Instant::now();
+        for _ in 0..self.calls {
+            call(bridge, sample, self.door, self.nevt)?;
+        }
+        // A clock may be too coarse for what is measured, but time has passed.
+        let time = start.elapsed().max(Duration::from_nanos(1));
+        self.times.push(time.as_secs_f64() / self.calls as f64);
+        Ok(())
+    }
+
+    /// What it came to; `color` is the number of multiply-adds in one colour sum.
+    fn result(&self, process: &str, color: usize, setups: &[Setup]) -> Point {
+        let setup = &setups[self.setup];
+        let recursion = match self.door {
+            Door::NoMultichannel => setup.bridge.recursion(),
+            Door::Sequence => None,
+        };
+        let plan = recursion.or(setup.bridge.plan());
+        let multiply_adds = plan.map(|plan| {
+            let color = plan.helicities.len() * color;
+            (plan.count.multiply_adds + color) as u64
+        });
+        let rates = self.times.iter().map(|time| self.nevt as f64 / time);
+        let rate = Spread::of(rates);
+        Point {
+            process: process.into(),
+            precision: setup.precision.name().into(),
+            simd: setup.level.name().into(),
+            nevt: self.nevt as u64,
+            threads: setup.threads as u64,
+            channels: self.door == Door::Sequence,
+            matrix_elements_per_second: rate,
+            seconds_per_call: Some(Spread::of(self.times.iter().copied())),
+            repetitions: Some(self.times.len()),
+            calls: Some(self.calls),
+            good_helicities: setup.bridge.good_helicities(),
+            plan: Some(
+                if recursion.is_some() {
+                    "recursion"
+                } else {
+                    "diagrams"
+                }
+                .into(),
+            ),
+            multiply_adds,
+            gflops: multiply_adds.map(|n| 2e-9 * n as f64 * rate.median),
+        }
+    }
+}
+
+/// One call with the first `nevt` events, and the seconds that it took.
+fn call(bridge: &mut Bridge, sample: &mut Sample, door: Door, nevt: usize) -> Result<f64> {
+    let legs = bridge.process().legs.len();
+    let (events, answers) = sample.call();
+    let mut events = events.first(nevt, legs);
+    if door == Door::NoMultichannel {
+        events.channels = None;
+    }
+    let mut answers = Answers {
+        matrix_elements: &mut answers.matrix_elements[..nevt],
+        helicity: &mut answers.helicity[..nevt],
+        color: &mut answers.color[..nevt],
+    };
+    let start = Instant::now();
+    bridge.run(&events, &mut answers)?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// The first channel of a process.
+fn first_channel(process: &Process) -> Option<i32> {
+    let channels = &process.channels;
+    let known = channels.amp2.iter().map(|amp2| amp2.diagram);
+    let first = known.filter(|&d| channels.config_of(d).is_some()).min();
+    first.map(|d| d as i32)
+}

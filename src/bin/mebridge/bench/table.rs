@@ -1,0 +1,60 @@
+//! A result as text.
+
+use super::record::{Door, Point, Record};
+use std::fmt::Write;
+
+/// The whole result, process after process.
+pub fn text(record: &Record) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let out = &mut text;
+    let _ = writeln!(out, "{}", record.name());
+    if let Some(machine) = &record.machine {
+        let load = |load: Option<f64>| load.map_or("?".into(), |x| format!("{x:.2}"));
+        let _ = writeln!(
+            out,
+            "{}, {} CPUs, load {} before and {} after",
+            machine.cpu,
+            machine.cpus,
+            load(machine.load_before),
+            load(machine.load_after)
+        );
+    }
+    let mut process = None;
+    for point in &record.points {
+        if process != Some(&point.process) {
+            process = Some(&point.process);
+            let _ = writeln!(out, "\n{}", point.process);
+            let _ = writeln!(out, "{HEADER}");
+        }
+        line(out, point);
+    }
+    text.push('\n');
+    text
+}
+
+const HEADER: &str = "\
+fptype  simd  threads  door                nevt       ME/s        min        max  GFLOP/s";
+
+fn line(out: &mut String, point: &Point) {
+    let rate = &point.matrix_elements_per_second;
+    let gflops = point.gflops.map_or("-".into(), |x| format!("{x:.1}"));
+    let _ = writeln!(
+        out,
+        "{:<6}  {:<4}  {:>7}  {:<14}  {:>8}  {:>9}  {:>9}  {:>9}  {:>7}",
+        point.precision,
+        point.simd,
+        point.threads,
+        Door::of(point.channels).name(),
+        point.nevt,
+        short(rate.median),
+        short(rate.low()),
+        short(rate.high()),
+        gflops
+    );
+}
+
+/// Four significant digits.
+fn short(x: f64) -> String {
+    format!("{x:.3e}")
+}

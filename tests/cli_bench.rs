@@ -1,0 +1,517 @@
+//! `mebridge bench`. Nothing here depends on how fast the machine is.
+
+mod command;
+
+use command::{directory, gg_ttx, mebridge, mebridge_with, two_matrix_elements};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const HELP: &str = "\
+Measure throughput by precision, SIMD level, events in a call and threads, and draw it
+
+Writes PREFIX.json and the figures PREFIX-nevt, PREFIX-simd and (with several numbers of threads)
+PREFIX-threads as SVG and PNG. A list has commas between its items.
+
+Usage: mebridge bench [OPTIONS] [FILE|DIR]...
+
+Arguments:
+  [FILE|DIR]...
+          Process files, or P* directories of MG5aMC outputs (all their matrix elements; #N behind
+          one for the N-th) [default: as the library would find it, or else a small example]
+
+Options:
+      --plot <FILE.json>...
+          Draw these results again, all in the same figures, instead of measuring
+
+  -o, --output <PREFIX>
+          Beginning of the names of the files that are written
+          
+          [default: bench]
+
+      --nevt <LIST>
+          Events in one call: numbers and ranges FIRST:LAST or FIRST:LAST:FACTOR (factor 2)
+          
+          [default: 32:16384:8]
+
+      --simd <LIST>
+          SIMD levels: none, sse4, avx2, 512y, 512z, auto (the best) or all (that this CPU has)
+          
+          [default: all]
+
+      --fptype <LIST>
+          Precisions: d (double), m (colour sums in single precision), f (single)
+          
+          [default: d,m,f]
+
+      --door <LIST>
+          Doors: nomultichannel (calls without channels), sequence (with channels)
+          
+          [default: nomultichannel]
+
+      --threads <LIST>
+          Numbers of CPU threads
+          
+          [default: 1]
+
+      --repetitions <N>
+          Repetitions of each point; their median, smallest and largest value are given
+          
+          [default: 5]
+
+      --seconds <S>
+          Seconds for one point, all its repetitions together
+          
+          [default: 1]
+
+      --limit <S>
+          Leave out points that take longer than this even with three calls
+          
+          [default: 30]
+
+      --energy <GEV>
+          Centre-of-mass energy in GeV
+          
+          [default: 1500]
+
+      --g <G>
+          Strong coupling g_s of all events
+          
+          [default: 1.2177157847767195]
+
+      --card <CARD>
+          Parameter card [default: that of the output, or the values in the file]
+
+      --label <TEXT>
+          Name of this result in legends [default: mebridge and its version]
+
+      --no-plots
+          Write no figures
+
+  -h, --help
+          Print help (see a summary with '-h')
+";
+
+/// A sweep that takes no time.
+const QUICK: [&str; 4] = ["--seconds", "1e-4", "--repetitions", "3"];
+
+fn bench(directory: &Path, arguments: &[&str]) -> command::Ran {
+    let mut all = vec!["bench"];
+    all.extend(arguments);
+    all.extend(QUICK);
+    mebridge(directory, &all)
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// A figure in both formats: the SVG's size in points, which is half of the PNG's in pixels.
+fn figure(directory: &Path, name: &str) -> String {
+    let svg = std::fs::read_to_string(directory.join(format!("{name}.svg"))).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
+    for tag in ["<text ", "<rect "] {
+        assert!(svg.contains(tag), "{name}: no {tag}");
+    }
+    let open = svg.matches("<text ").count();
+    assert_eq!(open, svg.matches("</text>").count());
+    let size = |what: &str| -> u32 {
+        let from = svg.find(&format!(" {what}=\"")).unwrap() + what.len() + 3;
+        let text = &svg[from..];
+        text[..text.find('"').unwrap()].parse().unwrap()
+    };
+
+    let file = std::fs::File::open(directory.join(format!("{name}.png"))).unwrap();
+    let decoder = png::Decoder::new(std::io::BufReader::new(file));
+    let mut reader = decoder.read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    assert_eq!(
+        (info.width, info.height),
+        (2 * size("width"), 2 * size("height"))
+    );
+    // White paper, dark ink (axes, text) and something in colour.
+    let count = |is: &dyn Fn(&[u8]) -> bool| pixels.chunks(3).filter(|p| is(p)).count();
+    let all = pixels.len() / 3;
+    assert!(count(&|p| p == [255; 3]) > all / 2);
+    assert!(count(&|p| p.iter().all(|&c| c < 80)) > 500);
+    assert!(count(&|p| p.iter().max().unwrap() - p.iter().min().unwrap() > 100) > 50);
+    svg
+}
+
+#[test]
+fn help() {
+    let d = directory();
+    assert_eq!(mebridge(d.path(), &["bench", "--help"]).ok(), HELP);
+}
+
+#[test]
+fn a_small_sweep() {
+    let d = directory();
+    let p = gg_ttx();
+    let arguments = [
+        "scalars.mebridge",
+        p.to_str().unwrap(),
+        "--nevt",
+        "5,16:64:4",
+        "--simd",
+        "none,auto",
+        "--fptype",
+        "d,f",
+        "--door",
+        "nomultichannel,sequence",
+        "--threads",
+        "1,2",
+        "-o",
+        "out",
+    ];
+    let ran = bench(d.path(), &arguments);
+    let text = ran.ok().to_owned();
+    let record = read(&d.path().join("out.json"));
+    assert_eq!(record["format"], "mebridge-bench-1");
+    assert_eq!(
+        record["program"],
+        format!("mebridge {}", env!("CARGO_PKG_VERSION"))
+    );
+    assert_eq!(record["settings"]["repetitions"], 3);
+    assert!(record["machine"]["cpu"].is_string());
+    assert!(
+        record["machine"]["levels"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("none"))
+    );
+    assert_eq!(record["date"].as_str().unwrap().len(), 20);
+    assert_eq!(record["skipped"], json!([]));
+
+    let points = record["points"].as_array().unwrap();
+    // Where the CPU has nothing beyond `none`, that is also its best.
+    let levels = match mebridge::cpu::simd::Level::best().name() {
+        "none" => 1,
+        _ => 2,
+    };
+    assert_eq!(points.len(), 2 * 3 * levels * 2 * 2 * 2);
+    for (i, point) in points.iter().enumerate() {
+        let rate = &point["matrix_elements_per_second"];
+        let [low, middle, high] = ["min", "median", "max"].map(|key| rate[key].as_f64().unwrap());
+        assert!(0.0 < low && low <= middle && middle <= high, "{point}");
+        let time = point["seconds_per_call"]["max"].as_f64().unwrap();
+        let nevt = point["nevt"].as_f64().unwrap();
+        assert!((nevt / time / low - 1.0).abs() < 1e-9, "{point}");
+        let madds = point["multiply_adds"].as_f64().unwrap();
+        let gflops = point["gflops"].as_f64().unwrap();
+        assert!(
+            (gflops / (2e-9 * madds * middle) - 1.0).abs() < 1e-9,
+            "{point}"
+        );
+        assert_eq!(point["repetitions"], 3);
+        assert_eq!(point["plan"], "diagrams");
+        let name = point["process"].as_str().unwrap();
+        assert_eq!(
+            name,
+            ["phi phi > phi phi", "g g > t t~"][2 * i / points.len()]
+        );
+        let good = if name.starts_with('g') { 16 } else { 1 };
+        assert_eq!(point["good_helicities"], good, "{point}");
+    }
+    let of = |key: &str, value: Value| points.iter().filter(|p| p[key] == value).count();
+    assert_eq!(of("channels", json!(true)), points.len() / 2);
+    assert_eq!(of("threads", json!(2)), points.len() / 2);
+    assert_eq!(of("precision", json!("f")), points.len() / 2);
+    assert_eq!(of("nevt", json!(5)), points.len() / 3);
+    assert_eq!(of("simd", json!("none")), points.len() / levels);
+
+    assert!(text.contains("\nphi phi > phi phi\nfptype  simd"), "{text}");
+    let rows = text
+        .lines()
+        .filter(|line| line.starts_with("d ") || line.starts_with("f "));
+    assert_eq!(rows.count(), points.len());
+    for name in ["out-nevt", "out-simd", "out-threads"] {
+        assert!(
+            text.contains(&format!("wrote {name}.svg\nwrote {name}.png\n")),
+            "{text}"
+        );
+        let svg = figure(d.path(), name);
+        assert!(svg.contains("g g → t t~") && svg.contains("matrix elements / s"));
+        assert!(svg.contains("with channels") && svg.contains("without channels"));
+    }
+    assert!(figure(d.path(), "out-simd").contains("none"));
+}
+
+#[test]
+fn results_are_drawn_again_side_by_side() {
+    let d = directory();
+    let ran = bench(
+        d.path(),
+        &[
+            "scalars.mebridge",
+            "--nevt",
+            "16,64",
+            "--simd",
+            "none",
+            "--label",
+            "mine & <yours>",
+        ],
+    );
+    assert!(ran.ok().contains("wrote bench.json"));
+    // As another program may write it.
+    let peer = json!({
+        "format": "mebridge-bench-1", "program": "peer 1.0",
+        "points": [{"process": "phi phi > phi phi", "precision": "d", "simd": "cuda", "nevt": 32,
+                    "matrix_elements_per_second": {"median": 1e6}}],
+    });
+    std::fs::write(d.path().join("peer.json"), peer.to_string()).unwrap();
+    let before = std::fs::read(d.path().join("bench.json")).unwrap();
+    let ran = mebridge(
+        d.path(),
+        &["bench", "--plot", "bench.json", "peer.json", "-o", "both"],
+    );
+    assert_eq!(
+        ran.ok(),
+        "wrote both-nevt.svg\nwrote both-nevt.png\nwrote both-simd.svg\nwrote both-simd.png\n"
+    );
+    for name in ["both-nevt", "both-simd"] {
+        let svg = figure(d.path(), name);
+        assert!(svg.contains("mine &amp; &lt;yours&gt;") && svg.contains("peer 1.0"));
+    }
+    assert!(figure(d.path(), "both-simd").contains("cuda"));
+    assert_eq!(std::fs::read(d.path().join("bench.json")).unwrap(), before);
+    assert!(!d.path().join("both.json").exists());
+}
+
+#[test]
+fn without_figures_there_is_json_alone() {
+    let d = directory();
+    let ran = bench(
+        d.path(),
+        &[
+            "scalars.mebridge",
+            "--simd",
+            "none",
+            "--nevt",
+            "16",
+            "--no-plots",
+        ],
+    );
+    assert!(ran.ok().ends_with("wrote bench.json\n"));
+    let mut files: Vec<_> = std::fs::read_dir(d.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(files, ["bench.json", "scalars.mebridge"]);
+}
+
+#[test]
+fn without_a_process_the_example_is_taken() {
+    let d = tempfile::tempdir().unwrap();
+    let ran = bench(d.path(), &["--simd", "none", "--nevt", "16", "--no-plots"]);
+    assert_eq!(ran.code, 0);
+    assert!(
+        ran.stdout.contains("\nphi phi > phi phi\n"),
+        "{}",
+        ran.stdout
+    );
+    assert!(ran.stderr.contains("taking the example"), "{}", ran.stderr);
+    // The switch of the library names one.
+    let p = gg_ttx();
+    let mut arguments = vec!["bench", "--simd", "none", "--nevt", "16", "--no-plots"];
+    arguments.extend(QUICK);
+    let variables = [("CUDACPP_RUNTIME_PROCESS", p.to_str().unwrap())];
+    let ran = mebridge_with(d.path(), &arguments, &variables);
+    assert!(ran.ok().contains("\ng g > t t~\n"));
+}
+
+#[test]
+fn the_same_process_twice_is_told_apart() {
+    let d = directory();
+    let p = two_matrix_elements(d.path());
+    let p = p.to_str().unwrap();
+    let arguments = [
+        p,
+        "--simd",
+        "none",
+        "--nevt",
+        "16",
+        "--no-plots",
+        "--fptype",
+        "d",
+    ];
+    let names = |record: Value| -> Vec<String> {
+        let points = record["points"].as_array().unwrap();
+        points
+            .iter()
+            .map(|p| p["process"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    bench(d.path(), &arguments).ok();
+    let both = names(read(&d.path().join("bench.json")));
+    assert_eq!(both.len(), 2);
+    assert!(
+        both[0].ends_with(" #1") && both[1].ends_with(" #2"),
+        "{both:?}"
+    );
+    let second = format!("{p}#2");
+    let mut arguments = arguments;
+    arguments[0] = &second;
+    bench(d.path(), &arguments).ok();
+    assert_eq!(names(read(&d.path().join("bench.json"))), ["g g > t t~"]);
+}
+
+#[test]
+fn points_that_take_too_long_are_left_out_and_named() {
+    let d = directory();
+    let ran = bench(
+        d.path(),
+        &[
+            "scalars.mebridge",
+            "--nevt",
+            "16",
+            "--simd",
+            "none",
+            "--fptype",
+            "d",
+            "--limit",
+            "1e-6",
+        ],
+    );
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains("left out: phi phi > phi phi, d, none, 1 threads, nomultichannel, nevt 16: it would take"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        ran.stderr.contains("no point was measured"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!d.path().join("bench.json").exists());
+}
+
+#[test]
+fn wrong_options_are_explained() {
+    let d = directory();
+    for (arguments, message) in [
+        (&["--nevt", "0"][..], "'0' is not a whole number from 1"),
+        (
+            &["--nevt", "8:4"],
+            "the range begins at 8, behind its end 4",
+        ),
+        (&["--nevt", "1:8:1"], "the factor 1 is not above 1"),
+        (
+            &["--nevt", "3000000000"],
+            "--nevt: 3000000000 is not a number of events",
+        ),
+        (&["--simd", "avx9"], "unknown SIMD level `avx9`"),
+        (
+            &["--fptype", "d,q"],
+            "'q' is none of the possible items: d, m and f",
+        ),
+        (
+            &["--door", "front"],
+            "'front' is none of the possible items: sequence and nomultichannel",
+        ),
+        (
+            &["--threads", "2000"],
+            "--threads: 2000 is not a number of threads from 1 to 1024",
+        ),
+        (&["--seconds", "0"], "not a time in seconds"),
+        (&["--repetitions", "0"], "0 is not in 1..=10000"),
+        (&["--g=-1"], "not a positive number"),
+        (&["--plot"], "a value is required"),
+        (
+            &["scalars.mebridge", "--plot", "x.json"],
+            "cannot be used with",
+        ),
+        (&["--plot", "x.json", "--nevt", "5"], "cannot be used with"),
+    ] {
+        let mut all = vec!["bench"];
+        all.extend(arguments);
+        let ran = mebridge(d.path(), &all);
+        assert!(
+            ran.failed(2).contains(message),
+            "{arguments:?}: {}",
+            ran.stderr
+        );
+    }
+    for (arguments, message) in [
+        (&["absent.mebridge"][..], "absent.mebridge: No such file"),
+        (
+            &["scalars.mebridge", "--energy", "10"],
+            "below the threshold",
+        ),
+        (
+            &["scalars.mebridge", "-o", "no/such/place"],
+            "no/such/place.json: No such file",
+        ),
+        (&["--plot", "absent.json"], "absent.json: No such file"),
+    ] {
+        let mut all = vec!["bench"];
+        all.extend(arguments);
+        let ran = mebridge(d.path(), &all);
+        assert!(
+            ran.failed(1).contains(message),
+            "{arguments:?}: {}",
+            ran.stderr
+        );
+    }
+    assert!(!d.path().join("bench.json").exists());
+}
+
+#[test]
+fn a_result_that_is_none_is_named() {
+    let d = directory();
+    let point = json!({"process": "p", "precision": "d", "simd": "none", "nevt": 16,
+                       "matrix_elements_per_second": {"median": 1.0}});
+    let file =
+        |points: Value| json!({"format": "mebridge-bench-1", "program": "x", "points": points});
+    let changed = |key: &str, value: Value| {
+        let mut point = point.clone();
+        point[key] = value;
+        file(json!([point])).to_string()
+    };
+    let mut other = file(json!([point]));
+    other["format"] = json!("mebridge-bench-9");
+    for (text, message) in [
+        ("{".to_owned(), "EOF while parsing"),
+        ("[]".into(), "invalid"),
+        (
+            other.to_string(),
+            "its format is 'mebridge-bench-9', not 'mebridge-bench-1'",
+        ),
+        (file(json!([])).to_string(), "there are no points in it"),
+        (
+            changed("precision", json!("x")),
+            "points[0]: the precision is 'x', not d, m or f",
+        ),
+        (
+            changed("nevt", json!(0)),
+            "points[0]: nevt and threads must be at least 1",
+        ),
+        (changed("nevt", json!(-3)), "invalid value"),
+        (
+            changed("matrix_elements_per_second", json!({"median": 0.0})),
+            "points[0]: matrix_elements_per_second: not 0 < min <= median <= max",
+        ),
+        (
+            changed(
+                "matrix_elements_per_second",
+                json!({"median": 1.0, "min": 2.0}),
+            ),
+            "not 0 < min <= median <= max",
+        ),
+        (
+            changed("matrix_elements_per_second", json!({})),
+            "missing field `median`",
+        ),
+    ] {
+        std::fs::write(d.path().join("x.json"), &text).unwrap();
+        let ran = mebridge(d.path(), &["bench", "--plot", "x.json"]);
+        let stderr = ran.failed(1);
+        assert!(
+            stderr.starts_with("mebridge: x.json is no result of mebridge bench: ")
+                && stderr.contains(message),
+            "{text}: {stderr}"
+        );
+    }
+}
