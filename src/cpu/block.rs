@@ -175,11 +175,6 @@ impl<T: Real> Blocks<'_, '_, T> {
             }
             for (h, table) in plan.tables.iter().enumerate() {
                 let start = profile.then(Instant::now);
-                if plan.jamp_adds {
-                    for i in 0..2 * plan.flows as u32 {
-                        m.put_real(plan.jamp_base + i, V::zero());
-                    }
-                }
                 for batch in &plan.amplitudes {
                     let operands = &batch.operands;
                     match batch.kernel {

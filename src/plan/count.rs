@@ -59,7 +59,7 @@ impl Count {
 }
 
 /// Number of results of a batch, and multiply-adds.
-fn work(batch: &Batch) -> (usize, usize) {
+pub fn work(batch: &Batch) -> (usize, usize) {
     let fixed = |each: usize| (batch.len(), batch.len() * each);
     match batch.kernel {
         Kernel::DotSpinor0 | Kernel::DotVector0 => fixed(16),
@@ -83,13 +83,39 @@ fn work(batch: &Batch) -> (usize, usize) {
         Kernel::Vvvv0 => fixed(120),
         Kernel::Vvvv1 | Kernel::VvvvMassive1 => fixed(108),
         Kernel::General(_) => fixed(200),
-        Kernel::SumFfv1 | Kernel::SumFfv2 => sums(batch, 3, 2, 4, 40, 48),
+        Kernel::SumFfv1 | Kernel::SumFfv2 => sums(batch, 3, 2, 4, 32, 48),
         Kernel::SumFfv3 => sums(batch, 3, 2, 2, 48, 16),
-        Kernel::SumVvv1 => sums(batch, 2, 4, 2, 84, 16),
+        Kernel::SumVvv1 => vectors(batch),
         Kernel::SumVvvvDiff1 => sums(batch, 2, 3, 2, 64, 16),
-        Kernel::Dots => sums(batch, 5, 2, 0, 18, 0),
+        Kernel::Dots => sums(batch, 2, 2, 0, 16, 0),
+        Kernel::Add => additions(batch),
         _ => fixed(32),
     }
+}
+
+/// Work of [`Kernel::SumVvv1`].
+fn vectors(batch: &Batch) -> (usize, usize) {
+    let (mut results, mut all, mut at) = (0, 0, 0);
+    while at < batch.operands.len() {
+        let [three, plus, minus] = [1, 2, 3].map(|i| batch.operands[at + i] as usize);
+        let four = plus + minus;
+        results += 1;
+        all += three * 72 + four * 96 + if four > 0 { 32 } else { 16 };
+        at += 4 + 4 * three + 3 * four + 3;
+    }
+    (results, all)
+}
+
+/// Work of [`Kernel::Add`].
+fn additions(batch: &Batch) -> (usize, usize) {
+    let (mut results, mut all, mut at) = (0, 0, 0);
+    while at < batch.operands.len() {
+        let terms: u32 = batch.operands[at..at + 2].iter().sum();
+        results += 1;
+        all += 8 * terms as usize;
+        at += 3 + terms as usize;
+    }
+    (results, all)
 }
 
 /// Work of operations without a fixed length: a head whose entries but the first count terms,

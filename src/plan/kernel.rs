@@ -119,7 +119,8 @@ pub enum Kernel {
     SumFfv2,
     /// Sum over several [`Kernel::Ffv3`].
     SumFfv3,
-    /// Sum over several [`Kernel::Vvv1`].
+    /// Sum over several [`Kernel::Vvv1`] and, with a factor of their own, four-vector vertices
+    /// `2 V3 (V2 V4) - V2 (V3 V4) - V4 (V2 V3)`: that of colour-ordered gluons.
     SumVvv1,
     /// Sum over several [`Kernel::VvvvDiff1`].
     SumVvvvDiff1,
@@ -128,8 +129,10 @@ pub enum Kernel {
     DotSpinor0,
     /// The same with two vectors and the metric.
     DotVector0,
-    /// Products of two spinors, added to JAMPs.
+    /// Products of one spinor with several.
     Dots,
+    /// Sum and difference of several wavefunctions of four components.
+    Add,
     /// Any Lorentz structure, by its index among the plan's general routines.
     General(u32),
 }
@@ -284,6 +287,7 @@ impl Kernel {
             | Kernel::SumVvv1
             | Kernel::SumVvvvDiff1
             | Kernel::Dots
+            | Kernel::Add
             | Kernel::General(_) => &[],
         }
     }
@@ -333,6 +337,7 @@ impl Kernel {
             | Kernel::SumVvv1
             | Kernel::SumVvvvDiff1
             | Kernel::Dots
+            | Kernel::Add
             | Kernel::General(_) => None,
         }
     }

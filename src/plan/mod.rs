@@ -64,8 +64,6 @@ pub struct Plan {
     pub tables: Vec<Vec<Address>>,
     /// From amplitudes to JAMP.
     pub jamp: Sums,
-    /// Whether the amplitudes' operations add to JAMPs that must be zero before.
-    pub jamp_adds: bool,
     /// Address of the first JAMP; the others follow.
     pub jamp_base: Address,
     /// Number of colour flows.

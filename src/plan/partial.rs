@@ -211,8 +211,10 @@ fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) ->
     let operands = &mut batches[at].operands;
     for (instance, h) in examples {
         operands.extend([Mode::BARE, 1]);
-        if spinor || partial.kernel == Kernel::SumFfv3 {
-            operands.push(0);
+        match partial.kernel {
+            Kernel::SumVvvvDiff1 => {}
+            Kernel::SumVvv1 => operands.extend([0, 0]),
+            _ => operands.push(0),
         }
         for &input in &partial.inputs {
             let line = &compiler.lines[input as usize];
@@ -220,6 +222,10 @@ fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) ->
         }
         operands.extend(&momenta);
         operands.push(partial.factor);
+        if partial.kernel == Kernel::SumVvv1 {
+            // The factor of four-vector vertices, of which there are none.
+            operands.push(partial.factor);
+        }
         if spinor {
             // Momentum and mass, which a bare vertex does not use.
             operands.extend([partial.factor, partial.factor]);

@@ -295,6 +295,7 @@ batches! {
         Kernel::SumFfv3 => sums::vector(operands, m),
         Kernel::SumVvv1 => sums::three_vectors(operands, m),
         Kernel::SumVvvvDiff1 => sums::four_vectors(operands, m),
+        Kernel::Add => sums::add_wavefunctions(operands, m),
     }
 }
 

@@ -23,6 +23,11 @@ impl<'a> Stream<'a> {
         self.0 = rest;
         taken
     }
+
+    #[inline(always)]
+    fn two(&mut self, first: u32, second: u32) -> (&'a [u32], &'a [u32]) {
+        (self.take(first as usize), self.take(second as usize))
+    }
 }
 
 /// Multiplies by the factor, and stores or adds.
@@ -51,6 +56,33 @@ unsafe fn finish<V: Simd>(m: Memory<V>, mode: u32, factor: u32, sum: [Cx<V>; 4],
     }
 }
 
+/// Four complex numbers with the opposite sign.
+#[inline(always)]
+fn negative<V: Simd>(z: [Cx<V>; 4]) -> [Cx<V>; 4] {
+    z.map(|z| Cx::new(-z.re, -z.im))
+}
+
+/// Adds up terms of `SIZE` operands, and subtracts others.
+#[inline(always)]
+fn difference<V: Simd, const SIZE: usize>(
+    plus: &[u32],
+    minus: &[u32],
+    add: impl Fn(&[u32; SIZE], [Cx<V>; 4]) -> [Cx<V>; 4],
+) -> [Cx<V>; 4] {
+    // SAFETY: the caller runs at the level of `V`.
+    let mut sum = [unsafe { Cx::new(V::zero(), V::zero()) }; 4];
+    for term in minus.as_chunks().0 {
+        sum = add(term, sum);
+    }
+    if !minus.is_empty() {
+        sum = negative(sum);
+    }
+    for term in plus.as_chunks().0 {
+        sum = add(term, sum);
+    }
+    sum
+}
+
 /// `(m - p/) sum of V/ f1`: mode, number of terms to add and to subtract, the terms (f1, V), factor,
 /// momentum, mass, result. Without propagation momentum and mass stand there unused.
 #[inline(always)]
@@ -58,26 +90,20 @@ pub(super) unsafe fn incoming<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut ops = Stream(operands);
     while !ops.0.is_empty() {
         let head = ops.take(3);
+        let (plus, minus) = ops.two(2 * head[1], 2 * head[2]);
+        let tail = ops.take(4);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let mut sum = [Cx::new(V::zero(), V::zero()); 4];
-            for term in ops.take(2 * head[1] as usize).chunks_exact(2) {
-                let f = m.four(term[0]);
-                let v = slash(m.four(term[1]));
-                sum[0] = v.minus.mul_add(f[2], v.down.neg_mul_add(f[3], sum[0]));
-                sum[1] = v.plus.mul_add(f[3], v.up.neg_mul_add(f[2], sum[1]));
-                sum[2] = v.plus.mul_add(f[0], v.down.mul_add(f[1], sum[2]));
-                sum[3] = v.up.mul_add(f[0], v.minus.mul_add(f[1], sum[3]));
-            }
-            for term in ops.take(2 * head[2] as usize).chunks_exact(2) {
-                let f = m.four(term[0]);
-                let v = slash(m.four(term[1]));
-                sum[0] = v.minus.neg_mul_add(f[2], v.down.mul_add(f[3], sum[0]));
-                sum[1] = v.plus.neg_mul_add(f[3], v.up.mul_add(f[2], sum[1]));
-                sum[2] = v.plus.neg_mul_add(f[0], v.down.neg_mul_add(f[1], sum[2]));
-                sum[3] = v.up.neg_mul_add(f[0], v.minus.neg_mul_add(f[1], sum[3]));
-            }
-            let tail = ops.take(4);
+            let mut sum = difference(plus, minus, |&[f, v]: &[u32; 2], sum: [Cx<V>; 4]| {
+                let f = m.four(f);
+                let v = slash(m.four(v));
+                [
+                    v.minus.mul_add(f[2], v.down.neg_mul_add(f[3], sum[0])),
+                    v.plus.mul_add(f[3], v.up.neg_mul_add(f[2], sum[1])),
+                    v.plus.mul_add(f[0], v.down.mul_add(f[1], sum[2])),
+                    v.up.mul_add(f[0], v.minus.mul_add(f[1], sum[3])),
+                ]
+            });
             if head[0] & Mode::BARE == 0 {
                 sum = propagate_in(sum, m.momentum(tail[1]), m.real(tail[2]), false);
             }
@@ -92,26 +118,20 @@ pub(super) unsafe fn outgoing<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut ops = Stream(operands);
     while !ops.0.is_empty() {
         let head = ops.take(3);
+        let (plus, minus) = ops.two(2 * head[1], 2 * head[2]);
+        let tail = ops.take(4);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let mut sum = [Cx::new(V::zero(), V::zero()); 4];
-            for term in ops.take(2 * head[1] as usize).chunks_exact(2) {
-                let f = m.four(term[0]);
-                let v = slash(m.four(term[1]));
-                sum[0] = v.plus.mul_add(f[2], v.up.mul_add(f[3], sum[0]));
-                sum[1] = v.down.mul_add(f[2], v.minus.mul_add(f[3], sum[1]));
-                sum[2] = v.minus.mul_add(f[0], v.up.neg_mul_add(f[1], sum[2]));
-                sum[3] = v.plus.mul_add(f[1], v.down.neg_mul_add(f[0], sum[3]));
-            }
-            for term in ops.take(2 * head[2] as usize).chunks_exact(2) {
-                let f = m.four(term[0]);
-                let v = slash(m.four(term[1]));
-                sum[0] = v.plus.neg_mul_add(f[2], v.up.neg_mul_add(f[3], sum[0]));
-                sum[1] = v.down.neg_mul_add(f[2], v.minus.neg_mul_add(f[3], sum[1]));
-                sum[2] = v.minus.neg_mul_add(f[0], v.up.mul_add(f[1], sum[2]));
-                sum[3] = v.plus.neg_mul_add(f[1], v.down.mul_add(f[0], sum[3]));
-            }
-            let tail = ops.take(4);
+            let mut sum = difference(plus, minus, |&[f, v]: &[u32; 2], sum: [Cx<V>; 4]| {
+                let f = m.four(f);
+                let v = slash(m.four(v));
+                [
+                    v.plus.mul_add(f[2], v.up.mul_add(f[3], sum[0])),
+                    v.down.mul_add(f[2], v.minus.mul_add(f[3], sum[1])),
+                    v.minus.mul_add(f[0], v.up.neg_mul_add(f[1], sum[2])),
+                    v.plus.mul_add(f[1], v.down.neg_mul_add(f[0], sum[3])),
+                ]
+            });
             if head[0] & Mode::BARE == 0 {
                 sum = propagate_out(sum, m.momentum(tail[1]), m.real(tail[2]), false);
             }
@@ -127,25 +147,21 @@ pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut ops = Stream(operands);
     while !ops.0.is_empty() {
         let head = ops.take(3);
+        let (plus, minus) = ops.two(2 * head[1], 2 * head[2]);
+        let tail = ops.take(2);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let mut sum = [Cx::new(V::zero(), V::zero()); 4];
-            for term in ops.take(2 * head[1] as usize).chunks_exact(2) {
-                let v = current(m.four(term[0]), m.four(term[1]));
-                for i in 0..4 {
-                    sum[i] = sum[i] + v[i];
-                }
-            }
-            for term in ops.take(2 * head[2] as usize).chunks_exact(2) {
-                let v = current(m.four(term[0]), m.four(term[1]));
-                for i in 0..4 {
-                    sum[i] = sum[i] - v[i];
-                }
-            }
-            let tail = ops.take(2);
+            let sum = difference(plus, minus, |&[f1, f2]: &[u32; 2], sum: [Cx<V>; 4]| {
+                add_four(sum, current(m.four(f1), m.four(f2)))
+            });
             finish(m, head[0], tail[0], sum, tail[1]);
         }
     }
+}
+
+#[inline(always)]
+fn add_four<V: Simd>(a: [Cx<V>; 4], b: [Cx<V>; 4]) -> [Cx<V>; 4] {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
 }
 
 /// `f2 gamma f1`.
@@ -159,31 +175,53 @@ fn current<V: Simd>(f1: [Cx<V>; 4], f2: [Cx<V>; 4]) -> [Cx<V>; 4] {
     [s + t, x + y, Cx::new(-i.im, i.re), s - t]
 }
 
-/// Vectors from three-vector vertices: mode, number of terms, the terms (V2, V3, p2, p3), factor,
-/// result. A term is subtracted by exchanging 2 and 3.
+/// Vectors from three-vector vertices, and from four-vector vertices of colour-ordered gluons: mode,
+/// number of three-vector terms, of four-vector terms to add and to subtract, the terms (V2, V3, p2,
+/// p3), the terms (V2, V3, V4), a factor for each kind, result. A three-vector term is subtracted
+/// by exchanging 2 and 3.
 #[inline(always)]
 pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut ops = Stream(operands);
     while !ops.0.is_empty() {
-        let (mode, count) = (ops.next(), ops.next());
+        let head = ops.take(4);
+        let threes = ops.take(4 * head[1] as usize);
+        let (plus, minus) = ops.two(3 * head[2], 3 * head[3]);
+        let tail = ops.take(3);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let mut sum = [Cx::new(V::zero(), V::zero()); 4];
-            for term in ops.take(4 * count as usize).chunks_exact(4) {
-                let (v2, v3) = (m.four(term[0]), m.four(term[1]));
-                let (p2, p3) = (m.momentum(term[2]), m.momentum(term[3]));
-                let p = add(p2, p3);
-                let along = dot(v2, v3);
-                let with2 = dot_momentum(add(p, p2), v3);
-                let with3 = dot_momentum(add(p, p3), v2);
-                let d = sub(p3, p2);
-                for i in 0..4 {
-                    let x = along.scale_add(d[i], sum[i]);
-                    sum[i] = with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x));
-                }
+            let sum = difference(
+                threes,
+                &[],
+                |&[v2, v3, p2, p3]: &[u32; 4], sum: [Cx<V>; 4]| {
+                    let (v2, v3) = (m.four(v2), m.four(v3));
+                    let (p2, p3) = (m.momentum(p2), m.momentum(p3));
+                    let p = add(p2, p3);
+                    let along = dot(v2, v3);
+                    let with2 = dot_momentum(add(p, p2), v3);
+                    let with3 = dot_momentum(add(p, p3), v2);
+                    let d = sub(p3, p2);
+                    let component = |i: usize| {
+                        let x = along.scale_add(d[i], sum[i]);
+                        with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x))
+                    };
+                    [component(0), component(1), component(2), component(3)]
+                },
+            );
+            finish(m, head[0], tail[0], sum, tail[2]);
+            if head[2] + head[3] == 0 {
+                continue;
             }
-            let tail = ops.take(2);
-            finish(m, mode, tail[0], sum, tail[1]);
+            let sum = difference(plus, minus, |&[v2, v3, v4]: &[u32; 3], sum: [Cx<V>; 4]| {
+                let (v2, v3, v4) = (m.four(v2), m.four(v3), m.four(v4));
+                let (with2, with3, with4) = (dot(v3, v4), dot(v2, v4), dot(v2, v3));
+                let with3 = with3 + with3;
+                let component = |i: usize| {
+                    let x = with3.mul_add(v3[i], sum[i]);
+                    with4.neg_mul_add(v4[i], with2.neg_mul_add(v2[i], x))
+                };
+                [component(0), component(1), component(2), component(3)]
+            });
+            finish(m, Mode::ADD, tail[1], sum, tail[2]);
         }
     }
 }
@@ -243,50 +281,40 @@ pub(super) unsafe fn dot_vectors<V: Simd, I: Inputs>(operands: &[u32], inputs: I
     }
 }
 
-/// Contributions to JAMP, each the product of two spinors component by component: the second
-/// spinor, then for each of the phases 1, -1, i and -i a count, then as many pairs of first
-/// spinor and JAMP in that order. Spinors are looked up in the helicity's table; the JAMPs are
-/// added to.
+/// Products of one spinor with several: that spinor, how many there are, then pairs of the other
+/// spinor and where the product goes. Spinors are looked up in the helicity's table.
 #[inline(always)]
 pub(super) unsafe fn dots<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
     let mut ops = Stream(operands);
     while !ops.0.is_empty() {
-        let head = ops.take(5);
+        let head = ops.take(2);
         // SAFETY: the caller promises valid addresses.
         unsafe {
             let b = m.four(inputs.address(head[0]));
-            pairs::<V, I, 0>(ops.take(2 * head[1] as usize), b, inputs, m);
-            pairs::<V, I, 1>(ops.take(2 * head[2] as usize), b, inputs, m);
-            pairs::<V, I, 2>(ops.take(2 * head[3] as usize), b, inputs, m);
-            pairs::<V, I, 3>(ops.take(2 * head[4] as usize), b, inputs, m);
+            for pair in ops.take(2 * head[1] as usize).chunks_exact(2) {
+                let a = m.four(inputs.address(pair[0]));
+                let product = b[0] * a[0];
+                let product = b[1].mul_add(a[1], product);
+                let product = b[2].mul_add(a[2], product);
+                m.put_complex(pair[1], b[3].mul_add(a[3], product));
+            }
         }
     }
 }
 
-/// The products of one second spinor that go with one of the phases 1, -1, i, -i.
+/// Sums of wavefunctions: how many to add and how many to subtract, these, result.
 #[inline(always)]
-unsafe fn pairs<V: Simd, I: Inputs, const PHASE: usize>(
-    pairs: &[u32],
-    b: [Cx<V>; 4],
-    inputs: I,
-    m: Memory<V>,
-) {
-    for pair in pairs.chunks_exact(2) {
+pub(super) unsafe fn add_wavefunctions<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let head = ops.take(2);
+        let (plus, minus) = ops.two(head[0], head[1]);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let a = m.four(inputs.address(pair[0]));
-            let product = b[0] * a[0];
-            let product = b[1].mul_add(a[1], product);
-            let product = b[2].mul_add(a[2], product);
-            let product = b[3].mul_add(a[3], product);
-            let old = m.complex(pair[1]);
-            let new = match PHASE {
-                0 => old + product,
-                1 => old - product,
-                2 => old.add_i(product),
-                _ => old.sub_i(product),
-            };
-            m.put_complex(pair[1], new);
+            let sum = difference(plus, minus, |&[v]: &[u32; 1], sum: [Cx<V>; 4]| {
+                add_four(sum, m.four(v))
+            });
+            m.put_four(ops.next(), sum);
         }
     }
 }

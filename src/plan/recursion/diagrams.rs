@@ -7,7 +7,10 @@
 //! kernels (see [`Form::ratio`]).
 //!
 //! Trees are hash-consed: equal trees of different diagrams are the same tree. Where a vertex is
-//! antisymmetric in legs of the same kind, their order is made unique and the sign kept apart.
+//! antisymmetric in legs of the same kind, their order is made unique and the sign kept apart. The
+//! four-gluon vertex stands in the listing as three differences of metric products, which are
+//! linearly dependent; here each difference is two trees, one for each product, so that what is
+//! equal looks equal.
 
 use super::super::kernel::Kernel;
 use super::super::recognize::Recognized;
@@ -50,8 +53,8 @@ pub enum Family {
     Ffv,
     /// Three vectors.
     Vvv,
-    /// Four vectors, `13 24 - 14 23`.
-    VvvvDiff,
+    /// Four vectors, a product of two metrics (see [`Branch::lone`]).
+    Vvvv,
 }
 
 /// A family with one of its legs as the result.
@@ -74,8 +77,8 @@ impl Form {
             Kernel::Ffv3 => form(Family::Ffv, Some(2), &[0, 1]),
             Kernel::Vvv0 => form(Family::Vvv, None, &[0, 1, 2]),
             Kernel::Vvv1 => form(Family::Vvv, Some(0), &[1, 2]),
-            Kernel::VvvvDiff0 => form(Family::VvvvDiff, None, &[0, 1, 2, 3]),
-            Kernel::VvvvDiff1 => form(Family::VvvvDiff, Some(0), &[1, 2, 3]),
+            Kernel::VvvvDiff0 => form(Family::Vvvv, None, &[0, 1, 2, 3]),
+            Kernel::VvvvDiff1 => form(Family::Vvvv, Some(0), &[1, 2, 3]),
             _ => None,
         }
     }
@@ -95,7 +98,7 @@ impl Family {
     pub fn legs(self) -> usize {
         match self {
             Family::Ffv | Family::Vvv => 3,
-            Family::VvvvDiff => 4,
+            Family::Vvvv => 4,
         }
     }
 
@@ -115,7 +118,7 @@ impl Family {
 pub struct Interaction {
     /// Its structure.
     pub family: Family,
-    /// Its constant as an amplitude: couplings with their coefficients.
+    /// Its constant as an amplitude: couplings with their coefficients, the first of which is 1.
     pub factor: Vec<(CouplingRef, Complex64)>,
 }
 
@@ -137,7 +140,13 @@ pub struct Branch {
     pub result: u8,
     /// The trees on the other legs, in the order of the family's legs that follow.
     pub children: Vec<TreeId>,
+    /// Of three vectors that meet in a fourth, which one gives the result its direction: the
+    /// others are multiplied with each other. 0 for all other families.
+    pub lone: u8,
 }
+
+/// Branches or trees with coefficients.
+pub type Combination<T> = Vec<(T, f64)>;
 
 /// All diagrams of a process, rooted.
 pub struct Forest {
@@ -147,8 +156,8 @@ pub struct Forest {
     pub trees: Vec<Tree>,
     /// The line of each tree.
     pub lines: Vec<Line>,
-    /// For each amplitude of the process the branch at the root, and its sign.
-    pub tops: Vec<(Branch, f64)>,
+    /// For each amplitude of the process the branches at the root whose sum it is.
+    pub tops: Vec<Vec<(Branch, Complex64)>>,
     /// The external wavefunction at the root.
     pub root: u32,
     ids: HashMap<Tree, TreeId>,
@@ -195,35 +204,41 @@ impl Forest {
         };
         for amplitude in &process.amplitudes {
             let mut nodes = Vec::new();
-            forest.node(process, amplitude, recognize, &mut nodes)?;
+            let mut scale = Complex64::new(1.0, 0.0);
+            forest.node(process, amplitude, recognize, &mut nodes, &mut scale)?;
             let at = nodes.iter().enumerate().find_map(|(i, node)| {
                 let is_root = |end: &End| matches!(end, End::Leg(w) if *w == root);
                 node.ends.iter().position(is_root).map(|leg| (i, leg as u8))
             });
             let (node, leg) = at?;
-            let (branch, sign) = forest.branch(process, &nodes, node, leg);
-            forest.tops.push((branch, sign));
+            let branches = forest.branches(process, &nodes, node, leg);
+            let scaled = branches.into_iter().map(|(b, sign)| (b, scale * sign));
+            forest.tops.push(scaled.collect());
         }
         Some(forest)
     }
 
-    /// Appends the vertex and all below it in the listing; gives its number and which of its
-    /// legs was the result in the listing.
+    /// Appends the vertex and all below it in the listing, and multiplies `scale` by what their
+    /// interactions leave out of their constants; gives the vertex's number and which of its legs
+    /// was the result in the listing.
     fn node(
         &mut self,
         process: &Process,
         vertex: &Vertex,
         recognize: &mut dyn FnMut(&Vertex) -> Option<Recognized>,
         nodes: &mut Vec<Node>,
+        scale: &mut Complex64,
     ) -> Option<(usize, Option<u8>)> {
         let recognized = recognize(vertex)?;
         let (form, legs) = Form::of(recognized.kernel)?;
         let [factor] = &recognized.factors[..] else {
             return None;
         };
+        let first = factor.first()?.1;
+        *scale *= first / form.ratio();
         let factor = factor
             .iter()
-            .map(|&(argument, c)| (vertex.couplings[argument], c / form.ratio()))
+            .map(|&(argument, c)| (vertex.couplings[argument], c / first))
             .collect();
         let interaction = self.interaction(form.family, factor);
         let index = nodes.len();
@@ -236,7 +251,7 @@ impl Forest {
             let end = match &process.wavefunctions[input as usize] {
                 Wavefunction::External(_) => End::Leg(input),
                 Wavefunction::Internal(below) => {
-                    let (child, result) = self.node(process, below, recognize, nodes)?;
+                    let (child, result) = self.node(process, below, recognize, nodes, scale)?;
                     let result = result?;
                     let (mass, width) = (below.mass, below.width);
                     nodes[child].ends[result as usize] = End::Node(index, leg, mass, width);
@@ -264,15 +279,15 @@ impl Forest {
             })
     }
 
-    /// The branch at a vertex with one of its legs as the result, its legs in their unique
-    /// order, and the sign that comes of it.
-    fn branch(
+    /// The vertex with one of its legs as the result, as a sum of branches whose legs are in
+    /// their unique order.
+    fn branches(
         &mut self,
         process: &Process,
         nodes: &[Node],
         node: usize,
         result: u8,
-    ) -> (Branch, f64) {
+    ) -> Combination<Branch> {
         let interaction = nodes[node].interaction;
         let family = self.interactions[interaction as usize].family;
         // The legs that follow the result, such that the family is again itself with the result
@@ -284,41 +299,56 @@ impl Forest {
             (Family::Vvv, 0) => &[1, 2],
             (Family::Vvv, 1) => &[2, 0],
             (Family::Vvv, _) => &[0, 1],
-            (Family::VvvvDiff, 0) => &[1, 2, 3],
-            (Family::VvvvDiff, 1) => &[0, 3, 2],
-            (Family::VvvvDiff, 2) => &[3, 0, 1],
-            (Family::VvvvDiff, _) => &[2, 1, 0],
+            (Family::Vvvv, 0) => &[1, 2, 3],
+            (Family::Vvvv, 1) => &[0, 3, 2],
+            (Family::Vvvv, 2) => &[3, 0, 1],
+            (Family::Vvvv, _) => &[2, 1, 0],
         };
-        let mut sign = 1.0;
-        let mut children: Vec<TreeId> = order
-            .iter()
-            .map(|&leg| {
-                let (tree, s) = self.tree(process, nodes, nodes[node].ends[leg as usize]);
-                sign *= s;
-                tree
-            })
-            .collect();
-        // Antisymmetric in the last two; their order is that of the legs below them, so that it
-        // does not depend on how these legs meet.
-        let last = children.len();
-        let legs = |i: usize| self.lines[children[i] as usize].legs;
-        if matches!(family, Family::Vvv | Family::VvvvDiff) && legs(last - 2) > legs(last - 1) {
-            children.swap(last - 2, last - 1);
-            sign = -sign;
+        let mut products: Combination<Vec<TreeId>> = vec![(Vec::new(), 1.0)];
+        for &leg in order {
+            let trees = self.trees_at(process, nodes, nodes[node].ends[leg as usize]);
+            let append = |(children, c): &(Vec<TreeId>, f64)| {
+                let append = |&(tree, s): &(TreeId, f64)| {
+                    let children = children.iter().copied().chain([tree]).collect();
+                    (children, c * s)
+                };
+                trees.iter().map(append).collect::<Vec<_>>()
+            };
+            products = products.iter().flat_map(append).collect();
         }
-        let result = match family {
-            Family::Ffv => result,
-            Family::Vvv | Family::VvvvDiff => 0,
-        };
-        let branch = Branch {
-            interaction,
-            result,
-            children,
-        };
-        (branch, sign)
+        let mut branches = Vec::new();
+        for (children, c) in products {
+            // Vectors in the order of the legs below them, so that it does not depend on how
+            // these legs meet.
+            let mut sorted: Vec<usize> = (0..children.len()).collect();
+            if family != Family::Ffv {
+                sorted.sort_by_key(|&i| self.lines[children[i] as usize].legs);
+            }
+            let branch = |lone: u8| Branch {
+                interaction,
+                result: if family == Family::Ffv { result } else { 0 },
+                children: sorted.iter().map(|&i| children[i]).collect(),
+                lone,
+            };
+            match family {
+                Family::Ffv => branches.push((branch(0), c)),
+                Family::Vvv if sorted[0] == 0 => branches.push((branch(0), c)),
+                Family::Vvv => branches.push((branch(0), -c)),
+                Family::Vvvv => {
+                    // Of V2, V3, V4 the difference is V3 (V2 V4) - V4 (V2 V3).
+                    for (lone, sign) in [(1, 1.0), (2, -1.0)] {
+                        let at = sorted.iter().position(|&i| i == lone);
+                        let at = at.expect("a permutation") as u8;
+                        branches.push((branch(at), c * sign));
+                    }
+                }
+            }
+        }
+        branches
     }
 
-    fn tree(&mut self, process: &Process, nodes: &[Node], end: End) -> (TreeId, f64) {
+    /// What hangs at an end of a vertex, as a sum of trees.
+    fn trees_at(&mut self, process: &Process, nodes: &[Node], end: End) -> Combination<TreeId> {
         match end {
             End::Open => unreachable!("every end of a whole diagram leads somewhere"),
             End::Leg(w) => {
@@ -336,25 +366,42 @@ impl Forest {
                     mass: e.mass,
                     width: Quantity::ZERO,
                 };
-                (self.insert(Tree::Leg(w), line), 1.0)
+                vec![(self.insert(Tree::Leg(w), line), 1.0)]
             }
             End::Node(node, result, mass, width) => {
-                let (branch, sign) = self.branch(process, nodes, node, result);
-                let legs = branch
-                    .children
-                    .iter()
-                    .map(|&c| self.lines[c as usize].legs)
-                    .sum();
-                let family = self.interactions[branch.interaction as usize].family;
-                let line = Line {
-                    legs,
-                    kind: family.kind(branch.result),
-                    mass,
-                    width,
+                let branches = self.branches(process, nodes, node, result);
+                let tree = |(branch, sign): (Branch, f64)| {
+                    let legs = branch.children.iter();
+                    let legs = legs.map(|&c| self.lines[c as usize].legs).sum();
+                    let family = self.interactions[branch.interaction as usize].family;
+                    let line = Line {
+                        legs,
+                        kind: family.kind(branch.result),
+                        mass,
+                        width,
+                    };
+                    (self.insert(Tree::Vertex(branch), line), sign)
                 };
-                (self.insert(Tree::Vertex(branch), line), sign)
+                branches.into_iter().map(tree).collect()
             }
         }
+    }
+
+    /// An order of trees by their vertices: first those with the fewest four-vector vertices, then
+    /// the fewest three-vector ones. Trees that are equally simple tend to enter the colour flows
+    /// with coefficients of the same size.
+    pub fn simplicity(&self, tree: TreeId) -> (u32, u32) {
+        let Tree::Vertex(branch) = &self.trees[tree as usize] else {
+            return (0, 0);
+        };
+        let family = self.interactions[branch.interaction as usize].family;
+        let own = match family {
+            Family::Ffv => (0, 0),
+            Family::Vvv => (0, 1),
+            Family::Vvvv => (1, 0),
+        };
+        let children = branch.children.iter().map(|&c| self.simplicity(c));
+        children.fold(own, |a, b| (a.0 + b.0, a.1 + b.1))
     }
 
     fn insert(&mut self, tree: Tree, line: Line) -> TreeId {

@@ -6,8 +6,13 @@
 //! only by a factor ask for the same sum of trees. Each different column is a *current*, in
 //! colour language a colour-ordered one; rather than to every tree, the rest of the diagrams is
 //! attached to the currents.
+//!
+//! Currents of one line may depend on each other (those of gluons do, by the relations of Kleiss
+//! and Kuijf, Nucl. Phys. B312 (1989) 616): a few are computed from vertices, the others are sums
+//! and differences of these, see [`basis`](super::basis).
 
-use super::diagrams::{Branch, Forest, Line, Tree, TreeId};
+use super::basis;
+use super::diagrams::{Branch, Forest, Line, LineKind, Tree, TreeId};
 use crate::process::{LinearMap, Source};
 use num_complex::Complex64;
 use std::collections::HashMap;
@@ -20,10 +25,22 @@ pub type CurrentId = u32;
 pub struct Current {
     /// The line.
     pub line: Line,
-    /// The trees with their coefficients, in ascending order; the first coefficient is 1.
+    /// The trees with their coefficients, in ascending order; that of the simplest one is 1 (see
+    /// [`Forest::simplicity`]).
     pub trees: Vec<(TreeId, Complex64)>,
     /// How the sum is computed.
-    pub terms: Vec<Product>,
+    pub make: Make,
+}
+
+/// How a current is computed.
+#[derive(Clone, Debug)]
+pub enum Make {
+    /// It is an external wavefunction.
+    Leg,
+    /// As a sum of vertices.
+    Vertices(Vec<Product>),
+    /// As a sum of other currents of its line, with coefficients 1 and -1.
+    Sum(Vec<(CurrentId, f64)>),
 }
 
 /// A vertex of currents, with a coefficient.
@@ -35,8 +52,8 @@ pub struct Product {
     pub result: u8,
     /// The currents on its other legs.
     pub children: Vec<CurrentId>,
-    /// The coefficient.
-    pub coefficient: Complex64,
+    /// The coefficient. Of four vectors one for each of the children, as the lone one.
+    pub coefficients: [Complex64; 3],
 }
 
 /// The currents of a process and how its colour flows follow from them.
@@ -46,6 +63,9 @@ pub struct Frames {
     /// For each colour flow the products at the root.
     pub flows: Vec<Vec<Product>>,
 }
+
+/// Coefficients of branches that differ in their children, and in which of them is the lone one.
+type Entries = HashMap<(Vec<TreeId>, u8), Complex64>;
 
 /// A sum of branches of trees, as coefficients.
 type Column = Vec<(Branch, Complex64)>;
@@ -75,26 +95,124 @@ impl Frames {
         // Where every tree occurs, with its coefficient.
         for (flow, terms) in flows.iter().enumerate() {
             for &(amplitude, coefficient) in terms {
-                let (branch, sign) = &forest.tops[amplitude as usize];
-                finder.hang(branch, 0, flow as u32, coefficient * *sign);
+                for (branch, c) in &forest.tops[amplitude as usize] {
+                    finder.hang(branch, 0, flow as u32, coefficient * c);
+                }
             }
         }
         finder.collect();
         for id in 0..finder.frames.currents.len() {
-            finder.frames.currents[id].terms = finder.products_of_current(id)?;
+            finder.frames.currents[id].make = finder.vertices(id)?;
         }
         for (flow, terms) in flows.iter().enumerate() {
-            let column = terms
-                .iter()
-                .map(|&(amplitude, coefficient)| {
-                    let (branch, sign) = &forest.tops[amplitude as usize];
-                    (branch.clone(), coefficient * *sign)
-                })
-                .collect();
+            let mut column = Column::new();
+            for &(amplitude, coefficient) in terms {
+                let branches = forest.tops[amplitude as usize].iter();
+                column.extend(branches.map(|(branch, c)| (branch.clone(), coefficient * c)));
+            }
             let products = finder.products(column, 0, flow as u32)?;
             finder.frames.flows.push(products);
         }
-        Some(finder.frames)
+        let mut frames = finder.frames;
+        frames.align();
+        frames.reduce(forest);
+        Some(frames)
+    }
+
+    /// Chooses the phase of the currents of each line such that as many vertices as possible
+    /// that are added up have the same coefficient, or the opposite one: they then share a
+    /// factor. (The colour factors of gluons that meet have an `i` for each vertex.)
+    fn align(&mut self) {
+        let mut phases: HashMap<Line, Complex64> = HashMap::new();
+        let one = Complex64::new(1.0, 0.0);
+        let free = |line: &Line| line.kind == LineKind::Vector && line.legs.count_ones() > 1;
+        for current in &self.currents {
+            let Make::Vertices(products) = &current.make else {
+                continue;
+            };
+            // Those whose phase is settled first.
+            let mut settled: HashMap<u32, Complex64> = HashMap::new();
+            for settle in [false, true] {
+                for product in products {
+                    let mut c = product.coefficients[0];
+                    let mut open = None;
+                    for &child in &product.children {
+                        let line = self.currents[child as usize].line;
+                        match phases.get(&line) {
+                            Some(phase) => c /= phase,
+                            None if free(&line) => open = Some(line),
+                            None => {}
+                        }
+                    }
+                    if open.is_some() != settle {
+                        continue;
+                    }
+                    let settled = *settled.entry(product.interaction).or_insert(c);
+                    if let Some(line) = open {
+                        let ratio = c / settled;
+                        let imaginary = ratio.re.abs() < 1e-9 * ratio.norm();
+                        let phase = if imaginary { Complex64::i() } else { one };
+                        phases.insert(line, phase);
+                    }
+                }
+            }
+        }
+        let phase_of: Vec<Complex64> = self
+            .currents
+            .iter()
+            .map(|c| phases.get(&c.line).copied().unwrap_or(one))
+            .collect();
+        let rescale = |product: &mut Product, phase: Complex64| {
+            let children = product.children.iter();
+            let below: Complex64 = children.map(|&c| phase_of[c as usize]).product();
+            for c in &mut product.coefficients {
+                *c *= phase / below;
+            }
+        };
+        for (current, &phase) in self.currents.iter_mut().zip(&phase_of) {
+            if let Make::Vertices(products) = &mut current.make {
+                products.iter_mut().for_each(|p| rescale(p, phase));
+            }
+        }
+        self.flows
+            .iter_mut()
+            .flatten()
+            .for_each(|p| rescale(p, one));
+    }
+
+    /// Makes currents that depend on others of their line sums of those.
+    fn reduce(&mut self, forest: &Forest) {
+        let mut lines: HashMap<Line, Vec<CurrentId>> = HashMap::new();
+        for (id, current) in self.currents.iter().enumerate() {
+            lines.entry(current.line).or_default().push(id as CurrentId);
+        }
+        for ids in lines.values() {
+            let vectors: Vec<_> = ids
+                .iter()
+                .map(|&id| {
+                    let components = &self.currents[id as usize].trees[..];
+                    basis::Sparse {
+                        components,
+                        marks: components.iter().fold(0, |m, e| m | ends(forest, e.0)),
+                    }
+                })
+                .collect();
+            let sums = basis::reduce(&vectors);
+            for (&id, sum) in ids.iter().zip(sums) {
+                if let Some(sum) = sum {
+                    let sum = sum.into_iter().map(|(i, c)| (ids[i], c)).collect();
+                    self.currents[id as usize].make = Make::Sum(sum);
+                }
+            }
+        }
+    }
+
+    /// A current as a sum of currents that are computed from vertices.
+    pub fn resolve(&self, id: CurrentId) -> Vec<(CurrentId, f64)> {
+        match &self.currents[id as usize].make {
+            Make::Sum(sum) => sum.clone(),
+            Make::Leg | Make::Vertices(_) => vec![(id, 1.0)],
+        }
     }
 
     /// Multiply-adds of an event, roughly, for a process with this many legs of two helicities.
@@ -102,10 +220,27 @@ impl Frames {
         let vertices: f64 = self
             .currents
             .iter()
-            .map(|c| (1u64 << c.line.legs.count_ones()) as f64 * 60.0 * c.terms.len() as f64)
+            .map(|c| match &c.make {
+                Make::Leg => 0.0,
+                Make::Vertices(terms) => terms.len() as f64 * 60.0,
+                Make::Sum(terms) => terms.len() as f64 * 8.0,
+            } * (1u64 << c.line.legs.count_ones()) as f64)
             .sum();
         let products: usize = self.flows.iter().map(Vec::len).sum();
         vertices + (1u64 << legs) as f64 * 16.0 * products as f64
+    }
+}
+
+/// Single legs that meet all others in the tree's last vertex: in a colour-ordered current those
+/// at either end.
+fn ends(forest: &Forest, tree: TreeId) -> u64 {
+    match &forest.trees[tree as usize] {
+        Tree::Vertex(branch) if branch.children.len() == 2 => {
+            let legs = branch.children.iter();
+            let legs = legs.map(|&c| forest.lines[c as usize].legs);
+            legs.filter(|legs| legs.count_ones() == 1).sum()
+        }
+        _ => 0,
     }
 }
 
@@ -206,7 +341,10 @@ impl Finder<'_> {
             )
         });
         for ((line, context, flow), trees) in asked {
-            let scale = trees[0].1;
+            let simplest = trees
+                .iter()
+                .min_by_key(|(t, _)| (self.forest.simplicity(*t), *t));
+            let scale = simplest.expect("there is a tree").1;
             let trees: Vec<(TreeId, Complex64)> =
                 trees.into_iter().map(|(t, c)| (t, c / scale)).collect();
             let rounded = |x: f64| ((x * 1e9).round() + 0.0).to_bits();
@@ -220,7 +358,7 @@ impl Finder<'_> {
                 currents.push(Current {
                     line,
                     trees,
-                    terms: Vec::new(),
+                    make: Make::Leg,
                 });
                 examples.push((context, flow, scale));
                 currents.len() as CurrentId - 1
@@ -230,12 +368,12 @@ impl Finder<'_> {
     }
 
     /// How a current follows from those below it.
-    fn products_of_current(&self, id: usize) -> Option<Vec<Product>> {
+    fn vertices(&self, id: usize) -> Option<Make> {
         let current = &self.frames.currents[id];
         if let [(tree, _)] = current.trees[..]
             && matches!(self.forest.trees[tree as usize], Tree::Leg(_))
         {
-            return Some(Vec::new());
+            return Some(Make::Leg);
         }
         let (context, flow, scale) = self.examples[id];
         let column = current
@@ -247,16 +385,16 @@ impl Finder<'_> {
             })
             .collect::<Option<Column>>()?;
         let mut products = self.products(column, context, flow)?;
-        for product in &mut products {
-            product.coefficient /= scale;
+        for c in products.iter_mut().flat_map(|p| &mut p.coefficients) {
+            *c /= scale;
         }
-        Some(products)
+        Some(Make::Vertices(products))
     }
 
     /// Writes a sum of branches that occur in a context as products of currents.
     fn products(&self, column: Column, context: ContextId, flow: u32) -> Option<Vec<Product>> {
         type Group = (u32, u8, Vec<Line>);
-        let mut groups: HashMap<Group, HashMap<Vec<TreeId>, Complex64>> = HashMap::new();
+        let mut groups: HashMap<Group, Entries> = HashMap::new();
         let mut order = Vec::new();
         for (branch, c) in column {
             let line = |&t: &TreeId| self.forest.lines[t as usize];
@@ -266,7 +404,7 @@ impl Finder<'_> {
                 order.push(group);
                 HashMap::new()
             });
-            *entries.entry(branch.children).or_default() += c;
+            *entries.entry((branch.children, branch.lone)).or_default() += c;
         }
         let mut products = Vec::new();
         for group in order {
@@ -287,36 +425,41 @@ impl Finder<'_> {
         interaction: u32,
         result: u8,
         lines: &[Line],
-        entries: &HashMap<Vec<TreeId>, Complex64>,
+        entries: &Entries,
         context: ContextId,
         flow: u32,
     ) -> Option<Product> {
-        let (pivot, value) = entries.iter().min_by_key(|(trees, _)| (*trees).clone())?;
+        let ((pivot, lone), _) = entries.iter().min_by_key(|(at, _)| (*at).clone())?;
         let branch = Branch {
             interaction,
             result,
             children: pivot.clone(),
+            lone: *lone,
         };
         let mut children = Vec::new();
-        let mut coefficient = *value;
-        let mut count = 1;
+        let mut trees = Vec::new();
+        let mut scale = Complex64::new(1.0, 0.0);
         for (position, &line) in lines.iter().enumerate() {
             let below = self.known_context(context, &branch, position)?;
             let (id, _) = *self.scales.get(&(line, below, flow))?;
-            let trees = &self.frames.currents[id as usize].trees;
-            let at = trees.iter().find(|(t, _)| *t == pivot[position])?;
-            coefficient /= at.1;
-            count *= trees.len();
+            let below = &self.frames.currents[id as usize].trees;
+            scale *= below.iter().find(|(t, _)| *t == pivot[position])?.1;
             children.push(id);
+            trees.push(below);
         }
-        if count != entries.len() {
+        let mut coefficients = [Complex64::default(); 3];
+        for lone in 0..3 {
+            let at_pivot = entries.get(&(pivot.clone(), lone));
+            coefficients[lone as usize] = at_pivot.map_or(Complex64::default(), |c| c / scale);
+        }
+        let ways = coefficients.iter().filter(|c| c.norm() > 0.0).count();
+        if ways * trees.iter().map(|t| t.len()).product::<usize>() != entries.len() {
             return None;
         }
-        for (trees, value) in entries {
-            let mut expected = coefficient;
-            for (tree, &child) in trees.iter().zip(&children) {
-                let trees = &self.frames.currents[child as usize].trees;
-                expected *= trees.iter().find(|(t, _)| t == tree)?.1;
+        for ((at, lone), value) in entries {
+            let mut expected = coefficients[*lone as usize];
+            for (tree, below) in at.iter().zip(&trees) {
+                expected *= below.iter().find(|(t, _)| t == tree)?.1;
             }
             if (expected - value).norm() > 1e-9 * value.norm() {
                 return None;
@@ -326,7 +469,7 @@ impl Finder<'_> {
             interaction,
             result,
             children,
-            coefficient,
+            coefficients,
         })
     }
 

@@ -1,79 +1,86 @@
 //! From currents to operations.
 
 use super::diagrams::{Family, Forest, Form, Tree};
-use super::frames::{Frames, Product};
+use super::frames::{CurrentId, Frames, Make, Product};
 use crate::plan::compile::{Compiler, value};
 use crate::plan::kernel::{Kernel, Mode};
+use crate::plan::sums::Sums;
 use crate::plan::{Address, Batch};
-use crate::process::CouplingRef;
+use crate::process::{CouplingRef, LinearMap, Source, Term};
 use num_complex::Complex64;
 use std::collections::{BTreeMap, HashMap};
 
 /// Operations that do not depend on each other, by what must come before: number of legs, then
-/// the operation's place among those that add to one current.
-type Batches = BTreeMap<(usize, usize, Kernel), Vec<Address>>;
+/// the operation's place among those that work on currents of as many.
+pub(super) type Batches = BTreeMap<(usize, usize, Kernel), Vec<Address>>;
 
-/// Terms of one current that share a kernel and, but for a sign, the factor.
-struct Share {
-    kernel: Kernel,
-    interaction: u32,
-    coefficient: Complex64,
+/// Place of sums of currents: behind all vertices.
+const SUMS: usize = 100;
+
+/// A current without a line of the compiler.
+const NOWHERE: u32 = u32::MAX;
+
+/// Terms of one current that are computed by one operation. Three- and four-vector vertices
+/// share one, each with a factor of its own.
+#[derive(Clone, Debug)]
+pub(super) struct Share {
+    pub(super) kernel: Kernel,
+    /// Interaction and coefficient; the second is that of the four-vector vertices.
+    factors: [Option<(u32, Complex64)>; 2],
     plus: Vec<Vec<u32>>,
     minus: Vec<Vec<u32>>,
+    /// Four-vector vertices `2 V3 (V2 V4) - V2 (V3 V4) - V4 (V2 V3)`, to add and to subtract.
+    fours: [Vec<Vec<u32>>; 2],
 }
 
 /// Fills the compiler's plan. `None` where the root's vertices are not of a fermion and a vector.
 pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Option<()> {
+    let roots = Roots::find(forest, frames)?;
+    let needed = needed(frames, &roots);
     let mut batches = Batches::new();
-    let mut nodes: Vec<u32> = Vec::new();
-    for current in &frames.currents {
-        let tree = current.trees[0].0;
-        if let Tree::Leg(w) = forest.trees[tree as usize] {
-            nodes.push(w);
+    let mut nodes = vec![NOWHERE; frames.currents.len()];
+    for (id, current) in frames.currents.iter().enumerate() {
+        if !needed[id] {
             continue;
         }
-        let first = current.terms.first()?;
-        let signs = sum_of_signs(compiler, first.children.iter().map(|&c| nodes[c as usize]));
-        let line = compiler.line(signs.clone(), 4, true);
-        let node = compiler.lines.len() as u32;
-        compiler.lines.push(line);
-        nodes.push(node);
-        let mass = value(compiler.binding, current.line.mass);
-        let width = value(compiler.binding, current.line.width);
-        let propagator = compiler.propagator(&signs, mass, width);
-        let shares = shares(forest, &current.terms, &nodes)?;
+        if let Make::Leg = current.make {
+            if let Tree::Leg(w) = forest.trees[current.trees[0].0 as usize] {
+                nodes[id] = w;
+            }
+            continue;
+        }
         let level = current.line.legs.count_ones() as usize;
-        for (place, share) in shares.iter().enumerate() {
-            let mode = if place == 0 { Mode::STORE } else { Mode::ADD };
-            let factor = factor(compiler, forest, share, Some(propagator));
+        let signs = legs_of(compiler, forest, current.trees[0].0);
+        let line = compiler.line(signs.clone(), 4, true);
+        nodes[id] = compiler.lines.len() as u32;
+        compiler.lines.push(line);
+        if let Make::Vertices(products) = &current.make {
+            let mass = value(compiler.binding, current.line.mass);
+            let width = value(compiler.binding, current.line.width);
+            let propagator = compiler.propagator(&signs, mass, width);
             let momentum = compiler.momentum(&signs);
             let mass = compiler.constant(mass);
-            let operands = batches.entry((level, place, share.kernel)).or_default();
-            emit(
-                compiler,
-                share,
-                node,
-                mode,
-                [factor, momentum, mass],
-                operands,
-            );
+            for (place, share) in shares(forest, products, &nodes)?.iter().enumerate() {
+                let mode = if place == 0 { Mode::STORE } else { Mode::ADD };
+                let factors = factors(compiler, forest, share, Some(propagator));
+                let operands = batches.entry((level, place, share.kernel)).or_default();
+                let others = Others {
+                    factors,
+                    momentum,
+                    mass,
+                };
+                emit(compiler, share, nodes[id], mode, others, operands);
+            }
         }
     }
-    let partners = partners(compiler, forest, frames, &nodes)?;
-    let mut dots = Vec::new();
-    for partner in &partners {
-        let share = &partner.share;
-        let factor = factor(compiler, forest, share, None);
-        let mass = compiler.constant(0.0);
-        let operands = batches.entry((usize::MAX, 0, share.kernel)).or_default();
-        let unused = [factor, mass, mass];
-        emit(compiler, share, partner.node, Mode::BARE, unused, operands);
-        dots.push(partner.node);
-        dots.extend(partner.pairs.iter().map(|pairs| pairs.len() as u32));
-        for &(node, flow) in partner.pairs.iter().flatten() {
-            dots.extend([node, flow]);
+    for (id, current) in frames.currents.iter().enumerate() {
+        if let (true, Make::Sum(terms)) = (needed[id], &current.make) {
+            let level = current.line.legs.count_ones() as usize;
+            let operands = batches.entry((level, SUMS, Kernel::Add)).or_default();
+            add(compiler, nodes[id], terms, &nodes, operands);
         }
     }
+    let products = roots.lower(compiler, forest, &nodes, &mut batches);
     let plan = &mut compiler.plan;
     plan.currents = batches
         .into_iter()
@@ -83,111 +90,372 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
             operands,
         })
         .collect();
+    let product_base = compiler.allocate(2 * roots.products.len() as u32);
     let jamp_base = compiler.allocate(2 * compiler.process.color.flows);
-    // The flows' numbers become addresses.
-    let mut at = 0;
-    while at < dots.len() {
-        let count: u32 = dots[at + 1..at + 5].iter().sum();
-        at += 5;
-        for _ in 0..count {
-            dots[at + 1] = jamp_base + 2 * dots[at + 1];
-            at += 2;
-        }
-    }
     compiler.tables();
     let plan = &mut compiler.plan;
     plan.jamp_base = jamp_base;
-    plan.jamp_adds = true;
+    plan.jamp = Sums::new(
+        &roots.jamp,
+        |i| product_base + 2 * i,
+        |_| unreachable!("no partial sums"),
+        |i| jamp_base + 2 * i,
+    );
     plan.amplitudes = vec![Batch {
         kernel: Kernel::Dots,
         stride: 0,
-        operands: dots,
+        operands: dots(&products, product_base),
     }];
     Some(())
 }
 
-fn sum_of_signs(compiler: &Compiler, nodes: impl Iterator<Item = u32>) -> Vec<i8> {
-    let mut signs = vec![0i8; compiler.process.legs.len()];
-    for node in nodes {
-        for (sign, s) in signs.iter_mut().zip(&compiler.lines[node as usize].signs) {
-            *sign += s;
+/// The products of spinors at the root, and the colour flows as sums of them.
+struct Roots {
+    /// Interaction, which leg of it the root is seen as, spinor, vector: all of them computed
+    /// from vertices.
+    products: Vec<(u32, u8, CurrentId, CurrentId)>,
+    jamp: LinearMap,
+}
+
+/// The root with a vector attached, with the product's other spinors and where they go.
+struct Partner {
+    node: u32,
+    products: Vec<(u32, u32)>,
+}
+
+impl Roots {
+    fn find(forest: &Forest, frames: &Frames) -> Option<Roots> {
+        let mut roots = Roots {
+            products: Vec::new(),
+            jamp: LinearMap::default(),
+        };
+        let mut known = HashMap::new();
+        for flow in &frames.flows {
+            let mut sum: BTreeMap<u32, Complex64> = BTreeMap::new();
+            for product in flow {
+                let family = forest.interactions[product.interaction as usize].family;
+                let [spinor, vector] = product.children[..] else {
+                    return None;
+                };
+                if family != Family::Ffv || product.result > 1 {
+                    return None;
+                }
+                for &(spinor, c) in &frames.resolve(spinor) {
+                    for &(vector, d) in &frames.resolve(vector) {
+                        let key = (product.interaction, product.result, spinor, vector);
+                        let at = *known.entry(key).or_insert_with(|| {
+                            roots.products.push(key);
+                            roots.products.len() as u32 - 1
+                        });
+                        *sum.entry(at).or_default() += product.coefficients[0] * c * d;
+                    }
+                }
+            }
+            let terms = sum.into_iter().filter(|(_, c)| c.norm() > 1e-12);
+            let term = |(at, c): (u32, Complex64)| Term {
+                source: Source::Amplitude(at),
+                factor: (whole(c.re), whole(c.im)),
+            };
+            roots.jamp.outputs.push(terms.map(term).collect());
+        }
+        Some(roots)
+    }
+
+    /// Attaches the vectors to the root.
+    fn lower(
+        &self,
+        compiler: &mut Compiler,
+        forest: &Forest,
+        nodes: &[u32],
+        batches: &mut Batches,
+    ) -> Vec<Partner> {
+        let mut partners: Vec<Partner> = Vec::new();
+        let mut known: HashMap<(u32, u8, CurrentId), usize> = HashMap::new();
+        for (at, &(interaction, result, spinor, vector)) in self.products.iter().enumerate() {
+            let partner = *known
+                .entry((interaction, result, vector))
+                .or_insert_with(|| {
+                    let kernel = match result {
+                        0 => Kernel::SumFfv2,
+                        _ => Kernel::SumFfv1,
+                    };
+                    let children = vec![forest.root, nodes[vector as usize]];
+                    let share = Share {
+                        kernel,
+                        factors: [Some((interaction, Complex64::new(1.0, 0.0))), None],
+                        plus: vec![children.clone()],
+                        minus: Vec::new(),
+                        fours: Default::default(),
+                    };
+                    let node = bare(compiler, forest, &share, &children, batches);
+                    partners.push(Partner {
+                        node,
+                        products: Vec::new(),
+                    });
+                    partners.len() - 1
+                });
+            partners[partner]
+                .products
+                .push((nodes[spinor as usize], at as u32));
+        }
+        // Partners over the same legs meet the same spinors: keep them together.
+        partners.sort_by_key(|p| {
+            let signs = &compiler.lines[p.node as usize].signs;
+            (signs.iter().filter(|s| **s != 0).count(), signs.clone())
+        });
+        partners
+    }
+}
+
+/// The operations of [`Kernel::Dots`]: of two spinors the one that occurs more often comes first.
+fn dots(partners: &[Partner], product_base: Address) -> Vec<Address> {
+    let mut by_spinor: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
+    let mut operands = Vec::new();
+    let often = |partner: &Partner| partner.products.len() >= 4;
+    for partner in partners {
+        if often(partner) {
+            operands.extend([partner.node, partner.products.len() as u32]);
+            for &(spinor, at) in &partner.products {
+                operands.extend([spinor, product_base + 2 * at]);
+            }
+        } else {
+            for &(spinor, at) in &partner.products {
+                by_spinor
+                    .entry(spinor)
+                    .or_default()
+                    .push((partner.node, at));
+            }
         }
     }
-    signs
+    for (spinor, products) in by_spinor {
+        operands.extend([spinor, products.len() as u32]);
+        for (partner, at) in products {
+            operands.extend([partner, product_base + 2 * at]);
+        }
+    }
+    operands
+}
+
+/// A number without what rounding has added to a small fraction.
+fn whole(x: f64) -> f64 {
+    let sixths = (x * 6.0).round() / 6.0;
+    if (x - sixths).abs() < 1e-12 {
+        sixths
+    } else {
+        x
+    }
+}
+
+/// Which currents the products at the root need.
+fn needed(frames: &Frames, roots: &Roots) -> Vec<bool> {
+    let mut needed = vec![false; frames.currents.len()];
+    for &(_, _, spinor, vector) in &roots.products {
+        needed[spinor as usize] = true;
+        needed[vector as usize] = true;
+    }
+    // Sums use currents of the same line, which may come behind them.
+    loop {
+        let mut more = false;
+        for id in (0..frames.currents.len()).rev() {
+            if !needed[id] {
+                continue;
+            }
+            let mut need = |other: CurrentId| {
+                more |= !needed[other as usize];
+                needed[other as usize] = true;
+            };
+            match &frames.currents[id].make {
+                Make::Leg => {}
+                Make::Sum(terms) => terms.iter().for_each(|t| need(t.0)),
+                Make::Vertices(products) => {
+                    products
+                        .iter()
+                        .flat_map(|p| &p.children)
+                        .for_each(|&c| need(c));
+                }
+            }
+        }
+        if !more {
+            return needed;
+        }
+    }
+}
+
+/// The legs below a tree, with the signs of their momenta.
+fn legs_of(compiler: &Compiler, forest: &Forest, tree: u32) -> Vec<i8> {
+    match &forest.trees[tree as usize] {
+        Tree::Leg(w) => compiler.lines[*w as usize].signs.clone(),
+        Tree::Vertex(branch) => {
+            let mut signs = vec![0i8; compiler.process.legs.len()];
+            for &child in &branch.children {
+                for (sign, s) in signs.iter_mut().zip(legs_of(compiler, forest, child)) {
+                    *sign += s;
+                }
+            }
+            signs
+        }
+    }
+}
+
+/// A share under construction: its terms have one factor, but for a sign.
+fn same(a: Option<(u32, Complex64)>, b: (u32, Complex64), sign: f64) -> bool {
+    a.is_none_or(|(interaction, c)| {
+        interaction == b.0 && (c * sign - b.1).norm() < 1e-9 * b.1.norm()
+    })
 }
 
 /// Groups the terms of a current by kernel and factor.
-fn shares(forest: &Forest, terms: &[Product], nodes: &[u32]) -> Option<Vec<Share>> {
+pub(super) fn shares(forest: &Forest, products: &[Product], nodes: &[u32]) -> Option<Vec<Share>> {
     let mut shares: Vec<Share> = Vec::new();
-    for term in terms {
-        let family = forest.interactions[term.interaction as usize].family;
-        let kernel = match (family, term.result) {
-            (Family::Ffv, 0) => Kernel::SumFfv1,
-            (Family::Ffv, 1) => Kernel::SumFfv2,
-            (Family::Ffv, _) => Kernel::SumFfv3,
-            (Family::Vvv, _) => Kernel::SumVvv1,
-            (Family::VvvvDiff, _) => Kernel::SumVvvvDiff1,
+    let mut push =
+        |kernel: Kernel, slot: usize, interaction: u32, c: Complex64, children: Vec<u32>| {
+            let factor = (interaction, c);
+            let fits = |share: &Share| {
+                share.kernel == kernel
+                    && (same(share.factors[slot], factor, 1.0)
+                        || same(share.factors[slot], factor, -1.0))
+            };
+            let at = match shares.iter().position(fits) {
+                Some(at) => at,
+                None => {
+                    shares.push(Share {
+                        kernel,
+                        factors: [None, None],
+                        plus: Vec::new(),
+                        minus: Vec::new(),
+                        fours: Default::default(),
+                    });
+                    shares.len() - 1
+                }
+            };
+            let share = &mut shares[at];
+            let plus = same(share.factors[slot], factor, 1.0);
+            share.factors[slot].get_or_insert(factor);
+            match (slot, plus) {
+                (1, _) => share.fours[usize::from(!plus)].push(children),
+                (_, true) => share.plus.push(children),
+                (_, false) => share.minus.push(children),
+            }
         };
-        let children: Vec<u32> = term.children.iter().map(|&c| nodes[c as usize]).collect();
-        let same = |share: &&mut Share, sign: f64| {
-            let difference = share.coefficient * sign - term.coefficient;
-            share.kernel == kernel
-                && share.interaction == term.interaction
-                && difference.norm() < 1e-9 * term.coefficient.norm()
-        };
-        if let Some(share) = shares.iter_mut().find(|s| same(s, 1.0)) {
-            share.plus.push(children);
-        } else if let Some(share) = shares.iter_mut().find(|s| same(s, -1.0)) {
-            share.minus.push(children);
-        } else {
-            shares.push(Share {
-                kernel,
-                interaction: term.interaction,
-                coefficient: term.coefficient,
-                plus: vec![children],
-                minus: Vec::new(),
-            });
+    for product in products {
+        let family = forest.interactions[product.interaction as usize].family;
+        let children: Vec<u32> = product
+            .children
+            .iter()
+            .map(|&c| nodes[c as usize])
+            .collect();
+        let c = product.coefficients;
+        let id = product.interaction;
+        match (family, product.result) {
+            (Family::Ffv, 0) => push(Kernel::SumFfv1, 0, id, c[0], children),
+            (Family::Ffv, 1) => push(Kernel::SumFfv2, 0, id, c[0], children),
+            (Family::Ffv, _) => push(Kernel::SumFfv3, 0, id, c[0], children),
+            (Family::Vvv, _) => push(Kernel::SumVvv1, 0, id, c[0], children),
+            (Family::Vvvv, _) => {
+                if c.iter().sum::<Complex64>().norm() > 1e-9 {
+                    return None;
+                }
+                let rotated =
+                    |k: usize| vec![children[(k + 1) % 3], children[k], children[(k + 2) % 3]];
+                let is_middle = |k: &usize| {
+                    let others = c[(k + 1) % 3] - c[(k + 2) % 3];
+                    others.norm() < 1e-9
+                };
+                if let Some(k) = (0..3).find(is_middle) {
+                    push(Kernel::SumVvv1, 1, id, c[k] / 2.0, rotated(k));
+                } else {
+                    // V3 (V2 V4) - V4 (V2 V3) of (A, B, C), and of (B, A, C).
+                    for (k, order) in [(1, [0, 1, 2]), (0, [1, 0, 2])] {
+                        if c[k].norm() > 1e-9 {
+                            let children = order.iter().map(|&i: &usize| children[i]).collect();
+                            push(Kernel::SumVvvvDiff1, 0, id, c[k], children);
+                        }
+                    }
+                }
+            }
         }
     }
     Some(shares)
 }
 
-/// The factor of a share: coefficient times the vertex's constant in this form, times couplings
+/// The factors of a share: coefficient times the vertex's constant in this form, times couplings
 /// and propagator.
-fn factor(
+pub(super) fn factors(
     compiler: &mut Compiler,
     forest: &Forest,
     share: &Share,
     propagator: Option<Address>,
-) -> Address {
-    let interaction = &forest.interactions[share.interaction as usize];
+) -> Vec<Address> {
+    let used: Vec<(u32, Complex64)> = match share.factors {
+        [a, b] if share.kernel == Kernel::SumVvv1 => {
+            let some = a.or(b).into_iter();
+            some.chain(b.or(a)).collect()
+        }
+        [a, _] => a.into_iter().collect(),
+    };
     // A bare product at the root is part of an amplitude.
     let result = match share.kernel {
         Kernel::SumFfv1 => Some(0),
         Kernel::SumFfv2 => Some(1),
         _ => Some(2),
     };
-    let form = Form {
-        family: interaction.family,
-        result: result.filter(|_| propagator.is_some()),
+    used.into_iter()
+        .map(|(interaction, coefficient)| {
+            let interaction = &forest.interactions[interaction as usize];
+            let form = Form {
+                family: interaction.family,
+                result: result.filter(|_| propagator.is_some()),
+            };
+            let couplings: Vec<CouplingRef> = interaction.factor.iter().map(|(c, _)| *c).collect();
+            let terms: Vec<(usize, Complex64)> = interaction
+                .factor
+                .iter()
+                .enumerate()
+                .map(|(i, (_, c))| (i, c * coefficient * form.ratio()))
+                .collect();
+            compiler.factor(&couplings, &terms, propagator)
+        })
+        .collect()
+}
+
+/// What an operation needs beside its terms.
+pub(super) struct Others {
+    pub(super) factors: Vec<Address>,
+    pub(super) momentum: Address,
+    pub(super) mass: Address,
+}
+
+/// A new line with vertices on it that are not propagated; gives its number.
+fn bare(
+    compiler: &mut Compiler,
+    forest: &Forest,
+    share: &Share,
+    children: &[u32],
+    batches: &mut Batches,
+) -> u32 {
+    let signs = compiler.sum_of(children);
+    let line = compiler.line(signs, 4, true);
+    compiler.lines.push(line);
+    let node = compiler.lines.len() as u32 - 1;
+    let factors = factors(compiler, forest, share, None);
+    let unused = compiler.constant(0.0);
+    let others = Others {
+        factors,
+        momentum: unused,
+        mass: unused,
     };
-    let couplings: Vec<CouplingRef> = interaction.factor.iter().map(|(c, _)| *c).collect();
-    let terms: Vec<(usize, Complex64)> = interaction
-        .factor
-        .iter()
-        .enumerate()
-        .map(|(i, (_, c))| (i, c * share.coefficient * form.ratio()))
-        .collect();
-    compiler.factor(&couplings, &terms, propagator)
+    let operands = batches.entry((usize::MAX, 0, share.kernel)).or_default();
+    emit(compiler, share, node, Mode::BARE, others, operands);
+    node
 }
 
 /// Writes the operations of a share for every combination of helicities.
-fn emit(
+pub(super) fn emit(
     compiler: &mut Compiler,
     share: &Share,
     node: u32,
     mode: u32,
-    [factor, momentum, mass]: [Address; 3],
+    others: Others,
     operands: &mut Vec<Address>,
 ) {
     let examples = compiler.lines[node as usize].examples.clone();
@@ -204,14 +472,13 @@ fn emit(
     }
     for (instance, h) in examples {
         operands.extend([mode, plus.len() as u32]);
-        if !exchange {
-            operands.push(minus.len() as u32);
+        match share.kernel {
+            Kernel::SumVvv1 => operands.extend(share.fours.iter().map(|f| f.len() as u32)),
+            Kernel::SumVvvvDiff1 => {}
+            _ => operands.push(minus.len() as u32),
         }
         for children in plus.iter().chain(&minus) {
-            for &child in children {
-                let line = &compiler.lines[child as usize];
-                operands.push(line.instances[line.instance(&compiler.digits[h])]);
-            }
+            inputs(compiler, h, children, operands);
             if share.kernel == Kernel::SumVvv1 {
                 for &child in children {
                     let signs = compiler.lines[child as usize].signs.clone();
@@ -219,88 +486,42 @@ fn emit(
                 }
             }
         }
-        operands.push(factor);
+        for children in share.fours.iter().flatten() {
+            inputs(compiler, h, children, operands);
+        }
+        operands.extend(&others.factors);
         if matches!(share.kernel, Kernel::SumFfv1 | Kernel::SumFfv2) {
-            operands.extend([momentum, mass]);
+            operands.extend([others.momentum, others.mass]);
         }
         operands.push(compiler.lines[node as usize].instances[instance as usize]);
     }
 }
 
-/// The root with a vector attached, and the spinors that it is multiplied with.
-struct Partner {
-    node: u32,
-    share: Share,
-    /// For each of the phases 1, -1, i, -i the spinors and colour flows.
-    pairs: [Vec<(u32, u32)>; 4],
-}
-
-fn partners(
-    compiler: &mut Compiler,
-    forest: &Forest,
-    frames: &Frames,
-    nodes: &[u32],
-) -> Option<Vec<Partner>> {
-    let mut partners: Vec<Partner> = Vec::new();
-    let mut known: HashMap<(u32, u32, u64, u64), usize> = HashMap::new();
-    for (flow, products) in frames.flows.iter().enumerate() {
-        for product in products {
-            let family = forest.interactions[product.interaction as usize].family;
-            let kernel = match (family, product.result) {
-                (Family::Ffv, 0) => Kernel::SumFfv2,
-                (Family::Ffv, 1) => Kernel::SumFfv1,
-                _ => return None,
-            };
-            let [spinor, vector] = product.children[..] else {
-                return None;
-            };
-            let vector = nodes[vector as usize];
-            let (size, phase) = phase(product.coefficient);
-            let rounded = |x: f64| (x * 1e9).round().to_bits();
-            let key = (
-                product.interaction,
-                vector,
-                rounded(size.re),
-                rounded(size.im),
-            );
-            let at = *known.entry(key).or_insert_with(|| {
-                let children = [forest.root, vector];
-                let signs = sum_of_signs(compiler, children.into_iter());
-                let line = compiler.line(signs, 4, true);
-                compiler.lines.push(line);
-                partners.push(Partner {
-                    node: compiler.lines.len() as u32 - 1,
-                    share: Share {
-                        kernel,
-                        interaction: product.interaction,
-                        coefficient: size,
-                        plus: vec![children.to_vec()],
-                        minus: Vec::new(),
-                    },
-                    pairs: Default::default(),
-                });
-                partners.len() - 1
-            });
-            partners[at].pairs[phase].push((nodes[spinor as usize], flow as u32));
-        }
+/// Addresses of wavefunctions in a helicity configuration.
+fn inputs(compiler: &Compiler, h: usize, children: &[u32], operands: &mut Vec<Address>) {
+    for &child in children {
+        let line = &compiler.lines[child as usize];
+        operands.push(line.instances[line.instance(&compiler.digits[h])]);
     }
-    // Partners over the same legs meet the same spinors: keep them together.
-    partners.sort_by_key(|p| {
-        let signs = &compiler.lines[p.node as usize].signs;
-        (signs.iter().filter(|s| **s != 0).count(), signs.clone())
-    });
-    Some(partners)
 }
 
-/// A coefficient as a number times 1, -1, i or -i (by index).
-fn phase(c: Complex64) -> (Complex64, usize) {
-    let tiny = 1e-9 * c.norm();
-    let real = |x: f64| Complex64::new(x.abs(), 0.0);
-    if c.im.abs() < tiny {
-        (real(c.re), usize::from(c.re < 0.0))
-    } else if c.re.abs() < tiny {
-        (real(c.im), 2 + usize::from(c.im < 0.0))
-    } else {
-        (c, 0)
+/// Writes the operations of a current that is a sum of others.
+fn add(
+    compiler: &Compiler,
+    node: u32,
+    terms: &[(CurrentId, f64)],
+    nodes: &[u32],
+    operands: &mut Vec<Address>,
+) {
+    let with = |sign: f64| -> Vec<u32> {
+        let terms = terms.iter().filter(|t| t.1 == sign);
+        terms.map(|t| nodes[t.0 as usize]).collect()
+    };
+    let (plus, minus) = (with(1.0), with(-1.0));
+    for &(instance, h) in &compiler.lines[node as usize].examples {
+        operands.extend([plus.len() as u32, minus.len() as u32]);
+        inputs(compiler, h, &plus, operands);
+        inputs(compiler, h, &minus, operands);
+        operands.push(compiler.lines[node as usize].instances[instance as usize]);
     }
 }

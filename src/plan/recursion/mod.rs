@@ -6,6 +6,7 @@
 //! ([`lower`]). Where a process has vertices that cannot be turned, or sums that do not factor,
 //! there is no such plan and the list of diagrams is evaluated as it is.
 
+mod basis;
 pub mod diagrams;
 pub mod frames;
 mod lower;

@@ -1,0 +1,130 @@
+//! Which of several vectors to keep, such that the others are sums and differences of them.
+
+use super::diagrams::TreeId;
+use num_complex::Complex64;
+use std::collections::{BTreeSet, HashMap};
+
+/// A vector: its components that are not zero, and marks that tell some vectors from others.
+pub struct Sparse<'a> {
+    /// Components.
+    pub components: &'a [(TreeId, Complex64)],
+    /// One bit for each mark.
+    pub marks: u64,
+}
+
+/// For each vector the others that it is a sum of.
+type Sums = Vec<Option<Vec<(usize, f64)>>>;
+
+/// For each vector the sum of others that it is, or `None` where it is kept: the kept ones are
+/// linearly independent or not worth writing as sums (only coefficients 1 and -1 are).
+///
+/// Which of them are kept decides how long the sums are. Gluon currents that begin with one
+/// chosen gluon are a good choice (all others are sums of them with signs). So for each mark the
+/// vectors that bear it are tried first, and the shortest sums win.
+pub fn reduce(vectors: &[Sparse]) -> Sums {
+    let mut best: Option<(usize, Sums)> = None;
+    if vectors.len() < 2 {
+        return vec![None; vectors.len()];
+    }
+    let trees: BTreeSet<TreeId> = vectors
+        .iter()
+        .flat_map(|v| v.components)
+        .map(|e| e.0)
+        .collect();
+    let index: HashMap<TreeId, usize> = trees.iter().zip(0..).map(|(&t, i)| (t, i)).collect();
+    let dense: Vec<Vec<Complex64>> = vectors
+        .iter()
+        .map(|vector| {
+            let mut row = vec![Complex64::default(); trees.len()];
+            for (tree, c) in vector.components {
+                row[index[tree]] = *c;
+            }
+            row
+        })
+        .collect();
+    let all = vectors.iter().fold(0, |all, v| all | v.marks);
+    for mark in (0..64).filter(|bit| all >> bit & 1 == 1).chain([64]) {
+        let mut order: Vec<usize> = (0..vectors.len()).collect();
+        order.sort_by_key(|&v| mark < 64 && vectors[v].marks >> mark & 1 == 0);
+        let sums = express(&dense, &order);
+        let kept = sums.iter().filter(|s| s.is_none()).count();
+        let terms: usize = sums.iter().flatten().map(Vec::len).sum();
+        let cost = kept * KEPT + terms;
+        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            best = Some((cost, sums));
+        }
+    }
+    best.map_or_else(|| vec![None; vectors.len()], |(_, sums)| sums)
+}
+
+/// What a vector that is kept costs, in terms of sums.
+const KEPT: usize = 20;
+
+/// What counts as zero.
+const TINY: f64 = 1e-9;
+
+/// Goes through the vectors in an order and writes each as a sum of those kept before, where
+/// that is possible.
+fn express(dense: &[Vec<Complex64>], order: &[usize]) -> Vec<Option<Vec<(usize, f64)>>> {
+    /// A vector in reduced form: pivot, and which kept vectors it is made of.
+    struct Row {
+        vector: Vec<Complex64>,
+        pivot: usize,
+        made_of: HashMap<usize, Complex64>,
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    let mut sums = vec![None; dense.len()];
+    for &v in order {
+        let mut rest = dense[v].clone();
+        let mut made_of: HashMap<usize, Complex64> = HashMap::new();
+        for row in &rows {
+            let c = rest[row.pivot];
+            if c.norm() < TINY {
+                continue;
+            }
+            for (x, y) in rest.iter_mut().zip(&row.vector) {
+                *x -= c * y;
+            }
+            for (&kept, x) in &row.made_of {
+                *made_of.entry(kept).or_default() += c * x;
+            }
+        }
+        let pivot = (0..rest.len()).max_by(|&a, &b| rest[a].norm().total_cmp(&rest[b].norm()));
+        match pivot.filter(|&p| rest[p].norm() > TINY) {
+            Some(pivot) => {
+                let scale = rest[pivot];
+                for x in &mut rest {
+                    *x /= scale;
+                }
+                for x in made_of.values_mut() {
+                    *x /= -scale;
+                }
+                made_of.insert(v, scale.inv());
+                rows.push(Row {
+                    vector: rest,
+                    pivot,
+                    made_of,
+                });
+            }
+            None => sums[v] = signs(made_of),
+        }
+    }
+    sums
+}
+
+/// Coefficients that are all 0, 1 or -1.
+fn signs(made_of: HashMap<usize, Complex64>) -> Option<Vec<(usize, f64)>> {
+    let mut sum = Vec::new();
+    for (kept, c) in made_of {
+        if c.norm() < TINY {
+            continue;
+        }
+        let sign = c.re.signum();
+        if (c - sign).norm() > TINY {
+            return None;
+        }
+        sum.push((kept, sign));
+    }
+    sum.sort_by_key(|(kept, _)| *kept);
+    Some(sum)
+}
