@@ -59,28 +59,33 @@ unsafe fn finish<V: Simd>(m: Memory<V>, mode: u32, factor: u32, sum: [Cx<V>; 4],
 /// Four complex numbers with the opposite sign.
 #[inline(always)]
 fn negative<V: Simd>(z: [Cx<V>; 4]) -> [Cx<V>; 4] {
-    z.map(|z| Cx::new(-z.re, -z.im))
+    [
+        Cx::new(-z[0].re, -z[0].im),
+        Cx::new(-z[1].re, -z[1].im),
+        Cx::new(-z[2].re, -z[2].im),
+        Cx::new(-z[3].re, -z[3].im),
+    ]
 }
 
-/// Adds up terms of `SIZE` operands, and subtracts others.
-#[inline(always)]
-fn difference<V: Simd, const SIZE: usize>(
-    plus: &[u32],
-    minus: &[u32],
-    add: impl Fn(&[u32; SIZE], [Cx<V>; 4]) -> [Cx<V>; 4],
-) -> [Cx<V>; 4] {
-    // SAFETY: the caller runs at the level of `V`.
-    let mut sum = [unsafe { Cx::new(V::zero(), V::zero()) }; 4];
-    for term in minus.as_chunks().0 {
-        sum = add(term, sum);
-    }
-    if !minus.is_empty() {
-        sum = negative(sum);
-    }
-    for term in plus.as_chunks().0 {
-        sum = add(term, sum);
-    }
-    sum
+/// For sums without a difference.
+const NO_TERMS: &[u32] = &[];
+
+/// Adds up terms of so many operands, and subtracts others. (A macro, as a closure would not be
+/// compiled for the SIMD level.)
+macro_rules! difference {
+    ($plus:expr, $minus:expr, |[$($operand:ident),+], $sum:ident: $V:ident| $add:expr) => {{
+        let mut $sum = [Cx::new($V::zero(), $V::zero()); 4];
+        for [$($operand),+] in $minus.as_chunks().0.iter().copied() {
+            $sum = $add;
+        }
+        if !$minus.is_empty() {
+            $sum = negative($sum);
+        }
+        for [$($operand),+] in $plus.as_chunks().0.iter().copied() {
+            $sum = $add;
+        }
+        $sum
+    }};
 }
 
 /// `(m - p/) sum of V/ f1`: mode, number of terms to add and to subtract, the terms (f1, V), factor,
@@ -94,7 +99,7 @@ pub(super) unsafe fn incoming<V: Simd>(operands: &[u32], m: Memory<V>) {
         let tail = ops.take(4);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let mut sum = difference(plus, minus, |&[f, v]: &[u32; 2], sum: [Cx<V>; 4]| {
+            let mut sum = difference!(plus, minus, |[f, v], sum: V| {
                 let f = m.four(f);
                 let v = slash(m.four(v));
                 [
@@ -122,7 +127,7 @@ pub(super) unsafe fn outgoing<V: Simd>(operands: &[u32], m: Memory<V>) {
         let tail = ops.take(4);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let mut sum = difference(plus, minus, |&[f, v]: &[u32; 2], sum: [Cx<V>; 4]| {
+            let mut sum = difference!(plus, minus, |[f, v], sum: V| {
                 let f = m.four(f);
                 let v = slash(m.four(v));
                 [
@@ -151,7 +156,7 @@ pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
         let tail = ops.take(2);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let sum = difference(plus, minus, |&[f1, f2]: &[u32; 2], sum: [Cx<V>; 4]| {
+            let sum = difference!(plus, minus, |[f1, f2], sum: V| {
                 add_four(sum, current(m.four(f1), m.four(f2)))
             });
             finish(m, head[0], tail[0], sum, tail[1]);
@@ -189,37 +194,33 @@ pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
         let tail = ops.take(3);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let sum = difference(
-                threes,
-                &[],
-                |&[v2, v3, p2, p3]: &[u32; 4], sum: [Cx<V>; 4]| {
-                    let (v2, v3) = (m.four(v2), m.four(v3));
-                    let (p2, p3) = (m.momentum(p2), m.momentum(p3));
-                    let p = add(p2, p3);
-                    let along = dot(v2, v3);
-                    let with2 = dot_momentum(add(p, p2), v3);
-                    let with3 = dot_momentum(add(p, p3), v2);
-                    let d = sub(p3, p2);
-                    let component = |i: usize| {
-                        let x = along.scale_add(d[i], sum[i]);
-                        with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x))
-                    };
-                    [component(0), component(1), component(2), component(3)]
-                },
-            );
+            let sum = difference!(threes, NO_TERMS, |[v2, v3, p2, p3], sum: V| {
+                let (v2, v3) = (m.four(v2), m.four(v3));
+                let (p2, p3) = (m.momentum(p2), m.momentum(p3));
+                let p = add(p2, p3);
+                let along = dot(v2, v3);
+                let with2 = dot_momentum(add(p, p2), v3);
+                let with3 = dot_momentum(add(p, p3), v2);
+                let d = sub(p3, p2);
+                let component = |i: usize| {
+                    let x = along.scale_add(d[i], sum[i]);
+                    with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x))
+                };
+                [component(0), component(1), component(2), component(3)]
+            });
             finish(m, head[0], tail[0], sum, tail[2]);
             if head[2] + head[3] == 0 {
                 continue;
             }
-            let sum = difference(plus, minus, |&[v2, v3, v4]: &[u32; 3], sum: [Cx<V>; 4]| {
+            let sum = difference!(plus, minus, |[v2, v3, v4], sum: V| {
                 let (v2, v3, v4) = (m.four(v2), m.four(v3), m.four(v4));
                 let (with2, with3, with4) = (dot(v3, v4), dot(v2, v4), dot(v2, v3));
                 let with3 = with3 + with3;
-                let component = |i: usize| {
+                for i in 0..4 {
                     let x = with3.mul_add(v3[i], sum[i]);
-                    with4.neg_mul_add(v4[i], with2.neg_mul_add(v2[i], x))
-                };
-                [component(0), component(1), component(2), component(3)]
+                    sum[i] = with4.neg_mul_add(v4[i], with2.neg_mul_add(v2[i], x));
+                }
+                sum
             });
             finish(m, Mode::ADD, tail[1], sum, tail[2]);
         }
@@ -311,9 +312,7 @@ pub(super) unsafe fn add_wavefunctions<V: Simd>(operands: &[u32], m: Memory<V>) 
         let (plus, minus) = ops.two(head[0], head[1]);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let sum = difference(plus, minus, |&[v]: &[u32; 1], sum: [Cx<V>; 4]| {
-                add_four(sum, m.four(v))
-            });
+            let sum = difference!(plus, minus, |[v], sum: V| { add_four(sum, m.four(v)) });
             m.put_four(ops.next(), sum);
         }
     }
