@@ -6,7 +6,7 @@
 
 use crate::color::Split;
 use crate::cpu::simd::{Level, Real};
-use crate::cpu::{BadMomentum, Engine, Team, Timers};
+use crate::cpu::{BadMomentum, Engine, Parts, Team, Timers};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::binding::Binding;
@@ -31,20 +31,47 @@ pub struct Bridge {
     engines: Option<Engines>,
 }
 
-/// A recursion is made when it is first asked for: madevent with channels never does.
+/// A recursion is made when it could first serve.
 enum Recursion {
-    /// No call without channels so far.
+    /// No event was evaluated so far.
     NotAskedFor,
     /// The process has none, or it is more work than the diagrams.
     None,
     /// It is there, and agrees with the diagrams.
-    Ready(Box<AnyTeam>),
+    Ready {
+        team: Box<AnyTeam>,
+        /// Whether it is the better one for calls without channels, and for those with.
+        serves: Serves,
+    },
+}
+
+/// Which calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Serves {
+    without_channels: bool,
+    with_channels: bool,
+}
+
+impl Serves {
+    fn call(self, events: &Events) -> bool {
+        match events.channels {
+            None => self.without_channels,
+            Some(_) => self.with_channels,
+        }
+    }
+}
+
+/// Whether two lists of positive numbers agree within this part of their sum.
+fn agree(a: &[f64], b: &[f64], tolerance: f64) -> bool {
+    let total: f64 = b.iter().sum();
+    let mut pairs = a.iter().zip(b);
+    a.len() == b.len() && pairs.all(|(x, y)| (x - y).abs() <= tolerance * total)
 }
 
 impl Recursion {
     fn team(&self) -> Option<&AnyTeam> {
         match self {
-            Recursion::Ready(team) => Some(team),
+            Recursion::Ready { team, .. } => Some(team),
             Recursion::NotAskedFor | Recursion::None => None,
         }
     }
@@ -52,9 +79,9 @@ impl Recursion {
 
 /// The engines for the good helicities.
 struct Engines {
-    /// The list of diagrams: knows single diagrams, so it serves calls with channels.
+    /// The list of diagrams, which serves wherever the recursion doesn't.
     diagrams: AnyTeam,
-    /// The recursion: serves calls without channels, from the first of them on.
+    /// The recursion.
     recursion: Recursion,
 }
 
@@ -86,10 +113,10 @@ impl AnyTeam {
         }
     }
 
-    fn contributions(&mut self, events: Events, legs: usize) -> Result<Vec<Vec<f64>>, BadMomentum> {
+    fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, BadMomentum> {
         match self {
-            AnyTeam::Double(team) => team.contributions(events, legs),
-            AnyTeam::Float(team) => team.contributions(events, legs),
+            AnyTeam::Double(team) => team.parts(events, legs),
+            AnyTeam::Float(team) => team.parts(events, legs),
         }
     }
 
@@ -161,8 +188,8 @@ impl Bridge {
         self.profile = profile;
         if let Some(engines) = &mut self.engines {
             engines.diagrams.set_profile(profile);
-            if let Recursion::Ready(recursion) = &mut engines.recursion {
-                recursion.set_profile(profile);
+            if let Recursion::Ready { team, .. } = &mut engines.recursion {
+                team.set_profile(profile);
             }
         }
     }
@@ -195,10 +222,10 @@ impl Bridge {
         let all: Vec<u32> = (0..self.process.helicities.len() as u32).collect();
         let mut diagrams = self.team(compile(&self.process, &self.binding, &all)?)?;
         let first = events.first(nevt.min(GOOD_HELICITY_EVENTS), legs);
-        let contributions = diagrams
-            .contributions(first, legs)
+        let parts = diagrams
+            .parts(first, legs)
             .map_err(|bad| self.bad_momentum(events, bad.event))?;
-        let contributes = |h: u32| contributions.iter().any(|event| event[h as usize] != 0.0);
+        let contributes = |h: u32| parts.iter().any(|p| p.helicities[h as usize] != 0.0);
         let good: Vec<u32> = all
             .iter()
             .copied()
@@ -226,14 +253,13 @@ impl Bridge {
     /// says how many helicities are good.
     pub fn prepare(&mut self, events: &Events) -> Result<usize> {
         let good = self.find_good_helicities(events)?;
-        if events.channels.is_none() {
-            self.make_recursion(events)?;
-        }
+        self.make_recursion(events)?;
         Ok(good)
     }
 
-    /// Makes the recursion, unless that was tried before. It is kept if it is less work than the
-    /// diagrams and agrees with them helicity by helicity on the first of these events.
+    /// Makes the recursion, unless that was tried before. It is kept where it is less work than
+    /// the diagrams and agrees with them on the first of these events, helicity by helicity and
+    /// AMP2 by AMP2.
     fn make_recursion(&mut self, events: &Events) -> Result<()> {
         let Some(engines) = &mut self.engines else {
             return Ok(());
@@ -243,20 +269,28 @@ impl Bridge {
         }
         engines.recursion = Recursion::None;
         let plan = engines.diagrams.plan();
-        let (good, cost) = (plan.helicities.clone(), plan.count.cost());
+        let (good, count) = (plan.helicities.clone(), plan.count);
+        let Some(plan) = recursion::compile(&self.process, &self.binding, &good) else {
+            return Ok(());
+        };
+        let mut serves = Serves {
+            without_channels: plan.count.cost() < count.cost(),
+            with_channels: !plan.channels.is_empty()
+                && plan.count.cost_with_channels() < count.cost_with_channels(),
+        };
+        if !serves.without_channels && !serves.with_channels {
+            return Ok(());
+        }
+        let mut team = self.team(plan)?;
         let legs = self.process.legs.len();
         let first = events.first(events.g_s.len().min(GOOD_HELICITY_EVENTS), legs);
-        let Ok(diagrams) = engines.diagrams.contributions(first, legs) else {
+        let Some(engines) = &mut self.engines else {
+            return Ok(());
+        };
+        let both = (team.parts(first, legs), engines.diagrams.parts(first, legs));
+        let (Ok(recursion), Ok(diagrams)) = both else {
             // Bad momenta: the call itself says so.
             engines.recursion = Recursion::NotAskedFor;
-            return Ok(());
-        };
-        let plan = recursion::compile(&self.process, &self.binding, &good);
-        let Some(plan) = plan.filter(|plan| plan.count.cost() < cost) else {
-            return Ok(());
-        };
-        let mut team = self.team(plan)?;
-        let Ok(recursion) = team.contributions(first, legs) else {
             return Ok(());
         };
         let tolerance = match self.precision {
@@ -264,17 +298,19 @@ impl Bridge {
             Precision::Mixed => 1e-4,
             Precision::Float => 1e-2,
         };
-        let agree = recursion.iter().zip(&diagrams).all(|(event, diagrams)| {
-            let total: f64 = diagrams.iter().sum();
-            let mut pairs = event.iter().zip(diagrams);
-            pairs.all(|(x, y)| (x - y).abs() <= tolerance * total)
-        });
-        if agree {
-            team.set_profile(self.profile);
-            if let Some(engines) = &mut self.engines {
-                engines.recursion = Recursion::Ready(Box::new(team));
-            }
+        let mut pairs = recursion.iter().zip(&diagrams);
+        if !pairs
+            .clone()
+            .all(|(a, b)| agree(&a.helicities, &b.helicities, tolerance))
+        {
+            return Ok(());
         }
+        serves.with_channels &= pairs.all(|(a, b)| agree(&a.amp2, &b.amp2, tolerance));
+        team.set_profile(self.profile);
+        engines.recursion = Recursion::Ready {
+            team: Box::new(team),
+            serves,
+        };
         Ok(())
     }
 
@@ -297,7 +333,7 @@ impl Bridge {
             return Err(Error::NoEvents);
         };
         let team = match &mut engines.recursion {
-            Recursion::Ready(recursion) if events.channels.is_none() => recursion,
+            Recursion::Ready { team, serves } if serves.call(events) => team,
             _ => &mut engines.diagrams,
         };
         let result = team.run(*events, mine, legs);

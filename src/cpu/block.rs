@@ -173,6 +173,9 @@ impl<T: Real> Blocks<'_, '_, T> {
                     m.put_real(scratch.numerators + i, V::zero());
                 }
             }
+            if weights && !plan.channels.squares.is_empty() {
+                self.squares(m);
+            }
             for (h, table) in plan.tables.iter().enumerate() {
                 let start = profile.then(Instant::now);
                 for batch in &plan.amplitudes {
@@ -264,6 +267,29 @@ impl<T: Real> Blocks<'_, '_, T> {
         }
     }
 
+    /// Computes AMP2 where the plan has operations for them.
+    #[inline(always)]
+    unsafe fn squares<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
+        let channels = &self.engine.plan.channels;
+        let scratch = &self.engine.scratch;
+        let base = self.worker.vectors();
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            for batch in &channels.squares {
+                kernels::currents::<V, _>(batch.kernel, &batch.operands, Direct, base);
+            }
+            let mut total = V::zero();
+            for &i in &channels.denominator {
+                total = total + m.real(channels.totals[i as usize]);
+            }
+            m.put_real(scratch.denominator, total);
+            for (slot, &i) in self.worker.amp2.iter().enumerate() {
+                let value = m.real(channels.totals[i as usize]);
+                m.put_real(scratch.numerators + slot as u32, value);
+            }
+        }
+    }
+
     /// Adds |AMP|^2 of single diagrams to the channels' numerators and to the denominator.
     #[inline(always)]
     unsafe fn amp2<V: Simd<Scalar = T>>(&self, m: Memory<V>) {
@@ -271,6 +297,9 @@ impl<T: Real> Blocks<'_, '_, T> {
         let scratch = &self.engine.scratch;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
+            if channels.amp2.is_empty() {
+                return;
+            }
             let mut total = m.real(scratch.denominator);
             for &i in &channels.denominator {
                 total = squares(m, &channels.amp2[i as usize], total);

@@ -65,7 +65,7 @@ pub(super) struct Scratch {
     pub matrix_elements: Address,
     /// JAMP2 of each colour flow.
     pub jamp2: Address,
-    /// AMP2 of the channels asked for, at most one for each lane.
+    /// AMP2 of the channels asked for, at most one for each lane, or all of them.
     pub numerators: Address,
     /// Sum of all AMP2.
     pub denominator: Address,
@@ -111,7 +111,7 @@ impl<T: Real> Engine<T> {
             check: take(1),
             matrix_elements: take(plan.tables.len()),
             jamp2: take(plan.flows),
-            numerators: take(level.lanes::<T>()),
+            numerators: take(level.lanes::<T>().max(plan.channels.len())),
             denominator: take(1),
             color: take(match &color {
                 ColorSum::Same(sum) => sum.scratch(),
@@ -223,6 +223,21 @@ impl<T: Real> Engine<T> {
         // SAFETY: the worker's memory was sized for this engine, whose plan names no address
         // beyond it; arrays and channels were checked by the bridge.
         unsafe { dispatch(self.level, blocks) }
+    }
+
+    /// All AMP2 of the first `count` events of the last block that a worker ran, if it was told to
+    /// compute all.
+    pub fn amp2(&self, worker: &mut Worker<T>, count: usize) -> Vec<Vec<f64>> {
+        let lanes = self.lanes();
+        let numbers = worker.numbers();
+        let first = self.scratch.numerators as usize * lanes;
+        (0..count)
+            .map(|lane| {
+                (0..self.plan.channels.len())
+                    .map(|i| numbers[first + i * lanes + lane].to_f64())
+                    .collect()
+            })
+            .collect()
     }
 
     /// Contributions of each helicity to the first `count` events of the last block that a

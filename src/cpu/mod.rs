@@ -12,4 +12,4 @@ mod worker;
 
 pub use block::BadMomentum;
 pub use engine::{Engine, Timers};
-pub use team::Team;
+pub use team::{Parts, Team};

@@ -15,6 +15,15 @@ pub struct Team<T: Real> {
     pool: Option<rayon::ThreadPool>,
 }
 
+/// What one event's answer is made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parts {
+    /// The contribution of each helicity of the plan, without the average.
+    pub helicities: Vec<f64>,
+    /// AMP2 in the order of the plan, empty if it does not compute them.
+    pub amp2: Vec<f64>,
+}
+
 /// The events of one worker.
 struct Share<'a> {
     first: usize,
@@ -98,13 +107,9 @@ impl<T: Real> Team<T> {
         results.into_iter().collect()
     }
 
-    /// Evaluates a few events and gives the contribution of each helicity of the plan:
-    /// `[event][helicity]`, without the average.
-    pub fn contributions(
-        &mut self,
-        events: Events,
-        legs: usize,
-    ) -> Result<Vec<Vec<f64>>, BadMomentum> {
+    /// Evaluates a few events and gives for each the contributions of helicities and, where
+    /// the plan computes them, all AMP2.
+    pub fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, BadMomentum> {
         let nevt = events.g_s.len();
         let mut all = Vec::with_capacity(nevt);
         let mut matrix_elements = vec![0.0; nevt];
@@ -124,12 +129,16 @@ impl<T: Real> Team<T> {
             let count = share.events.g_s.len();
             let first = share.first;
             let worker = &mut self.workers[0];
-            self.engine
-                .run(worker, share.events, share.answers)
-                .map_err(|bad| BadMomentum {
-                    event: bad.event + first,
-                })?;
-            all.extend(self.engine.contributions(worker, count));
+            worker.all_amp2 = true;
+            let result = self.engine.run(worker, share.events, share.answers);
+            worker.all_amp2 = false;
+            result.map_err(|bad| BadMomentum {
+                event: bad.event + first,
+            })?;
+            let helicities = self.engine.contributions(worker, count);
+            let amp2 = self.engine.amp2(worker, count);
+            let parts = |(helicities, amp2)| Parts { helicities, amp2 };
+            all.extend(helicities.into_iter().zip(amp2).map(parts));
         }
         Ok(all)
     }

@@ -16,6 +16,8 @@ pub struct Worker<T> {
     pub couplings: Vec<Complex64>,
     /// The different AMP2 (indices) that are asked for in the block at hand.
     pub amp2: Vec<u32>,
+    /// Whether to compute all AMP2, whatever is asked for.
+    pub all_amp2: bool,
     /// For each event of the block which of them is its channel's.
     pub slots: Vec<u32>,
     /// Time spent, where the engine is told to measure it.
@@ -30,6 +32,7 @@ impl<T: Real> Worker<T> {
             single: Arena::new(engine.single_numbers())?,
             couplings: Vec::new(),
             amp2: Vec::new(),
+            all_amp2: false,
             slots: Vec::new(),
             timers: Timers::default(),
         };
@@ -65,11 +68,15 @@ impl<T: Real> Worker<T> {
         first: usize,
         count: usize,
     ) -> bool {
+        self.amp2.clear();
+        self.slots.clear();
+        if self.all_amp2 {
+            self.amp2.extend(0..engine.plan.channels.len() as u32);
+            return true;
+        }
         let Some(channels) = events.channels else {
             return false;
         };
-        self.amp2.clear();
-        self.slots.clear();
         for &channel in &channels[first..first + count] {
             let amp2 = engine.plan.channels.amp2_of_diagram[channel as usize]
                 .expect("channels are checked before");

@@ -526,24 +526,33 @@ fn used(process: &Process) -> Vec<bool> {
     used
 }
 
+/// The tables of channels for amplitudes at these addresses.
 fn channel_plan(process: &Process, amplitude: impl Fn(u32) -> Address) -> ChannelPlan {
+    let (sets, tables) = amp2_index(process);
+    let address = |square: Vec<u32>| square.into_iter().map(&amplitude).collect();
+    let addresses = |squares: Vec<Vec<u32>>| squares.into_iter().map(address).collect();
+    ChannelPlan {
+        amp2: sets.into_iter().map(addresses).collect(),
+        ..tables
+    }
+}
+
+/// For each AMP2 the sets of amplitudes that are added before squaring, and the tables that
+/// refer to it.
+pub(super) fn amp2_index(process: &Process) -> (Vec<Vec<Vec<u32>>>, ChannelPlan) {
     let channels = &process.channels;
     let mut amp2_of_diagram = vec![None; process.diagrams as usize + 1];
-    let mut amp2: Vec<Vec<Vec<Address>>> = Vec::new();
+    let mut sets: Vec<Vec<Vec<u32>>> = Vec::new();
     for entry in &channels.amp2 {
-        let squares = entry
-            .squares
-            .iter()
-            .map(|square| square.iter().map(|&a| amplitude(a)).collect());
         // A diagram may be listed more than once: its squares add up.
         match amp2_of_diagram[entry.diagram as usize] {
             Some(at) => {
                 let at: u32 = at;
-                amp2[at as usize].extend(squares);
+                sets[at as usize].extend(entry.squares.iter().cloned());
             }
             None => {
-                amp2_of_diagram[entry.diagram as usize] = Some(amp2.len() as u32);
-                amp2.push(squares.collect());
+                amp2_of_diagram[entry.diagram as usize] = Some(sets.len() as u32);
+                sets.push(entry.squares.clone());
             }
         }
     }
@@ -552,9 +561,10 @@ fn channel_plan(process: &Process, amplitude: impl Fn(u32) -> Address) -> Channe
         .iter()
         .filter_map(|&d| amp2_of_diagram[d as usize])
         .collect();
-    ChannelPlan {
-        amp2,
+    let tables = ChannelPlan {
         denominator,
         amp2_of_diagram,
-    }
+        ..ChannelPlan::default()
+    };
+    (sets, tables)
 }

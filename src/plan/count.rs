@@ -24,6 +24,8 @@ pub struct Count {
     pub vectors: usize,
     /// Multiply-adds in wavefunctions, amplitudes and JAMP.
     pub multiply_adds: usize,
+    /// Multiply-adds in squared single diagrams, which only calls with channels need.
+    pub squares: usize,
 }
 
 impl Count {
@@ -43,6 +45,13 @@ impl Count {
             propagators: plan.propagators.len(),
             vectors: plan.vectors as usize,
             multiply_adds: in_currents + helicities * in_amplitudes + 2 * jamp_terms,
+            squares: plan
+                .channels
+                .squares
+                .iter()
+                .map(|b| work(b).1)
+                .sum::<usize>()
+                + 2 * helicities * plan.channels.amp2.iter().flatten().count(),
         }
     }
 }
@@ -55,6 +64,11 @@ impl Count {
     /// What a plan costs, in multiply-adds, to compare it with another plan of the process.
     pub fn cost(&self) -> usize {
         self.multiply_adds + JAMP_TERM_LOADS * self.jamp_terms
+    }
+
+    /// The same for calls with channels.
+    pub fn cost_with_channels(&self) -> usize {
+        self.cost() + self.squares
     }
 }
 
@@ -89,6 +103,11 @@ pub fn work(batch: &Batch) -> (usize, usize) {
         Kernel::SumVvvvDiff1 => sums(batch, 2, 3, 2, 64, 16),
         Kernel::Dots => sums(batch, 2, 2, 0, 16, 0),
         Kernel::Add => additions(batch),
+        Kernel::DensitySpinor | Kernel::DensityVector => densities(batch),
+        Kernel::TraceSpinor | Kernel::TraceVector => {
+            let results = batch.operands.len() / 3;
+            (results, 16 * results)
+        }
         _ => fixed(32),
     }
 }
@@ -102,6 +121,18 @@ fn vectors(batch: &Batch) -> (usize, usize) {
         results += 1;
         all += three * 72 + four * 96 + if four > 0 { 32 } else { 16 };
         at += 4 + 4 * three + 3 * four + 3;
+    }
+    (results, all)
+}
+
+/// Work of [`Kernel::DensitySpinor`] and [`Kernel::DensityVector`].
+fn densities(batch: &Batch) -> (usize, usize) {
+    let (mut results, mut all, mut at) = (0, 0, 0);
+    while at < batch.operands.len() {
+        let terms = batch.operands[at] as usize;
+        results += 1;
+        all += 32 * terms;
+        at += 2 + terms;
     }
     (results, all)
 }

@@ -133,6 +133,16 @@ pub enum Kernel {
     Dots,
     /// Sum and difference of several wavefunctions of four components.
     Add,
+    /// Hermitian matrix `sum of a_i a_j^*` of several spinors: four real numbers of the diagonal,
+    /// then the six complex ones above it, row by row.
+    DensitySpinor,
+    /// The same of vectors, in the components `V0 + V3`, `V0 - V3`, `V1 + i V2`, `V1 - i V2`.
+    DensityVector,
+    /// From the matrices of two spinors, `sum over i, j of A_ij B_ij`: the sum of the squared moduli
+    /// of their products.
+    TraceSpinor,
+    /// The same with two vectors and the metric.
+    TraceVector,
     /// Any Lorentz structure, by its index among the plan's general routines.
     General(u32),
 }
@@ -288,6 +298,10 @@ impl Kernel {
             | Kernel::SumVvvvDiff1
             | Kernel::Dots
             | Kernel::Add
+            | Kernel::DensitySpinor
+            | Kernel::DensityVector
+            | Kernel::TraceSpinor
+            | Kernel::TraceVector
             | Kernel::General(_) => &[],
         }
     }
@@ -338,6 +352,10 @@ impl Kernel {
             | Kernel::SumVvvvDiff1
             | Kernel::Dots
             | Kernel::Add
+            | Kernel::DensitySpinor
+            | Kernel::DensityVector
+            | Kernel::TraceSpinor
+            | Kernel::TraceVector
             | Kernel::General(_) => None,
         }
     }

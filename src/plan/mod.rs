@@ -158,14 +158,31 @@ impl Batch {
     }
 }
 
-/// What multichannel weights and colour choices need.
+/// What multichannel weights and colour choices need. AMP2 come either from the amplitudes of each
+/// helicity (`amp2`), or from operations of their own (`squares`, `totals`).
 #[derive(Clone, Debug, Default)]
 pub struct ChannelPlan {
     /// For each AMP2 the sets of amplitudes (addresses) that are added before squaring.
     pub amp2: Vec<Vec<Vec<Address>>>,
-    /// For each configuration that this process has, the index into `amp2`: the sum over these
+    /// Operations that compute AMP2, summed over helicities; run only if channels are asked for.
+    pub squares: Vec<Batch>,
+    /// For each AMP2 where these leave it.
+    pub totals: Vec<Address>,
+    /// For each configuration that this process has, the index of its AMP2: the sum over these
     /// is the denominator of the weight.
     pub denominator: Vec<u32>,
-    /// For each diagram number the index into `amp2`, if it has one.
+    /// For each diagram number the index of its AMP2, if it has one.
     pub amp2_of_diagram: Vec<Option<u32>>,
+}
+
+impl ChannelPlan {
+    /// Number of AMP2, 0 if the plan does not compute them.
+    pub fn len(&self) -> usize {
+        self.amp2.len().max(self.totals.len())
+    }
+
+    /// Whether the plan computes no AMP2.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }

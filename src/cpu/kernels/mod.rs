@@ -10,6 +10,7 @@
 //! therefore is two 2x2 matrices of the four numbers `V0 + V3`, `V0 - V3`, `V1 + i V2` and
 //! `V1 - i V2`, each computed once.
 
+mod density;
 mod external;
 #[cfg(test)]
 mod external_tests;
@@ -296,6 +297,10 @@ batches! {
         Kernel::SumVvv1 => sums::three_vectors(operands, m),
         Kernel::SumVvvvDiff1 => sums::four_vectors(operands, m),
         Kernel::Add => sums::add_wavefunctions(operands, m),
+        Kernel::DensitySpinor => density::spinors(operands, m),
+        Kernel::DensityVector => density::vectors(operands, m),
+        Kernel::TraceSpinor => density::trace_spinors(operands, m),
+        Kernel::TraceVector => density::trace_vectors(operands, m),
     }
 }
 

@@ -312,7 +312,7 @@ pub(super) unsafe fn add_wavefunctions<V: Simd>(operands: &[u32], m: Memory<V>) 
         let (plus, minus) = ops.two(head[0], head[1]);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let sum = difference!(plus, minus, |[v], sum: V| { add_four(sum, m.four(v)) });
+            let sum = difference!(plus, minus, |[v], sum: V| add_four(sum, m.four(v)));
             m.put_four(ops.next(), sum);
         }
     }

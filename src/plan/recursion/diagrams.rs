@@ -14,6 +14,7 @@
 
 use super::super::kernel::Kernel;
 use super::super::recognize::Recognized;
+use super::squares::Cut;
 use crate::process::{CouplingRef, ExternalKind, Process, Quantity, Vertex, Wavefunction};
 use num_complex::Complex64;
 use std::collections::HashMap;
@@ -132,7 +133,7 @@ pub enum Tree {
 }
 
 /// A vertex with what grows from it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Branch {
     /// Index into [`Forest::interactions`].
     pub interaction: u32,
@@ -160,6 +161,8 @@ pub struct Forest {
     pub tops: Vec<Vec<(Branch, Complex64)>>,
     /// The external wavefunction at the root.
     pub root: u32,
+    /// The vertices of each amplitude.
+    diagrams: Vec<Vec<Node>>,
     ids: HashMap<Tree, TreeId>,
     interaction_ids: HashMap<InteractionKey, u32>,
 }
@@ -185,6 +188,16 @@ enum End {
     Open,
 }
 
+/// The legs of vertices that lead to other vertices: each inner line from both of its ends.
+fn inner_ends(nodes: &[Node]) -> Vec<(usize, u8)> {
+    let ends = |(i, node): (usize, &Node)| {
+        let ends = node.ends.iter().zip(0..);
+        let inner = ends.filter(|(end, _)| matches!(end, End::Node(..)));
+        inner.map(|(_, leg)| (i, leg)).collect::<Vec<_>>()
+    };
+    nodes.iter().enumerate().flat_map(ends).collect()
+}
+
 impl Forest {
     /// Roots all diagrams of a process at an external wavefunction. `None` where a vertex is not
     /// of a family that can be turned.
@@ -199,6 +212,7 @@ impl Forest {
             lines: Vec::new(),
             tops: Vec::new(),
             root,
+            diagrams: Vec::new(),
             ids: HashMap::new(),
             interaction_ids: HashMap::new(),
         };
@@ -214,6 +228,7 @@ impl Forest {
             let branches = forest.branches(process, &nodes, node, leg);
             let scaled = branches.into_iter().map(|(b, sign)| (b, scale * sign));
             forest.tops.push(scaled.collect());
+            forest.diagrams.push(nodes);
         }
         Some(forest)
     }
@@ -385,6 +400,29 @@ impl Forest {
                 branches.into_iter().map(tree).collect()
             }
         }
+    }
+
+    /// All ways to cut an amplitude at an inner line, the smaller side propagated. `None` if it
+    /// has four-vector vertices.
+    pub fn cuts(&mut self, process: &Process, amplitude: usize) -> Option<Vec<Cut>> {
+        let nodes = std::mem::take(&mut self.diagrams[amplitude]);
+        let mut cuts = Vec::new();
+        for (node, leg) in inner_ends(&nodes) {
+            let trees = self.trees_at(process, &nodes, nodes[node].ends[leg as usize]);
+            let branches = self.branches(process, &nodes, node, leg);
+            if let ([(tree, _)], [(bare, _)]) = (&trees[..], &branches[..]) {
+                let legs = bare.children.iter().map(|&c| self.lines[c as usize].legs);
+                let (above, below) = (legs.sum::<u64>(), self.lines[*tree as usize].legs);
+                if (above.count_ones(), above) > (below.count_ones(), below) {
+                    cuts.push(Cut {
+                        bare: bare.clone(),
+                        tree: *tree,
+                    });
+                }
+            }
+        }
+        self.diagrams[amplitude] = nodes;
+        (!cuts.is_empty()).then_some(cuts)
     }
 
     /// An order of trees by their vertices: first those with the fewest four-vector vertices, then

@@ -12,13 +12,13 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Operations that do not depend on each other, by what must come before: number of legs, then
 /// the operation's place among those that work on currents of as many.
-pub(super) type Batches = BTreeMap<(usize, usize, Kernel), Vec<Address>>;
+type Batches = BTreeMap<(usize, usize, Kernel), Vec<Address>>;
 
 /// Place of sums of currents: behind all vertices.
 const SUMS: usize = 100;
 
 /// A current without a line of the compiler.
-const NOWHERE: u32 = u32::MAX;
+pub const NOWHERE: u32 = u32::MAX;
 
 /// Terms of one current that are computed by one operation. Three- and four-vector vertices
 /// share one, each with a factor of its own.
@@ -34,7 +34,9 @@ pub(super) struct Share {
 }
 
 /// Fills the compiler's plan. `None` where the root's vertices are not of a fermion and a vector.
-pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Option<()> {
+///
+/// Gives the line of each current, [`NOWHERE`] for one that is not needed.
+pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Option<Vec<u32>> {
     let roots = Roots::find(forest, frames)?;
     let needed = needed(frames, &roots);
     let mut batches = Batches::new();
@@ -106,7 +108,7 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
         stride: 0,
         operands: dots(&products, product_base),
     }];
-    Some(())
+    Some(nodes)
 }
 
 /// The products of spinors at the root, and the colour flows as sums of them.
@@ -282,7 +284,7 @@ fn needed(frames: &Frames, roots: &Roots) -> Vec<bool> {
 }
 
 /// The legs below a tree, with the signs of their momenta.
-fn legs_of(compiler: &Compiler, forest: &Forest, tree: u32) -> Vec<i8> {
+pub(super) fn legs_of(compiler: &Compiler, forest: &Forest, tree: u32) -> Vec<i8> {
     match &forest.trees[tree as usize] {
         Tree::Leg(w) => compiler.lines[*w as usize].signs.clone(),
         Tree::Vertex(branch) => {

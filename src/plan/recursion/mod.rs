@@ -1,7 +1,7 @@
 //! From a list of diagrams to a recursion.
 //!
-//! A plan made here computes the colour flows alone, not single diagrams: for calls without
-//! channels. All diagrams are rooted at one external fermion ([`diagrams`]), sums of trees that
+//! A plan made here computes the colour flows alone, not the amplitudes of single diagrams; the
+//! squares of those, which channels ask for, are computed beside ([`squares`]). All diagrams are rooted at one external fermion ([`diagrams`]), sums of trees that
 //! always occur together become currents ([`frames`]), and the currents become operations
 //! ([`lower`]). Where a process has vertices that cannot be turned, or sums that do not factor,
 //! there is no such plan and the list of diagrams is evaluated as it is.
@@ -10,6 +10,7 @@ mod basis;
 pub mod diagrams;
 pub mod frames;
 mod lower;
+pub mod squares;
 
 use super::binding::Binding;
 use super::compile::value;
@@ -18,6 +19,7 @@ use super::{Count, Plan, compile::Compiler};
 use crate::process::{ExternalKind, Process, Vertex, Wavefunction};
 use diagrams::Forest;
 use frames::Frames;
+use squares::Squares;
 use std::collections::HashMap;
 
 /// A recursive plan, if the process has one.
@@ -46,14 +48,17 @@ pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Opti
             best = Some((cost, forest, frames));
         }
     }
-    let (_, forest, frames) = best?;
+    let (_, mut forest, frames) = best?;
     let mut used = vec![false; process.wavefunctions.len()];
     for (used, wavefunction) in used.iter_mut().zip(&process.wavefunctions) {
         *used = matches!(wavefunction, Wavefunction::External(_));
     }
     let mut compiler = Compiler::new(process, binding, helicities, used);
     compiler.externals();
-    lower::lower(&mut compiler, &forest, &frames)?;
+    let nodes = lower::lower(&mut compiler, &forest, &frames)?;
+    if let Some(squares) = Squares::find(process, &mut forest) {
+        squares.lower(&mut compiler, &forest, &frames, &nodes)?;
+    }
     compiler.plan.count = Count::of(&compiler.plan);
     Some(compiler.plan)
 }

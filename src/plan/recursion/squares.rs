@@ -1,0 +1,285 @@
+//! Squared single diagrams, summed over helicities, without the diagrams' amplitudes.
+//!
+//! A diagram that is cut at one of its inner lines is a product `a . b` of what grows on the two
+//! sides. Each side depends on the helicities of its own legs alone, so the sum over all
+//! helicities factors:
+//!
+//! `sum over h of |a . b|^2 = sum over i, j of A_ij B_ij` with `A_ij = sum over h_a of a_i a_j^*`,
+//!
+//! and `B` likewise: two hermitian matrices of four rows, as in a density matrix. This holds if
+//! the good helicities are all combinations of those of the two sides, but for some that
+//! contribute nothing; the bridge checks it on the first events. Vectors are taken in the
+//! components `V0 + V3`, `V0 - V3`, `V1 + i V2`, `V1 - i V2`: a boost along the beam then changes the
+//! size of components, but does not make large ones cancel.
+
+use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeId};
+use super::frames::{Frames, Make, Product};
+use super::lower::{NOWHERE, Others, Share, emit, factors, legs_of, shares};
+use crate::plan::compile::{Compiler, amp2_index, value};
+use crate::plan::kernel::{Kernel, Mode};
+use crate::plan::{Address, Batch, ChannelPlan};
+use crate::process::Process;
+use num_complex::Complex64;
+use std::collections::{BTreeMap, HashMap};
+
+/// A diagram cut in two: the branch on one side, the tree on the other with the line's propagator.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Cut {
+    /// What is not propagated.
+    pub bare: Branch,
+    /// The other side.
+    pub tree: TreeId,
+}
+
+/// The AMP2 of a process, one cut for each.
+pub struct Squares {
+    cuts: Vec<Cut>,
+}
+
+impl Squares {
+    /// Chooses a cut for each AMP2. `None` if an AMP2 is not the square of one amplitude without
+    /// four-vector vertices.
+    pub fn find(process: &Process, forest: &mut Forest) -> Option<Squares> {
+        let (sets, _) = amp2_index(process);
+        let mut ways: Vec<Vec<Cut>> = Vec::new();
+        for squares in &sets {
+            let [square] = &squares[..] else { return None };
+            let [amplitude] = square[..] else { return None };
+            ways.push(forest.cuts(process, amplitude as usize)?);
+        }
+        let legs = |forest: &Forest, cut: &Cut| {
+            let below = forest.lines[cut.tree as usize].legs.count_ones();
+            below.max(process.legs.len() as u32 - below)
+        };
+        for ways in &mut ways {
+            let least = ways.iter().map(|cut| legs(forest, cut)).min()?;
+            ways.retain(|cut| legs(forest, cut) == least);
+        }
+        // Bare branches that can serve most diagrams first.
+        let mut serves: HashMap<&Branch, u32> = HashMap::new();
+        for cut in ways.iter().flatten() {
+            *serves.entry(&cut.bare).or_default() += 1;
+        }
+        let mut used: HashMap<&Branch, u32> = HashMap::new();
+        let mut cuts = Vec::new();
+        for ways in &ways {
+            let best = ways.iter().min_by_key(|cut| {
+                let new = !used.contains_key(&cut.bare);
+                (new, u32::MAX - serves[&cut.bare])
+            })?;
+            *used.entry(&best.bare).or_default() += 1;
+            cuts.push(best.clone());
+        }
+        Some(Squares { cuts })
+    }
+
+    /// Adds the operations to the compiler's plan. `nodes` are the lines of the currents.
+    pub(super) fn lower(
+        &self,
+        compiler: &mut Compiler,
+        forest: &Forest,
+        frames: &Frames,
+        nodes: &[u32],
+    ) -> Option<()> {
+        let mut lowering = Lowering {
+            forest,
+            lines: HashMap::new(),
+            batches: BTreeMap::new(),
+        };
+        for (id, current) in frames.currents.iter().enumerate() {
+            if let ([(tree, _)], true) = (&current.trees[..], nodes[id] != NOWHERE)
+                && !matches!(current.make, Make::Sum(_))
+            {
+                lowering.lines.insert(*tree, nodes[id]);
+            }
+        }
+        let mut plan: Vec<Batch> = Vec::new();
+        let mut below: BTreeMap<TreeId, Address> = BTreeMap::new();
+        let mut above: BTreeMap<&Branch, (Address, Kernel)> = BTreeMap::new();
+        for cut in &self.cuts {
+            for &child in cut.bare.children.iter().chain([&cut.tree]) {
+                lowering.tree(compiler, child)?;
+            }
+            below
+                .entry(cut.tree)
+                .or_insert_with(|| compiler.allocate(MATRIX));
+            let kernel = density(forest, cut.tree);
+            above
+                .entry(&cut.bare)
+                .or_insert_with(|| (compiler.allocate(MATRIX), kernel));
+        }
+        let batches = std::mem::take(&mut lowering.batches).into_iter();
+        plan.extend(batches.map(|((_, kernel), operands)| batch(kernel, operands)));
+        let mut squares: BTreeMap<Kernel, Vec<Address>> = BTreeMap::new();
+        for (&tree, &matrix) in &below {
+            let operands = squares.entry(density(forest, tree)).or_default();
+            square(compiler, lowering.lines[&tree], matrix, operands);
+        }
+        plan.extend(
+            squares
+                .into_iter()
+                .map(|(kernel, operands)| batch(kernel, operands)),
+        );
+        // One bare branch after the other, all in the same memory.
+        let nodes = lowering.overlaid(compiler, above.keys().copied());
+        for ((&branch, &(matrix, kernel)), node) in above.iter().zip(nodes) {
+            for share in lowering.shares(branch)? {
+                let unused = compiler.constant(0.0);
+                let others = Others {
+                    factors: factors(compiler, forest, &share, None),
+                    momentum: unused,
+                    mass: unused,
+                };
+                let mut operands = Vec::new();
+                emit(compiler, &share, node, Mode::BARE, others, &mut operands);
+                plan.push(batch(share.kernel, operands));
+            }
+            let mut operands = Vec::new();
+            square(compiler, node, matrix, &mut operands);
+            plan.push(batch(kernel, operands));
+        }
+        let mut traces: BTreeMap<Kernel, Vec<Address>> = BTreeMap::new();
+        let totals = compiler.allocate(self.cuts.len() as u32);
+        for (cut, total) in self.cuts.iter().zip(totals..) {
+            let kernel = match density(forest, cut.tree) {
+                Kernel::DensityVector => Kernel::TraceVector,
+                _ => Kernel::TraceSpinor,
+            };
+            let operands = traces.entry(kernel).or_default();
+            operands.extend([above[&cut.bare].0, below[&cut.tree], total]);
+        }
+        plan.extend(
+            traces
+                .into_iter()
+                .map(|(kernel, operands)| batch(kernel, operands)),
+        );
+        let (_, tables) = amp2_index(compiler.process);
+        compiler.plan.channels = ChannelPlan {
+            squares: plan,
+            totals: (totals..totals + self.cuts.len() as u32).collect(),
+            ..tables
+        };
+        Some(())
+    }
+}
+
+/// Vectors of a hermitian matrix of four rows.
+const MATRIX: u32 = 16;
+
+fn batch(kernel: Kernel, operands: Vec<Address>) -> Batch {
+    Batch {
+        kernel,
+        stride: 0,
+        operands,
+    }
+}
+
+/// How the matrix of a side is made, by what flows along the line that is cut.
+fn density(forest: &Forest, tree: TreeId) -> Kernel {
+    match forest.lines[tree as usize].kind {
+        LineKind::Vector => Kernel::DensityVector,
+        LineKind::In | LineKind::Out => Kernel::DensitySpinor,
+    }
+}
+
+/// The operation that makes a matrix of all combinations of helicities of a line.
+fn square(compiler: &Compiler, node: u32, matrix: Address, operands: &mut Vec<Address>) {
+    let line = &compiler.lines[node as usize];
+    operands.push(line.examples.len() as u32);
+    operands.extend(
+        line.examples
+            .iter()
+            .map(|&(i, _)| line.instances[i as usize]),
+    );
+    operands.push(matrix);
+}
+
+/// Single trees on their way to operations.
+struct Lowering<'a> {
+    forest: &'a Forest,
+    /// The compiler's line of each tree.
+    lines: HashMap<TreeId, u32>,
+    /// By number of legs.
+    batches: BTreeMap<(u32, Kernel), Vec<Address>>,
+}
+
+impl Lowering<'_> {
+    /// Sees to it that a tree has a line.
+    fn tree(&mut self, compiler: &mut Compiler, tree: TreeId) -> Option<()> {
+        if self.lines.contains_key(&tree) {
+            return Some(());
+        }
+        let branch = match &self.forest.trees[tree as usize] {
+            Tree::Leg(w) => {
+                self.lines.insert(tree, *w);
+                return Some(());
+            }
+            Tree::Vertex(branch) => branch,
+        };
+        for &child in &branch.children {
+            self.tree(compiler, child)?;
+        }
+        let line = self.forest.lines[tree as usize];
+        let signs = legs_of(compiler, self.forest, tree);
+        let made = compiler.line(signs.clone(), 4, true);
+        compiler.lines.push(made);
+        let node = compiler.lines.len() as u32 - 1;
+        let mass = value(compiler.binding, line.mass);
+        let width = value(compiler.binding, line.width);
+        let propagator = compiler.propagator(&signs, mass, width);
+        for share in self.shares(branch)? {
+            let others = Others {
+                factors: factors(compiler, self.forest, &share, Some(propagator)),
+                momentum: compiler.momentum(&signs),
+                mass: compiler.constant(mass),
+            };
+            let at = (line.legs.count_ones(), share.kernel);
+            let operands = self.batches.entry(at).or_default();
+            emit(compiler, &share, node, Mode::STORE, others, operands);
+        }
+        self.lines.insert(tree, node);
+        Some(())
+    }
+
+    /// Lines for branches, all of them in the same place.
+    fn overlaid<'b>(
+        &self,
+        compiler: &mut Compiler,
+        branches: impl Iterator<Item = &'b Branch>,
+    ) -> Vec<u32> {
+        let start = compiler.plan.vectors;
+        let mut end = start;
+        let mut nodes = Vec::new();
+        for branch in branches {
+            compiler.plan.vectors = start;
+            let signs = compiler.sum_of(&self.children(branch));
+            let line = compiler.line(signs, 4, true);
+            compiler.lines.push(line);
+            nodes.push(compiler.lines.len() as u32 - 1);
+            end = end.max(compiler.plan.vectors);
+        }
+        compiler.plan.vectors = end;
+        nodes
+    }
+
+    fn children(&self, branch: &Branch) -> Vec<u32> {
+        branch.children.iter().map(|c| self.lines[c]).collect()
+    }
+
+    /// The operation of a branch.
+    fn shares(&self, branch: &Branch) -> Option<Vec<Share>> {
+        let family = self.forest.interactions[branch.interaction as usize].family;
+        if family == Family::Vvvv {
+            return None;
+        }
+        let one = Complex64::new(1.0, 0.0);
+        let nodes = self.children(branch);
+        let product = Product {
+            interaction: branch.interaction,
+            result: branch.result,
+            children: (0..nodes.len() as u32).collect(),
+            coefficients: [one, Complex64::default(), Complex64::default()],
+        };
+        shares(self.forest, &[product], &nodes)
+    }
+}
