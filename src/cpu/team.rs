@@ -1,4 +1,10 @@
-//! Several threads on one engine: each takes its share of the events of a call.
+//! Several threads on one engine.
+//!
+//! The events of a call are cut into chunks of whole vectors, and every thread takes the next one
+//! when it is done with its last: a thread that is held up by other work on the machine takes
+//! fewer. An event's answer does not depend on who computes it or on what is in its chunk. The
+//! caller's own thread is one of them; the others sleep between calls, and are not woken for a
+//! call that would be done before they are awake.
 
 use super::block::BadMomentum;
 use super::engine::{Engine, Timers};
@@ -6,7 +12,13 @@ use super::simd::Real;
 use super::worker::Worker;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
-use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+/// Chunks for each thread. At the end of a call a thread waits for the others for one chunk at
+/// most, so it is one part in this many that is lost.
+const CHUNKS: usize = 16;
+/// A thread is woken for this many multiply-adds of vectors: some 25 microseconds of work.
+const WORTH_WAKING: usize = 60_000;
 
 /// An engine and its threads.
 pub struct Team<T: Real> {
@@ -38,8 +50,8 @@ impl<T: Real> Team<T> {
         let workers = workers.collect::<Result<_>>()?;
         let pool = if threads > 1 {
             let builder = rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .thread_name(|i| format!("mebridge-{i}"));
+                .num_threads(threads - 1)
+                .thread_name(|i| format!("mebridge-{}", i + 1));
             let pool = builder.build().map_err(|source| Error::Threads {
                 threads,
                 what: source.to_string(),
@@ -83,28 +95,50 @@ impl<T: Real> Team<T> {
         legs: usize,
     ) -> Result<(), BadMomentum> {
         let engine = &self.engine;
-        let Some(pool) = &self.pool else {
-            return engine.run(&mut self.workers[0], events, answers);
-        };
-        let nevt = events.g_s.len();
         let lanes = engine.lanes();
-        // Whole vectors for everybody, so that only the last one has an incomplete vector.
-        let size = nevt.div_ceil(lanes).div_ceil(self.workers.len()).max(1) * lanes;
-        let shares = shares(events, answers, legs, size);
-        let results: Vec<_> = pool.install(|| {
-            self.workers
-                .par_iter_mut()
-                .zip(shares)
-                .map(|(worker, share)| {
-                    engine
-                        .run(worker, share.events, share.answers)
-                        .map_err(|bad| BadMomentum {
-                            event: bad.event + share.first,
-                        })
-                })
-                .collect()
+        let vectors = events.g_s.len().div_ceil(lanes);
+        let threads = self.threads_for(vectors);
+        let (mine, others) = self.workers.split_at_mut(1);
+        let mine = &mut mine[0];
+        let pool = match &self.pool {
+            Some(pool) if threads > 1 => pool,
+            _ => return engine.run(mine, events, answers),
+        };
+        let size = vectors.div_ceil(CHUNKS * threads).max(1) * lanes;
+        let chunks = Mutex::new(shares(events, answers, legs, size).into_iter());
+        let first_bad = Mutex::new(None);
+        let work = |worker: &mut Worker<T>| {
+            // No thread panics while it holds one of the locks.
+            let next = || chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
+            while let Some(chunk) = next() {
+                if let Err(bad) = engine.run(worker, chunk.events, chunk.answers) {
+                    let event = bad.event + chunk.first;
+                    let mut first = first_bad.lock().unwrap_or_else(PoisonError::into_inner);
+                    *first = Some(first.map_or(event, |first: usize| first.min(event)));
+                    // Chunks before this one have been taken, those behind it do not matter.
+                    return;
+                }
+            }
+        };
+        pool.in_place_scope(|scope| {
+            for worker in others.iter_mut().take(threads - 1) {
+                let work = &work;
+                scope.spawn(move |_| work(worker));
+            }
+            work(mine);
         });
-        results.into_iter().collect()
+        let first_bad = first_bad.into_inner();
+        match first_bad.unwrap_or_else(PoisonError::into_inner) {
+            Some(event) => Err(BadMomentum { event }),
+            None => Ok(()),
+        }
+    }
+
+    /// How many threads a call with this many vectors of events is worth.
+    fn threads_for(&self, vectors: usize) -> usize {
+        let work = self.engine.plan().count.multiply_adds.max(1);
+        let worth = work.saturating_mul(vectors) / WORTH_WAKING;
+        worth.clamp(1, self.workers.len()).min(vectors.max(1))
     }
 
     /// Evaluates a few events and gives for each the contributions of helicities and, where

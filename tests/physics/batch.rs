@@ -1,6 +1,7 @@
 //! Events in arrays, and a Bridge that answers them.
 
 use crate::kinematics::Point;
+use mebridge::Result;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::process::Process;
@@ -90,6 +91,11 @@ impl Batch {
 
     /// What a Bridge answers.
     pub fn run(&self, bridge: &mut Bridge) -> Outcome {
+        self.try_run(bridge).expect("run")
+    }
+
+    /// What a Bridge answers, or what it finds wrong.
+    pub fn try_run(&self, bridge: &mut Bridge) -> Result<Outcome> {
         let n = self.len();
         let mut outcome = Outcome {
             squared: vec![f64::NAN; n],
@@ -109,9 +115,9 @@ impl Batch {
             helicity: &mut outcome.helicity,
             color: &mut outcome.color,
         };
-        bridge.run(&events, &mut answers).expect("run");
+        bridge.run(&events, &mut answers)?;
         assert!(outcome.squared.iter().all(|x| x.is_finite()));
-        outcome
+        Ok(outcome)
     }
 }
 

@@ -64,23 +64,63 @@ fn neither_the_number_of_events_nor_the_place_matters() {
     });
 }
 
+/// So many events that all threads are woken for them.
+const MANY: usize = 1500;
+
+/// The forty events over and over.
+fn many(process: &Process) -> Batch {
+    let card = process.model.default_card();
+    let points = points(process, &card, 800.0, EVENTS, 41);
+    let points: Vec<_> = points.iter().cycle().take(MANY).cloned().collect();
+    Batch::new(&points, 1.0).varied(43).in_channels(&CHANNELS)
+}
+
 /// Bit for bit the same, however the events are divided among threads.
 #[test]
 fn threads_do_not_matter() {
     let process = gg_ttx();
-    let all = batch(&process);
+    let all = many(&process);
     every_level_and_precision(|level, precision| {
         let reference = answers(&process, &switches(level, precision, 1), &all);
         for threads in [2, 3] {
             let switches = switches(level, precision, threads);
             let card = process.model.default_card();
             let mut bridge = bridge(&process, &card, &switches);
-            for n in [EVENTS, 1, 2, 7, 33, EVENTS] {
+            for n in [EVENTS, 1, 2, 7, 33, MANY, MANY - 5, 700, EVENTS] {
                 let got = all.part(0..n).run(&mut bridge);
                 assert_eq!(got, reference.part(0..n), "{n} events, {threads} threads");
             }
         }
     });
+}
+
+/// Of several events with bad momenta the first is named, whichever thread meets its own first.
+#[test]
+fn the_first_bad_event_is_named_with_any_number_of_threads() {
+    let process = gg_ttx();
+    let good = many(&process);
+    let numbers = 4 * process.legs.len();
+    for bad in [[1203, 1204, MANY - 1], [311, 1100, 1300], [0, 1, 900]] {
+        let mut batch = good.clone();
+        for event in bad {
+            batch.momenta[event * numbers + 5] = f64::NAN;
+        }
+        for threads in [1, 2, 3] {
+            let switches = switches(Level::best(), Precision::Double, threads);
+            let card = process.model.default_card();
+            let mut bridge = bridge(&process, &card, &switches);
+            // The good helicities come from good events.
+            good.run(&mut bridge);
+            for _ in 0..20 {
+                let message = batch.try_run(&mut bridge).unwrap_err().to_string();
+                let event = format!("event {} (from 0)", bad[0]);
+                assert!(message.starts_with(&event), "{threads} threads: {message}");
+            }
+            // And the Bridge is as good as before.
+            let expected = good.run(&mut bridge);
+            assert_eq!(expected, good.run(&mut bridge));
+        }
+    }
 }
 
 /// Bit for bit the same in a second call, after calls with other events, without channels, with
