@@ -10,17 +10,19 @@ RELEASE := $(abspath $(TARGET))/release
 BUILD ?= build/fortran
 LIBRARY := libmebridge.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
 
-.PHONY: help run build rust test test-fortran tests-fortran install clean rust-there gfortran-there
+.PHONY: help run build rust test bench test-fortran tests-fortran install clean rust-there gfortran-there
 
 help:
 	@echo "make run      build, then integrate g g -> t tbar with the Fortran and the Rust matrix element"
 	@echo "make test     everything that can be checked on this machine"
+	@echo "make bench    how long each stage takes, from the import to the answer; a few minutes"
 	@echo "make build    the library, the command and the Fortran event loop"
 	@echo "make test-fortran              the Fortran comparisons alone"
 	@echo "make install PREFIX=/usr/local library, header, command, Fortran interface"
 	@echo "make clean    remove what was built"
 	@echo
 	@echo "Options of the event loop: make run ARGS='--events 100000 --energy 2000'; all of them: ARGS=--help"
+	@echo "Some of the stages: make bench ARGS=color; others than g g > t tbar need MEBRIDGE_MG5_OUTPUTS"
 	@echo "Fortran compiler: make FC=gfortran FFLAGS=-O3"
 
 run: build
@@ -39,6 +41,9 @@ gfortran-there:
 
 test:
 	+@FC="$(FC)" tests/run.sh
+
+bench: rust-there
+	@$(CARGO) bench --locked --bench stages -- $(ARGS)
 
 clean:
 	rm -rf build

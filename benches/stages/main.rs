@@ -1,0 +1,326 @@
+//! Each stage by itself, from a directory of MG5aMC to an answer: `make bench`.
+//!
+//! | group | what is measured |
+//! |---|---|
+//! | `import` | a directory becomes a process |
+//! | `plan` | a process becomes a list of diagrams, or a recursion |
+//! | `external` | external wavefunctions of one leg, all its helicities |
+//! | `kernels` | all operations of a plan that one kernel computes |
+//! | `amplitudes` | all wavefunctions of a plan, and all amplitudes of one helicity |
+//! | `color` | one colour sum |
+//! | `whole` | calls of a bridge |
+//! | `choices` | calls that choose nothing but the helicity, that choose the colour, that have channels |
+//!
+//! From `external` to `color` it is one vector of events at the best SIMD level of the CPU, and
+//! the numbers are random: only the time matters. Throughput is in events.
+//!
+//! g g > t t~ comes with the source; g g > t t~ + 1, 2, 3 gluons are taken from the outputs of
+//! MG5aMC in the folder `MEBRIDGE_MG5_OUTPUTS`, and skipped, loudly, without it.
+
+mod events;
+mod memory;
+mod processes;
+mod run;
+
+use criterion::measurement::WallTime;
+use criterion::{
+    BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
+};
+use events::Calls;
+use mebridge::color::{ColorSum, Split};
+use mebridge::cpu::simd::{Level, Real};
+use mebridge::import::import_directory;
+use mebridge::plan::binding::Binding;
+use mebridge::plan::kernel::Kernel;
+use mebridge::plan::{Batch, Plan, compile, recursion};
+use mebridge::process::Process;
+use mebridge::process::external::MOMENTUM;
+use mebridge::process::{ExternalKind, example};
+use mebridge::runtime::Precision;
+use memory::Memory;
+use processes::{Named, processes};
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::time::Duration;
+
+/// A group with these times; some of the benchmarks take much of a second for one iteration.
+fn group<'a>(c: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
+    let mut group = c.benchmark_group(name);
+    group.sample_size(10);
+    group.warm_up_time(Duration::from_millis(200));
+    group.measurement_time(Duration::from_millis(800));
+    group
+}
+
+fn import(c: &mut Criterion) {
+    let mut group = group(c, "import");
+    for named in processes() {
+        group.bench_function(BenchmarkId::from_parameter(named.name), |b| {
+            b.iter(|| import_directory(black_box(&named.directory)).expect("it was read before"));
+        });
+    }
+}
+
+/// The plans of a process for all its helicities.
+struct Plans {
+    diagrams: Plan,
+    recursion: Option<Plan>,
+}
+
+fn binding(process: &Process) -> Binding {
+    Binding::new(&process.model, &process.model.default_card()).expect("the card is complete")
+}
+
+fn helicities(process: &Process) -> Vec<u32> {
+    (0..process.helicities.len() as u32).collect()
+}
+
+impl Plans {
+    fn of(process: &Process) -> Plans {
+        let (binding, all) = (binding(process), helicities(process));
+        Plans {
+            diagrams: compile(process, &binding, &all).expect("a plan"),
+            recursion: recursion::compile(process, &binding, &all),
+        }
+    }
+
+    fn each(&self) -> impl Iterator<Item = (&'static str, &Plan)> {
+        let recursion = self.recursion.as_ref().map(|plan| ("recursion", plan));
+        std::iter::once(("diagrams", &self.diagrams)).chain(recursion)
+    }
+}
+
+fn plan(c: &mut Criterion) {
+    let mut group = group(c, "plan");
+    for Named { name, process, .. } in processes() {
+        let (binding, all) = (binding(process), helicities(process));
+        group.bench_function(BenchmarkId::new("diagrams", name), |b| {
+            b.iter(|| compile(black_box(process), &binding, &all).expect("a plan"));
+        });
+        group.bench_function(BenchmarkId::new("recursion", name), |b| {
+            b.iter(|| recursion::compile(black_box(process), &binding, &all));
+        });
+    }
+}
+
+fn external(c: &mut Criterion) {
+    let mut group = group(c, "external");
+    for (name, kind, massive, helicities) in [
+        (
+            "massless fermion",
+            ExternalKind::FermionIn,
+            false,
+            &[-1, 1][..],
+        ),
+        ("massive fermion", ExternalKind::FermionOut, true, &[-1, 1]),
+        ("massless vector", ExternalKind::Vector, false, &[-1, 1]),
+        ("massive vector", ExternalKind::Vector, true, &[-1, 0, 1]),
+        (
+            "momentum as vector",
+            ExternalKind::Vector,
+            false,
+            &[MOMENTUM],
+        ),
+        ("scalar", ExternalKind::Scalar, true, &[0]),
+    ] {
+        both(&mut group, name, |group, id, in_double| match in_double {
+            true => leg::<f64>(group, id, kind, massive, helicities),
+            false => leg::<f32>(group, id, kind, massive, helicities),
+        });
+    }
+}
+
+fn leg<T: Real>(
+    group: &mut BenchmarkGroup<WallTime>,
+    id: BenchmarkId,
+    kind: ExternalKind,
+    massive: bool,
+    helicities: &[i8],
+) {
+    let level = Level::best();
+    let lanes = level.lanes::<T>();
+    // A momentum, a mass and the wavefunctions.
+    let results: Vec<u32> = (0..helicities.len() as u32).map(|i| 5 + 8 * i).collect();
+    let mut memory = Memory::<T>::random(5 + 8 * helicities.len(), lanes);
+    // On its mass shell: it is along no axis, and the mass is 1 or 0.
+    for (i, x) in [7f64.sqrt(), 1.0, 2.0, 1.0].into_iter().enumerate() {
+        let x = if i == 0 && !massive { 6f64.sqrt() } else { x };
+        memory.fill(i as u32, T::from_f64(x));
+    }
+    memory.fill(4, T::from_f64(1.0));
+    group.throughput(Throughput::Elements(lanes as u64));
+    group.bench_function(id, |b| {
+        let base = memory.base();
+        b.iter(|| run::external(level, base, kind, massive, helicities, black_box(&results)));
+    });
+}
+
+/// In double and in single precision.
+fn both(
+    group: &mut BenchmarkGroup<WallTime>,
+    name: &str,
+    mut bench: impl FnMut(&mut BenchmarkGroup<WallTime>, BenchmarkId, bool),
+) {
+    for (precision, in_double) in [("d", true), ("f", false)] {
+        bench(group, BenchmarkId::new(name, precision), in_double);
+    }
+}
+
+/// The batches of a plan, by the kernel's name.
+fn by_kernel<'a>(batches: &'a [Batch]) -> BTreeMap<String, Vec<&'a Batch>> {
+    let mut kernels: BTreeMap<String, Vec<&'a Batch>> = BTreeMap::new();
+    for batch in batches {
+        // General structures are run by an interpreter, not by a kernel.
+        if !matches!(batch.kernel, Kernel::General(_)) && !batch.is_empty() {
+            let name = format!("{:?}", batch.kernel);
+            kernels.entry(name).or_default().push(batch);
+        }
+    }
+    kernels
+}
+
+/// One benchmark of batches that are run one after the other.
+fn batches<T: Real>(
+    group: &mut BenchmarkGroup<WallTime>,
+    id: BenchmarkId,
+    plan: &Plan,
+    currents: &[&Batch],
+    amplitudes: &[&Batch],
+) {
+    let level = Level::best();
+    let lanes = level.lanes::<T>();
+    let mut memory = Memory::<T>::random(plan.vectors as usize, lanes);
+    for &(address, value) in &plan.constants {
+        memory.fill(address, T::from_f64(value));
+    }
+    group.throughput(Throughput::Elements(lanes as u64));
+    group.bench_function(id, |b| {
+        let base = memory.base();
+        b.iter(|| {
+            for batch in currents {
+                run::currents(level, base, batch);
+            }
+            for batch in amplitudes {
+                run::amplitudes(level, base, batch, &plan.tables[0]);
+            }
+        });
+    });
+}
+
+fn kernels(c: &mut Criterion) {
+    let mut group = group(c, "kernels");
+    // The largest of the processes whose data fit into the second cache.
+    let some: Vec<&Named> = processes().iter().filter(|p| p.is_small).collect();
+    let Some(Named { name, process, .. }) = some.last() else {
+        return;
+    };
+    for (kind, plan) in Plans::of(process).each() {
+        for (kernel, some) in by_kernel(&plan.currents) {
+            let name = format!("{name}/{kind}/{kernel}");
+            both(&mut group, &name, |group, id, in_double| match in_double {
+                true => batches::<f64>(group, id, plan, &some, &[]),
+                false => batches::<f32>(group, id, plan, &some, &[]),
+            });
+        }
+        for (kernel, some) in by_kernel(&plan.amplitudes) {
+            let name = format!("{name}/{kind}/{kernel}");
+            both(&mut group, &name, |group, id, in_double| match in_double {
+                true => batches::<f64>(group, id, plan, &[], &some),
+                false => batches::<f32>(group, id, plan, &[], &some),
+            });
+        }
+    }
+}
+
+fn amplitudes(c: &mut Criterion) {
+    let mut group = group(c, "amplitudes");
+    for Named { name, process, .. } in processes() {
+        for (kind, plan) in Plans::of(process).each() {
+            let currents: Vec<&Batch> = plan.currents.iter().collect();
+            let amplitudes: Vec<&Batch> = plan.amplitudes.iter().collect();
+            let id = BenchmarkId::new(format!("{kind} wavefunctions"), name);
+            batches::<f64>(&mut group, id, plan, &currents, &[]);
+            let id = BenchmarkId::new(format!("{kind} amplitudes"), name);
+            batches::<f64>(&mut group, id, plan, &[], &amplitudes);
+        }
+    }
+}
+
+fn color(c: &mut Criterion) {
+    let mut group = group(c, "color");
+    for Named { process, .. } in processes() {
+        let split = Split::new(&process.color);
+        let name = format!("{} flows", process.color.flows);
+        both(&mut group, &name, |group, id, in_double| match in_double {
+            true => color_sum(group, id, &split, |x| x),
+            false => color_sum(group, id, &split, |x| x as f32),
+        });
+    }
+}
+
+fn color_sum<T: Real>(
+    group: &mut BenchmarkGroup<WallTime>,
+    id: BenchmarkId,
+    split: &Split,
+    convert: impl Fn(f64) -> T,
+) {
+    let level = Level::best();
+    let lanes = level.lanes::<T>();
+    let color = ColorSum::new(split, convert);
+    let jamps = 2 * split.flows;
+    let mut memory = Memory::<T>::random(jamps + color.scratch() + 1, lanes);
+    group.throughput(Throughput::Elements(lanes as u64));
+    group.bench_function(id, |b| {
+        let base = memory.base();
+        b.iter(|| run::color_sum(level, base, black_box(&color), split.flows));
+    });
+}
+
+/// Events in one call.
+const NEVT: usize = 256;
+
+fn whole(c: &mut Criterion) {
+    let mut group = group(c, "whole");
+    group.throughput(Throughput::Elements(NEVT as u64));
+    for named in processes() {
+        for precision in [Precision::Double, Precision::Mixed, Precision::Float] {
+            let mut calls = Calls::new(&named.process, precision, NEVT);
+            for (door, channels) in [("nomultichannel", false), ("sequence", true)] {
+                let id = format!("{}/{door}", named.name);
+                group.bench_function(BenchmarkId::new(id, precision.name()), |b| {
+                    b.iter(|| calls.run(channels, false));
+                });
+            }
+        }
+    }
+    // What a call costs beside the process itself.
+    let mut calls = Calls::new(&example::scalars(), Precision::Double, NEVT);
+    group.bench_function(
+        BenchmarkId::new("phi phi > phi phi/nomultichannel", "d"),
+        |b| {
+            b.iter(|| calls.run(false, false));
+        },
+    );
+}
+
+fn choices(c: &mut Criterion) {
+    let mut group = group(c, "choices");
+    group.throughput(Throughput::Elements(NEVT as u64));
+    for named in processes().iter().filter(|p| p.is_small) {
+        let mut calls = Calls::new(&named.process, Precision::Double, NEVT);
+        for (what, channels, igraph) in [
+            ("helicity", false, false),
+            ("helicity and colour", false, true),
+            ("helicity, colour and channel", true, true),
+        ] {
+            group.bench_function(BenchmarkId::new(what, named.name), |b| {
+                b.iter(|| calls.run(channels, igraph));
+            });
+        }
+    }
+}
+
+criterion_group!(
+    stages, import, plan, external, kernels, amplitudes, color, whole, choices
+);
+criterion_main!(stages);
