@@ -16,7 +16,7 @@ use crate::process::color::ColorMatrix;
 /// Entries that the search may look at; a second or so.
 const WORK: usize = 300_000_000;
 /// The smallest matrix that is worth a search.
-const SMALLEST: usize = 7;
+const SMALLEST: usize = 4;
 /// Commuting symmetries used at once: their sums fit the registers.
 const AT_ONCE: usize = 3;
 
@@ -121,14 +121,14 @@ impl Form {
 
 /// In units of one entry.
 fn cost_of_block(size: usize) -> usize {
-    size * (size + 1) / 2 + size + 2
+    size * (size + 1) / 2 + size + 1
 }
 
-/// The same; a load and a store take about the time of two additions.
+/// The same; loads and stores take about the time of one addition.
 fn cost_of_orbits(orbits: &[Orbit]) -> usize {
     let each = |o: &Orbit| match o.0.len() {
         1 => 0,
-        n => n * (2 + n.ilog2() as usize),
+        n => n * (1 + n.ilog2() as usize),
     };
     orbits.iter().map(each).sum()
 }
@@ -136,7 +136,11 @@ fn cost_of_orbits(orbits: &[Orbit]) -> usize {
 /// The cheapest form of a part of the matrix.
 fn split(matrix: Matrix, slots: Vec<Slot>, work: &mut Work) -> Form {
     let mut form = Form::default();
-    for rows in matrix.components() {
+    let components = matrix.components();
+    if components.len() == 1 && components[0].len() == slots.len() {
+        return connected(matrix, slots, work);
+    }
+    for rows in components {
         let part = matrix.part(&rows);
         let slots: Vec<Slot> = rows.iter().map(|&r| slots[r as usize]).collect();
         form.add(connected(part, slots, work), 0);

@@ -175,9 +175,11 @@ impl Work {
 
 /// Rows that are compared before an involution is taken down; those that are used are compared
 /// in full.
-const SAMPLE: usize = 64;
-/// Roots that are tried where there are symmetries already.
+const SAMPLE: usize = 8;
+/// Roots that are tried where there are symmetries already, in a matrix of at most [`LARGE`] rows.
 const ROOTS: usize = 3;
+/// In larger matrices one root must do.
+const LARGE: usize = 1000;
 /// Involutions taken down for each image of a root.
 const EACH: usize = 4;
 
@@ -234,14 +236,15 @@ fn involutions(matrix: &Matrix, work: &mut Work) -> Vec<Involution> {
         found: Vec::new(),
     };
     for root in 0..n {
-        if root >= ROOTS && !search.found.is_empty() {
+        if (root >= ROOTS || n > LARGE) && !search.found.is_empty() {
             break;
         }
+        let seen: Vec<[u64; 2]> = matrix.row(root).iter().map(|&x| two_tokens(x)).collect();
         for image in root + 1..n {
             if search.work.spent() {
                 return search.found;
             }
-            if search.profile[root] == search.profile[image] {
+            if search.profile[root] == search.profile[image] && search.may_exchange(&seen, image) {
                 let mut guess = Guess::new(n);
                 guess.set(root, image, false);
                 guess.see(matrix, root);
@@ -316,6 +319,18 @@ impl Guess {
 }
 
 impl Search<'_, '_> {
+    /// Whether as many flows see x in the row of the root and y in the other as see y and x;
+    /// `seen` are the tokens of the root's row.
+    fn may_exchange(&mut self, seen: &[[u64; 2]], image: usize) -> bool {
+        self.work.add(seen.len());
+        let row = self.matrix.row(image).iter().map(|&y| two_tokens(y));
+        let difference = seen.iter().zip(row).fold(0u64, |sum, ([x, xx], [y, yy])| {
+            sum.wrapping_add(x.wrapping_mul(yy))
+                .wrapping_sub(y.wrapping_mul(*xx))
+        });
+        difference == 0
+    }
+
     /// Adds to those found what a guess leads to, until there are `most`.
     fn complete(&mut self, mut guess: Guess, root: usize, most: usize) {
         let n = self.matrix.size();
@@ -417,6 +432,21 @@ fn token(x: f64) -> u64 {
     } else {
         mix(x.to_bits())
     }
+}
+
+/// Two numbers for each value, independent of each other; opposite ones for opposite values.
+fn two_tokens(x: f64) -> [u64; 2] {
+    let first = token(x);
+    let odd = first.min(first.wrapping_neg());
+    let second = mix(odd ^ 0x9e37_79b9_7f4a_7c15);
+    let second = if first == 0 {
+        0
+    } else if first == odd {
+        second
+    } else {
+        second.wrapping_neg()
+    };
+    [first, second]
 }
 
 /// Scatters bits (the end of SplitMix64).
