@@ -53,10 +53,10 @@ struct Serves {
 }
 
 impl Serves {
-    fn call(self, events: &Events) -> bool {
-        match events.channels {
-            None => self.without_channels,
-            Some(_) => self.with_channels,
+    fn calls(self, channels: bool) -> bool {
+        match channels {
+            false => self.without_channels,
+            true => self.with_channels,
         }
     }
 }
@@ -167,12 +167,24 @@ impl Bridge {
         self.level
     }
 
-    /// The plan for calls with channels, once the good helicities are known.
+    /// The plan that serves calls with or without channels, and whether it is a recursion; after the
+    /// first call.
+    pub fn serving(&self, channels: bool) -> Option<(&Plan, bool)> {
+        let engines = self.engines.as_ref()?;
+        match &engines.recursion {
+            Recursion::Ready { team, serves } if serves.calls(channels) => {
+                Some((team.plan(), true))
+            }
+            _ => Some((engines.diagrams.plan(), false)),
+        }
+    }
+
+    /// The list of diagrams, once the good helicities are known.
     pub fn plan(&self) -> Option<&Plan> {
         self.engines.as_ref().map(|engines| engines.diagrams.plan())
     }
 
-    /// The plan for calls without channels, where it is another one.
+    /// The recursion, where there is one that serves any calls.
     pub fn recursion(&self) -> Option<&Plan> {
         let engines = self.engines.as_ref()?;
         engines.recursion.team().map(AnyTeam::plan)
@@ -333,7 +345,7 @@ impl Bridge {
             return Err(Error::NoEvents);
         };
         let team = match &mut engines.recursion {
-            Recursion::Ready { team, serves } if serves.call(events) => team,
+            Recursion::Ready { team, serves } if serves.calls(events.channels.is_some()) => team,
             _ => &mut engines.diagrams,
         };
         let result = team.run(*events, mine, legs);

@@ -6,7 +6,8 @@
 //! | `plan` | a process becomes a list of diagrams, or a recursion |
 //! | `external` | external wavefunctions of one leg, all its helicities |
 //! | `kernels` | all operations of a plan that one kernel computes |
-//! | `amplitudes` | all wavefunctions of a plan, and all amplitudes of one helicity |
+//! | `amplitudes` | all wavefunctions of a plan, all amplitudes of one helicity, and what AMP2 take beside |
+//! | `jamp` | from the amplitudes of one helicity to its JAMPs |
 //! | `color` | one colour sum |
 //! | `whole` | calls of a bridge |
 //! | `choices` | calls that choose nothing but the helicity, that choose the colour, that have channels |
@@ -29,6 +30,7 @@ use criterion::{
 use events::Calls;
 use mebridge::color::{ColorSum, Split};
 use mebridge::cpu::simd::{Level, Real};
+use mebridge::cpu::stages::Jamps;
 use mebridge::import::import_directory;
 use mebridge::plan::binding::Binding;
 use mebridge::plan::kernel::Kernel;
@@ -215,7 +217,8 @@ fn kernels(c: &mut Criterion) {
         return;
     };
     for (kind, plan) in Plans::of(process).each() {
-        for (kernel, some) in by_kernel(&plan.currents) {
+        let direct = [plan.currents.as_slice(), &plan.channels.squares].concat();
+        for (kernel, some) in by_kernel(&direct) {
             let name = format!("{name}/{kind}/{kernel}");
             both(&mut group, &name, |group, id, in_double| match in_double {
                 true => batches::<f64>(group, id, plan, &some, &[]),
@@ -242,6 +245,24 @@ fn amplitudes(c: &mut Criterion) {
             batches::<f64>(&mut group, id, plan, &currents, &[]);
             let id = BenchmarkId::new(format!("{kind} amplitudes"), name);
             batches::<f64>(&mut group, id, plan, &[], &amplitudes);
+            let squares: Vec<&Batch> = plan.channels.squares.iter().collect();
+            if !squares.is_empty() {
+                let id = BenchmarkId::new(format!("{kind} AMP2"), name);
+                batches::<f64>(&mut group, id, plan, &squares, &[]);
+            }
+        }
+    }
+}
+
+fn jamp(c: &mut Criterion) {
+    let mut group = group(c, "jamp");
+    let level = Level::best();
+    group.throughput(Throughput::Elements(level.lanes::<f64>() as u64));
+    for Named { name, process, .. } in processes() {
+        for (kind, plan) in Plans::of(process).each() {
+            let jamps = Jamps::<f64>::new(process, &binding(process), plan.clone(), level);
+            let mut jamps = jamps.expect("enough memory");
+            group.bench_function(BenchmarkId::new(kind, name), |b| b.iter(|| jamps.run()));
         }
     }
 }
@@ -321,6 +342,6 @@ fn choices(c: &mut Criterion) {
 }
 
 criterion_group!(
-    stages, import, plan, external, kernels, amplitudes, color, whole, choices
+    stages, import, plan, external, kernels, amplitudes, jamp, color, whole, choices
 );
 criterion_main!(stages);

@@ -511,7 +511,7 @@ unsafe fn squares<V: Simd>(m: Memory<V>, squares: &[Vec<Address>], mut total: V)
 
 /// The linear combinations that lead from amplitudes to JAMP.
 #[inline(always)]
-unsafe fn sums<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
+pub(super) unsafe fn sums<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
     let mut units = engine.plan.jamp.units.iter();
     let mut terms = engine.jamp_terms.iter();
     // SAFETY: addresses of the plan.

@@ -7,6 +7,8 @@ mod engine;
 pub mod general;
 pub mod kernels;
 pub mod simd;
+#[doc(hidden)]
+pub mod stages;
 mod team;
 mod worker;
 

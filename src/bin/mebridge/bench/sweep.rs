@@ -231,14 +231,11 @@ impl Running {
     /// What it came to; `color` is the number of multiply-adds in one colour sum.
     fn result(&self, process: &str, color: usize, setups: &[Setup]) -> Point {
         let setup = &setups[self.setup];
-        let recursion = match self.door {
-            Door::NoMultichannel => setup.bridge.recursion(),
-            Door::Sequence => None,
-        };
-        let plan = recursion.or(setup.bridge.plan());
-        let multiply_adds = plan.map(|plan| {
-            let color = plan.helicities.len() * color;
-            (plan.count.multiply_adds + color) as u64
+        let channels = self.door == Door::Sequence;
+        let plan = setup.bridge.serving(channels);
+        let multiply_adds = plan.map(|(plan, _)| {
+            let squares = if channels { plan.count.squares } else { 0 };
+            (plan.count.multiply_adds + squares + plan.helicities.len() * color) as u64
         });
         let rates = self.times.iter().map(|time| self.nevt as f64 / time);
         let rate = Spread::of(rates);
@@ -248,20 +245,16 @@ impl Running {
             simd: setup.level.name().into(),
             nevt: self.nevt as u64,
             threads: setup.threads as u64,
-            channels: self.door == Door::Sequence,
+            channels,
             matrix_elements_per_second: rate,
             seconds_per_call: Some(Spread::of(self.times.iter().copied())),
             repetitions: Some(self.times.len()),
             calls: Some(self.calls),
             good_helicities: setup.bridge.good_helicities(),
-            plan: Some(
-                if recursion.is_some() {
-                    "recursion"
-                } else {
-                    "diagrams"
-                }
-                .into(),
-            ),
+            plan: plan.map(|(_, recursion)| match recursion {
+                true => "recursion".into(),
+                false => "diagrams".into(),
+            }),
             multiply_adds,
             gflops: multiply_adds.map(|n| 2e-9 * n as f64 * rate.median),
         }
