@@ -12,7 +12,8 @@ use super::{
 use crate::error::{Error, Result};
 use crate::process::{CouplingRef, Process, Quantity, Vertex, Wavefunction};
 use num_complex::Complex64;
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeMap;
 
 /// Makes the plan of a process for the helicities with these indices.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Result<Plan> {
@@ -116,12 +117,12 @@ impl<'a> Compiler<'a> {
             lines: Vec::with_capacity(process.wavefunctions.len()),
             digits,
             values,
-            recognized: HashMap::new(),
-            constants: HashMap::new(),
-            momenta: HashMap::new(),
-            propagators: HashMap::new(),
-            factors: HashMap::new(),
-            general: HashMap::new(),
+            recognized: HashMap::default(),
+            constants: HashMap::default(),
+            momenta: HashMap::default(),
+            propagators: HashMap::default(),
+            factors: HashMap::default(),
+            general: HashMap::default(),
         };
         compiler.plan.leg_momenta = compiler.allocate(4 * legs as u32);
         compiler.plan.couplings = (0..process.model.couplings.len())
@@ -218,6 +219,18 @@ impl<'a> Compiler<'a> {
             }
         }
         line
+    }
+
+    /// Which combination of helicities a line has when all helicities of a configuration that
+    /// it is in are reversed. `None` if there is no such combination.
+    pub(super) fn reversed(&self, line: &Line, h: usize) -> Option<usize> {
+        let mut instance = 0;
+        for (leg, &stride) in line.strides.iter().enumerate().filter(|(_, s)| **s != 0) {
+            let values = &self.values[leg];
+            let value = values[self.digits[h][leg] as usize];
+            instance += stride as usize * values.iter().position(|&v| v == -value)?;
+        }
+        (line.instances[instance] != NOWHERE).then_some(instance)
     }
 
     fn currents(&mut self) -> Result<()> {

@@ -73,7 +73,7 @@ impl Count {
 }
 
 /// Number of results of a batch, and multiply-adds.
-pub fn work(batch: &Batch) -> (usize, usize) {
+fn work(batch: &Batch) -> (usize, usize) {
     let fixed = |each: usize| (batch.len(), batch.len() * each);
     match batch.kernel {
         Kernel::DotSpinor0 | Kernel::DotVector0 => fixed(16),
@@ -103,6 +103,7 @@ pub fn work(batch: &Batch) -> (usize, usize) {
         Kernel::SumVvvvDiff1 => sums(batch, 2, 3, 2, 64, 16),
         Kernel::Dots => sums(batch, 2, 2, 0, 16, 0),
         Kernel::Add => additions(batch),
+        Kernel::Conjugate | Kernel::MinusConjugate => (batch.operands.len() / 2, 0),
         Kernel::DensitySpinor | Kernel::DensityVector => densities(batch),
         Kernel::TraceSpinor | Kernel::TraceVector => {
             let results = batch.operands.len() / 3;

@@ -133,6 +133,10 @@ pub enum Kernel {
     Dots,
     /// Sum and difference of several wavefunctions of four components.
     Add,
+    /// Complex conjugate of a wavefunction of four components.
+    Conjugate,
+    /// The same with the opposite sign.
+    MinusConjugate,
     /// Hermitian matrix `sum of a_i a_j^*` of several spinors: four real numbers of the diagonal,
     /// then the six complex ones above it, row by row.
     DensitySpinor,
@@ -298,6 +302,8 @@ impl Kernel {
             | Kernel::SumVvvvDiff1
             | Kernel::Dots
             | Kernel::Add
+            | Kernel::Conjugate
+            | Kernel::MinusConjugate
             | Kernel::DensitySpinor
             | Kernel::DensityVector
             | Kernel::TraceSpinor
@@ -352,6 +358,8 @@ impl Kernel {
             | Kernel::SumVvvvDiff1
             | Kernel::Dots
             | Kernel::Add
+            | Kernel::Conjugate
+            | Kernel::MinusConjugate
             | Kernel::DensitySpinor
             | Kernel::DensityVector
             | Kernel::TraceSpinor

@@ -9,8 +9,9 @@
 use super::Batch;
 use super::compile::{Call, Compiler};
 use super::kernel::{Kernel, Mode};
+use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 
 /// A partial vertex: kernel, wavefunctions that meet in it, factor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,7 +38,7 @@ const DOT: f64 = 24.0;
 pub fn share(compiler: &mut Compiler, calls: &mut [Call]) {
     let helicities = compiler.digits.len() as f64;
     let ways: Vec<Vec<Way>> = calls.iter().map(ways).collect();
-    let mut users: HashMap<&Partial, Vec<usize>> = HashMap::new();
+    let mut users: HashMap<&Partial, Vec<usize>> = HashMap::default();
     for (amplitude, ways) in ways.iter().enumerate() {
         for way in ways {
             users.entry(&way.partial).or_default().push(amplitude);
@@ -80,7 +81,7 @@ pub fn share(compiler: &mut Compiler, calls: &mut [Call]) {
             }
         }
     }
-    let mut nodes: HashMap<&Partial, u32> = HashMap::new();
+    let mut nodes: HashMap<&Partial, u32> = HashMap::default();
     let mut batches: Vec<Batch> = Vec::new();
     for (amplitude, partial) in chosen.into_iter().enumerate() {
         let Some(partial) = partial else { continue };

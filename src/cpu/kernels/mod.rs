@@ -297,6 +297,8 @@ batches! {
         Kernel::SumVvv1 => sums::three_vectors(operands, m),
         Kernel::SumVvvvDiff1 => sums::four_vectors(operands, m),
         Kernel::Add => sums::add_wavefunctions(operands, m),
+        Kernel::Conjugate => sums::conjugate::<V, false>(operands, m),
+        Kernel::MinusConjugate => sums::conjugate::<V, true>(operands, m),
         Kernel::DensitySpinor => density::spinors(operands, m),
         Kernel::DensityVector => density::vectors(operands, m),
         Kernel::TraceSpinor => density::trace_spinors(operands, m),

@@ -317,3 +317,21 @@ pub(super) unsafe fn add_wavefunctions<V: Simd>(operands: &[u32], m: Memory<V>) 
         }
     }
 }
+
+/// Conjugates, or their opposites: wavefunction, result.
+#[inline(always)]
+pub(super) unsafe fn conjugate<V: Simd, const MINUS: bool>(operands: &[u32], m: Memory<V>) {
+    for op in operands.chunks_exact(2) {
+        for i in 0..4 {
+            // SAFETY: the caller promises valid addresses.
+            unsafe {
+                let z = m.complex(op[0] + 2 * i);
+                let z = match MINUS {
+                    false => Cx::new(z.re, -z.im),
+                    true => Cx::new(-z.re, z.im),
+                };
+                m.put_complex(op[1] + 2 * i, z);
+            }
+        }
+    }
+}

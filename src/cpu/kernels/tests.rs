@@ -294,7 +294,8 @@ fn reference(
         VvsMassive1 => massive(scaled(f * all, &w[0])),
         Sss0 | Sss1 | Ssss0 | Ssss1 => vec![f * all],
         DotSpinor0 | DotVector0 | SumFfv1 | SumFfv2 | SumFfv3 | SumVvv1 | SumVvvvDiff1 | Dots
-        | Add | DensitySpinor | DensityVector | TraceSpinor | TraceVector | General(_) => {
+        | Add | Conjugate | MinusConjugate | DensitySpinor | DensityVector | TraceSpinor
+        | TraceVector | General(_) => {
             unreachable!("not among Kernel::ALL")
         }
     }

@@ -2,7 +2,8 @@
 
 use super::diagrams::TreeId;
 use num_complex::Complex64;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeSet;
 
 /// A vector: its components that are not zero, and marks that tell some vectors from others.
 pub struct Sparse<'a> {
@@ -76,7 +77,7 @@ fn express(dense: &[Vec<Complex64>], order: &[usize]) -> Vec<Option<Vec<(usize, 
     let mut sums = vec![None; dense.len()];
     for &v in order {
         let mut rest = dense[v].clone();
-        let mut made_of: HashMap<usize, Complex64> = HashMap::new();
+        let mut made_of: HashMap<usize, Complex64> = HashMap::default();
         for row in &rows {
             let c = rest[row.pivot];
             if c.norm() < TINY {

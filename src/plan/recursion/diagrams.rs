@@ -17,7 +17,7 @@ use super::super::recognize::Recognized;
 use super::squares::Cut;
 use crate::process::{CouplingRef, ExternalKind, Process, Quantity, Vertex, Wavefunction};
 use num_complex::Complex64;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// Index of a tree in [`Forest::trees`].
 pub type TreeId = u32;
@@ -213,8 +213,8 @@ impl Forest {
             tops: Vec::new(),
             root,
             diagrams: Vec::new(),
-            ids: HashMap::new(),
-            interaction_ids: HashMap::new(),
+            ids: HashMap::default(),
+            interaction_ids: HashMap::default(),
         };
         for amplitude in &process.amplitudes {
             let mut nodes = Vec::new();

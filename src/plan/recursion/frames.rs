@@ -15,7 +15,7 @@ use super::basis;
 use super::diagrams::{Branch, Forest, Line, LineKind, Tree, TreeId};
 use crate::process::{LinearMap, Source};
 use num_complex::Complex64;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap as HashMap;
 
 /// Index of a current in [`Frames::currents`].
 pub type CurrentId = u32;
@@ -82,14 +82,14 @@ impl Frames {
         let flows = flatten(jamp);
         let mut finder = Finder {
             forest,
-            contexts: HashMap::new(),
-            columns: vec![HashMap::new(); forest.trees.len()],
-            currents: HashMap::new(),
+            contexts: HashMap::default(),
+            columns: vec![HashMap::default(); forest.trees.len()],
+            currents: HashMap::default(),
             frames: Frames {
                 currents: Vec::new(),
                 flows: Vec::new(),
             },
-            scales: HashMap::new(),
+            scales: HashMap::default(),
             examples: Vec::new(),
         };
         // Where every tree occurs, with its coefficient.
@@ -123,7 +123,7 @@ impl Frames {
     /// that are added up have the same coefficient, or the opposite one: they then share a
     /// factor. (The colour factors of gluons that meet have an `i` for each vertex.)
     fn align(&mut self) {
-        let mut phases: HashMap<Line, Complex64> = HashMap::new();
+        let mut phases: HashMap<Line, Complex64> = HashMap::default();
         let one = Complex64::new(1.0, 0.0);
         let free = |line: &Line| line.kind == LineKind::Vector && line.legs.count_ones() > 1;
         for current in &self.currents {
@@ -131,7 +131,7 @@ impl Frames {
                 continue;
             };
             // Those whose phase is settled first.
-            let mut settled: HashMap<u32, Complex64> = HashMap::new();
+            let mut settled: HashMap<u32, Complex64> = HashMap::default();
             for settle in [false, true] {
                 for product in products {
                     let mut c = product.coefficients[0];
@@ -182,7 +182,7 @@ impl Frames {
 
     /// Makes currents that depend on others of their line sums of those.
     fn reduce(&mut self, forest: &Forest) {
-        let mut lines: HashMap<Line, Vec<CurrentId>> = HashMap::new();
+        let mut lines: HashMap<Line, Vec<CurrentId>> = HashMap::default();
         for (id, current) in self.currents.iter().enumerate() {
             lines.entry(current.line).or_default().push(id as CurrentId);
         }
@@ -214,21 +214,6 @@ impl Frames {
             Make::Leg | Make::Vertices(_) => vec![(id, 1.0)],
         }
     }
-
-    /// Multiply-adds of an event, roughly, for a process with this many legs of two helicities.
-    pub fn cost(&self, legs: usize) -> f64 {
-        let vertices: f64 = self
-            .currents
-            .iter()
-            .map(|c| match &c.make {
-                Make::Leg => 0.0,
-                Make::Vertices(terms) => terms.len() as f64 * 60.0,
-                Make::Sum(terms) => terms.len() as f64 * 8.0,
-            } * (1u64 << c.line.legs.count_ones()) as f64)
-            .sum();
-        let products: usize = self.flows.iter().map(Vec::len).sum();
-        vertices + (1u64 << legs) as f64 * 16.0 * products as f64
-    }
 }
 
 /// Single legs that meet all others in the tree's last vertex: in a colour-ordered current those
@@ -248,7 +233,7 @@ fn ends(forest: &Forest, tree: TreeId) -> u64 {
 fn flatten(jamp: &LinearMap) -> Vec<Vec<(u32, Complex64)>> {
     let mut partial: Vec<Vec<(u32, Complex64)>> = Vec::new();
     let expand = |terms: &[crate::process::Term], partial: &[Vec<(u32, Complex64)>]| {
-        let mut sum: HashMap<u32, Complex64> = HashMap::new();
+        let mut sum: HashMap<u32, Complex64> = HashMap::default();
         for term in terms {
             let factor = Complex64::new(term.factor.0, term.factor.1);
             match term.source {
@@ -318,7 +303,8 @@ impl Finder<'_> {
 
     /// Gathers trees of the same line, context and flow into currents.
     fn collect(&mut self) {
-        let mut asked: HashMap<(Line, ContextId, u32), Vec<(TreeId, Complex64)>> = HashMap::new();
+        let mut asked: HashMap<(Line, ContextId, u32), Vec<(TreeId, Complex64)>> =
+            HashMap::default();
         for (tree, places) in self.columns.iter().enumerate() {
             for (&(context, flow), &c) in places {
                 if c.norm() > 1e-12 {
@@ -394,7 +380,7 @@ impl Finder<'_> {
     /// Writes a sum of branches that occur in a context as products of currents.
     fn products(&self, column: Column, context: ContextId, flow: u32) -> Option<Vec<Product>> {
         type Group = (u32, u8, Vec<Line>);
-        let mut groups: HashMap<Group, Entries> = HashMap::new();
+        let mut groups: HashMap<Group, Entries> = HashMap::default();
         let mut order = Vec::new();
         for (branch, c) in column {
             let line = |&t: &TreeId| self.forest.lines[t as usize];
@@ -402,7 +388,7 @@ impl Finder<'_> {
             let group = (branch.interaction, branch.result, lines);
             let entries = groups.entry(group.clone()).or_insert_with(|| {
                 order.push(group);
-                HashMap::new()
+                HashMap::default()
             });
             *entries.entry((branch.children, branch.lone)).or_default() += c;
         }

@@ -2,20 +2,25 @@
 
 use super::diagrams::{Family, Forest, Form, Tree};
 use super::frames::{CurrentId, Frames, Make, Product};
+use super::parity;
 use crate::plan::compile::{Compiler, value};
 use crate::plan::kernel::{Kernel, Mode};
 use crate::plan::sums::Sums;
 use crate::plan::{Address, Batch};
 use crate::process::{CouplingRef, LinearMap, Source, Term};
 use num_complex::Complex64;
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeMap;
 
 /// Operations that do not depend on each other, by what must come before: number of legs, then
 /// the operation's place among those that work on currents of as many.
 type Batches = BTreeMap<(usize, usize, Kernel), Vec<Address>>;
 
-/// Place of sums of currents: behind all vertices.
-const SUMS: usize = 100;
+/// Place of conjugates: behind what they are conjugates of.
+const CONJUGATES: usize = 100;
+
+/// Place of sums of currents: behind all vertices and their conjugates.
+const SUMS: usize = 200;
 
 /// A current without a line of the compiler.
 pub const NOWHERE: u32 = u32::MAX;
@@ -39,6 +44,7 @@ pub(super) struct Share {
 pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Option<Vec<u32>> {
     let roots = Roots::find(forest, frames)?;
     let needed = needed(frames, &roots);
+    let parity = parity::signs(compiler, forest, frames);
     let mut batches = Batches::new();
     let mut nodes = vec![NOWHERE; frames.currents.len()];
     for (id, current) in frames.currents.iter().enumerate() {
@@ -62,6 +68,13 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
             let propagator = compiler.propagator(&signs, mass, width);
             let momentum = compiler.momentum(&signs);
             let mass = compiler.constant(mass);
+            let helicities = conjugates(
+                compiler,
+                nodes[id],
+                parity[id],
+                (level, CONJUGATES),
+                &mut batches,
+            );
             for (place, share) in shares(forest, products, &nodes)?.iter().enumerate() {
                 let mode = if place == 0 { Mode::STORE } else { Mode::ADD };
                 let factors = factors(compiler, forest, share, Some(propagator));
@@ -71,15 +84,25 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
                     momentum,
                     mass,
                 };
-                emit(compiler, share, nodes[id], mode, others, operands);
+                emit(
+                    compiler,
+                    share,
+                    nodes[id],
+                    &helicities,
+                    mode,
+                    others,
+                    operands,
+                );
             }
         }
     }
     for (id, current) in frames.currents.iter().enumerate() {
         if let (true, Make::Sum(terms)) = (needed[id], &current.make) {
             let level = current.line.legs.count_ones() as usize;
+            let place = (level, SUMS + CONJUGATES);
+            let helicities = conjugates(compiler, nodes[id], parity[id], place, &mut batches);
             let operands = batches.entry((level, SUMS, Kernel::Add)).or_default();
-            add(compiler, nodes[id], terms, &nodes, operands);
+            add(compiler, nodes[id], &helicities, terms, &nodes, operands);
         }
     }
     let products = roots.lower(compiler, forest, &nodes, &mut batches);
@@ -131,7 +154,7 @@ impl Roots {
             products: Vec::new(),
             jamp: LinearMap::default(),
         };
-        let mut known = HashMap::new();
+        let mut known = HashMap::default();
         for flow in &frames.flows {
             let mut sum: BTreeMap<u32, Complex64> = BTreeMap::new();
             for product in flow {
@@ -172,7 +195,7 @@ impl Roots {
         batches: &mut Batches,
     ) -> Vec<Partner> {
         let mut partners: Vec<Partner> = Vec::new();
-        let mut known: HashMap<(u32, u8, CurrentId), usize> = HashMap::new();
+        let mut known: HashMap<(u32, u8, CurrentId), usize> = HashMap::default();
         for (at, &(interaction, result, spinor, vector)) in self.products.iter().enumerate() {
             let partner = *known
                 .entry((interaction, result, vector))
@@ -447,20 +470,64 @@ fn bare(
         mass: unused,
     };
     let operands = batches.entry((usize::MAX, 0, share.kernel)).or_default();
-    emit(compiler, share, node, Mode::BARE, others, operands);
+    let helicities = compiler.lines[node as usize].examples.clone();
+    emit(
+        compiler,
+        share,
+        node,
+        &helicities,
+        Mode::BARE,
+        others,
+        operands,
+    );
     node
 }
 
-/// Writes the operations of a share for every combination of helicities.
+/// A combination of helicities of a line, and a configuration that has it.
+pub(super) type Example = (u32, usize);
+
+/// The helicities for which a current is to be computed. The others are conjugates of these, by
+/// operations that are added here.
+fn conjugates(
+    compiler: &Compiler,
+    node: u32,
+    parity: Option<f64>,
+    (level, place): (usize, usize),
+    batches: &mut Batches,
+) -> Vec<Example> {
+    let line = &compiler.lines[node as usize];
+    let Some(sign) = parity else {
+        return line.examples.clone();
+    };
+    let kernel = if sign > 0.0 {
+        Kernel::Conjugate
+    } else {
+        Kernel::MinusConjugate
+    };
+    let mut computed = Vec::new();
+    for &(instance, h) in &line.examples {
+        let here = line.instances[instance as usize];
+        match compiler.reversed(line, h).map(|i| line.instances[i]) {
+            Some(there) if there < here => {
+                let operands = batches.entry((level, place, kernel)).or_default();
+                operands.extend([there, here]);
+            }
+            _ => computed.push((instance, h)),
+        }
+    }
+    computed
+}
+
+/// Writes the operations of a share for these combinations of helicities.
 pub(super) fn emit(
     compiler: &mut Compiler,
     share: &Share,
     node: u32,
+    helicities: &[Example],
     mode: u32,
     others: Others,
     operands: &mut Vec<Address>,
 ) {
-    let examples = compiler.lines[node as usize].examples.clone();
     // Of vectors the last two may be exchanged in place of a sign.
     let exchange = matches!(share.kernel, Kernel::SumVvv1 | Kernel::SumVvvvDiff1);
     let mut plus = share.plus.clone();
@@ -472,7 +539,7 @@ pub(super) fn emit(
             plus.push(children);
         }
     }
-    for (instance, h) in examples {
+    for &(instance, h) in helicities {
         operands.extend([mode, plus.len() as u32]);
         match share.kernel {
             Kernel::SumVvv1 => operands.extend(share.fours.iter().map(|f| f.len() as u32)),
@@ -511,6 +578,7 @@ fn inputs(compiler: &Compiler, h: usize, children: &[u32], operands: &mut Vec<Ad
 fn add(
     compiler: &Compiler,
     node: u32,
+    helicities: &[Example],
     terms: &[(CurrentId, f64)],
     nodes: &[u32],
     operands: &mut Vec<Address>,
@@ -520,7 +588,7 @@ fn add(
         terms.map(|t| nodes[t.0 as usize]).collect()
     };
     let (plus, minus) = (with(1.0), with(-1.0));
-    for &(instance, h) in &compiler.lines[node as usize].examples {
+    for &(instance, h) in helicities {
         operands.extend([plus.len() as u32, minus.len() as u32]);
         inputs(compiler, h, &plus, operands);
         inputs(compiler, h, &minus, operands);

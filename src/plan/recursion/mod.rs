@@ -10,6 +10,7 @@ mod basis;
 pub mod diagrams;
 pub mod frames;
 mod lower;
+mod parity;
 pub mod squares;
 
 use super::binding::Binding;
@@ -19,12 +20,12 @@ use super::{Count, Plan, compile::Compiler};
 use crate::process::{ExternalKind, Process, Vertex, Wavefunction};
 use diagrams::Forest;
 use frames::Frames;
+use rustc_hash::FxHashMap as HashMap;
 use squares::Squares;
-use std::collections::HashMap;
 
 /// A recursive plan, if the process has one.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Option<Plan> {
-    let mut known: HashMap<(u32, bool), Option<Recognized>> = HashMap::new();
+    let mut known: HashMap<(u32, bool), Option<Recognized>> = HashMap::default();
     let mut recognize = |vertex: &Vertex| {
         let massless = value(binding, vertex.mass) == 0.0;
         let routine = &process.routines[vertex.routine as usize];
@@ -33,7 +34,8 @@ pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Opti
             .or_insert_with(|| recognize(routine, massless))
             .clone()
     };
-    let mut best: Option<(f64, Forest, Frames)> = None;
+    // The root that gives the fewest trees.
+    let mut best: Option<Forest> = None;
     for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
         let Wavefunction::External(e) = wavefunction else {
             continue;
@@ -42,13 +44,15 @@ pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Opti
             continue;
         }
         let forest = Forest::grow(process, w as u32, &mut recognize)?;
-        let frames = Frames::find(&forest, &process.jamp)?;
-        let cost = frames.cost(process.legs.len());
-        if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
-            best = Some((cost, forest, frames));
+        if best
+            .as_ref()
+            .is_none_or(|best| forest.trees.len() < best.trees.len())
+        {
+            best = Some(forest);
         }
     }
-    let (_, mut forest, frames) = best?;
+    let mut forest = best?;
+    let frames = Frames::find(&forest, &process.jamp)?;
     let mut used = vec![false; process.wavefunctions.len()];
     for (used, wavefunction) in used.iter_mut().zip(&process.wavefunctions) {
         *used = matches!(wavefunction, Wavefunction::External(_));

@@ -20,7 +20,8 @@ use crate::plan::kernel::{Kernel, Mode};
 use crate::plan::{Address, Batch, ChannelPlan};
 use crate::process::Process;
 use num_complex::Complex64;
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeMap;
 
 /// A diagram cut in two: the branch on one side, the tree on the other with the line's propagator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -56,11 +57,11 @@ impl Squares {
             ways.retain(|cut| legs(forest, cut) == least);
         }
         // Bare branches that can serve most diagrams first.
-        let mut serves: HashMap<&Branch, u32> = HashMap::new();
+        let mut serves: HashMap<&Branch, u32> = HashMap::default();
         for cut in ways.iter().flatten() {
             *serves.entry(&cut.bare).or_default() += 1;
         }
-        let mut used: HashMap<&Branch, u32> = HashMap::new();
+        let mut used: HashMap<&Branch, u32> = HashMap::default();
         let mut cuts = Vec::new();
         for ways in &ways {
             let best = ways.iter().min_by_key(|cut| {
@@ -83,7 +84,7 @@ impl Squares {
     ) -> Option<()> {
         let mut lowering = Lowering {
             forest,
-            lines: HashMap::new(),
+            lines: HashMap::default(),
             batches: BTreeMap::new(),
         };
         for (id, current) in frames.currents.iter().enumerate() {
@@ -131,7 +132,16 @@ impl Squares {
                     mass: unused,
                 };
                 let mut operands = Vec::new();
-                emit(compiler, &share, node, Mode::BARE, others, &mut operands);
+                let all = compiler.lines[node as usize].examples.clone();
+                emit(
+                    compiler,
+                    &share,
+                    node,
+                    &all,
+                    Mode::BARE,
+                    others,
+                    &mut operands,
+                );
                 plan.push(batch(share.kernel, operands));
             }
             let mut operands = Vec::new();
@@ -235,7 +245,8 @@ impl Lowering<'_> {
             };
             let at = (line.legs.count_ones(), share.kernel);
             let operands = self.batches.entry(at).or_default();
-            emit(compiler, &share, node, Mode::STORE, others, operands);
+            let all = compiler.lines[node as usize].examples.clone();
+            emit(compiler, &share, node, &all, Mode::STORE, others, operands);
         }
         self.lines.insert(tree, node);
         Some(())
