@@ -212,7 +212,7 @@ pub unsafe extern "C" fn mebridge_find_good_helicities(
                     igraph: None,
                 }
             };
-            let found = entry.bridge.find_good_helicities(&events)?;
+            let found = entry.bridge.prepare(&events)?;
             // SAFETY: the caller's promise.
             if let Some(good) = unsafe { good.as_mut() } {
                 *good = found;

@@ -259,7 +259,7 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
             (events, *(reading.good_helicities_only as *const u8) != 0)
         };
         if only {
-            return entry.bridge.find_good_helicities(&events).map(drop);
+            return entry.bridge.prepare(&events).map(drop);
         }
         // SAFETY: as above, writable, and no two of them nor any input overlap.
         let mut answers = unsafe {
