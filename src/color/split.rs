@@ -7,8 +7,8 @@
 //! `sum over v' in O' of chi(v') C(o, v') / |O'|` for orbits O, O' and any o in O. What it costs to
 //! come to the sums is k additions for each flow.
 //!
-//! Blocks fall into blocks again where they have symmetries of their own. Blocks of zeros, which
-//! occur because the matrix for N = 3 has not full rank, are left out.
+//! Blocks fall into blocks again where they have symmetries of their own. Rows of zeros are left
+//! out.
 
 use super::symmetry::{Matrix, Work, commuting};
 use crate::process::color::ColorMatrix;
