@@ -35,10 +35,15 @@ impl Axis {
             labelled.map(|&n| (power(n), power_text(n))).collect()
         } else {
             let steps = (first..=last).flat_map(|n| STEPS.map(|m| (m, n)));
-            steps
-                .filter(|&(m, n)| inside(&(m * power(n))))
-                .map(|(m, n)| (m * power(n), step_text(m, n)))
-                .collect()
+            let steps: Vec<(f64, i32)> = steps.filter(|&(m, n)| inside(&(m * power(n)))).collect();
+            // All of them in the same way.
+            let plain = steps.iter().all(|(_, n)| (0..=4).contains(n));
+            let text = |m: f64, n| match plain {
+                true => (m * power(n)).to_string(),
+                false => step_text(m, n),
+            };
+            let labelled = steps.into_iter();
+            labelled.map(|(m, n)| (m * power(n), text(m, n))).collect()
         };
         let light = (first..=last).flat_map(|n| (1..10).map(move |m| f64::from(m) * power(n)));
         Axis {
@@ -150,11 +155,10 @@ fn power_text(n: i32) -> String {
     )
 }
 
-/// `2×10⁵`, and small whole numbers as they are.
+/// `2×10⁵`.
 fn step_text(mantissa: f64, n: i32) -> String {
-    match (mantissa, n) {
-        (_, 0..=3) => (mantissa * power(n)).to_string(),
-        (1.0, _) => power_text(n),
+    match mantissa {
+        1.0 => power_text(n),
         _ => format!("{mantissa}\u{d7}{}", power_text(n)),
     }
 }
@@ -189,6 +193,7 @@ mod tests {
     fn less_than_two_decades() {
         assert_eq!(labels(&Axis::log(1.3e5, 8e5)), ["2×10⁵", "5×10⁵", "10⁶"]);
         assert_eq!(labels(&Axis::log(32.0, 512.0)), ["50", "100", "200", "500"]);
+        assert_eq!(labels(&Axis::log(4.5e3, 1.7e4)), ["5000", "10000", "20000"]);
         assert_eq!(labels(&Axis::log_at(1.0, 6.0, &[1, 2, 6])), ["1", "2", "6"]);
         // One value alone.
         assert!(!labels(&Axis::log(2.1e5, 2.1e5)).is_empty());
