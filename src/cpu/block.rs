@@ -159,7 +159,6 @@ impl<T: Real> Blocks<'_, '_, T> {
                 .igraph
                 .is_some_and(|g| g[first..first + count].iter().any(|&g| g != 0));
         let profile = engine.profile;
-        let base = self.worker.vectors();
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
             if colors {
@@ -176,72 +175,103 @@ impl<T: Real> Blocks<'_, '_, T> {
             if weights && !plan.channels.squares.is_empty() {
                 self.squares(m);
             }
-            for (h, table) in plan.tables.iter().enumerate() {
+            let mut done = 0;
+            for group in &plan.groups {
                 let start = profile.then(Instant::now);
-                for batch in &plan.amplitudes {
-                    let operands = &batch.operands;
-                    match batch.kernel {
-                        Kernel::General(i) => {
-                            let routine = &engine.general[i as usize];
-                            general::run::<V, _>(routine, operands, Table(table), base);
-                        }
-                        kernel => kernels::amplitudes::<V, _>(kernel, operands, Table(table), base),
-                    }
-                }
+                self.amplitudes(m, group);
                 if weights {
                     self.amp2(m);
                 }
-                sums(m, engine);
-                if colors {
-                    for flow in 0..plan.flows as u32 {
-                        let jamp = m.complex(plan.jamp_base + 2 * flow);
-                        let sum = m.real(scratch.jamp2 + flow);
-                        let sum = jamp.re.mul_add(jamp.re, jamp.im.mul_add(jamp.im, sum));
-                        m.put_real(scratch.jamp2 + flow, sum);
+                if let Some(start) = start {
+                    self.worker.timers.amplitudes += start.elapsed();
+                }
+                for (&h, place) in group.iter().zip(0..) {
+                    let start = profile.then(Instant::now);
+                    let mine = m.shifted(place * plan.region);
+                    sums(mine, engine);
+                    if colors {
+                        for flow in 0..plan.flows as u32 {
+                            let jamp = mine.complex(plan.jamp_base + 2 * flow);
+                            let sum = m.real(scratch.jamp2 + flow);
+                            let sum = jamp.re.mul_add(jamp.re, jamp.im.mul_add(jamp.im, sum));
+                            m.put_real(scratch.jamp2 + flow, sum);
+                        }
+                    }
+                    let middle = profile.then(Instant::now);
+                    match &engine.color {
+                        ColorSum::Same(color) => V::call(Sum {
+                            color,
+                            jamp: lane_of(mine, plan.jamp_base, 0),
+                            scratch: lane_of(m, scratch.color, 0),
+                            result: lane_of(m, scratch.matrix_elements + h, 0),
+                        }),
+                        ColorSum::Single(color) => self.color_single(m, mine, color, done),
+                    }
+                    done += 1;
+                    if let (Some(start), Some(middle)) = (start, middle) {
+                        self.worker.timers.amplitudes += middle - start;
+                        self.worker.timers.color += middle.elapsed();
                     }
                 }
-                let middle = profile.then(Instant::now);
-                match &engine.color {
-                    ColorSum::Same(color) => V::call(Sum {
-                        color,
-                        jamp: lane_of(m, plan.jamp_base, 0),
-                        scratch: lane_of(m, scratch.color, 0),
-                        result: lane_of(m, scratch.matrix_elements + h as u32, 0),
-                    }),
-                    ColorSum::Single(color) => self.color_single(m, color, h),
-                }
-                if let (Some(start), Some(middle)) = (start, middle) {
-                    self.worker.timers.amplitudes += middle - start;
-                    self.worker.timers.color += middle.elapsed();
+            }
+        }
+    }
+
+    /// The amplitudes of a group of helicities.
+    #[inline(always)]
+    unsafe fn amplitudes<V: Simd<Scalar = T>>(&mut self, _: Memory<V>, group: &[u32]) {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let base = self.worker.vectors();
+        let table = |h: u32| Table(&plan.tables[h as usize]);
+        // SAFETY: addresses of the plan.
+        unsafe {
+            for batch in &plan.amplitudes {
+                let operands = &batch.operands;
+                match (batch.kernel, group) {
+                    (Kernel::Dots, &[a, b]) => {
+                        let tables = [table(a), table(b)];
+                        kernels::dots_of_two::<V>(operands, tables, plan.region, base);
+                    }
+                    (Kernel::General(i), &[h, ..]) => {
+                        let routine = &engine.general[i as usize];
+                        general::run::<V, _>(routine, operands, table(h), base);
+                    }
+                    (kernel, &[h, ..]) => {
+                        kernels::amplitudes::<V, _>(kernel, operands, table(h), base);
+                    }
+                    (_, []) => {}
                 }
             }
         }
     }
 
     /// Colour sum in single precision (mixed mode). A register holds twice as many numbers in
-    /// single as in double precision: the two halves are two helicities of the same events.
+    /// single as in double precision: the two halves are two helicities of the same events. `mine` is
+    /// the memory as the helicity sees it, of which `done` came before.
     #[inline(always)]
     unsafe fn color_single<V: Simd<Scalar = T>>(
         &mut self,
         m: Memory<V>,
+        mine: Memory<V>,
         color: &color::ColorSum<f32>,
-        h: usize,
+        done: usize,
     ) {
         let engine = self.engine;
         let plan = &engine.plan;
         let single = self.worker.single_vectors();
         let lanes = V::LEVEL.lanes::<f32>();
         let halves = lanes / V::LANES;
-        let half = h % halves;
+        let half = done % halves;
         // SAFETY: addresses of the plan; the single-precision memory holds `lanes` numbers for
         // each of the 2 * flows vectors, as many for the result, and the sum's scratch.
         unsafe {
             for i in 0..2 * plan.flows {
-                let from = lane_of(m, plan.jamp_base + i as u32, 0);
+                let from = lane_of(mine, plan.jamp_base + i as u32, 0);
                 let to = single.add(i * lanes + half * V::LANES);
                 V::load(from).store_single(to);
             }
-            let last = h + 1 == plan.tables.len();
+            let last = done + 1 == plan.tables.len();
             if half + 1 < halves && !last {
                 return;
             }
@@ -254,11 +284,8 @@ impl<T: Real> Blocks<'_, '_, T> {
             };
             dispatch_unchecked(V::LEVEL, sum);
             for filled in 0..=half {
-                let to = lane_of(
-                    m,
-                    engine.scratch.matrix_elements + (h - half + filled) as u32,
-                    0,
-                );
+                let h = engine.order[done - half + filled];
+                let to = lane_of(m, engine.scratch.matrix_elements + h, 0);
                 for lane in 0..V::LANES {
                     let value = *result.add(filled * V::LANES + lane);
                     *to.add(lane) = T::from_f64(f64::from(value));

@@ -24,6 +24,8 @@ pub struct Engine<T: Real> {
     pub(super) color: ColorSum<T>,
     pub(super) general: Vec<General>,
     pub(super) scratch: Scratch,
+    /// Helicities in the order in which they are evaluated.
+    pub(super) order: Vec<u32>,
     /// 1 / IDEN.
     pub(super) normalization: f64,
     /// For each diagram number its configuration (from 0).
@@ -157,6 +159,7 @@ impl<T: Real> Engine<T> {
                 .map(|g| General::compile(&g.routine, g.massless))
                 .collect(),
             level,
+            order: plan.groups.iter().flatten().copied().collect(),
             polynomials,
             jamp_terms,
             color,

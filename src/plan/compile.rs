@@ -300,6 +300,7 @@ impl<'a> Compiler<'a> {
         let address = |line: &Line, digits: &[u32]| line.instances[line.instance(digits)];
         let table = |digits: &Vec<u32>| lines.iter().map(|l| address(l, digits)).collect();
         self.plan.tables = self.digits.iter().map(table).collect();
+        self.plan.groups = (0..self.digits.len() as u32).map(|h| vec![h]).collect();
     }
 
     /// How a vertex is computed: its kernel, and every address but those of its inputs, which

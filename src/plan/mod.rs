@@ -62,6 +62,13 @@ pub struct Plan {
     pub helicities: Vec<u32>,
     /// For each good helicity the address of each wavefunction.
     pub tables: Vec<Vec<Address>>,
+    /// The good helicities (indices into `tables`) in the order in which they are evaluated, in
+    /// groups of one or two. The two of a group differ only in the first wavefunction of each
+    /// [`Kernel::Dots`], and all amplitudes are of that kind.
+    pub groups: Vec<Vec<u32>>,
+    /// Vectors from where the first helicity of a group has its amplitudes and JAMP to where the
+    /// second has them.
+    pub region: u32,
     /// From amplitudes to JAMP.
     pub jamp: Sums,
     /// Address of the first JAMP; the others follow.

@@ -82,6 +82,13 @@ impl<V: Simd> Memory<V> {
         Memory { base }
     }
 
+    /// The same memory with all addresses increased.
+    #[inline(always)]
+    pub(crate) unsafe fn shifted(self, vectors: u32) -> Self {
+        // SAFETY: the caller promises that the addresses it is going to use are valid so.
+        unsafe { Memory::new(self.pointer(vectors)) }
+    }
+
     /// Where a vector lies.
     #[inline(always)]
     pub(crate) unsafe fn pointer(self, address: u32) -> *mut V::Scalar {
@@ -331,4 +338,31 @@ batches! {
         Kernel::DotVector0 => sums::dot_vectors(operands, inputs, m),
         Kernel::Dots => sums::dots(operands, inputs, m),
     }
+}
+
+/// Runs a batch of [`Kernel::Dots`] for a group of two helicities with these tables, see
+/// [`crate::plan::Plan::groups`].
+///
+/// # Safety
+/// As for [`currents`], for either table; and `region` vectors behind each result there is memory
+/// for another.
+#[inline(always)]
+pub unsafe fn dots_of_two<V: Simd>(
+    operands: &[u32],
+    tables: [Table; 2],
+    region: u32,
+    base: *mut V::Scalar,
+) {
+    struct Batch<'a, S>(&'a [u32], [Table<'a>; 2], u32, *mut S);
+    impl<S: Real> Task<S> for Batch<'_, S> {
+        type Output = ();
+        #[inline(always)]
+        unsafe fn run<V: Simd<Scalar = S>>(self) {
+            let Batch(operands, tables, region, base) = self;
+            // SAFETY: the caller's promise.
+            unsafe { sums::dots_of_two(operands, tables, region, Memory::<V>::new(base)) }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { V::call(Batch(operands, tables, region, base)) }
 }

@@ -4,7 +4,7 @@
 //! *mode* tells what becomes of the sum: see [`Mode`].
 
 use super::ffv::{propagate_in, propagate_out, slash};
-use super::{Inputs, Memory, add, dot, dot_momentum, sub};
+use super::{Inputs, Memory, Table, add, dot, dot_momentum, sub};
 use crate::cpu::simd::{Cx, Simd};
 use crate::plan::kernel::Mode;
 
@@ -298,6 +298,38 @@ pub(super) unsafe fn dots<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Me
                 let product = b[1].mul_add(a[1], product);
                 let product = b[2].mul_add(a[2], product);
                 m.put_complex(pair[1], b[3].mul_add(a[3], product));
+            }
+        }
+    }
+}
+
+/// [`dots`] for two helicities, given their tables, that differ in the first spinor of each
+/// operation alone: each of the others is loaded once for both. The second helicity's products
+/// go that many vectors behind the first one's.
+#[inline(always)]
+pub(super) unsafe fn dots_of_two<V: Simd>(
+    operands: &[u32],
+    tables: [Table; 2],
+    region: u32,
+    m: Memory<V>,
+) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let head = ops.take(2);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let b = m.four(tables[0].address(head[0]));
+            let c = m.four(tables[1].address(head[0]));
+            for pair in ops.take(2 * head[1] as usize).chunks_exact(2) {
+                let a = m.four(tables[0].address(pair[0]));
+                let mut first = b[0] * a[0];
+                let mut second = c[0] * a[0];
+                for i in 1..4 {
+                    first = b[i].mul_add(a[i], first);
+                    second = c[i].mul_add(a[i], second);
+                }
+                m.put_complex(pair[1], first);
+                m.put_complex(pair[1] + region, second);
             }
         }
     }

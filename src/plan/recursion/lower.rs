@@ -115,9 +115,16 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
             operands,
         })
         .collect();
-    let product_base = compiler.allocate(2 * roots.products.len() as u32);
-    let jamp_base = compiler.allocate(2 * compiler.process.color.flows);
+    let (products_size, jamp_size) = (
+        2 * roots.products.len() as u32,
+        2 * compiler.process.color.flows,
+    );
+    let region = products_size + jamp_size;
+    let product_base = compiler.allocate(2 * region);
+    let jamp_base = product_base + products_size;
     compiler.tables();
+    compiler.plan.groups = groups(compiler, forest);
+    compiler.plan.region = region;
     let plan = &mut compiler.plan;
     plan.jamp_base = jamp_base;
     plan.jamp = Sums::new(
@@ -232,30 +239,32 @@ impl Roots {
     }
 }
 
-/// The operations of [`Kernel::Dots`]: of two spinors the one that occurs more often comes first.
-fn dots(partners: &[Partner], product_base: Address) -> Vec<Address> {
-    let mut by_spinor: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
-    let mut operands = Vec::new();
-    let often = |partner: &Partner| partner.products.len() >= 4;
-    for partner in partners {
-        if often(partner) {
-            operands.extend([partner.node, partner.products.len() as u32]);
-            for &(spinor, at) in &partner.products {
-                operands.extend([spinor, product_base + 2 * at]);
-            }
-        } else {
-            for &(spinor, at) in &partner.products {
-                by_spinor
-                    .entry(spinor)
-                    .or_default()
-                    .push((partner.node, at));
+/// Helicities in groups of two that differ only in the helicity of the root.
+fn groups(compiler: &Compiler, forest: &Forest) -> Vec<Vec<u32>> {
+    let root = &compiler.lines[forest.root as usize].signs;
+    let mut groups: Vec<Vec<u32>> = Vec::new();
+    let mut open: HashMap<Vec<u32>, usize> = HashMap::default();
+    for (h, digits) in (0..).zip(&compiler.digits) {
+        let rest = digits.iter().zip(root).filter(|(_, sign)| **sign == 0);
+        let rest: Vec<u32> = rest.map(|(digit, _)| *digit).collect();
+        match open.remove(&rest) {
+            Some(group) => groups[group].push(h),
+            None => {
+                open.insert(rest, groups.len());
+                groups.push(vec![h]);
             }
         }
     }
-    for (spinor, products) in by_spinor {
-        operands.extend([spinor, products.len() as u32]);
-        for (partner, at) in products {
-            operands.extend([partner, product_base + 2 * at]);
+    groups
+}
+
+/// The operations of [`Kernel::Dots`], the root's side first.
+fn dots(partners: &[Partner], product_base: Address) -> Vec<Address> {
+    let mut operands = Vec::new();
+    for partner in partners {
+        operands.extend([partner.node, partner.products.len() as u32]);
+        for &(spinor, at) in &partner.products {
+            operands.extend([spinor, product_base + 2 * at]);
         }
     }
     operands
