@@ -19,6 +19,7 @@ mod partial;
 pub mod recognize;
 pub mod recursion;
 pub mod sums;
+pub mod walk;
 
 pub use compile::compile;
 pub use count::Count;
