@@ -4,6 +4,7 @@ use super::binding::Binding;
 use super::kernel::{Kernel, Layout, Momenta};
 use super::partial;
 use super::recognize::{self, Recognized};
+use super::slots;
 use super::sums::Sums;
 use super::{
     Address, Batch, ChannelPlan, Count, External, Factor, GeneralRoutine, MomentumSum, Plan,
@@ -21,6 +22,7 @@ pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Resu
     compiler.externals();
     compiler.currents()?;
     compiler.amplitudes()?;
+    slots::reuse(&mut compiler.plan);
     compiler.plan.count = Count::of(&compiler.plan);
     Ok(compiler.plan)
 }

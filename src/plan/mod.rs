@@ -18,6 +18,7 @@ pub mod kernel;
 mod partial;
 pub mod recognize;
 pub mod recursion;
+pub mod slots;
 pub mod sums;
 pub mod walk;
 

@@ -16,7 +16,7 @@ pub mod squares;
 use super::binding::Binding;
 use super::compile::value;
 use super::recognize::{Recognized, recognize};
-use super::{Count, Plan, compile::Compiler};
+use super::{Count, Plan, compile::Compiler, slots};
 use crate::process::{ExternalKind, Process, Vertex, Wavefunction};
 use diagrams::Forest;
 use frames::Frames;
@@ -63,6 +63,7 @@ pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Opti
     if let Some(squares) = Squares::find(process, &mut forest) {
         squares.lower(&mut compiler, &forest, &frames, &nodes)?;
     }
+    slots::reuse(&mut compiler.plan);
     compiler.plan.count = Count::of(&compiler.plan);
     Some(compiler.plan)
 }

@@ -1,0 +1,231 @@
+//! Where wavefunctions lie: memory of those that nothing will read again serves for others.
+//!
+//! A block of events that fits into the second cache is evaluated without waiting for memory. The
+//! operations are in an order in which small currents come first; here each wavefunction (and each
+//! matrix of squared diagrams) gets its place when it is computed and gives it back behind the
+//! batch that reads it last. Whatever helicities look up is kept to the end. What was freed last is
+//! used first, as it is the likeliest to be in the first cache.
+
+use super::walk::{Access, walk};
+use super::{Address, Batch, Plan};
+use rustc_hash::FxHashMap as HashMap;
+
+/// A wavefunction or a matrix.
+#[derive(Clone, Copy)]
+struct Object {
+    vectors: u32,
+    first: usize,
+    last: usize,
+}
+
+/// Gives all wavefunctions new places. `None`, and the plan as it was, if its operations are not
+/// whole.
+pub fn reuse(plan: &mut Plan) -> Option<()> {
+    let objects = objects(plan)?;
+    let mut map = Map::new(plan, &objects);
+    let mut new = plan.clone();
+    map.persistent(&mut new);
+    let mut starts: Vec<Address> = objects.keys().copied().collect();
+    starts.sort_unstable();
+    starts.sort_by_key(|start| objects[start].first);
+    let mut starts = starts.into_iter().peekable();
+    let mut ends: HashMap<usize, Vec<Address>> = HashMap::default();
+    let steps = 1 + plan.currents.len() + plan.channels.squares.len();
+    for step in 0..steps {
+        while let Some(start) = starts.next_if(|s| objects[s].first == step) {
+            map.place(start, objects[&start].vectors);
+            ends.entry(objects[&start].last).or_default().push(start);
+        }
+        let batch = match step.checked_sub(1) {
+            None => {
+                let externals = new.externals.iter_mut();
+                externals
+                    .flat_map(|e| &mut e.results)
+                    .for_each(|r| *r = map.of(*r));
+                continue;
+            }
+            Some(i) if i < plan.currents.len() => &mut new.currents[i],
+            Some(i) => &mut new.channels.squares[i - plan.currents.len()],
+        };
+        map.batch(batch, plan, false)?;
+        for start in ends.remove(&step).into_iter().flatten() {
+            map.free(start, objects[&start].vectors);
+        }
+    }
+    let looked_up = looked_up(plan)?;
+    for (table, old) in new.tables.iter_mut().zip(&plan.tables) {
+        table.fill(0);
+        for &i in &looked_up {
+            table[i as usize] = map.of(old[i as usize]);
+        }
+    }
+    for batch in &mut new.amplitudes {
+        map.batch(batch, plan, true)?;
+    }
+    new.vectors = map.end;
+    *plan = new;
+    Some(())
+}
+
+/// Which entries of tables the amplitudes look up.
+fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
+    let mut used = Vec::new();
+    for batch in &plan.amplitudes {
+        walk(batch, &plan.general, true, &mut |operand, access| {
+            if let Access::Look(_) = access {
+                used.push(operand);
+            }
+        })?;
+    }
+    used.sort_unstable();
+    used.dedup();
+    Some(used)
+}
+
+/// What can be placed anew, by where it is now.
+fn objects(plan: &Plan) -> Option<HashMap<Address, Object>> {
+    let mut objects: HashMap<Address, Object> = HashMap::default();
+    for external in &plan.externals {
+        for &at in &external.results {
+            let vectors = 2 * (external.kind.components() - 2);
+            objects.insert(
+                at,
+                Object {
+                    vectors,
+                    first: 0,
+                    last: 0,
+                },
+            );
+        }
+    }
+    let batches = plan.currents.iter().chain(&plan.channels.squares);
+    for (batch, step) in batches.zip(1..) {
+        walk(
+            batch,
+            &plan.general,
+            false,
+            &mut |at, access| match access {
+                Access::Write(vectors) | Access::Change(vectors) => {
+                    let new = Object {
+                        vectors,
+                        first: step,
+                        last: step,
+                    };
+                    objects.entry(at).or_insert(new).last = step;
+                }
+                Access::Read(_) => {
+                    if let Some(object) = objects.get_mut(&at) {
+                        object.last = step;
+                    }
+                }
+                Access::Look(_) | Access::Number => {}
+            },
+        )?;
+    }
+    for i in looked_up(plan)? {
+        for table in &plan.tables {
+            if let Some(object) = objects.get_mut(&table[i as usize]) {
+                object.last = usize::MAX;
+            }
+        }
+    }
+    for total in &plan.channels.totals {
+        objects.remove(total);
+    }
+    Some(objects)
+}
+
+/// From old addresses to new ones.
+struct Map {
+    new: Vec<Address>,
+    /// Free places by size.
+    free: HashMap<u32, Vec<Address>>,
+    end: Address,
+}
+
+impl Map {
+    /// What is not an object keeps its order, at the beginning.
+    fn new(plan: &Plan, objects: &HashMap<Address, Object>) -> Self {
+        let mut movable = vec![false; plan.vectors as usize];
+        for (&start, object) in objects {
+            movable[start as usize..][..object.vectors as usize].fill(true);
+        }
+        let mut end = 0;
+        let new = movable
+            .iter()
+            .map(|movable| {
+                end += u32::from(!movable);
+                end.wrapping_sub(1)
+            })
+            .collect();
+        Map {
+            new,
+            free: HashMap::default(),
+            end,
+        }
+    }
+
+    fn of(&self, old: Address) -> Address {
+        self.new[old as usize]
+    }
+
+    fn place(&mut self, old: Address, vectors: u32) {
+        let free = self.free.entry(vectors).or_default().pop();
+        let at = free.unwrap_or_else(|| {
+            self.end += vectors;
+            self.end - vectors
+        });
+        for i in 0..vectors {
+            self.new[(old + i) as usize] = at + i;
+        }
+    }
+
+    fn free(&mut self, old: Address, vectors: u32) {
+        let at = self.of(old);
+        self.free.entry(vectors).or_default().push(at);
+    }
+
+    /// Rewrites the operands of a batch.
+    fn batch(&self, batch: &mut Batch, plan: &Plan, tables: bool) -> Option<()> {
+        let mut operands = Vec::with_capacity(batch.operands.len());
+        walk(batch, &plan.general, tables, &mut |operand, access| {
+            operands.push(match access {
+                Access::Number | Access::Look(_) => operand,
+                Access::Read(_) | Access::Write(_) | Access::Change(_) => self.of(operand),
+            });
+        })?;
+        batch.operands = operands;
+        Some(())
+    }
+
+    /// Rewrites everything that does not move.
+    fn persistent(&self, plan: &mut Plan) {
+        let to = |at: &mut Address| *at = self.of(*at);
+        to(&mut plan.leg_momenta);
+        plan.constants.iter_mut().for_each(|c| to(&mut c.0));
+        plan.couplings.iter_mut().for_each(to);
+        plan.momenta.iter_mut().for_each(|m| to(&mut m.address));
+        for propagator in &mut plan.propagators {
+            to(&mut propagator.address);
+            to(&mut propagator.momentum);
+        }
+        for factor in &mut plan.factors {
+            to(&mut factor.address);
+            factor.propagator.iter_mut().for_each(to);
+        }
+        plan.jamp.sums.iter_mut().for_each(|s| to(&mut s.address));
+        plan.jamp.units.iter_mut().for_each(to);
+        for term in &mut plan.jamp.terms {
+            to(&mut term.re);
+            to(&mut term.im);
+        }
+        to(&mut plan.jamp_base);
+        plan.channels.totals.iter_mut().for_each(to);
+        plan.channels
+            .amp2
+            .iter_mut()
+            .flatten()
+            .flatten()
+            .for_each(to);
+    }
+}
