@@ -19,6 +19,7 @@ Options:
                      the file]
       --g <G>        Strong coupling g_s at which couplings are evaluated [default:
                      1.2177157847767195]
+      --plan         Show what each pass of the plan compiler saves
       --json         Print JSON instead of text: a list with one object for each matrix element
   -h, --help         Print help
 ";
@@ -72,7 +73,7 @@ operations for all helicities of one event
   terms of JAMP                            3                3
   momenta of inner lines                   3                3
   propagators                              3                3
-  multiply-adds                          198              198
+  multiply-adds                          204              198
   the same in colour sums                  4                4
   numbers in memory                       66               66
 ";
@@ -143,4 +144,24 @@ fn a_reader_who_leaves_early_is_no_error() {
         .unwrap();
     assert!(status.success());
     assert_eq!(std::fs::read_to_string(d.path().join("err")).unwrap(), "");
+}
+
+#[test]
+fn what_each_pass_saves() {
+    let d = directory();
+    let text = mebridge(d.path(), &["info", "scalars.mebridge", "--plan"]).ok();
+    // Scalars have no recursion: its passes are not there.
+    for pass in [
+        "diagrams as listed",
+        "helicities recycled",
+        "partial vertices",
+    ] {
+        assert!(text.contains(pass), "{pass}\n{text}");
+    }
+    assert!(!text.contains("conjugates of currents"), "{text}");
+    let text = mebridge(d.path(), &["info", "scalars.mebridge", "--plan", "--json"]).ok();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let passes = json[0]["passes"].as_array().unwrap();
+    assert_eq!(passes[0]["pass"], "List");
+    assert!(passes.iter().all(|p| p["flops"].as_u64().unwrap() > 0));
 }

@@ -3,6 +3,7 @@
 use super::binding::Binding;
 use super::kernel::{Kernel, Layout, Momenta};
 use super::partial;
+use super::passes::Pass;
 use super::recognize::{self, Recognized};
 use super::slots;
 use super::sums::Sums;
@@ -18,11 +19,24 @@ use std::collections::BTreeMap;
 
 /// Makes the plan of a process for the helicities with these indices.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Result<Plan> {
+    compile_until(Pass::Slots, process, binding, helicities)
+}
+
+/// The same with the passes behind one left out (of those that are not of the recursion).
+pub(super) fn compile_until(
+    last: Pass,
+    process: &Process,
+    binding: &Binding,
+    helicities: &[u32],
+) -> Result<Plan> {
     let mut compiler = Compiler::new(process, binding, helicities, used(process));
+    compiler.last = last;
     compiler.externals();
     compiler.currents()?;
     compiler.amplitudes()?;
-    slots::reuse(&mut compiler.plan);
+    if last >= Pass::Slots {
+        slots::reuse(&mut compiler.plan);
+    }
     compiler.plan.count = Count::of(&compiler.plan);
     Ok(compiler.plan)
 }
@@ -32,6 +46,8 @@ pub(super) struct Compiler<'a> {
     pub(super) process: &'a Process,
     pub(super) binding: &'a Binding,
     pub(super) plan: Plan,
+    /// The last pass to do.
+    pub(super) last: Pass,
     /// Which wavefunctions some amplitude needs.
     used: Vec<bool>,
     /// What is known of each wavefunction.
@@ -115,6 +131,7 @@ impl<'a> Compiler<'a> {
                 flows: process.color.flows as usize,
                 ..Plan::default()
             },
+            last: Pass::Slots,
             used,
             lines: Vec::with_capacity(process.wavefunctions.len()),
             digits,
@@ -200,7 +217,12 @@ impl<'a> Compiler<'a> {
     pub(super) fn line(&mut self, signs: Vec<i8>, components: u32, used: bool) -> Line {
         let mut strides = vec![0; signs.len()];
         let mut combinations = 1u32;
-        for (leg, _) in signs.iter().enumerate().filter(|(_, s)| **s != 0) {
+        let recycle = self.last >= Pass::Recycling;
+        for (leg, _) in signs
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| **s != 0 || !recycle)
+        {
             strides[leg] = combinations;
             combinations *= self.values[leg].len() as u32;
         }
@@ -275,7 +297,9 @@ impl<'a> Compiler<'a> {
         for vertex in &process.amplitudes {
             calls.push(self.call(vertex)?);
         }
-        partial::share(self, &mut calls);
+        if self.last >= Pass::PartialVertices {
+            partial::share(self, &mut calls);
+        }
         let mut batches: BTreeMap<Kernel, Batch> = BTreeMap::new();
         for (i, call) in calls.iter().enumerate() {
             let batch = batches.entry(call.kernel).or_insert_with(|| call.batch());

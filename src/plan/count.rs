@@ -4,7 +4,7 @@
 //! as one for each part; couplings, momenta and external wavefunctions are left out, and so are
 //! colour sums, which [`crate::color::Split::multiply_adds`] counts. The numbers serve to compare plans with each other, and throughput with the hardware's peak.
 
-use super::kernel::Kernel;
+use super::kernel::{Kernel, Mode};
 use super::{Batch, Plan};
 
 /// Work for one event.
@@ -101,7 +101,7 @@ fn work(batch: &Batch) -> (usize, usize) {
         Kernel::SumFfv3 => sums(batch, 3, 2, 2, 48, 16),
         Kernel::SumVvv1 => vectors(batch),
         Kernel::SumVvvvDiff1 => sums(batch, 2, 3, 2, 64, 16),
-        Kernel::Dots => sums(batch, 2, 2, 0, 16, 0),
+        Kernel::Dots => products(batch),
         Kernel::Add => additions(batch),
         Kernel::Conjugate | Kernel::MinusConjugate => (batch.operands.len() / 2, 0),
         Kernel::DensitySpinor | Kernel::DensityVector => densities(batch),
@@ -150,8 +150,21 @@ fn additions(batch: &Batch) -> (usize, usize) {
     (results, all)
 }
 
-/// Work of operations without a fixed length: a head whose entries but the first count terms,
-/// the terms, a tail. Of products at the root (which have no tail) the terms count as results.
+/// Multiply-adds of a factor times a wavefunction.
+const FACTOR: usize = 16;
+
+/// Work of [`Kernel::Dots`].
+fn products(batch: &Batch) -> (usize, usize) {
+    let (mut results, mut at) = (0, 0);
+    while at < batch.operands.len() {
+        let terms = batch.operands[at + 1] as usize;
+        results += terms;
+        at += 2 + 2 * terms;
+    }
+    (results, 16 * results)
+}
+
+/// Work of sums of vertices: a mode and counts of terms (`head` numbers in all), the terms, a tail.
 fn sums(
     batch: &Batch,
     head: usize,
@@ -164,8 +177,9 @@ fn sums(
     while at < batch.operands.len() {
         let counts = &batch.operands[at + 1..at + head];
         let terms = counts.iter().sum::<u32>() as usize;
-        results += if tail == 0 { terms } else { 1 };
-        all += terms * per_term + per_sum;
+        results += 1;
+        let bare = batch.operands[at] & Mode::BARE != 0;
+        all += terms * per_term + if bare { FACTOR } else { per_sum };
         at += head + terms * term + tail;
     }
     (results, all)

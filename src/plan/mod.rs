@@ -16,6 +16,7 @@ mod compile;
 pub mod count;
 pub mod kernel;
 mod partial;
+pub mod passes;
 pub mod recognize;
 pub mod recursion;
 pub mod slots;

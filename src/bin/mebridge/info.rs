@@ -6,6 +6,7 @@ use crate::source::{self, Source};
 use mebridge::Result;
 use mebridge::color::Split;
 use mebridge::plan::binding::{Binding, Coupling};
+use mebridge::plan::passes::{Pass, plan_after};
 use mebridge::plan::recognize::recognize;
 use mebridge::plan::{Plan, compile, recursion};
 use mebridge::process::{Contract, Process, Wavefunction};
@@ -32,6 +33,9 @@ pub struct Options {
     /// Strong coupling g_s at which couplings are evaluated
     #[arg(long, value_name = "G", default_value_t = DEFAULT_G)]
     g: f64,
+    /// Show what each pass of the plan compiler saves
+    #[arg(long)]
+    plan: bool,
     /// Print JSON instead of text: a list with one object for each matrix element
     #[arg(long)]
     json: bool,
@@ -42,7 +46,7 @@ impl Options {
     pub fn run(self) -> Result<()> {
         let infos = source::all(&self.process, self.card.as_deref())?
             .iter()
-            .map(|source| Info::new(source, self.g))
+            .map(|source| Info::new(source, self.g, self.plan))
             .collect::<Result<Vec<Info>>>()?;
         if self.json {
             return output::write_json("-".as_ref(), &infos);
@@ -74,6 +78,12 @@ struct Info {
     lorentz_structures: Vec<Structure>,
     operations: Operations,
     plans: Plans,
+    /// With `--plan`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    passes: Vec<PassInfo>,
+    /// Multiply-adds of the colour sum over the upper triangle, all helicities.
+    #[serde(skip)]
+    color_by_rows: usize,
 }
 
 #[derive(Serialize)]
@@ -127,6 +137,24 @@ struct Plans {
     without_channels: PlanInfo,
 }
 
+/// What is left to do for one event after a pass of the plan compiler.
+#[derive(Serialize)]
+struct PassInfo {
+    pass: String,
+    what: &'static str,
+    /// Wavefunctions, amplitudes and squared diagrams computed, over all helicities.
+    operations: usize,
+    wavefunctions: usize,
+    amplitudes: usize,
+    jamp_terms: usize,
+    /// Floating-point operations, two for a multiply-add, without the colour sum.
+    flops: usize,
+    /// The same with channels: with all AMP2.
+    flops_with_channels: usize,
+    /// Working memory for one event in double precision.
+    bytes: usize,
+}
+
 /// What a plan takes.
 #[derive(Serialize)]
 struct PlanInfo {
@@ -141,6 +169,9 @@ struct PlanInfo {
     multiply_adds: usize,
     color_multiply_adds: usize,
     memory_vectors: usize,
+    /// Multiply-adds of AMP2.
+    #[serde(skip)]
+    squares: usize,
 }
 
 /// What one evaluation of one helicity configuration takes, as MG5aMC lists it.
@@ -155,7 +186,7 @@ struct Operations {
 }
 
 impl Info {
-    fn new(source: &Source, g: f64) -> Result<Info> {
+    fn new(source: &Source, g: f64, plan: bool) -> Result<Info> {
         let process = &source.process;
         let model = &process.model;
         let binding = Binding::new(model, &source.card)?;
@@ -246,6 +277,11 @@ impl Info {
                 color_products: flows * (flows + 1) / 2,
             },
             plans: plans(process, &binding)?,
+            passes: match plan {
+                true => passes(process, &binding)?,
+                false => Vec::new(),
+            },
+            color_by_rows: process.helicities.len() * flows * (flows + 3),
         })
     }
 }
@@ -272,18 +308,47 @@ fn plans(process: &Process, binding: &Binding) -> Result<Plans> {
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let diagrams = compile(process, binding, &helicities)?;
     // The Bridge decides in the same way.
-    let recursion = recursion::compile(process, binding, &helicities)
-        .filter(|r| r.count.cost() < diagrams.count.cost());
+    let recursion = recursion::compile(process, binding, &helicities);
+    let better = |r: &&Plan| r.count.cost() < diagrams.count.cost();
+    let better_with_channels = |r: &&Plan| {
+        !r.channels.is_empty() && r.count.cost_with_channels() < diagrams.count.cost_with_channels()
+    };
     let color = helicities.len() * Split::new(&process.color).multiply_adds();
-    let with_channels = PlanInfo::new("diagrams", &diagrams, color);
-    let without_channels = match recursion {
-        Some(recursion) => PlanInfo::new("recursion", &recursion, color),
+    let info = |recursion: Option<&Plan>| match recursion {
+        Some(recursion) => PlanInfo::new("recursion", recursion, color),
         None => PlanInfo::new("diagrams", &diagrams, color),
     };
+    let mut with_channels = info(recursion.as_ref().filter(better_with_channels));
+    with_channels.multiply_adds += with_channels.squares;
+    let without_channels = info(recursion.as_ref().filter(better));
     Ok(Plans {
         with_channels,
         without_channels,
     })
+}
+
+/// What is left after each pass.
+fn passes(process: &Process, binding: &Binding) -> Result<Vec<PassInfo>> {
+    let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
+    let mut infos = Vec::new();
+    for pass in Pass::ALL {
+        let Some(plan) = plan_after(pass, process, binding, &helicities)? else {
+            continue;
+        };
+        let count = plan.count;
+        infos.push(PassInfo {
+            pass: format!("{pass:?}"),
+            what: pass.what(),
+            operations: count.currents + count.amplitudes,
+            wavefunctions: count.currents,
+            amplitudes: count.amplitudes,
+            jamp_terms: count.jamp_terms,
+            flops: 2 * count.multiply_adds,
+            flops_with_channels: 2 * (count.multiply_adds + count.squares),
+            bytes: 8 * count.vectors,
+        });
+    }
+    Ok(infos)
 }
 
 impl PlanInfo {
@@ -300,6 +365,7 @@ impl PlanInfo {
             multiply_adds: plan.count.multiply_adds,
             color_multiply_adds,
             memory_vectors: plan.count.vectors,
+            squares: plan.count.squares,
         }
     }
 }
@@ -455,7 +521,45 @@ impl Display for Info {
         for (what, count) in counts {
             row(f, what, &count(a), &count(b))?;
         }
-        Ok(())
+        if self.passes.is_empty() {
+            return Ok(());
+        }
+        writeln!(
+            f,
+            "\nplan for all helicities of one event, after each pass (flops without colour sum)"
+        )?;
+        writeln!(
+            f,
+            "  {:<28} {:>10} {:>13} {:>10} {:>10} {:>11} {:>13} {:>10}",
+            "",
+            "operations",
+            "wavefunctions",
+            "amplitudes",
+            "JAMP terms",
+            "flops",
+            "with channels",
+            "bytes"
+        )?;
+        for p in &self.passes {
+            writeln!(
+                f,
+                "  {:<28} {:>10} {:>13} {:>10} {:>10} {:>11} {:>13} {:>10}",
+                p.what,
+                p.operations,
+                p.wavefunctions,
+                p.amplitudes,
+                p.jamp_terms,
+                p.flops,
+                p.flops_with_channels,
+                p.bytes
+            )?;
+        }
+        writeln!(
+            f,
+            "  colour sum: {} flops by rows, {} by the symmetries of its matrix",
+            2 * self.color_by_rows,
+            2 * self.plans.without_channels.color_multiply_adds
+        )
     }
 }
 

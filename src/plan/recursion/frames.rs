@@ -13,6 +13,7 @@
 
 use super::basis;
 use super::diagrams::{Branch, Forest, Line, LineKind, Tree, TreeId};
+use crate::plan::passes::Pass;
 use crate::process::{LinearMap, Source};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
@@ -78,7 +79,8 @@ type ContextId = u32;
 
 impl Frames {
     /// Finds the currents. `None` where the sums do not factor into products of currents.
-    pub fn find(forest: &Forest, jamp: &LinearMap) -> Option<Frames> {
+    /// Passes behind `last` are left out.
+    pub fn find(forest: &Forest, jamp: &LinearMap, last: Pass) -> Option<Frames> {
         let flows = flatten(jamp);
         let mut finder = Finder {
             forest,
@@ -114,8 +116,12 @@ impl Frames {
             finder.frames.flows.push(products);
         }
         let mut frames = finder.frames;
-        frames.align();
-        frames.reduce(forest);
+        if last >= Pass::Phases {
+            frames.align();
+        }
+        if last >= Pass::Basis {
+            frames.reduce(forest);
+        }
         Some(frames)
     }
 

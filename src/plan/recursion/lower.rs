@@ -5,6 +5,7 @@ use super::frames::{CurrentId, Frames, Make, Product};
 use super::parity;
 use crate::plan::compile::{Compiler, value};
 use crate::plan::kernel::{Kernel, Mode};
+use crate::plan::passes::Pass;
 use crate::plan::sums::Sums;
 use crate::plan::{Address, Batch};
 use crate::process::{CouplingRef, LinearMap, Source, Term};
@@ -44,7 +45,10 @@ pub(super) struct Share {
 pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Option<Vec<u32>> {
     let roots = Roots::find(forest, frames)?;
     let needed = needed(frames, &roots);
-    let parity = parity::signs(compiler, forest, frames);
+    let parity = match compiler.last >= Pass::Conjugates {
+        true => parity::signs(compiler, forest, frames),
+        false => vec![None; frames.currents.len()],
+    };
     let mut batches = Batches::new();
     let mut nodes = vec![NOWHERE; frames.currents.len()];
     for (id, current) in frames.currents.iter().enumerate() {

@@ -15,6 +15,7 @@ pub mod squares;
 
 use super::binding::Binding;
 use super::compile::value;
+use super::passes::Pass;
 use super::recognize::{Recognized, recognize};
 use super::{Count, Plan, compile::Compiler, slots};
 use crate::process::{ExternalKind, Process, Vertex, Wavefunction};
@@ -25,6 +26,16 @@ use squares::Squares;
 
 /// A recursive plan, if the process has one.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Option<Plan> {
+    compile_until(Pass::Slots, process, binding, helicities)
+}
+
+/// The same with the passes behind one left out.
+pub(super) fn compile_until(
+    last: Pass,
+    process: &Process,
+    binding: &Binding,
+    helicities: &[u32],
+) -> Option<Plan> {
     let mut known: HashMap<(u32, bool), Option<Recognized>> = HashMap::default();
     let mut recognize = |vertex: &Vertex| {
         let massless = value(binding, vertex.mass) == 0.0;
@@ -52,18 +63,21 @@ pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Opti
         }
     }
     let mut forest = best?;
-    let frames = Frames::find(&forest, &process.jamp)?;
+    let frames = Frames::find(&forest, &process.jamp, last)?;
     let mut used = vec![false; process.wavefunctions.len()];
     for (used, wavefunction) in used.iter_mut().zip(&process.wavefunctions) {
         *used = matches!(wavefunction, Wavefunction::External(_));
     }
     let mut compiler = Compiler::new(process, binding, helicities, used);
+    compiler.last = last;
     compiler.externals();
     let nodes = lower::lower(&mut compiler, &forest, &frames)?;
     if let Some(squares) = Squares::find(process, &mut forest) {
         squares.lower(&mut compiler, &forest, &frames, &nodes)?;
     }
-    slots::reuse(&mut compiler.plan);
+    if last >= Pass::Slots {
+        slots::reuse(&mut compiler.plan);
+    }
     compiler.plan.count = Count::of(&compiler.plan);
     Some(compiler.plan)
 }

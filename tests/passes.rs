@@ -1,0 +1,139 @@
+//! Each pass of the plan compiler leaves the answer as it is, and what it saves is counted.
+
+mod common;
+
+use mebridge::color::Split;
+use mebridge::cpu::simd::Level;
+use mebridge::cpu::{Engine, Parts, Team};
+use mebridge::events::Events;
+use mebridge::import::import_directory;
+use mebridge::phase_space::PhaseSpace;
+use mebridge::plan::binding::Binding;
+use mebridge::plan::passes::{Pass, plan_after};
+use mebridge::plan::{Count, Plan};
+use mebridge::process::Process;
+use rand::{Rng, SeedableRng};
+use std::path::Path;
+
+const EVENTS: usize = 24;
+
+/// The parts of the answers of a plan, on the same events every time.
+fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Parts> {
+    let masses = plan.masses.clone();
+    let legs = masses.len();
+    let space = PhaseSpace::new(1500.0, &masses[..2], &masses[2..]).expect("phase space");
+    let mut random = rand_chacha::ChaCha8Rng::seed_from_u64(3);
+    let mut momenta = vec![0.0; EVENTS * legs * 4];
+    for event in momenta.chunks_exact_mut(4 * legs) {
+        let numbers: Vec<f64> = (0..space.randoms()).map(|_| random.random()).collect();
+        space.event(&numbers, event);
+    }
+    let (g_s, half) = (vec![1.2; EVENTS], vec![0.5; EVENTS]);
+    let events = Events {
+        momenta: &momenta,
+        g_s: &g_s,
+        random_helicity: &half,
+        random_color: &half,
+        channels: None,
+        igraph: None,
+    };
+    let split = Split::new(&process.color);
+    let engine = Engine::new(process, &split, binding, plan, Level::best(), false);
+    let mut team = Team::<f64>::new(engine, 1).expect("memory");
+    team.parts(events, legs).expect("good momenta")
+}
+
+/// Evaluates a process after each pass; gives what each has left to do.
+fn passes(process: &Process) -> Vec<(Pass, Count)> {
+    let binding = Binding::new(&process.model, &process.model.default_card()).expect("binding");
+    let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+    let mut first: Option<Vec<Parts>> = None;
+    let mut counts = Vec::new();
+    for pass in Pass::ALL {
+        let Some(plan) = plan_after(pass, process, &binding, &all).expect("plan") else {
+            continue;
+        };
+        let count = plan.count;
+        let parts = parts(process, &binding, plan);
+        let first = first.get_or_insert_with(|| parts.clone());
+        let mut worst: f64 = 0.0;
+        for (now, then) in parts.iter().zip(first.iter()) {
+            let total: f64 = then.helicities.iter().sum();
+            for (x, y) in now.helicities.iter().zip(&then.helicities) {
+                worst = worst.max((x - y).abs() / total);
+            }
+            let total: f64 = then.amp2.iter().sum();
+            assert_eq!(now.amp2.len(), then.amp2.len());
+            for (x, y) in now.amp2.iter().zip(&then.amp2) {
+                worst = worst.max((x - y).abs() / total);
+            }
+        }
+        println!(
+            "{:28} {:>10} multiply-adds, {:>8} for AMP2, {:>8} wavefunctions, {:>8} vectors; moved by {worst:.1e}",
+            pass.what(),
+            count.multiply_adds,
+            count.squares,
+            count.currents,
+            count.vectors
+        );
+        assert!(worst < 1e-12, "{pass:?}: {worst:e}");
+        counts.push((pass, count));
+    }
+    counts
+}
+
+fn after(counts: &[(Pass, Count)], pass: Pass) -> Count {
+    let found = counts.iter().find(|(p, _)| *p == pass);
+    found.unwrap_or_else(|| panic!("no plan after {pass:?}")).1
+}
+
+#[test]
+fn no_pass_moves_the_answer_of_the_process_by_hand() {
+    let directory =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
+    let counts = passes(&import_directory(&directory).expect("import").remove(0));
+    assert_eq!(counts.len(), Pass::ALL.len());
+    let adds = |pass| after(&counts, pass).multiply_adds;
+    // One gluon current and four quark currents for 16 helicities, of which 4 and 4 x 4 differ.
+    assert_eq!(after(&counts, Pass::List).currents, 16 * 3);
+    assert_eq!(after(&counts, Pass::Recycling).currents, 3 * 4);
+    assert!(adds(Pass::Recycling) < adds(Pass::List));
+    assert!(adds(Pass::PartialVertices) < adds(Pass::Recycling));
+    assert!(adds(Pass::Conjugates) < adds(Pass::Basis));
+    assert!(after(&counts, Pass::Slots).vectors <= after(&counts, Pass::Conjugates).vectors);
+}
+
+#[test]
+fn no_pass_moves_the_answer_of_real_outputs() {
+    let Some(outputs) = common::mg5_outputs() else {
+        return;
+    };
+    for (directory, saves) in [
+        ("gg_ttgg.mad/SubProcesses/P1_gg_ttxgg", true),
+        ("pp_tt012j.mad/SubProcesses/P2_uux_ttxgg", false),
+        ("pp_tt012j.mad/SubProcesses/P2_uu_ttxuu", false),
+        ("gq_ttq.mad/SubProcesses/P1_gu_ttxu", false),
+        ("smeft_gg_tttt.mad/SubProcesses/P1_gg_ttxttx", false),
+        ("susy_gg_tt.mad/SubProcesses/P1_gg_ttx", false),
+        ("nobm_pp_ttW.mad/SubProcesses/P1_udx_ttxwpg", false),
+        ("heft_gg_bb.mad/SubProcesses/P1_gg_bbx", false),
+    ] {
+        println!("{directory}");
+        let counts = passes(
+            &import_directory(&outputs.join(directory))
+                .expect("import")
+                .remove(0),
+        );
+        if saves {
+            for pair in counts.windows(2) {
+                let ((_, before), (pass, now)) = (pair[0], pair[1]);
+                // The recursion pays with its currents' basis only.
+                let less = now.multiply_adds <= before.multiply_adds;
+                assert!(less || pass == Pass::Recursion, "{pass:?}");
+            }
+            let adds = |pass| after(&counts, pass).multiply_adds;
+            assert!(5 * adds(Pass::Slots) < adds(Pass::List));
+            assert!(3 * adds(Pass::Slots) < 2 * adds(Pass::PartialVertices));
+        }
+    }
+}
