@@ -149,7 +149,8 @@ fn a_reader_who_leaves_early_is_no_error() {
 #[test]
 fn what_each_pass_saves() {
     let d = directory();
-    let text = mebridge(d.path(), &["info", "scalars.mebridge", "--plan"]).ok();
+    let ran = mebridge(d.path(), &["info", "scalars.mebridge", "--plan"]);
+    let text = ran.ok();
     // Scalars have no recursion: its passes are not there.
     for pass in [
         "diagrams as listed",
@@ -159,8 +160,9 @@ fn what_each_pass_saves() {
         assert!(text.contains(pass), "{pass}\n{text}");
     }
     assert!(!text.contains("conjugates of currents"), "{text}");
-    let text = mebridge(d.path(), &["info", "scalars.mebridge", "--plan", "--json"]).ok();
-    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let ran = mebridge(d.path(), &["info", "scalars.mebridge", "--plan", "--json"]);
+    let text = ran.ok();
+    let json: serde_json::Value = serde_json::from_str(text).unwrap();
     let passes = json[0]["passes"].as_array().unwrap();
     assert_eq!(passes[0]["pass"], "List");
     assert!(passes.iter().all(|p| p["flops"].as_u64().unwrap() > 0));
