@@ -12,6 +12,7 @@
 
 use super::symmetry::{Matrix, Work, commuting};
 use crate::process::color::ColorMatrix;
+use serde::{Deserialize, Serialize};
 
 /// Entries that the search may look at; a second or so.
 const WORK: usize = 300_000_000;
@@ -24,7 +25,7 @@ const AT_ONCE: usize = 3;
 pub type Slot = u32;
 
 /// A colour matrix in blocks, and how to come there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Split {
     /// Colour flows.
     pub flows: usize,
@@ -38,11 +39,11 @@ pub struct Split {
 
 /// Slots (1, 2, 4 or 8) to be replaced by their sums: slot number c, from 0, by the sum with a
 /// minus sign for the slots v which have an odd number of bits in common with c.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Orbit(pub Vec<Slot>);
 
 /// A block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Block {
     /// The slots that it belongs to.
     pub slots: Vec<Slot>,
@@ -77,6 +78,23 @@ impl Split {
             blocks,
             denominator: color.denominator,
         }
+    }
+
+    /// Whether this is, as far as its layout goes, a form of that matrix: then a sum reads and
+    /// writes nothing but its flows.
+    pub fn fits(&self, color: &ColorMatrix) -> bool {
+        let known = |slot: &Slot| (*slot as usize) < self.flows;
+        let mut seen = vec![false; color.flows as usize];
+        let mut once = |slot: &Slot| !std::mem::replace(&mut seen[*slot as usize], true);
+        let mut orbits = self.passes.iter().flatten();
+        self.flows == color.flows as usize
+            && self.denominator == color.denominator
+            && orbits.all(|o| matches!(o.0.len(), 1 | 2 | 4 | 8) && o.0.iter().all(known))
+            && self.blocks.iter().all(|block| {
+                let slots = &block.slots;
+                block.matrix.is_square_of(slots.len())
+                    && slots.iter().all(|slot| known(slot) && once(slot))
+            })
     }
 
     /// Multiply-adds and additions of one sum: two for each entry, for real and imaginary part,

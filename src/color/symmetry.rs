@@ -11,10 +11,11 @@
 //! all that remain see the same as others, the search guesses again. What comes out is compared
 //! with the matrix entry by entry, equality being that of `f64`.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Index;
 
 /// A real symmetric matrix.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Matrix {
     size: usize,
     entries: Vec<f64>,
@@ -32,6 +33,11 @@ impl Matrix {
             }
         }
         Matrix { size, entries }
+    }
+
+    /// Whether it has so many rows, and all entries of them; not so where it was read from a bad file.
+    pub fn is_square_of(&self, size: usize) -> bool {
+        self.size == size && size.checked_mul(size) == Some(self.entries.len())
     }
 
     /// Rows, and columns.

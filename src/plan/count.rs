@@ -6,9 +6,10 @@
 
 use super::kernel::{Kernel, Mode};
 use super::{Batch, Plan};
+use serde::{Deserialize, Serialize};
 
 /// Work for one event.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
     /// Off-shell wavefunctions computed, over all helicities.
     pub currents: usize,

@@ -15,6 +15,7 @@
 //! it in the first two components, for the result the sum of those that meet.
 
 use crate::process::lorentz::Routine;
+use serde::{Deserialize, Serialize};
 
 /// What an operation computes. Index 0 in the name: an amplitude; otherwise the leg that is the
 /// result, in ALOHA's numbering. `f1` is the fermion flowing in, `f2` the one flowing out. The
@@ -25,7 +26,7 @@ use crate::process::lorentz::Routine;
 /// A kernel named `Massive` has the unitary-gauge numerator of a massive vector:
 /// `v - p (p v) / m^2` instead of `v`. `p` is the momentum of the result, `p1`, `p2`, ... those of
 /// the wavefunctions that meet, each as MG5aMC holds it; `p/` is `p` slashed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Kernel {
     /// `f2 V/ f1` of (f1, f2, V).
     Ffv0,

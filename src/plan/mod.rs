@@ -14,6 +14,7 @@
 pub mod binding;
 mod compile;
 pub mod count;
+mod fits;
 pub mod kernel;
 mod partial;
 pub mod passes;
@@ -30,13 +31,14 @@ use crate::process::ExternalKind;
 use crate::process::lorentz::Routine;
 use kernel::Kernel;
 use num_complex::Complex64;
+use serde::{Deserialize, Serialize};
 use sums::Sums;
 
 /// Index of a vector in a backend's memory.
 pub type Address = u32;
 
 /// How to evaluate a process.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Plan {
     /// Vectors of memory that one block of events takes.
     pub vectors: u32,
@@ -87,7 +89,7 @@ pub struct Plan {
 }
 
 /// A Lorentz structure that no kernel knows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneralRoutine {
     /// Its arithmetic.
     pub routine: Routine,
@@ -96,7 +98,7 @@ pub struct GeneralRoutine {
 }
 
 /// A sum of external momenta.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MomentumSum {
     /// Where its four components go.
     pub address: Address,
@@ -105,7 +107,7 @@ pub struct MomentumSum {
 }
 
 /// A propagator.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Propagator {
     /// Where it goes (complex).
     pub address: Address,
@@ -118,7 +120,7 @@ pub struct Propagator {
 }
 
 /// A linear combination of couplings, times a propagator where there is one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Factor {
     /// Where it goes (complex).
     pub address: Address,
@@ -129,7 +131,7 @@ pub struct Factor {
 }
 
 /// An external wavefunction for all helicities of its leg that occur.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct External {
     /// Which kind.
     pub kind: ExternalKind,
@@ -146,7 +148,7 @@ pub struct External {
 }
 
 /// Operations of one kernel that do not depend on each other.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
     /// What they compute.
     pub kernel: Kernel,
@@ -170,7 +172,7 @@ impl Batch {
 
 /// What multichannel weights and colour choices need. AMP2 come either from the amplitudes of each
 /// helicity (`amp2`), or from operations of their own (`squares`, `totals`).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ChannelPlan {
     /// For each AMP2 the sets of amplitudes (addresses) that are added before squaring.
     pub amp2: Vec<Vec<Vec<Address>>>,

@@ -7,9 +7,10 @@
 
 use super::Address;
 use crate::process::{LinearMap, Source};
+use serde::{Deserialize, Serialize};
 
 /// Sums in an order in which each uses only earlier ones.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
     /// The sums.
     pub sums: Vec<Sum>,
@@ -20,7 +21,7 @@ pub struct Sums {
 }
 
 /// One sum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
     /// Where it goes (complex).
     pub address: Address,
@@ -31,7 +32,7 @@ pub struct Sum {
 }
 
 /// One term of a sum.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SumTerm {
     /// Address of the number that goes into the real part.
     pub re: Address,
