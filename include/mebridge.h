@@ -71,6 +71,10 @@ struct mebridge_options {
    GOODHELICITIES: whether to keep helicities whose contribution vanishes.
    */
   bool all_helicities;
+  /*
+   CACHE: a directory, or "off". NULL: the user's cache.
+   */
+  const char *cache;
 };
 
 #ifdef __cplusplus

@@ -4,13 +4,15 @@
 //! helicities on the first events that it sees, makes the plan for them, and from then on
 //! evaluates whatever it is given.
 
+use crate::cache::Cache;
+use crate::cache::plans::Plans;
 use crate::color::Split;
 use crate::cpu::simd::{Level, Real};
 use crate::cpu::{BadMomentum, Engine, Parts, Team, Timers};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
+use crate::plan::Plan;
 use crate::plan::binding::Binding;
-use crate::plan::{Plan, compile, recursion};
 use crate::process::Process;
 use crate::runtime::{Precision, Switches};
 
@@ -21,6 +23,7 @@ const GOOD_HELICITY_EVENTS: usize = 16;
 pub struct Bridge {
     process: Process,
     binding: Binding,
+    plans: Plans,
     color: Split,
     level: Level,
     precision: Precision,
@@ -138,8 +141,10 @@ impl Bridge {
             None => Level::best(),
         };
         let binding = Binding::new(&process.model, card)?;
+        let plans = Plans::new(Cache::new(&switches.cache), &process, card);
         Ok(Bridge {
-            color: Split::new(&process.color),
+            color: plans.color(&process.color),
+            plans,
             process,
             binding,
             level,
@@ -232,7 +237,7 @@ impl Bridge {
         }
         self.check_channels(events)?;
         let all: Vec<u32> = (0..self.process.helicities.len() as u32).collect();
-        let mut diagrams = self.team(compile(&self.process, &self.binding, &all)?)?;
+        let mut diagrams = self.team(self.diagrams(&all)?)?;
         let first = events.first(nevt.min(GOOD_HELICITY_EVENTS), legs);
         let parts = diagrams
             .parts(first, legs)
@@ -250,7 +255,7 @@ impl Bridge {
             });
         }
         if good.len() < all.len() {
-            diagrams = self.team(compile(&self.process, &self.binding, &good)?)?;
+            diagrams = self.team(self.diagrams(&good)?)?;
         }
         let count = good.len();
         self.engines = Some(Engines {
@@ -282,7 +287,8 @@ impl Bridge {
         engines.recursion = Recursion::None;
         let plan = engines.diagrams.plan();
         let (good, count) = (plan.helicities.clone(), plan.count);
-        let Some(plan) = recursion::compile(&self.process, &self.binding, &good) else {
+        let plan = self.plans.recursion(&self.process, &self.binding, &good);
+        let Some(plan) = plan else {
             return Ok(());
         };
         let mut serves = Serves {
@@ -350,6 +356,11 @@ impl Bridge {
         };
         let result = team.run(*events, mine, legs);
         result.map_err(|bad| self.bad_momentum(events, bad.event))
+    }
+
+    fn diagrams(&self, helicities: &[u32]) -> Result<Plan> {
+        let (process, binding) = (&self.process, &self.binding);
+        self.plans.diagrams(process, binding, helicities)
     }
 
     fn team(&self, plan: Plan) -> Result<AnyTeam> {

@@ -11,6 +11,7 @@
 //! | `plan` | how to evaluate a process |
 //! | `cpu` | SIMD |
 //! | `bridge` | events in, answers out |
+//! | [`cache`] | keeps processes and plans for the next start |
 //! | [`abi`] | Fortran and C |
 //! | [`locate`] | which process and which card are meant |
 //! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches |
@@ -18,6 +19,7 @@
 
 pub mod abi;
 pub mod bridge;
+pub mod cache;
 pub mod color;
 pub mod cpu;
 pub mod error;

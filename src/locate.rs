@@ -16,6 +16,7 @@
 //! above the process's `P*` directory, or above the one of rule 3 for a process that comes from a
 //! file. Where there is none, the values stored in the process hold.
 
+use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::process::card::Card;
@@ -38,9 +39,10 @@ pub struct Located {
 
 /// Finds the process and its card.
 pub fn locate(switches: &Switches) -> Result<Located> {
+    let cache = Cache::new(&switches.cache);
     let (process, origin, directory) = match &switches.process {
         Some(choice) if is_directory(&choice.path)? => {
-            let process = from_directory(choice)?;
+            let process = from_directory(choice, &cache)?;
             (process, describe(choice), Some(choice.path.clone()))
         }
         Some(choice) => {
@@ -55,7 +57,7 @@ pub fn locate(switches: &Switches) -> Result<Located> {
                     path,
                     element: None,
                 };
-                let process = from_directory(&choice)?;
+                let process = from_directory(&choice, &cache)?;
                 (process, describe(&choice), Some(choice.path))
             }
         },
@@ -90,8 +92,8 @@ fn is_directory(path: &Path) -> Result<bool> {
     Ok(std::fs::metadata(path).map_err(Error::io(path))?.is_dir())
 }
 
-fn from_directory(choice: &ProcessChoice) -> Result<Process> {
-    let mut processes = crate::import::import_directory(&choice.path)?;
+fn from_directory(choice: &ProcessChoice, cache: &Cache) -> Result<Process> {
+    let mut processes = crate::import::import_cached(&choice.path, cache)?;
     let count = processes.len();
     let choose = |what: String| Error::ChooseProcess {
         path: choice.path.clone(),

@@ -72,6 +72,11 @@ pub const SWITCHES: &[Switch] = &[
         meaning: "whether the Fortran caller passes the igraph argument (MG5aMC 3.7 and later do)",
     },
     Switch {
+        name: "CACHE",
+        values: "a directory, or off",
+        meaning: "where processes and plans are kept for the next start (the user's cache if not set)",
+    },
+    Switch {
         name: "VECSIZEUSED",
         values: "a number",
         meaning: "events of one call; read by MadEvent itself, not by mebridge",
@@ -160,6 +165,18 @@ pub enum Igraph {
     No,
 }
 
+/// Where imported processes and plans are kept for the next start, see [`crate::cache`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CachePlace {
+    /// Nowhere.
+    #[default]
+    Off,
+    /// In the user's cache: `$XDG_CACHE_HOME/mebridge` or `~/.cache/mebridge`.
+    User,
+    /// In this directory.
+    Folder(PathBuf),
+}
+
 /// Where a process is to be taken from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessChoice {
@@ -210,6 +227,9 @@ pub struct Switches {
     pub good_helicities_all: bool,
     /// `IGRAPH`.
     pub igraph: Igraph,
+    /// `CACHE`. Switches of the environment, or of the C interface, mean the user's cache where they
+    /// do not say otherwise; [`Switches::default`] means none.
+    pub cache: CachePlace,
 }
 
 impl Default for Switches {
@@ -224,6 +244,7 @@ impl Default for Switches {
             device: None,
             good_helicities_all: false,
             igraph: Igraph::default(),
+            cache: CachePlace::default(),
         }
     }
 }
@@ -242,7 +263,10 @@ impl Switches {
         K: Into<OsString>,
         V: Into<OsString>,
     {
-        let mut switches = Switches::default();
+        let mut switches = Switches {
+            cache: CachePlace::User,
+            ..Switches::default()
+        };
         for (name, value) in pairs {
             let name = name.into();
             let name = name.to_string_lossy();
@@ -313,6 +337,12 @@ impl Switches {
                     _ => return Err(bad()),
                 }
             }
+            "CACHE" => {
+                self.cache = match word.as_str() {
+                    "off" => CachePlace::Off,
+                    _ => CachePlace::Folder(value.into()),
+                }
+            }
             // Known, and read by others or without effect on a CPU.
             _ => {}
         }
@@ -361,13 +391,21 @@ mod tests {
         Switches::from_pairs([(format!("{PREFIX}{name}"), value)])
     }
 
+    /// What an environment without switches means.
+    fn defaults() -> Switches {
+        Switches {
+            cache: CachePlace::User,
+            ..Switches::default()
+        }
+    }
+
     #[test]
     fn without_switches_there_are_defaults() {
         let none: [(&str, &str); 0] = [];
-        assert_eq!(Switches::from_pairs(none).unwrap(), Switches::default());
+        assert_eq!(Switches::from_pairs(none).unwrap(), defaults());
         assert_eq!(
             Switches::from_pairs([("PATH", "/bin"), ("CUDACPP_OTHER", "1")]).unwrap(),
-            Switches::default()
+            defaults()
         );
     }
 
@@ -386,6 +424,10 @@ mod tests {
             one("PARAMCARD", "a/b.dat").unwrap().param_card,
             Some("a/b.dat".into())
         );
+        assert_eq!(one("CACHE", "Off").unwrap().cache, CachePlace::Off);
+        let folder = CachePlace::Folder("A/b".into());
+        assert_eq!(one("CACHE", "A/b").unwrap().cache, folder);
+        assert_eq!(one("CACHE", "").unwrap().cache, CachePlace::User);
         assert_eq!(one("THREADS", "").unwrap().threads, 1);
     }
 
@@ -398,7 +440,7 @@ mod tests {
             "CUBLASTF32TENSOR",
             "GPUGRAPHS",
         ] {
-            assert_eq!(one(name, "1").unwrap(), Switches::default());
+            assert_eq!(one(name, "1").unwrap(), defaults());
         }
     }
 

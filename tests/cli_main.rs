@@ -14,6 +14,7 @@ Commands:
   info    Show what a process holds: legs, diagrams, colour flows, helicities, couplings, operations
   check   Evaluate a process on random events: throughput, and mean and spread of the matrix element
   bench   Measure throughput by precision, SIMD level, events in a call and threads, and draw it
+  cache   Show where processes and plans are kept for the next start, and how much that is
   help    Print this message or the help of the given subcommand(s)
 
 Options:

@@ -11,6 +11,8 @@ cargo=${CARGO:-cargo}
 summary=$(mktemp)
 trap 'rm -f "$summary"' EXIT
 failed=0
+# Nothing is taken from the cache of whoever runs this, and nothing put into it.
+export CUDACPP_RUNTIME_CACHE=off
 start=$(date +%s)
 
 # step NAME COMMAND...: runs a command and notes how it ended.

@@ -15,7 +15,7 @@ use crate::bridge::Bridge;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::locate::locate;
-use crate::runtime::Switches;
+use crate::runtime::{CachePlace, Switches};
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 
@@ -50,6 +50,8 @@ pub struct MebridgeOptions {
     pub threads: u32,
     /// GOODHELICITIES: whether to keep helicities whose contribution vanishes.
     pub all_helicities: bool,
+    /// CACHE: a directory, or "off". NULL: the user's cache.
+    pub cache: *const c_char,
 }
 
 thread_local! {
@@ -318,8 +320,12 @@ unsafe fn switches(options: &MebridgeOptions) -> Result<Switches> {
         ("BACKEND", options.backend),
         ("SIMD", options.simd),
         ("FPTYPE", options.fptype),
+        ("CACHE", options.cache),
     ];
-    let mut switches = Switches::default();
+    let mut switches = Switches {
+        cache: CachePlace::User,
+        ..Switches::default()
+    };
     for (name, value) in strings {
         if !value.is_null() {
             // SAFETY: the caller's promise.

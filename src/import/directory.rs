@@ -3,6 +3,7 @@
 //! A subprocess directory is `<output>/SubProcesses/P<n>_<process>`; model, Lorentz structures
 //! and cards lie in `<output>/Source/MODEL`, `<output>/Source/DHELAS` and `<output>/Cards`.
 
+use super::looks;
 use super::source::{Source, read_bounded};
 use super::statement::{self, Statement};
 use crate::error::{Error, Result};
@@ -62,7 +63,7 @@ impl Directory {
     /// A table that has to be there.
     pub fn table(&self, name: &str) -> Result<PathBuf> {
         let path = self.path.join(name);
-        if path.is_file() {
+        if looks::is_file(&path) {
             return Ok(path);
         }
         Err(Error::NotProcessDirectory {
@@ -107,7 +108,7 @@ impl Directory {
     /// A number of the run card, or MG5aMC's default where the card or the line is missing.
     pub fn run_parameter(&self, parameter: &str, default: f64) -> Result<f64> {
         let path = self.cards.join("run_card.dat");
-        if !path.is_file() {
+        if !looks::is_file(&path) {
             return Ok(default);
         }
         let bytes = read_bounded(&path)?;
@@ -158,9 +159,8 @@ impl Directory {
 /// default, the plain matrix element is `matrix<i>_orig.f`.
 fn matrices(path: &Path) -> Result<Vec<(String, PathBuf)>> {
     let mut found: Vec<(u32, String, bool, PathBuf)> = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(Error::io(path))? {
-        let entry = entry.map_err(Error::io(path))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
+    for file in looks::fortran(path).map_err(Error::io(path))? {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
         let Some(number) = name
             .strip_prefix("matrix")
             .and_then(|n| n.strip_suffix(".f"))
@@ -175,7 +175,7 @@ fn matrices(path: &Path) -> Result<Vec<(String, PathBuf)>> {
             continue;
         }
         let order = number.parse().unwrap_or(0);
-        found.push((order, number.to_owned(), original, entry.path()));
+        found.push((order, number.to_owned(), original, file.clone()));
     }
     found.sort();
     found.dedup_by(|later, earlier| later.0 == earlier.0);

@@ -15,12 +15,15 @@
 //! | `matrix`, `linear` | `matrix<i>.f` |
 //! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
 //! | `directory` | where these files are |
+//! | `cached`, `looks` | whether they are still what they were at the last import |
 
+mod cached;
 mod data;
 mod directory;
 mod expression;
 mod intrinsic;
 mod linear;
+mod looks;
 mod lorentz;
 mod matrix;
 mod model;
@@ -30,6 +33,8 @@ mod symbolic;
 mod tables;
 mod unit;
 mod value;
+
+pub use cached::import_cached;
 
 use crate::error::{Error, Result};
 use crate::process::card::Card;
@@ -130,16 +135,18 @@ fn parameters(
     card: Option<&Path>,
 ) -> Result<(Vec<CardParameter>, Option<Card>)> {
     let ident = directory.cards.join("ident_card.dat");
-    if ident.is_file() {
+    if looks::is_file(&ident) {
         let inputs = model::read_ident_card(&ident)?;
         let card = match card {
             Some(path) => path.to_path_buf(),
             None => directory.cards.join("param_card.dat"),
         };
-        return Ok((inputs, Some(Card::read(&card)?)));
+        let bytes = source::read_bounded(&card)?;
+        let card = Card::parse(&String::from_utf8_lossy(&bytes), &card);
+        return Ok((inputs, Some(card)));
     }
     let values = directory.source.join("param_card.inc");
-    if card.is_some() || !values.is_file() {
+    if card.is_some() || !looks::is_file(&values) {
         return Err(Error::Import {
             path: ident,
             what: "this file says which parameters the card holds, and it is missing".into(),

@@ -8,6 +8,7 @@
 //! column 1, or with ! anywhere outside a character constant. A `&` at the end of a line
 //! continues it as in free form.
 
+use super::looks;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -79,6 +80,12 @@ impl Source {
 
 /// Reads a whole file, if it is not too large to be what it should be.
 pub fn read_bounded(path: &Path) -> Result<Vec<u8>> {
+    let contents = read(path);
+    looks::at_contents(path, &contents);
+    contents
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
     let size = std::fs::metadata(path).map_err(Error::io(path))?.len();
     if size > MAX_FILE_BYTES {
         return Err(Error::Import {

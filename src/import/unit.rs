@@ -4,6 +4,7 @@
 //! directories hold much that has nothing to do with matrix elements.
 
 use super::expression::{Cursor, Expr};
+use super::looks;
 use super::source::Source;
 use super::statement::{self, Statement, Type, type_prefix};
 use crate::error::{Error, Result};
@@ -295,13 +296,7 @@ pub struct Library {
 impl Library {
     /// Adds the units of every `*.f` file of a folder. A unit that is there already stays.
     pub fn add_folder(&mut self, folder: &Path) -> Result<()> {
-        let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-            .map_err(Error::io(folder))?
-            .filter_map(|entry| entry.ok().map(|e| e.path()))
-            .filter(|path| path.extension().is_some_and(|e| e == "f"))
-            .collect();
-        files.sort();
-        for file in files {
+        for file in looks::fortran(folder).map_err(Error::io(folder))? {
             self.add_source(&Rc::new(Source::read(&file)?));
         }
         Ok(())
@@ -326,7 +321,7 @@ impl Library {
             .iter()
             .chain(&self.include_folders)
             .map(|folder| folder.join(&name))
-            .find(|path| path.is_file());
+            .find(|path| looks::is_file(path));
         let Some(path) = path else {
             return Ok(None);
         };

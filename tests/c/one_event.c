@@ -47,6 +47,7 @@ int main(int argc, char **argv) {
   struct mebridge_bridge *bridge = (void *)&options;
   options.process = argv[1];
   options.simd = "none";
+  options.cache = "off";
   CHECK(mebridge_create(&options, NEVT, &bridge) == MEBRIDGE_OK);
   CHECK(bridge != NULL);
   CHECK(mebridge_legs(bridge) == LEGS);

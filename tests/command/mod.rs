@@ -14,7 +14,8 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// Runs `mebridge` with these arguments in a directory, in an environment without its switches.
+/// Runs `mebridge` with these arguments in a directory, in an environment without its switches
+/// and without a cache.
 pub fn mebridge(directory: &Path, arguments: &[&str]) -> Ran {
     mebridge_with(directory, arguments, &[])
 }
@@ -35,6 +36,7 @@ pub fn mebridge_with(directory: &Path, arguments: &[&str], variables: &[(&str, &
         .current_dir(directory)
         .args(arguments)
         .env("COLUMNS", "100")
+        .env("CUDACPP_RUNTIME_CACHE", "off")
         .envs(variables.iter().copied())
         .output()
         .expect("the command was built with this test");
@@ -153,7 +155,7 @@ pub fn two_matrix_elements(directory: &Path) -> std::path::PathBuf {
 }
 
 /// Copies a directory with all that is in it.
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a directory can be made");
     for entry in std::fs::read_dir(from).expect("a directory").flatten() {
         let target = to.join(entry.file_name());

@@ -10,7 +10,8 @@ log=$bin/comparisons.log
 for name in $(env | sed -n 's/^\(CUDACPP_RUNTIME_[A-Za-z0-9_]*\)=.*/\1/p'); do unset "$name"; done
 CUDACPP_RUNTIME_PROCESS=$(cd "$here/../../fortran/gg_ttx/SubProcesses/P1_gg_ttx" && pwd)
 MEBRIDGE_TESTS=$here
-export CUDACPP_RUNTIME_PROCESS MEBRIDGE_TESTS
+CUDACPP_RUNTIME_CACHE=off
+export CUDACPP_RUNTIME_PROCESS CUDACPP_RUNTIME_CACHE MEBRIDGE_TESTS
 
 bad=0
 : >"$log"

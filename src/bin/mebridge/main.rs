@@ -4,6 +4,7 @@
 //! The exit code is 0 where all went well, 1 for an error and 2 for a wrong use of the command.
 
 mod bench;
+mod cache;
 mod check;
 mod import;
 mod info;
@@ -30,6 +31,7 @@ enum Subcommands {
     Info(info::Options),
     Check(check::Options),
     Bench(bench::Options),
+    Cache(cache::Options),
 }
 
 fn main() -> ExitCode {
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Subcommands::Info(options) => options.run(),
         Subcommands::Check(options) => options.run(),
         Subcommands::Bench(options) => options.run(),
+        Subcommands::Cache(options) => options.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,38 @@
+//! `mebridge cache`: where the cache is, and how much is in it.
+
+use crate::output;
+use mebridge::cache::folder::{Folder, Usage};
+use mebridge::cache::path;
+use mebridge::runtime::Switches;
+use mebridge::{Error, Result};
+
+/// Show where processes and plans are kept for the next start, and how much that is
+///
+/// The place is what CUDACPP_RUNTIME_CACHE says, a directory or `off`; without it mebridge in
+/// $XDG_CACHE_HOME or ~/.cache (macOS: ~/Library/Caches). All of it can be removed at any time, it is
+/// made again. Beyond 512 MiB the files go that were not used for longest.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Remove everything that is in it
+    #[arg(long)]
+    clear: bool,
+}
+
+impl Options {
+    /// Shows, or clears.
+    pub fn run(self) -> Result<()> {
+        let Some(path) = path(&Switches::from_env()?.cache) else {
+            return output::print("the cache is off\n");
+        };
+        let folder = Folder::new(path.clone());
+        let (did, Usage { files, bytes }) = match self.clear {
+            true => ("removed ", folder.clear().map_err(Error::io(&path))?),
+            false => ("", folder.usage()),
+        };
+        output::print(&format!(
+            "{}: {did}{files} files, {:.1} MiB\n",
+            path.display(),
+            bytes as f64 / f64::from(1 << 20),
+        ))
+    }
+}

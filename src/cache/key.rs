@@ -1,0 +1,49 @@
+//! What a thing was made from, as a hash.
+
+use super::BUILD;
+use serde::Serialize;
+
+/// The hash of all that a stored thing follows from, this build of mebridge included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key(pub [u8; 32]);
+
+impl Key {
+    /// A key for a purpose, to which [`Builder::add`] adds.
+    pub fn of(purpose: &str) -> Builder {
+        let mut builder = Builder(blake3::Hasher::new_derive_key("mebridge cache key"));
+        builder.bytes(BUILD.as_bytes());
+        builder.bytes(purpose.as_bytes());
+        builder
+    }
+
+    /// Half of it, as the letters of a file name.
+    pub fn name(&self) -> String {
+        self.0[..16].iter().map(|b| format!("{b:02x}")).collect()
+    }
+}
+
+/// A [`Key`] in the making.
+pub struct Builder(blake3::Hasher);
+
+impl Builder {
+    /// Adds bytes, with their number, so that no two lists give the same key.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    /// Adds a value in postcard's encoding, which says where it ends. `None` if it has none.
+    pub fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Option<()> {
+        postcard::to_io(value, &mut self.0).ok().map(|_| ())
+    }
+
+    /// The key.
+    pub fn finish(&self) -> Key {
+        Key(*self.0.finalize().as_bytes())
+    }
+}
+
+/// The hash of a file's contents.
+pub fn digest(bytes: &[u8]) -> [u8; 32] {
+    *blake3::hash(bytes).as_bytes()
+}

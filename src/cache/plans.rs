@@ -1,0 +1,230 @@
+//! The plans of a bridge, from the cache or made.
+//!
+//! A plan follows from the process, the card and the helicities; all of them are in its key. A plan
+//! that is read is used only if [`Plan::fits`], a matrix in blocks only if [`Split::fits`]: the
+//! engines follow its addresses without looking.
+
+use super::key::{Builder, Key};
+use super::{Cache, Kind};
+use crate::color::Split;
+use crate::error::Result;
+use crate::plan::{Plan, binding::Binding, compile, recursion};
+use crate::process::Process;
+use crate::process::color::ColorMatrix;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Gives the plans of one process with one card.
+pub struct Plans {
+    cache: Cache,
+    /// The key of process and card, for what else goes into a plan's.
+    of_process: Option<Key>,
+}
+
+impl Plans {
+    /// For a process and the values of its card.
+    pub fn new(cache: Cache, process: &Process, card: &[f64]) -> Plans {
+        let of_process = cache.is_on().then(|| {
+            let mut key = Key::of("process and card");
+            key.value(process)?;
+            key.value(card)?;
+            Some(key.finish())
+        });
+        Plans {
+            of_process: of_process.flatten(),
+            cache,
+        }
+    }
+
+    /// The list of diagrams for these helicities.
+    pub fn diagrams(
+        &self,
+        process: &Process,
+        binding: &Binding,
+        helicities: &[u32],
+    ) -> Result<Plan> {
+        let key = self.key("diagrams", helicities);
+        let fits = |plan: &Plan| plan.fits(process, helicities) && plan.has_channels_of(process);
+        self.get(Kind::Plan, key, fits, || {
+            compile(process, binding, helicities)
+        })
+    }
+
+    /// The recursion for these helicities, if there is one.
+    pub fn recursion(
+        &self,
+        process: &Process,
+        binding: &Binding,
+        helicities: &[u32],
+    ) -> Option<Plan> {
+        let key = self.key("recursion", helicities);
+        let fits = |plan: &Option<Plan>| {
+            let plan = plan.as_ref();
+            plan.is_none_or(|plan| plan.fits(process, helicities))
+        };
+        let make = || Ok(recursion::compile(process, binding, helicities));
+        self.get(Kind::Plan, key, fits, make).ok().flatten()
+    }
+
+    /// The colour matrix in blocks.
+    pub fn color(&self, color: &ColorMatrix) -> Split {
+        let key = self.of_process.and_then(|_| {
+            let mut key = Key::of("color");
+            key.value(color)?;
+            Some(key.finish())
+        });
+        let fits = |split: &Split| split.fits(color);
+        match self.get(Kind::Color, key, fits, || Ok(Split::new(color))) {
+            Ok(split) => split,
+            Err(_) => Split::new(color),
+        }
+    }
+
+    fn key(&self, what: &str, helicities: &[u32]) -> Option<Key> {
+        let mut key: Builder = Key::of(what);
+        key.bytes(&self.of_process?.0);
+        key.value(helicities)?;
+        Some(key.finish())
+    }
+
+    fn get<T: Serialize + DeserializeOwned>(
+        &self,
+        kind: Kind,
+        key: Option<Key>,
+        fits: impl FnOnce(&T) -> bool,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let Some(key) = key else {
+            return make();
+        };
+        if let Some(value) = self.cache.load(kind, &key).filter(fits) {
+            return Ok(value);
+        }
+        let value = make()?;
+        self.cache.store(kind, &key, &value);
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::example;
+    use crate::runtime::CachePlace;
+
+    struct Setting {
+        folder: tempfile::TempDir,
+        process: Process,
+        binding: Binding,
+        card: Vec<f64>,
+    }
+
+    impl Setting {
+        fn new() -> Setting {
+            let process = example::scalars();
+            let card = process.model.default_card();
+            Setting {
+                folder: tempfile::tempdir().unwrap(),
+                binding: Binding::new(&process.model, &card).unwrap(),
+                process,
+                card,
+            }
+        }
+
+        fn plans(&self) -> Plans {
+            let cache = Cache::new(&CachePlace::Folder(self.folder.path().to_owned()));
+            Plans::new(cache, &self.process, &self.card)
+        }
+
+        fn diagrams(&self) -> Plan {
+            let plans = self.plans();
+            plans.diagrams(&self.process, &self.binding, &[0]).unwrap()
+        }
+
+        /// Stores another plan in place of the list of diagrams.
+        fn replace(&self, plan: &Plan) {
+            let plans = self.plans();
+            let key = plans.key("diagrams", &[0]).unwrap();
+            assert!(plans.cache.load::<Plan>(Kind::Plan, &key).is_some());
+            plans.cache.store(Kind::Plan, &key, plan);
+        }
+    }
+
+    #[test]
+    fn a_plan_is_taken_from_the_cache_if_it_fits() {
+        let setting = Setting::new();
+        let made = setting.diagrams();
+        let mut marked = made.clone();
+        marked.count.currents = 1234;
+        setting.replace(&marked);
+        assert_eq!(setting.diagrams().count.currents, 1234);
+        // Read again it is the same to the last bit.
+        let bytes = |plan: &Plan| postcard::to_stdvec(plan).unwrap();
+        assert_eq!(bytes(&setting.diagrams()), bytes(&marked));
+        marked.couplings[0] = made.vectors;
+        setting.replace(&marked);
+        assert_eq!(bytes(&setting.diagrams()), bytes(&made));
+        // And was stored anew.
+        let plans = setting.plans();
+        let key = plans.key("diagrams", &[0]).unwrap();
+        let stored: Plan = plans.cache.load(Kind::Plan, &key).unwrap();
+        assert_eq!(bytes(&stored), bytes(&made));
+    }
+
+    #[test]
+    fn other_cards_processes_and_helicities_have_plans_of_their_own() {
+        let setting = Setting::new();
+        let name =
+            |plans: &Plans, what, helicities: &[u32]| plans.key(what, helicities).unwrap().name();
+        let mut names = vec![
+            name(&setting.plans(), "diagrams", &[0]),
+            name(&setting.plans(), "recursion", &[0]),
+            name(&setting.plans(), "diagrams", &[0, 1]),
+        ];
+        let mut other = Setting::new();
+        other.card[0] += 1e-13;
+        names.push(name(&other.on(&setting), "diagrams", &[0]));
+        other.card = setting.card.clone();
+        other.process.iden += 1;
+        names.push(name(&other.on(&setting), "diagrams", &[0]));
+        let mut different = names.clone();
+        different.sort();
+        different.dedup();
+        assert_eq!(different.len(), names.len());
+        // And the same again is the same.
+        assert_eq!(names[0], name(&setting.plans(), "diagrams", &[0]));
+    }
+
+    impl Setting {
+        /// The plans of this process in the cache of another setting.
+        fn on(&self, other: &Setting) -> Plans {
+            let cache = Cache::new(&CachePlace::Folder(other.folder.path().to_owned()));
+            Plans::new(cache, &self.process, &self.card)
+        }
+    }
+
+    #[test]
+    fn a_colour_matrix_that_does_not_fit_is_split_again() {
+        let setting = Setting::new();
+        let plans = setting.plans();
+        let color = ColorMatrix {
+            flows: 2,
+            denominator: 3.0,
+            upper: vec![16.0, -2.0, 16.0],
+        };
+        let split = plans.color(&color);
+        assert!(split.fits(&color));
+        let key = {
+            let mut key = Key::of("color");
+            key.value(&color).unwrap();
+            key.finish()
+        };
+        let mut bad: Split = plans.cache.load(Kind::Color, &key).unwrap();
+        bad.blocks[0].slots[0] = 2;
+        plans.cache.store(Kind::Color, &key, &bad);
+        assert!(!bad.fits(&color));
+        assert!(plans.color(&color).fits(&color));
+        let stored: Split = plans.cache.load(Kind::Color, &key).unwrap();
+        assert!(stored.fits(&color));
+    }
+}

@@ -1,0 +1,49 @@
+//! The import of a directory, from the cache where nothing has changed that the import looks at.
+
+use super::looks::{Look, fortran, record};
+use super::source::read_bounded;
+use crate::cache::key::{Key, digest};
+use crate::cache::{Cache, Kind};
+use crate::error::Result;
+use crate::process::Process;
+use crate::process::file::FORMAT_VERSION;
+use std::path::Path;
+
+/// The processes of a directory, as [`super::import_directory`] gives them.
+pub fn import_cached(dir: &Path, cache: &Cache) -> Result<Vec<Process>> {
+    let Some(key) = cache.is_on().then(|| key(dir)).flatten() else {
+        return super::import_directory(dir);
+    };
+    type Stored = (Vec<Look>, Vec<Process>);
+    if let Some((looks, processes)) = cache.load::<Stored>(Kind::Process, &key)
+        && looks.iter().all(|look| look.still_holds(dir))
+        && processes.iter().all(|process| process.validate().is_ok())
+    {
+        return Ok(processes);
+    }
+    let (processes, looks) = record(dir, || super::import_directory(dir));
+    let stored: Stored = (looks, processes?);
+    cache.store(Kind::Process, &key, &stored);
+    Ok(stored.1)
+}
+
+/// What most imports differ in: the matrix elements and the cards. What else the import looks at is
+/// stored with the processes.
+fn key(dir: &Path) -> Option<Key> {
+    let mut key = Key::of("import");
+    key.value(&FORMAT_VERSION)?;
+    // The name of a process that has none in its file.
+    key.value(&super::folder_name(dir))?;
+    for file in fortran(dir).ok()? {
+        let name = file.file_name()?.to_str()?;
+        if name.starts_with("matrix") {
+            key.value(name)?;
+            key.bytes(&digest(&read_bounded(&file).ok()?));
+        }
+    }
+    for card in ["param_card.dat", "run_card.dat"] {
+        let contents = read_bounded(&dir.join("../../Cards").join(card)).ok();
+        key.value(&contents.as_deref().map(digest))?;
+    }
+    Some(key.finish())
+}
