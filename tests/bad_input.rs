@@ -364,6 +364,8 @@ fn run_in(folder: &Path, case: &str, switches: &[(&str, &str)]) -> Ended {
             command.env_remove(name);
         }
     }
+    // Nothing goes into the cache of whoever runs this.
+    command.env(format!("{PREFIX}CACHE"), "off");
     for (name, value) in switches {
         command.env(format!("{PREFIX}{name}"), value);
     }
