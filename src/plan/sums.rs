@@ -6,7 +6,7 @@
 //! coefficient that is neither real nor imaginary takes two of these.
 
 use super::Address;
-use crate::process::{LinearMap, Source};
+use crate::process::{LinearMap, Source, Term};
 use serde::{Deserialize, Serialize};
 
 /// Sums in an order in which each uses only earlier ones.
@@ -52,41 +52,25 @@ impl Sums {
         partial: impl Fn(u32) -> Address,
         output: impl Fn(u32) -> Address,
     ) -> Sums {
+        let partial_sums = map.partial.iter().zip(0..);
+        let partial_sums =
+            partial_sums.map(|(terms, i)| Long::new(terms, partial(i), &amplitude, &partial));
+        let outputs = map.outputs.iter().zip(0..);
+        let outputs = outputs.map(|(terms, i)| Long::new(terms, output(i), &amplitude, &partial));
+        let mut outputs: Vec<Long> = outputs.collect();
+        // Nothing depends on outputs: sums of the same shape one after the other, so that the
+        // lengths of loops can be predicted.
+        outputs.sort_by_key(Long::shape);
         let mut sums = Sums::default();
-        let all = map
-            .partial
-            .iter()
-            .enumerate()
-            .map(|(i, terms)| (partial(i as u32), terms))
-            .chain(
-                map.outputs
-                    .iter()
-                    .enumerate()
-                    .map(|(i, terms)| (output(i as u32), terms)),
-            );
-        for (address, terms) in all {
-            let before = sums.terms.len();
-            let mut units: [Vec<Address>; 4] = Default::default();
-            for term in terms {
-                let x = match term.source {
-                    Source::Amplitude(i) => amplitude(i),
-                    Source::Partial(i) => partial(i),
-                };
-                let (re, im) = term.factor;
-                match (re, im) {
-                    (1.0, 0.0) => units[0].push(x),
-                    (-1.0, 0.0) => units[1].push(x),
-                    (0.0, 1.0) => units[2].push(x),
-                    (0.0, -1.0) => units[3].push(x),
-                    _ => sums.terms.extend(general(x, re, im)),
-                }
-            }
+        for long in partial_sums.chain(outputs) {
+            let (units, terms) = long.shape();
             sums.sums.push(Sum {
-                address,
-                units: [0, 1, 2, 3].map(|k: usize| units[k].len() as u32),
-                terms: (sums.terms.len() - before) as u32,
+                address: long.address,
+                units,
+                terms,
             });
-            sums.units.extend(units.iter().flatten());
+            sums.units.extend(long.units.iter().flatten());
+            sums.terms.extend(long.terms);
         }
         sums
     }
@@ -99,6 +83,49 @@ impl Sums {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// A sum with its terms.
+struct Long {
+    address: Address,
+    units: [Vec<Address>; 4],
+    terms: Vec<SumTerm>,
+}
+
+impl Long {
+    fn new(
+        terms: &[Term],
+        address: Address,
+        amplitude: &impl Fn(u32) -> Address,
+        partial: &impl Fn(u32) -> Address,
+    ) -> Self {
+        let mut long = Long {
+            address,
+            units: Default::default(),
+            terms: Vec::new(),
+        };
+        for term in terms {
+            let x = match term.source {
+                Source::Amplitude(i) => amplitude(i),
+                Source::Partial(i) => partial(i),
+            };
+            let (re, im) = term.factor;
+            match (re, im) {
+                (1.0, 0.0) => long.units[0].push(x),
+                (-1.0, 0.0) => long.units[1].push(x),
+                (0.0, 1.0) => long.units[2].push(x),
+                (0.0, -1.0) => long.units[3].push(x),
+                _ => long.terms.extend(general(x, re, im)),
+            }
+        }
+        long
+    }
+
+    /// How many terms of each kind.
+    fn shape(&self) -> ([u32; 4], u32) {
+        let units = [0, 1, 2, 3].map(|k: usize| self.units[k].len() as u32);
+        (units, self.terms.len() as u32)
     }
 }
 
