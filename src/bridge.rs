@@ -64,11 +64,16 @@ impl Serves {
     }
 }
 
-/// Whether two lists of positive numbers agree within this part of their sum.
+/// Whether two lists of positive numbers agree within this part of their sum, and also the small
+/// ones roughly, each by itself.
 fn agree(a: &[f64], b: &[f64], tolerance: f64) -> bool {
     let total: f64 = b.iter().sum();
     let mut pairs = a.iter().zip(b);
-    a.len() == b.len() && pairs.all(|(x, y)| (x - y).abs() <= tolerance * total)
+    a.len() == b.len()
+        && pairs.all(|(x, y)| {
+            let by = (x - y).abs();
+            by <= tolerance * total && by <= 1e3 * tolerance * y + 1e-5 * tolerance * total
+        })
 }
 
 impl Recursion {
