@@ -1,6 +1,6 @@
 //! From currents to operations.
 
-use super::diagrams::{Family, Forest, Form, Tree};
+use super::diagrams::{Family, Forest, Form, Line, LineKind, Tree};
 use super::frames::{CurrentId, Frames, Make, Product};
 use super::parity;
 use crate::plan::compile::{Compiler, value};
@@ -8,7 +8,7 @@ use crate::plan::kernel::{Kernel, Mode};
 use crate::plan::passes::Pass;
 use crate::plan::sums::Sums;
 use crate::plan::{Address, Batch};
-use crate::process::{CouplingRef, LinearMap, Source, Term};
+use crate::process::{CouplingRef, LinearMap, Quantity, Source, Term};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
@@ -22,6 +22,14 @@ const CONJUGATES: usize = 100;
 
 /// Place of sums of currents: behind all vertices and their conjugates.
 const SUMS: usize = 200;
+
+/// Whether nothing but a leg at the root follows a fermion. Its propagator then goes to the other
+/// factor of the product: what the root makes of a leg is a handful of spinors, the currents that
+/// it is multiplied with are many.
+pub(super) fn at_the_top(compiler: &Compiler, line: &Line) -> bool {
+    let below = line.legs.count_ones() as usize;
+    line.kind != LineKind::Vector && below + 2 == compiler.process.legs.len()
+}
 
 /// A current without a line of the compiler.
 pub const NOWHERE: u32 = u32::MAX;
@@ -67,11 +75,8 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
         nodes[id] = compiler.lines.len() as u32;
         compiler.lines.push(line);
         if let Make::Vertices(products) = &current.make {
-            let mass = value(compiler.binding, current.line.mass);
-            let width = value(compiler.binding, current.line.width);
-            let propagator = compiler.propagator(&signs, mass, width);
-            let momentum = compiler.momentum(&signs);
-            let mass = compiler.constant(mass);
+            let quantities = (current.line.mass, current.line.width);
+            let line = (!at_the_top(compiler, &current.line)).then_some(quantities);
             let helicities = conjugates(
                 compiler,
                 nodes[id],
@@ -81,19 +86,15 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
             );
             for (place, share) in shares(forest, products, &nodes)?.iter().enumerate() {
                 let mode = if place == 0 { Mode::STORE } else { Mode::ADD };
-                let factors = factors(compiler, forest, share, Some(propagator));
+                let bare = if line.is_none() { Mode::BARE } else { 0 };
+                let others = others(compiler, forest, share, &signs, line);
                 let operands = batches.entry((level, place, share.kernel)).or_default();
-                let others = Others {
-                    factors,
-                    momentum,
-                    mass,
-                };
                 emit(
                     compiler,
                     share,
                     nodes[id],
                     &helicities,
-                    mode,
+                    mode | bare,
                     others,
                     operands,
                 );
@@ -109,7 +110,7 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
             add(compiler, nodes[id], &helicities, terms, &nodes, operands);
         }
     }
-    let products = roots.lower(compiler, forest, &nodes, &mut batches);
+    let products = roots.lower(compiler, forest, frames, &nodes, &mut batches);
     let plan = &mut compiler.plan;
     plan.currents = batches
         .into_iter()
@@ -202,14 +203,17 @@ impl Roots {
         &self,
         compiler: &mut Compiler,
         forest: &Forest,
+        frames: &Frames,
         nodes: &[u32],
         batches: &mut Batches,
     ) -> Vec<Partner> {
         let mut partners: Vec<Partner> = Vec::new();
-        let mut known: HashMap<(u32, u8, CurrentId), usize> = HashMap::default();
+        let mut known: HashMap<_, usize> = HashMap::default();
         for (at, &(interaction, result, spinor, vector)) in self.products.iter().enumerate() {
+            let line = frames.currents[spinor as usize].line;
+            let line = at_the_top(compiler, &line).then_some((line.mass, line.width));
             let partner = *known
-                .entry((interaction, result, vector))
+                .entry((interaction, result, vector, line))
                 .or_insert_with(|| {
                     let kernel = match result {
                         0 => Kernel::SumFfv2,
@@ -219,11 +223,11 @@ impl Roots {
                     let share = Share {
                         kernel,
                         factors: [Some((interaction, Complex64::new(1.0, 0.0))), None],
-                        plus: vec![children.clone()],
+                        plus: vec![children],
                         minus: Vec::new(),
                         fours: Default::default(),
                     };
-                    let node = bare(compiler, forest, &share, &children, batches);
+                    let node = at_the_root(compiler, forest, &share, line, batches);
                     partners.push(Partner {
                         node,
                         products: Vec::new(),
@@ -418,7 +422,7 @@ pub(super) fn shares(forest: &Forest, products: &[Product], nodes: &[u32]) -> Op
 
 /// The factors of a share: coefficient times the vertex's constant in this form, times couplings
 /// and propagator.
-pub(super) fn factors(
+fn factors(
     compiler: &mut Compiler,
     forest: &Forest,
     share: &Share,
@@ -458,41 +462,58 @@ pub(super) fn factors(
 
 /// What an operation needs beside its terms.
 pub(super) struct Others {
-    pub(super) factors: Vec<Address>,
-    pub(super) momentum: Address,
-    pub(super) mass: Address,
+    factors: Vec<Address>,
+    momentum: Address,
+    mass: Address,
 }
 
-/// A new line with vertices on it that are not propagated; gives its number.
-fn bare(
+/// What the operation of a share needs, on a line with these signs of momenta: propagated with a
+/// mass and a width, or bare.
+pub(super) fn others(
     compiler: &mut Compiler,
     forest: &Forest,
     share: &Share,
-    children: &[u32],
+    signs: &[i8],
+    line: Option<(Quantity, Quantity)>,
+) -> Others {
+    let Some((mass, width)) = line else {
+        let unused = compiler.constant(0.0);
+        return Others {
+            factors: factors(compiler, forest, share, None),
+            momentum: unused,
+            mass: unused,
+        };
+    };
+    let mass = value(compiler.binding, mass);
+    let width = value(compiler.binding, width);
+    let propagator = compiler.propagator(signs, mass, width);
+    Others {
+        factors: factors(compiler, forest, share, Some(propagator)),
+        momentum: compiler.momentum(signs),
+        mass: compiler.constant(mass),
+    }
+}
+
+/// A new line for the root with a vector attached, propagated or not; gives its number.
+fn at_the_root(
+    compiler: &mut Compiler,
+    forest: &Forest,
+    share: &Share,
+    line: Option<(Quantity, Quantity)>,
     batches: &mut Batches,
 ) -> u32 {
-    let signs = compiler.sum_of(children);
-    let line = compiler.line(signs, 4, true);
-    compiler.lines.push(line);
+    let signs = compiler.sum_of(&share.plus[0]);
+    let made = compiler.line(signs.clone(), 4, true);
+    let helicities = made.examples.clone();
+    compiler.lines.push(made);
     let node = compiler.lines.len() as u32 - 1;
-    let factors = factors(compiler, forest, share, None);
-    let unused = compiler.constant(0.0);
-    let others = Others {
-        factors,
-        momentum: unused,
-        mass: unused,
+    let mode = match line {
+        Some(_) => Mode::STORE,
+        None => Mode::BARE,
     };
+    let others = others(compiler, forest, share, &signs, line);
     let operands = batches.entry((usize::MAX, 0, share.kernel)).or_default();
-    let helicities = compiler.lines[node as usize].examples.clone();
-    emit(
-        compiler,
-        share,
-        node,
-        &helicities,
-        Mode::BARE,
-        others,
-        operands,
-    );
+    emit(compiler, share, node, &helicities, mode, others, operands);
     node
 }
 

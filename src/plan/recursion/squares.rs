@@ -14,8 +14,8 @@
 
 use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeId};
 use super::frames::{Frames, Make, Product};
-use super::lower::{NOWHERE, Others, Share, emit, factors, legs_of, shares};
-use crate::plan::compile::{Compiler, amp2_index, value};
+use super::lower::{NOWHERE, Share, at_the_top, emit, legs_of, others, shares};
+use crate::plan::compile::{Compiler, amp2_index};
 use crate::plan::kernel::{Kernel, Mode};
 use crate::plan::{Address, Batch, ChannelPlan};
 use crate::process::Process;
@@ -90,6 +90,7 @@ impl Squares {
         for (id, current) in frames.currents.iter().enumerate() {
             if let ([(tree, _)], true) = (&current.trees[..], nodes[id] != NOWHERE)
                 && !matches!(current.make, Make::Sum(_))
+                && !at_the_top(compiler, &current.line)
             {
                 lowering.lines.insert(*tree, nodes[id]);
             }
@@ -125,12 +126,8 @@ impl Squares {
         let nodes = lowering.overlaid(compiler, above.keys().copied());
         for ((&branch, &(matrix, kernel)), node) in above.iter().zip(nodes) {
             for share in lowering.shares(branch)? {
-                let unused = compiler.constant(0.0);
-                let others = Others {
-                    factors: factors(compiler, forest, &share, None),
-                    momentum: unused,
-                    mass: unused,
-                };
+                let signs = compiler.lines[node as usize].signs.clone();
+                let others = others(compiler, forest, &share, &signs, None);
                 let mut operands = Vec::new();
                 let all = compiler.lines[node as usize].examples.clone();
                 emit(
@@ -234,15 +231,9 @@ impl Lowering<'_> {
         let made = compiler.line(signs.clone(), 4, true);
         compiler.lines.push(made);
         let node = compiler.lines.len() as u32 - 1;
-        let mass = value(compiler.binding, line.mass);
-        let width = value(compiler.binding, line.width);
-        let propagator = compiler.propagator(&signs, mass, width);
         for share in self.shares(branch)? {
-            let others = Others {
-                factors: factors(compiler, self.forest, &share, Some(propagator)),
-                momentum: compiler.momentum(&signs),
-                mass: compiler.constant(mass),
-            };
+            let quantities = Some((line.mass, line.width));
+            let others = others(compiler, self.forest, &share, &signs, quantities);
             let at = (line.legs.count_ones(), share.kernel);
             let operands = self.batches.entry(at).or_default();
             let all = compiler.lines[node as usize].examples.clone();
