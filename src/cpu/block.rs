@@ -566,10 +566,10 @@ pub(super) unsafe fn sums<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
     }
 }
 
-/// Takes so many from the front.
+/// Takes so many from the front, if there are as many.
 #[inline(always)]
 fn front<'a, T>(rest: &mut &'a [T], count: u32) -> &'a [T] {
-    let (front, behind) = rest.split_at(count as usize);
+    let (front, behind) = rest.split_at(rest.len().min(count as usize));
     *rest = behind;
     front
 }
