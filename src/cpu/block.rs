@@ -98,14 +98,19 @@ impl<T: Real> Blocks<'_, '_, T> {
     /// Copies momenta into vectors; lanes without an event repeat the last one.
     #[inline(always)]
     unsafe fn load_events<V: Simd<Scalar = T>>(&self, m: Memory<V>, first: usize, count: usize) {
-        let engine = self.engine;
-        let numbers = 4 * engine.plan.masses.len();
-        for lane in 0..V::LANES {
-            let event = first + lane.min(count - 1);
-            let momenta = &self.events.momenta[event * numbers..(event + 1) * numbers];
-            for (i, &p) in momenta.iter().enumerate() {
-                // SAFETY: within the legs' momenta.
-                unsafe { *lane_of(m, engine.plan.leg_momenta + i as u32, lane) = T::from_f64(p) };
+        let plan = &self.engine.plan;
+        let numbers = 4 * plan.masses.len();
+        let momenta = &self.events.momenta[first * numbers..(first + count) * numbers];
+        for i in 0..numbers {
+            // SAFETY: within the legs' momenta.
+            unsafe {
+                collect(
+                    m,
+                    plan.leg_momenta + i as u32,
+                    &momenta[i..],
+                    numbers,
+                    count,
+                );
             }
         }
     }
@@ -117,10 +122,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         let at = engine.scratch.g;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
-            for lane in 0..V::LANES {
-                let event = first + lane.min(count - 1);
-                *lane_of(m, at, lane) = T::from_f64(self.events.g_s[event]);
-            }
+            collect(m, at, &self.events.g_s[first..], 1, count);
             let g = m.real(at);
             for law in &engine.polynomials {
                 let mut value = Cx::new(V::zero(), V::zero());
@@ -344,71 +346,175 @@ impl<T: Real> Blocks<'_, '_, T> {
     #[inline(always)]
     unsafe fn answer<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, first: usize, count: usize) {
         let engine = self.engine;
-        let plan = &engine.plan;
         let scratch = &engine.scratch;
-        let at = |address: Address, lane: usize| -> f64 {
-            // SAFETY: addresses of the plan and the scratch.
-            unsafe { (*lane_of(m, address, lane)).to_f64() }
-        };
-        for lane in 0..count {
-            let event = first + lane;
-            let mut total = 0.0;
-            for h in 0..plan.tables.len() {
-                total += at(scratch.matrix_elements + h as u32, lane);
+        let Events {
+            random_helicity,
+            random_color,
+            ..
+        } = self.events;
+        // SAFETY: addresses of the plan and the scratch; lanes below `LANES`.
+        unsafe {
+            let contributions = scratch.matrix_elements..;
+            let contributions = contributions.take(engine.plan.tables.len());
+            let mut total = V::zero();
+            for address in contributions.clone() {
+                total = total + m.real(address);
             }
-            let mut value = total * engine.normalization;
-            let mut config = None;
-            if let Some(channels) = self.events.channels {
-                let slot = self.worker.slots[lane];
-                let numerator = at(scratch.numerators + slot, lane);
-                let denominator = at(scratch.denominator, lane);
-                if denominator != 0.0 {
-                    value *= numerator / denominator;
+            let mut value = total * total.same(engine.normalization);
+            if self.events.channels.is_some() {
+                value = value * self.channel_weights(m);
+            }
+            m.put_real(scratch.lanes, value);
+            for lane in 0..count {
+                let value = (*lane_of(m, scratch.lanes, lane)).to_f64();
+                self.answers.matrix_elements[first + lane] = value;
+            }
+            let random = self.lanes(m, first, count, random_helicity);
+            let numbers = engine.plan.helicities.iter().copied();
+            let chosen = choose(m, random, total, numbers.zip(contributions));
+            m.put_real(scratch.lanes, chosen);
+            for lane in 0..count {
+                let chosen = (*lane_of(m, scratch.lanes, lane)).to_f64();
+                self.answers.helicity[first + lane] = chosen as i32;
+            }
+            self.configurations(first, count);
+            if self.worker.configs.iter().all(Option::is_none) {
+                self.answers.color[first..first + count].fill(0);
+                return;
+            }
+            let random = self.lanes(m, first, count, random_color);
+            for lane in 0..count {
+                self.answers.color[first + lane] = 0;
+                // Once for each configuration that occurs.
+                let Some(config) = self.worker.configs[lane] else {
+                    continue;
+                };
+                let before = &self.worker.configs[..lane];
+                if let Some(same) = before.iter().position(|c| *c == Some(config)) {
+                    let chosen = (*lane_of(m, scratch.choices + same as u32, lane)).to_f64();
+                    self.answers.color[first + lane] = chosen as i32;
+                    continue;
                 }
-                config = engine.config_of_channel[channels[event] as usize];
+                let allowed = &engine.color_allowed[config as usize];
+                let jamp2 = allowed.iter().map(|&flow| (flow, scratch.jamp2 + flow));
+                let mut total = V::zero();
+                for (_, address) in jamp2.clone() {
+                    total = total + m.real(address);
+                }
+                let chosen = choose(m, random, total, jamp2);
+                m.put_real(scratch.choices + lane as u32, chosen);
+                let chosen = (*lane_of(m, scratch.choices + lane as u32, lane)).to_f64();
+                self.answers.color[first + lane] = chosen as i32;
             }
-            if let Some(igraph) = self.events.igraph
+        }
+    }
+
+    /// For each lane the share of its channel in the sum of AMP2.
+    #[inline(always)]
+    unsafe fn channel_weights<V: Simd<Scalar = T>>(&self, m: Memory<V>) -> V {
+        let scratch = &self.engine.scratch;
+        // SAFETY: addresses of the scratch; lanes below `LANES`.
+        unsafe {
+            let mut numerator = m.real(scratch.numerators);
+            if self.worker.amp2.len() > 1 {
+                for (lane, &slot) in self.worker.slots.iter().enumerate() {
+                    *lane_of(m, scratch.lanes, lane) = *lane_of(m, scratch.numerators + slot, lane);
+                }
+                numerator = m.real(scratch.lanes);
+            }
+            let denominator = m.real(scratch.denominator);
+            let one = denominator.same(1.0);
+            V::select(denominator.eq(V::zero()), one, numerator / denominator)
+        }
+    }
+
+    /// One number of each event as a vector; lanes without an event repeat the last one.
+    #[inline(always)]
+    unsafe fn lanes<V: Simd<Scalar = T>>(
+        &self,
+        m: Memory<V>,
+        first: usize,
+        count: usize,
+        numbers: &[f64],
+    ) -> V {
+        let at = self.engine.scratch.lanes;
+        // SAFETY: an address of the scratch; lanes below `LANES`.
+        unsafe {
+            collect(m, at, &numbers[first..], 1, count);
+            m.real(at)
+        }
+    }
+
+    /// Notes for each event of the block the configuration (from 0) by which its colour is chosen.
+    #[inline(always)]
+    fn configurations(&mut self, first: usize, count: usize) {
+        let engine = self.engine;
+        let events = &self.events;
+        let config = |event: usize| {
+            if let Some(igraph) = events.igraph
                 && igraph[event] != 0
             {
-                config = Some(igraph[event] as u32 - 1);
+                return Some(igraph[event] as u32 - 1);
             }
-            self.answers.matrix_elements[event] = value;
-            self.answers.helicity[event] = choose(
-                self.events.random_helicity[event],
-                total,
-                plan.helicities
-                    .iter()
-                    .enumerate()
-                    .map(|(h, &i)| (i, at(scratch.matrix_elements + h as u32, lane))),
-            );
-            self.answers.color[event] = match config {
-                None => 0,
-                Some(config) => {
-                    let allowed = &engine.color_allowed[config as usize];
-                    let jamp2 = |&flow: &u32| (flow, at(scratch.jamp2 + flow, lane));
-                    let total = allowed.iter().map(|f| jamp2(f).1).sum();
-                    choose(
-                        self.events.random_color[event],
-                        total,
-                        allowed.iter().map(jamp2),
-                    )
-                }
-            };
+            let channel = events.channels?[event];
+            engine.config_of_channel[channel as usize]
+        };
+        let configs = &mut self.worker.configs;
+        configs.clear();
+        configs.extend((first..first + count).map(config));
+    }
+}
+
+/// One number of each event as a vector, every `stride`-th of a list; lanes without an event repeat
+/// the last one.
+#[inline(always)]
+unsafe fn collect<V: Simd>(
+    m: Memory<V>,
+    at: Address,
+    numbers: &[f64],
+    stride: usize,
+    count: usize,
+) {
+    let last = (count - 1) * stride;
+    assert!(last < numbers.len());
+    // SAFETY: the caller gives a valid address; no index is beyond the last one, which is checked.
+    unsafe {
+        let to = m.pointer(at);
+        let from = numbers.as_ptr();
+        if count == V::LANES {
+            // A loop of known length.
+            for lane in 0..V::LANES {
+                *to.add(lane) = V::Scalar::from_f64(*from.add(lane * stride));
+            }
+        } else {
+            for lane in 0..V::LANES {
+                *to.add(lane) = V::Scalar::from_f64(*from.add((lane * stride).min(last)));
+            }
         }
     }
 }
 
-/// The first (counting from 1) whose running share exceeds a random number; 0 if none does.
+/// For each lane the first of some numbers (counted from 1) whose running share exceeds a random
+/// number; 0 if none does. `parts` are the numbers and where their shares stand.
 #[inline(always)]
-fn choose(random: f64, total: f64, parts: impl Iterator<Item = (u32, f64)>) -> i32 {
-    let mut running = 0.0;
-    for (index, part) in parts {
-        running += part;
-        if random < running / total {
-            return index as i32 + 1;
+unsafe fn choose<V: Simd>(
+    m: Memory<V>,
+    random: V,
+    total: V,
+    parts: impl Iterator<Item = (u32, Address)>,
+) -> V {
+    // SAFETY: the caller gives valid addresses.
+    unsafe {
+        let mut running = V::zero();
+        let mut chosen = V::zero();
+        for (number, address) in parts {
+            running = running + m.real(address);
+            let open = chosen.eq(V::zero());
+            let hit = V::both(open, random.lt(running / total));
+            chosen = V::select(hit, total.same(f64::from(number + 1)), chosen);
         }
+        chosen
     }
-    0
 }
 
 /// The first lane with a momentum that is not finite, has no positive energy or is off its mass

@@ -69,6 +69,10 @@ pub(super) struct Scratch {
     pub jamp2: Address,
     /// AMP2 of the channels asked for, at most one for each lane, or all of them.
     pub numerators: Address,
+    /// A number of each event on its way into or out of a vector.
+    pub lanes: Address,
+    /// Choices of colour, for each configuration at the first lane that has it.
+    pub choices: Address,
     /// Sum of all AMP2.
     pub denominator: Address,
     /// Scratch of the colour sum.
@@ -115,6 +119,8 @@ impl<T: Real> Engine<T> {
             jamp2: take(plan.flows),
             numerators: take(level.lanes::<T>().max(plan.channels.len())),
             denominator: take(1),
+            lanes: take(1),
+            choices: take(level.lanes::<T>()),
             color: take(match &color {
                 ColorSum::Same(sum) => sum.scratch(),
                 ColorSum::Single(_) => 0,

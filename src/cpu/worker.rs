@@ -20,6 +20,8 @@ pub struct Worker<T> {
     pub all_amp2: bool,
     /// For each event of the block which of them is its channel's.
     pub slots: Vec<u32>,
+    /// For each event of the block the configuration by which its colour is chosen.
+    pub configs: Vec<Option<u32>>,
     /// Time spent, where the engine is told to measure it.
     pub timers: Timers,
 }
@@ -34,6 +36,7 @@ impl<T: Real> Worker<T> {
             amp2: Vec::new(),
             all_amp2: false,
             slots: Vec::new(),
+            configs: Vec::new(),
             timers: Timers::default(),
         };
         let lanes = engine.lanes();
