@@ -365,18 +365,15 @@ impl<T: Real> Blocks<'_, '_, T> {
                 value = value * self.channel_weights(m);
             }
             m.put_real(scratch.lanes, value);
-            for lane in 0..count {
-                let value = (*lane_of(m, scratch.lanes, lane)).to_f64();
-                self.answers.matrix_elements[first + lane] = value;
-            }
+            let answers = &mut self.answers.matrix_elements[first..first + count];
+            spread(m, scratch.lanes, answers, |x| x.to_f64());
             let random = self.lanes(m, first, count, random_helicity);
             let numbers = engine.plan.helicities.iter().copied();
             let chosen = choose(m, random, total, numbers.zip(contributions));
             m.put_real(scratch.lanes, chosen);
-            for lane in 0..count {
-                let chosen = (*lane_of(m, scratch.lanes, lane)).to_f64();
-                self.answers.helicity[first + lane] = chosen as i32;
-            }
+            let answers = &mut self.answers.helicity[first..first + count];
+            // SAFETY: a small whole number.
+            spread(m, scratch.lanes, answers, |x| x.to_f64().to_int_unchecked());
             self.configurations(first, count);
             if self.worker.configs.iter().all(Option::is_none) {
                 self.answers.color[first..first + count].fill(0);
@@ -489,6 +486,30 @@ unsafe fn collect<V: Simd>(
         } else {
             for lane in 0..V::LANES {
                 *to.add(lane) = V::Scalar::from_f64(*from.add((lane * stride).min(last)));
+            }
+        }
+    }
+}
+
+/// From a vector to one number for each event.
+#[inline(always)]
+unsafe fn spread<V: Simd, T>(
+    m: Memory<V>,
+    at: Address,
+    numbers: &mut [T],
+    convert: impl Fn(V::Scalar) -> T,
+) {
+    // SAFETY: the caller gives a valid address, and at most `LANES` numbers.
+    unsafe {
+        let from = m.pointer(at);
+        if numbers.len() == V::LANES {
+            // A loop of known length.
+            for lane in 0..V::LANES {
+                *numbers.get_unchecked_mut(lane) = convert(*from.add(lane));
+            }
+        } else {
+            for (lane, number) in numbers.iter_mut().enumerate() {
+                *number = convert(*from.add(lane));
             }
         }
     }
