@@ -180,7 +180,7 @@ impl<T: Real> Blocks<'_, '_, T> {
             let mut done = 0;
             for group in &plan.groups {
                 let start = profile.then(Instant::now);
-                self.amplitudes(m, group);
+                self.amplitudes::<V>(group);
                 if weights {
                     self.amp2(m);
                 }
@@ -221,7 +221,7 @@ impl<T: Real> Blocks<'_, '_, T> {
 
     /// The amplitudes of a group of helicities.
     #[inline(always)]
-    unsafe fn amplitudes<V: Simd<Scalar = T>>(&mut self, _: Memory<V>, group: &[u32]) {
+    unsafe fn amplitudes<V: Simd<Scalar = T>>(&mut self, group: &[u32]) {
         let engine = self.engine;
         let plan = &engine.plan;
         let base = self.worker.vectors();

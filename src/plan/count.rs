@@ -2,9 +2,11 @@
 //!
 //! Multiply-adds are counted by hand from what the kernels do, a complex product as four, a sum
 //! as one for each part; couplings, momenta and external wavefunctions are left out, and so are
-//! colour sums, which [`crate::color::Split::multiply_adds`] counts. The numbers serve to compare plans with each other, and throughput with the hardware's peak.
+//! colour sums, which [`crate::color::Split::multiply_adds`] counts. The numbers serve to compare
+//! plans with each other, and throughput with the hardware's peak.
 
-use super::kernel::{Kernel, Mode};
+use super::kernel::Kernel;
+use super::walk::{self, Access, walk};
 use super::{Batch, Plan};
 use serde::{Deserialize, Serialize};
 
@@ -98,90 +100,55 @@ fn work(batch: &Batch) -> (usize, usize) {
         Kernel::Vvvv0 => fixed(120),
         Kernel::Vvvv1 | Kernel::VvvvMassive1 => fixed(108),
         Kernel::General(_) => fixed(200),
-        Kernel::SumFfv1 | Kernel::SumFfv2 => sums(batch, 3, 2, 4, 32, 48),
-        Kernel::SumFfv3 => sums(batch, 3, 2, 2, 48, 16),
-        Kernel::SumVvv1 => vectors(batch),
-        Kernel::SumVvvvDiff1 => sums(batch, 2, 3, 2, 64, 16),
-        Kernel::Dots => products(batch),
-        Kernel::Add => additions(batch),
-        Kernel::Conjugate | Kernel::MinusConjugate => (batch.operands.len() / 2, 0),
-        Kernel::DensitySpinor | Kernel::DensityVector => densities(batch),
-        Kernel::TraceSpinor | Kernel::TraceVector => {
-            let results = batch.operands.len() / 3;
-            (results, 16 * results)
-        }
+        Kernel::SumFfv1 | Kernel::SumFfv2 => each_result(batch, |r| {
+            // Without a momentum it is bare: a factor, no propagation.
+            let propagation = if r.momenta > 0 { 32 } else { 0 };
+            r.waves / 2 * 32 + FACTOR + propagation
+        }),
+        Kernel::SumFfv3 => each_result(batch, |r| r.waves / 2 * 48 + FACTOR),
+        Kernel::SumVvv1 => each_result(batch, |r| {
+            let three = r.momenta / 2;
+            let four = (r.waves - 2 * three) / 3;
+            let factors = if four > 0 { 2 * FACTOR } else { FACTOR };
+            three * 72 + four * 96 + factors
+        }),
+        Kernel::SumVvvvDiff1 => each_result(batch, |r| r.waves / 3 * 64 + FACTOR),
+        Kernel::Dots | Kernel::TraceSpinor | Kernel::TraceVector => each_result(batch, |_| 16),
+        Kernel::Add => each_result(batch, |r| 8 * r.waves),
+        Kernel::Conjugate | Kernel::MinusConjugate => each_result(batch, |_| 0),
+        Kernel::DensitySpinor | Kernel::DensityVector => each_result(batch, |r| 32 * r.waves),
         _ => fixed(32),
     }
-}
-
-/// Work of [`Kernel::SumVvv1`].
-fn vectors(batch: &Batch) -> (usize, usize) {
-    let (mut results, mut all, mut at) = (0, 0, 0);
-    while at < batch.operands.len() {
-        let [three, plus, minus] = [1, 2, 3].map(|i| batch.operands[at + i] as usize);
-        let four = plus + minus;
-        results += 1;
-        all += three * 72 + four * 96 + if four > 0 { 32 } else { 16 };
-        at += 4 + 4 * three + 3 * four + 3;
-    }
-    (results, all)
-}
-
-/// Work of [`Kernel::DensitySpinor`] and [`Kernel::DensityVector`].
-fn densities(batch: &Batch) -> (usize, usize) {
-    let (mut results, mut all, mut at) = (0, 0, 0);
-    while at < batch.operands.len() {
-        let terms = batch.operands[at] as usize;
-        results += 1;
-        all += 32 * terms;
-        at += 2 + terms;
-    }
-    (results, all)
-}
-
-/// Work of [`Kernel::Add`].
-fn additions(batch: &Batch) -> (usize, usize) {
-    let (mut results, mut all, mut at) = (0, 0, 0);
-    while at < batch.operands.len() {
-        let terms: u32 = batch.operands[at..at + 2].iter().sum();
-        results += 1;
-        all += 8 * terms as usize;
-        at += 3 + terms as usize;
-    }
-    (results, all)
 }
 
 /// Multiply-adds of a factor times a wavefunction.
 const FACTOR: usize = 16;
 
-/// Work of [`Kernel::Dots`].
-fn products(batch: &Batch) -> (usize, usize) {
-    let (mut results, mut at) = (0, 0);
-    while at < batch.operands.len() {
-        let terms = batch.operands[at + 1] as usize;
-        results += terms;
-        at += 2 + 2 * terms;
-    }
-    (results, 16 * results)
+/// What a result is made of.
+#[derive(Clone, Copy, Default)]
+struct Read {
+    /// Spinors and vectors.
+    waves: usize,
+    momenta: usize,
 }
 
-/// Work of sums of vertices: a mode and counts of terms (`head` numbers in all), the terms, a tail.
-fn sums(
-    batch: &Batch,
-    head: usize,
-    term: usize,
-    tail: usize,
-    per_term: usize,
-    per_sum: usize,
-) -> (usize, usize) {
-    let (mut results, mut all, mut at) = (0, 0, 0);
-    while at < batch.operands.len() {
-        let counts = &batch.operands[at + 1..at + head];
-        let terms = counts.iter().sum::<u32>() as usize;
-        results += 1;
-        let bare = batch.operands[at] & Mode::BARE != 0;
-        all += terms * per_term + if bare { FACTOR } else { per_sum };
-        at += head + terms * term + tail;
-    }
+/// Number of results, and the work of all of them, for a kernel of no fixed length.
+fn each_result(batch: &Batch, work: impl Fn(Read) -> usize) -> (usize, usize) {
+    let (mut results, mut all) = (0, 0);
+    let mut read = Read::default();
+    let whole = walk(batch, &[], false, &mut |_, access| match access {
+        Access::Read(walk::FOUR) => read.waves += 1,
+        Access::Read(walk::MOMENTUM) => read.momenta += 1,
+        Access::Write(_) | Access::Change(_) => {
+            results += 1;
+            all += work(std::mem::take(&mut read));
+        }
+        Access::Read(_) | Access::Look(_) | Access::Number => {}
+    });
+    debug_assert!(
+        whole.is_some(),
+        "{:?} ends within an operation",
+        batch.kernel
+    );
     (results, all)
 }

@@ -152,14 +152,23 @@ pub struct External {
 pub struct Batch {
     /// What they compute.
     pub kernel: Kernel,
-    /// Addresses in one operation.
+    /// Addresses in one operation, 0 if they have no fixed length.
     pub stride: usize,
     /// The operations, one after the other, as [`kernel::Layout`] says.
     pub operands: Vec<Address>,
 }
 
 impl Batch {
-    /// Number of operations.
+    /// Operations of no fixed length, see [`walk`].
+    pub fn stream(kernel: Kernel, operands: Vec<Address>) -> Batch {
+        Batch {
+            kernel,
+            stride: 0,
+            operands,
+        }
+    }
+
+    /// Number of operations, of a kernel whose operations have a fixed length.
     pub fn len(&self) -> usize {
         self.operands.len() / self.stride
     }

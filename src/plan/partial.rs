@@ -202,11 +202,7 @@ fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) ->
     };
     let at = batches.iter().position(|b| b.kernel == partial.kernel);
     let at = at.unwrap_or_else(|| {
-        batches.push(Batch {
-            kernel: partial.kernel,
-            stride: 0,
-            operands: Vec::new(),
-        });
+        batches.push(Batch::stream(partial.kernel, Vec::new()));
         batches.len() - 1
     });
     let operands = &mut batches[at].operands;

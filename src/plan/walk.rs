@@ -23,9 +23,9 @@ pub enum Access {
 }
 
 /// Vectors of a spinor or a vector.
-const FOUR: u32 = 8;
+pub const FOUR: u32 = 8;
 /// Vectors of a momentum.
-const MOMENTUM: u32 = 4;
+pub const MOMENTUM: u32 = 4;
 /// Vectors of a complex number.
 const COMPLEX: u32 = 2;
 /// Vectors of a hermitian matrix of four rows.

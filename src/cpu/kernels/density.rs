@@ -69,9 +69,9 @@ impl<V: Simd> Matrix<V> {
     }
 }
 
-/// Matrices of spinors: how many spinors, these, result.
+/// Matrices of spinors, or of vectors: how many wavefunctions, these, result.
 #[inline(always)]
-pub(super) unsafe fn spinors<V: Simd>(operands: &[u32], m: Memory<V>) {
+pub(super) unsafe fn matrices<V: Simd, const VECTORS: bool>(operands: &[u32], m: Memory<V>) {
     let mut rest = operands;
     while let [count, next @ ..] = rest {
         let (terms, next) = next.split_at(*count as usize);
@@ -79,26 +79,14 @@ pub(super) unsafe fn spinors<V: Simd>(operands: &[u32], m: Memory<V>) {
         unsafe {
             let mut matrix = Matrix::zero();
             for &term in terms {
-                matrix.add(m.four(term));
-            }
-            matrix.store(m, next[0]);
-        }
-        rest = &next[1..];
-    }
-}
-
-/// Matrices of vectors, laid out as [`spinors`].
-#[inline(always)]
-pub(super) unsafe fn vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut rest = operands;
-    while let [count, next @ ..] = rest {
-        let (terms, next) = next.split_at(*count as usize);
-        // SAFETY: the caller promises valid addresses.
-        unsafe {
-            let mut matrix = Matrix::zero();
-            for &term in terms {
-                let v = slash(m.four(term));
-                matrix.add([v.plus, v.minus, v.up, v.down]);
+                let wave = m.four(term);
+                matrix.add(match VECTORS {
+                    false => wave,
+                    true => {
+                        let v = slash(wave);
+                        [v.plus, v.minus, v.up, v.down]
+                    }
+                });
             }
             matrix.store(m, next[0]);
         }

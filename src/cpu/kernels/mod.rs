@@ -318,8 +318,8 @@ batches! {
         Kernel::Add => sums::add_wavefunctions(operands, m),
         Kernel::Conjugate => sums::conjugate::<V, false>(operands, m),
         Kernel::MinusConjugate => sums::conjugate::<V, true>(operands, m),
-        Kernel::DensitySpinor => density::spinors(operands, m),
-        Kernel::DensityVector => density::vectors(operands, m),
+        Kernel::DensitySpinor => density::matrices::<V, false>(operands, m),
+        Kernel::DensityVector => density::matrices::<V, true>(operands, m),
         Kernel::TraceSpinor => density::trace_spinors(operands, m),
         Kernel::TraceVector => density::trace_vectors(operands, m),
     }

@@ -114,17 +114,10 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
     let plan = &mut compiler.plan;
     plan.currents = batches
         .into_iter()
-        .map(|((_, _, kernel), operands)| Batch {
-            kernel,
-            stride: 0,
-            operands,
-        })
+        .map(|((_, _, kernel), operands)| Batch::stream(kernel, operands))
         .collect();
-    let (products_size, jamp_size) = (
-        2 * roots.products.len() as u32,
-        2 * compiler.process.color.flows,
-    );
-    let region = products_size + jamp_size;
+    let products_size = 2 * roots.products.len() as u32;
+    let region = products_size + 2 * compiler.process.color.flows;
     let product_base = compiler.allocate(2 * region);
     let jamp_base = product_base + products_size;
     compiler.tables();
@@ -138,11 +131,7 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
         |_| unreachable!("no partial sums"),
         |i| jamp_base + 2 * i,
     );
-    plan.amplitudes = vec![Batch {
-        kernel: Kernel::Dots,
-        stride: 0,
-        operands: dots(&products, product_base),
-    }];
+    plan.amplitudes = vec![Batch::stream(Kernel::Dots, dots(&products, product_base))];
     Some(nodes)
 }
 

@@ -111,7 +111,7 @@ impl Squares {
                 .or_insert_with(|| (compiler.allocate(MATRIX), kernel));
         }
         let batches = std::mem::take(&mut lowering.batches).into_iter();
-        plan.extend(batches.map(|((_, kernel), operands)| batch(kernel, operands)));
+        plan.extend(batches.map(|((_, kernel), operands)| Batch::stream(kernel, operands)));
         let mut squares: BTreeMap<Kernel, Vec<Address>> = BTreeMap::new();
         for (&tree, &matrix) in &below {
             let operands = squares.entry(density(forest, tree)).or_default();
@@ -120,7 +120,7 @@ impl Squares {
         plan.extend(
             squares
                 .into_iter()
-                .map(|(kernel, operands)| batch(kernel, operands)),
+                .map(|(kernel, operands)| Batch::stream(kernel, operands)),
         );
         // One bare branch after the other, all in the same memory.
         let nodes = lowering.overlaid(compiler, above.keys().copied());
@@ -139,11 +139,11 @@ impl Squares {
                     others,
                     &mut operands,
                 );
-                plan.push(batch(share.kernel, operands));
+                plan.push(Batch::stream(share.kernel, operands));
             }
             let mut operands = Vec::new();
             square(compiler, node, matrix, &mut operands);
-            plan.push(batch(kernel, operands));
+            plan.push(Batch::stream(kernel, operands));
         }
         let mut traces: BTreeMap<Kernel, Vec<Address>> = BTreeMap::new();
         let totals = compiler.allocate(self.cuts.len() as u32);
@@ -158,7 +158,7 @@ impl Squares {
         plan.extend(
             traces
                 .into_iter()
-                .map(|(kernel, operands)| batch(kernel, operands)),
+                .map(|(kernel, operands)| Batch::stream(kernel, operands)),
         );
         let (_, tables) = amp2_index(compiler.process);
         compiler.plan.channels = ChannelPlan {
@@ -172,14 +172,6 @@ impl Squares {
 
 /// Vectors of a hermitian matrix of four rows.
 const MATRIX: u32 = 16;
-
-fn batch(kernel: Kernel, operands: Vec<Address>) -> Batch {
-    Batch {
-        kernel,
-        stride: 0,
-        operands,
-    }
-}
 
 /// How the matrix of a side is made, by what flows along the line that is cut.
 fn density(forest: &Forest, tree: TreeId) -> Kernel {
