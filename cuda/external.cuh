@@ -1,0 +1,138 @@
+// External wavefunctions: IXXXXX, OXXXXX, VXXXXX and SXXXXX of HELAS.
+//
+// Conventions are HELAS's to the letter, the special cases included: a fermion or vector at rest, a
+// vector along the z axis, a massless fermion along -z. The momentum is the physical one, with
+// positive energy; `massive` is 0 where the mass is exactly zero; `sign` is NSF or NSV. Helicities
+// are -1 and 1, for a massive vector also 0, and for any vector also 4: the momentum as the
+// polarisation, over the mass or, where there is none, over the energy.
+//
+// Two quantities cancel for momenta close to the -z axis: p0 + p3 and |p| + p3. In double precision
+// they are computed (and rounded) as in HELAS, so that the result is the same also where it is
+// inaccurate; in single precision by pt^2 / (|p| - p3), which does not cancel. Sums of squares
+// therefore are not fused.
+
+// x with the opposite sign where `sign` is negative.
+DEVICE Real signed_by(int sign, Real x) { return sign < 0 ? -x : x; }
+
+// px^2 + py^2
+DEVICE Real transverse_square(Momentum p) {
+    return product(p.p[1], p.p[1]) + product(p.p[2], p.p[2]);
+}
+
+// |p|, never above the energy.
+DEVICE Real modulus(Momentum p) {
+    return smaller(root(transverse_square(p) + product(p.p[3], p.p[3])), p.p[0]);
+}
+
+// |p| + p3, never below zero, given |p|.
+DEVICE Real light_cone(Momentum p, Real size) {
+    Real result = size + p.p[3];
+    if (sizeof(Real) == 4 && p.p[3] < 0)
+        result = quotient(transverse_square(p), size - p.p[3]);
+    return larger(result, Real(0));
+}
+
+// The two components of a massless spinor. `flow` is 1 for flowing in, -1 for out.
+DEVICE Half massless_spinor(Momentum p, int helicity, int sign, int flow) {
+    Real cone = light_cone(p, p.p[0]);
+    bool backward = p.p[1] == 0 && p.p[2] == 0 && p.p[3] < 0;
+    if (backward || cone <= 0)
+        return half(cx(0, 0), cx(signed_by(-helicity, root(p.p[0] + p.p[0])), 0));
+    Real size = root(cone);
+    Real inverse = quotient(Real(1), size);
+    return half(cx(signed_by(sign, size), 0),
+                cx(signed_by(helicity, p.p[1] * inverse), signed_by(sign * flow, p.p[2] * inverse)));
+}
+
+// The four components of a massive spinor that moves: chi times the first number, chi times the
+// second.
+DEVICE Four massive_spinor(Momentum p, Real mass, Real size, int helicity, int sign, int flow) {
+    int nh = helicity * sign;
+    Real cone = light_cone(p, size);
+    Real large = root(p.p[0] + size), small = quotient(mass, large);
+    Cx along = cx(root(quotient(cone * Real(0.5), size)), 0);
+    Cx across = cx(signed_by(nh, Real(-1)), 0);
+    if (cone != 0) {
+        Real inverse = quotient(Real(1), root((size + size) * cone));
+        across = cx(signed_by(nh, p.p[1] * inverse), signed_by(flow, p.p[2] * inverse));
+    }
+    // sf(1) = sf(2) = 1 for particles, nh and -nh for antiparticles.
+    int sf1 = sign > 0 ? 1 : nh, sf2 = sign > 0 ? 1 : -nh;
+    Real a = signed_by(sf1, nh > 0 ? small : large), b = signed_by(sf2, nh > 0 ? large : small);
+    Cx first = nh > 0 ? along : across, second = nh > 0 ? across : along;
+    return four(scale(first, a), scale(second, a), scale(first, b), scale(second, b));
+}
+
+DEVICE Four external_in(Momentum p, Real mass, int massive, int helicity, int sign) {
+    int nh = helicity * sign;
+    Cx zero = cx(0, 0);
+    if (!massive) {
+        Half chi = massless_spinor(p, helicity, sign, 1);
+        return nh > 0 ? four(zero, zero, chi.a, chi.b) : four(chi.b, chi.a, zero, zero);
+    }
+    Real size = modulus(p);
+    if (size == 0) {
+        Real sqm = root(magnitude(mass));
+        Cx sqm_signed = cx(with_sign(sqm, mass), 0), other = cx(signed_by(sign, sqm), 0);
+        return nh > 0 ? four(sqm_signed, zero, other, zero) : four(zero, other, zero, sqm_signed);
+    }
+    return massive_spinor(p, mass, size, helicity, sign, 1);
+}
+
+DEVICE Four external_out(Momentum p, Real mass, int massive, int helicity, int sign) {
+    int nh = helicity * sign;
+    Cx zero = cx(0, 0);
+    if (!massive) {
+        Half chi = massless_spinor(p, helicity, sign, -1);
+        return nh > 0 ? four(chi.a, chi.b, zero, zero) : four(zero, zero, chi.b, chi.a);
+    }
+    Real size = modulus(p);
+    if (size == 0) {
+        Real sqm = root(magnitude(mass));
+        Cx sqm_signed = cx(with_sign(sqm, mass), 0);
+        return nh > 0 ? four(cx(signed_by(helicity, sqm), 0), zero, sqm_signed, zero)
+                      : four(zero, sqm_signed, zero, cx(signed_by(-helicity, sqm), 0));
+    }
+    Four f = massive_spinor(p, mass, size, helicity, sign, -1);
+    return four(f.c[2], f.c[3], f.c[0], f.c[1]);
+}
+
+DEVICE Four external_vector(Momentum p, Real mass, int massive, int helicity, int sign) {
+    if (helicity == 4) {
+        Real inverse = quotient(Real(1), massive ? mass : p.p[0]);
+        return times(cx(inverse, 0), p);
+    }
+    const Real h = Real(0.70710678118654752440);
+    Real pt = root(transverse_square(p));
+    Real size = p.p[0];
+    if (massive) {
+        size = modulus(p);
+        pt = smaller(pt, size);
+        // At rest quantised along +z.
+        if (size == 0) {
+            if (helicity == 0) return four(cx(0, 0), cx(0, 0), cx(0, 0), cx(1, 0));
+            return four(cx(0, 0), cx(signed_by(-helicity, h), 0), cx(0, signed_by(sign, h)),
+                        cx(0, 0));
+        }
+    }
+    Real inverse = quotient(Real(1), size);
+    if (helicity == 0) {
+        Real inverse_mass = quotient(Real(1), mass);
+        Real emp = p.p[0] * inverse_mass * inverse;
+        return four(cx(size * inverse_mass, 0), cx(p.p[1] * emp, 0), cx(p.p[2] * emp, 0),
+                    cx(p.p[3] * emp, 0));
+    }
+    // h p1/pt and h p2/pt
+    Real c1 = with_sign(h, p.p[3]), c2 = 0;
+    if (pt != 0) {
+        Real along = quotient(h, pt);
+        c1 = p.p[1] * along;
+        c2 = p.p[2] * along;
+    }
+    Real cosine = p.p[3] * inverse;
+    return four(cx(0, 0), cx(signed_by(-helicity, cosine * c1), signed_by(-sign, c2)),
+                cx(signed_by(-helicity, cosine * c2), signed_by(sign, c1)),
+                cx(signed_by(helicity, h * pt * inverse), 0));
+}
+
+DEVICE Cx external_scalar() { return cx(1, 0); }

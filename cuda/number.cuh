@@ -1,0 +1,217 @@
+// Numbers in registers: real, complex, and what the operations of a plan are about.
+//
+// Before this file REAL and COLOR are defined, each as double or float: the type of all working
+// numbers, and that of the sum over colours. The same text is compiled by NVRTC for a GPU and, behind
+// host.h, by a C++17 compiler for the CPU. No function here knows of memory.
+
+typedef REAL Real;
+typedef COLOR Color;
+
+#define DEVICE __device__ __forceinline__
+
+// Dynamic shared memory of a block, under a name, as an array of a type.
+#ifndef SHARED
+#define SHARED(type, name)                                            \
+    extern __shared__ __align__(16) unsigned char shared_bytes_[];    \
+    type *name = reinterpret_cast<type *>(shared_bytes_)
+#endif
+
+// ---------------------------------------------------------------------------------------------
+// Real numbers. Quotients and roots are those of IEEE 754 whatever the compiler's options.
+
+// a * b + c, rounded once.
+DEVICE double fused(double a, double b, double c) { return fma(a, b, c); }
+DEVICE float fused(float a, float b, float c) { return fmaf(a, b, c); }
+
+// c - a * b, rounded once.
+DEVICE double neg_fused(double a, double b, double c) { return fma(-a, b, c); }
+DEVICE float neg_fused(float a, float b, float c) { return fmaf(-a, b, c); }
+
+// A product that no compiler fuses with what follows.
+DEVICE double product(double a, double b) { return __dmul_rn(a, b); }
+DEVICE float product(float a, float b) { return __fmul_rn(a, b); }
+
+DEVICE double quotient(double a, double b) { return __ddiv_rn(a, b); }
+DEVICE float quotient(float a, float b) { return __fdiv_rn(a, b); }
+
+DEVICE double root(double a) { return __dsqrt_rn(a); }
+DEVICE float root(float a) { return __fsqrt_rn(a); }
+
+DEVICE double magnitude(double a) { return fabs(a); }
+DEVICE float magnitude(float a) { return fabsf(a); }
+
+// The magnitude of the first with the sign of the second.
+DEVICE double with_sign(double a, double sign) { return copysign(a, sign); }
+DEVICE float with_sign(float a, float sign) { return copysignf(a, sign); }
+
+DEVICE Real larger(Real a, Real b) { return a > b ? a : b; }
+DEVICE Real smaller(Real a, Real b) { return a < b ? a : b; }
+
+// ---------------------------------------------------------------------------------------------
+// Complex numbers.
+
+struct Cx {
+    Real re, im;
+};
+
+DEVICE Cx cx(Real re, Real im) {
+    Cx z;
+    z.re = re;
+    z.im = im;
+    return z;
+}
+
+DEVICE Cx operator+(Cx a, Cx b) { return cx(a.re + b.re, a.im + b.im); }
+DEVICE Cx operator-(Cx a, Cx b) { return cx(a.re - b.re, a.im - b.im); }
+DEVICE Cx operator-(Cx a) { return cx(-a.re, -a.im); }
+DEVICE Cx operator*(Cx a, Cx b) {
+    return cx(neg_fused(a.im, b.im, a.re * b.re), fused(a.im, b.re, a.re * b.im));
+}
+
+// a * b + c
+DEVICE Cx mul_add(Cx a, Cx b, Cx c) {
+    return cx(neg_fused(a.im, b.im, fused(a.re, b.re, c.re)),
+              fused(a.im, b.re, fused(a.re, b.im, c.im)));
+}
+
+// c - a * b
+DEVICE Cx neg_mul_add(Cx a, Cx b, Cx c) {
+    return cx(fused(a.im, b.im, neg_fused(a.re, b.re, c.re)),
+              neg_fused(a.im, b.re, neg_fused(a.re, b.im, c.im)));
+}
+
+// conj(a) * b + c
+DEVICE Cx conj_mul_add(Cx a, Cx b, Cx c) {
+    return cx(fused(a.im, b.im, fused(a.re, b.re, c.re)),
+              neg_fused(a.im, b.re, fused(a.re, b.im, c.im)));
+}
+
+// c - conj(a) * b
+DEVICE Cx neg_conj_mul_add(Cx a, Cx b, Cx c) {
+    return cx(neg_fused(a.im, b.im, neg_fused(a.re, b.re, c.re)),
+              fused(a.im, b.re, neg_fused(a.re, b.im, c.im)));
+}
+
+// a * x for real x
+DEVICE Cx scale(Cx a, Real x) { return cx(a.re * x, a.im * x); }
+
+// a * x + c for real x
+DEVICE Cx scale_add(Cx a, Real x, Cx c) { return cx(fused(a.re, x, c.re), fused(a.im, x, c.im)); }
+
+// c - a * x for real x
+DEVICE Cx neg_scale_add(Cx a, Real x, Cx c) {
+    return cx(neg_fused(a.re, x, c.re), neg_fused(a.im, x, c.im));
+}
+
+// a + i b
+DEVICE Cx add_i(Cx a, Cx b) { return cx(a.re - b.im, a.im + b.re); }
+
+// a - i b
+DEVICE Cx sub_i(Cx a, Cx b) { return cx(a.re + b.im, a.im - b.re); }
+
+// i a
+DEVICE Cx times_i(Cx a) { return cx(-a.im, a.re); }
+
+// ---------------------------------------------------------------------------------------------
+// What a plan's operations are about.
+
+// A spinor or a vector.
+struct Four {
+    Cx c[4];
+};
+
+// (E, px, py, pz)
+struct Momentum {
+    Real p[4];
+};
+
+// A hermitian matrix: its diagonal, then what is above it, row by row.
+struct Matrix {
+    Real d[4];
+    Cx a[6];
+};
+
+DEVICE Four four(Cx a, Cx b, Cx c, Cx d) {
+    Four v;
+    v.c[0] = a;
+    v.c[1] = b;
+    v.c[2] = c;
+    v.c[3] = d;
+    return v;
+}
+
+DEVICE Four no_four() {
+    Cx zero = cx(0, 0);
+    return four(zero, zero, zero, zero);
+}
+
+DEVICE Four add_four(Four a, Four b) {
+    return four(a.c[0] + b.c[0], a.c[1] + b.c[1], a.c[2] + b.c[2], a.c[3] + b.c[3]);
+}
+
+DEVICE Four negative(Four a) { return four(-a.c[0], -a.c[1], -a.c[2], -a.c[3]); }
+
+// z v
+DEVICE Four times(Cx z, Four v) { return four(z * v.c[0], z * v.c[1], z * v.c[2], z * v.c[3]); }
+
+// z v + w
+DEVICE Four times_add(Cx z, Four v, Four w) {
+    return four(mul_add(z, v.c[0], w.c[0]), mul_add(z, v.c[1], w.c[1]),
+                mul_add(z, v.c[2], w.c[2]), mul_add(z, v.c[3], w.c[3]));
+}
+
+// w - z v
+DEVICE Four neg_times_add(Cx z, Four v, Four w) {
+    return four(neg_mul_add(z, v.c[0], w.c[0]), neg_mul_add(z, v.c[1], w.c[1]),
+                neg_mul_add(z, v.c[2], w.c[2]), neg_mul_add(z, v.c[3], w.c[3]));
+}
+
+DEVICE Momentum momentum(Real e, Real x, Real y, Real z) {
+    Momentum p;
+    p.p[0] = e;
+    p.p[1] = x;
+    p.p[2] = y;
+    p.p[3] = z;
+    return p;
+}
+
+DEVICE Momentum operator+(Momentum p, Momentum q) {
+    return momentum(p.p[0] + q.p[0], p.p[1] + q.p[1], p.p[2] + q.p[2], p.p[3] + q.p[3]);
+}
+
+DEVICE Momentum operator-(Momentum p, Momentum q) {
+    return momentum(p.p[0] - q.p[0], p.p[1] - q.p[1], p.p[2] - q.p[2], p.p[3] - q.p[3]);
+}
+
+// z p
+DEVICE Four times(Cx z, Momentum p) {
+    return four(scale(z, p.p[0]), scale(z, p.p[1]), scale(z, p.p[2]), scale(z, p.p[3]));
+}
+
+// z p + w
+DEVICE Four times_add(Cx z, Momentum p, Four w) {
+    return four(scale_add(z, p.p[0], w.c[0]), scale_add(z, p.p[1], w.c[1]),
+                scale_add(z, p.p[2], w.c[2]), scale_add(z, p.p[3], w.c[3]));
+}
+
+// w - z p
+DEVICE Four neg_times_add(Cx z, Momentum p, Four w) {
+    return four(neg_scale_add(z, p.p[0], w.c[0]), neg_scale_add(z, p.p[1], w.c[1]),
+                neg_scale_add(z, p.p[2], w.c[2]), neg_scale_add(z, p.p[3], w.c[3]));
+}
+
+// Product of two vectors, metric (+,-,-,-).
+DEVICE Cx dot(Four a, Four b) {
+    Cx t = a.c[0] * b.c[0];
+    t = neg_mul_add(a.c[1], b.c[1], t);
+    t = neg_mul_add(a.c[2], b.c[2], t);
+    return neg_mul_add(a.c[3], b.c[3], t);
+}
+
+// Product of a momentum and a vector, metric (+,-,-,-).
+DEVICE Cx dot(Momentum p, Four v) {
+    Cx t = scale(v.c[0], p.p[0]);
+    t = neg_scale_add(v.c[1], p.p[1], t);
+    t = neg_scale_add(v.c[2], p.p[2], t);
+    return neg_scale_add(v.c[3], p.p[3], t);
+}
