@@ -1,0 +1,203 @@
+// Amplitudes, JAMP and colour sums: one block of threads for some events and some helicities.
+//
+// A block takes REGION_LANES events (threads in x) and, one after the other, the groups of one or
+// two helicities that fall to it; the threads in y share the operations. What belongs to one
+// helicity lies in the region: amplitudes, partial sums and JAMP, and on top of the amplitudes, once
+// these have served, what the colour sum needs.
+
+/// Tables of the process, see src/gpu/engine.rs.
+struct Helicities {
+    const unsigned *operands, *starts;
+    const Real *numbers;
+    /// For each helicity its wavefunctions.
+    const unsigned *waves;
+    /// Pairs of helicities.
+    const unsigned *groups;
+    /// Runs of operations: number of the kind, first, count.
+    const unsigned *amplitudes;
+    /// Runs of sums: first, count.
+    const unsigned *sums;
+    /// Runs of sums on the way to the blocks of the colour matrix: how many slots each takes,
+    /// how many sums, whether they read JAMP or what earlier ones have left.
+    const unsigned *passes;
+    /// For each of these where its slots are read and where they are written.
+    const unsigned *orbits;
+    /// Rows of the blocks: place of the first, columns, rows, first entry.
+    const unsigned *rows;
+    const Color *entries;
+    /// For each AMP2 where its sets begin in `sets`; for each set where its amplitudes begin in
+    /// `members`.
+    const unsigned *amp2, *sets, *members;
+    unsigned wave_count, group_count, amplitude_count, sum_count, pass_count, row_count;
+    unsigned amp2_count, region, jamp, flows, scratch, bytes;
+};
+
+/// Rows of the colour matrix that are taken together.
+#define ROWS 4
+
+#define FOR_LANES for (unsigned lane = threadIdx.x; lane < REGION_LANES; lane += blockDim.x)
+#define FOR_SLOTS(I, COUNT) for (unsigned I = threadIdx.y; I < (COUNT); I += blockDim.y)
+
+/// Where 1, 2, 4 or 8 slots are replaced by their sums.
+template <unsigned N, class From>
+DEVICE void orbit(const unsigned *op, const From *from, Color *to, unsigned lane) {
+    for (unsigned part = 0; part < 2; part++) {
+        Color x[N];
+        for (unsigned i = 0; i < N; i++) x[i] = (Color)from[(2 * op[i] + part) * REGION_LANES + lane];
+        for (unsigned bit = 1; bit < N; bit *= 2)
+            for (unsigned i = 0; i < N; i++)
+                if (!(i & bit)) {
+                    Color a = x[i], b = x[i | bit];
+                    x[i] = a + b;
+                    x[i | bit] = a - b;
+                }
+        for (unsigned i = 0; i < N; i++) to[(2 * op[N + i] + part) * REGION_LANES + lane] = x[i];
+    }
+}
+
+template <class From>
+DEVICE void orbits(unsigned slots, const unsigned *op, const From *from, Color *to, unsigned lane) {
+    switch (slots) {
+    case 1: orbit<1>(op, from, to, lane); break;
+    case 2: orbit<2>(op, from, to, lane); break;
+    case 4: orbit<4>(op, from, to, lane); break;
+    default: orbit<8>(op, from, to, lane); break;
+    }
+}
+
+/// Some rows of a block of the colour matrix times their JAMPs; entries off the diagonal are
+/// doubled, those below it zero.
+DEVICE Color color_rows(const unsigned *row, const Color *entries, const Color *x, unsigned lane) {
+    unsigned columns = row[1], rows = row[2];
+    x += row[0] * 2 * REGION_LANES + lane;
+    entries += row[3];
+    Color re[ROWS], im[ROWS];
+    for (unsigned r = 0; r < ROWS; r++) re[r] = im[r] = 0;
+    for (unsigned c = 0; c < columns; c++) {
+        Color u = x[2 * c * REGION_LANES], v = x[(2 * c + 1) * REGION_LANES];
+#pragma unroll
+        for (unsigned r = 0; r < ROWS; r++) {
+            re[r] = fma(entries[r], u, re[r]);
+            im[r] = fma(entries[r], v, im[r]);
+        }
+        entries += ROWS;
+    }
+    Color total = 0;
+#pragma unroll
+    for (unsigned r = 0; r < ROWS; r++)
+        if (r < rows) {
+            total = fma(x[2 * r * REGION_LANES], re[r], total);
+            total = fma(x[(2 * r + 1) * REGION_LANES], im[r], total);
+        }
+    return total;
+}
+
+/// Blocks of threads in x share the events, in y the groups. `contributions` are `[helicity][padded
+/// events]`, `jamp2` (if not 0) `[y][flow][padded events]`, `amp2` (if not 0) `[y][AMP2][padded events]`.
+extern "C" __global__ void REGION_BOUNDS
+helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events, char *regions,
+           Real *contributions, Real *jamp2, Real *amp2) {
+    SHARED(char, shared);
+    unsigned padded = (events + LANES - 1) / LANES * LANES;
+    unsigned part = blockIdx.y, parts = gridDim.y;
+    char *mine = regions ? regions + (Size)(part * gridDim.x + blockIdx.x) * h->bytes : shared;
+    Real *of_helicity[2] = {(Real *)mine, (Real *)mine + h->region * REGION_LANES};
+    Color *reduced = (Color *)(mine + h->bytes) - 2 * blockDim.y * REGION_LANES;
+    unsigned begin = (unsigned)((Size)h->group_count * part / parts);
+    unsigned end = (unsigned)((Size)h->group_count * (part + 1) / parts);
+    for (unsigned block = blockIdx.x; block < padded / REGION_LANES; block += gridDim.x) {
+        unsigned event = block * REGION_LANES;
+        Real *of_events = memory + (Size)(event / LANES) * vectors * LANES + event % LANES;
+        for (unsigned g = begin; g < end; g++) {
+            unsigned first = h->groups[2 * g], second = h->groups[2 * g + 1];
+            unsigned count = second == ~0u ? 1 : 2;
+            const unsigned *waves = h->waves + (Size)first * h->wave_count;
+            const unsigned *others = count == 2 ? h->waves + (Size)second * h->wave_count : waves;
+            FOR_LANES {
+                Memory m = {of_events + lane};
+                Region r = {of_helicity[0] + lane}, s = {of_helicity[1] + lane};
+                for (unsigned i = 0; i < h->amplitude_count; i++) {
+                    const unsigned *run = h->amplitudes + 3 * i;
+                    const unsigned *starts = h->starts + run[1];
+                    switch (run[0]) { AMPLITUDES }
+                }
+            }
+            __syncthreads();
+            for (unsigned i = 0; i < h->sum_count; i++) {
+                const unsigned *starts = h->starts + h->sums[2 * i];
+                unsigned sums = h->sums[2 * i + 1];
+                FOR_LANES FOR_SLOTS(j, count * sums) {
+                    unsigned k = j < sums ? 0 : 1;
+                    Region r = {of_helicity[k] + lane};
+                    sum_of_amplitudes(h->operands + starts[j - k * sums], r, h->numbers);
+                }
+                __syncthreads();
+            }
+            if (jamp2) {
+                FOR_LANES FOR_SLOTS(flow, h->flows) {
+                    Real *to = jamp2 + ((Size)part * h->flows + flow) * padded + event + lane;
+                    Real sum = g == begin ? 0 : *to;
+                    for (unsigned k = 0; k < count; k++) {
+                        Region r = {of_helicity[k] + lane};
+                        Cx jamp = r.complex(h->jamp + 2 * flow);
+                        sum = fma(jamp.re, jamp.re, fma(jamp.im, jamp.im, sum));
+                    }
+                    *to = sum;
+                }
+            }
+            if (amp2) {
+                FOR_LANES FOR_SLOTS(i, h->amp2_count) {
+                    Real *to = amp2 + ((Size)part * h->amp2_count + i) * padded + event + lane;
+                    Real sum = g == begin ? 0 : *to;
+                    for (unsigned set = h->amp2[i]; set < h->amp2[i + 1]; set++)
+                        for (unsigned k = 0; k < count; k++) {
+                            Region r = {of_helicity[k] + lane};
+                            Cx z = {0, 0};
+                            for (unsigned a = h->sets[set]; a < h->sets[set + 1]; a++)
+                                z = z + r.complex(h->members[a]);
+                            sum = fma(z.re, z.re, fma(z.im, z.im, sum));
+                        }
+                    *to = sum;
+                }
+                __syncthreads();
+            }
+            // The colour sum; from here on the amplitudes are overwritten.
+            const unsigned *op = h->orbits;
+            for (unsigned i = 0; i < h->pass_count; i++) {
+                unsigned slots = h->passes[3 * i], from_jamp = h->passes[3 * i + 2];
+                unsigned orbit_count = h->passes[3 * i + 1];
+                FOR_LANES FOR_SLOTS(j, count * orbit_count) {
+                    unsigned k = j < orbit_count ? 0 : 1;
+                    const unsigned *mine = op + (j - k * orbit_count) * 2 * slots;
+                    Color *scratch = (Color *)(of_helicity[k] + h->scratch * REGION_LANES);
+                    if (from_jamp)
+                        orbits(slots, mine, of_helicity[k] + h->jamp * REGION_LANES, scratch, lane);
+                    else
+                        orbits(slots, mine, scratch, scratch, lane);
+                }
+                op += orbit_count * 2 * slots;
+                __syncthreads();
+            }
+            FOR_LANES {
+                Color total[2] = {0, 0};
+                FOR_SLOTS(j, count * h->row_count) {
+                    unsigned k = j < h->row_count ? 0 : 1;
+                    const unsigned *row = h->rows + 4 * (j - k * h->row_count);
+                    const Color *x = (const Color *)(of_helicity[k] + h->scratch * REGION_LANES);
+                    Color sum = color_rows(row, h->entries, x, lane);
+                    if (k) total[1] += sum; else total[0] += sum;
+                }
+                for (unsigned k = 0; k < 2; k++)
+                    reduced[(k * blockDim.y + threadIdx.y) * REGION_LANES + lane] = total[k];
+            }
+            __syncthreads();
+            FOR_LANES for (unsigned k = threadIdx.y; k < count; k += blockDim.y) {
+                Color total = 0;
+                for (unsigned i = 0; i < blockDim.y; i++)
+                    total += reduced[(k * blockDim.y + i) * REGION_LANES + lane];
+                contributions[(Size)(k ? second : first) * padded + event + lane] = (Real)total;
+            }
+            // What is reduced is written again only after two more barriers.
+        }
+    }
+}

@@ -1,0 +1,42 @@
+// Events as MadEvent holds them into the memory of blocks: the first kernel of a chunk.
+
+/// A momentum may be off its mass shell by this part of its energy squared.
+#define OFF_SHELL ((Real)1e-4)
+
+/// Momenta `double [events][4 legs]` and G `double [events]`. Lanes without an event repeat the last
+/// one. Masses and constants (an address and a number each) are `double`. `given` are couplings of each event, `double
+/// [count][2][events]`, and where they go. The number of the first event with a momentum that is
+/// not finite, has no positive energy or is off its mass shell goes to `bad`, which holds a larger
+/// number before.
+extern "C" __global__ void load(Real *memory, unsigned vectors, unsigned events,
+                                const double *momenta, const double *gs, unsigned legs,
+                                unsigned leg_momenta, unsigned g, const double *masses,
+                                const unsigned *constants, const double *values,
+                                unsigned constant_count, const unsigned *given_at,
+                                const double *given, unsigned given_count, unsigned *bad) {
+    unsigned padded = (events + LANES - 1) / LANES * LANES;
+    for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < padded;
+         e += gridDim.x * blockDim.x) {
+        unsigned event = e < events ? e : events - 1;
+        Memory m = {memory + (Size)(e / LANES) * vectors * LANES + e % LANES};
+        const double *p = momenta + (Size)event * 4 * legs;
+        bool good = true;
+        for (unsigned leg = 0; leg < legs; leg++, p += 4) {
+            Momentum q = {{(Real)p[0], (Real)p[1], (Real)p[2], (Real)p[3]}};
+            m.put_momentum(leg_momenta + 4 * leg, q);
+            Real mass = (Real)masses[leg];
+            Real e2 = q.p[0] * q.p[0];
+            Real p2 = fma(q.p[1], q.p[1], fma(q.p[2], q.p[2], fma(q.p[3], q.p[3], mass * mass)));
+            Real off = e2 - p2;
+            // Comparisons are false for NaN, and infinity minus infinity is NaN.
+            good = good && (off < 0 ? -off : off) <= e2 * OFF_SHELL && 0 < q.p[0];
+        }
+        if (!good) atomicMin(bad, event);
+        m.put_real(g, (Real)gs[event]);
+        for (unsigned i = 0; i < constant_count; i++) m.put_real(constants[i], (Real)values[i]);
+        for (unsigned i = 0; i < given_count; i++) {
+            const double *value = given + (Size)2 * i * events + event;
+            m.put_complex(given_at[i], Cx{(Real)value[0], (Real)value[events]});
+        }
+    }
+}

@@ -1,0 +1,214 @@
+// Operations of no fixed length, as they stand in the tables (src/gpu/tables.rs says how).
+//
+// `walk_K(op, m, numbers)` does the operation of kind K whose operands begin at `op` in the memory
+// `m` of an event; `numbers` are the constants that operands name. `look_K(op, m, waves, r)` does
+// one of a helicity: wavefunctions are looked up in `waves`, results go to the region `r`. Those of
+// kernels of fixed length are generated, see src/gpu/source.rs.
+
+struct Terms {
+    const unsigned *next;
+    DEVICE unsigned take() { return *next++; }
+};
+
+DEVICE void walk_Momentum(const unsigned *op, Memory m, const Real *) {
+    unsigned plus = op[0], minus = op[1];
+    Momentum sum = {{0, 0, 0, 0}};
+    op += 2;
+    for (unsigned i = 0; i < plus + minus; i++) {
+        Momentum p = m.momentum(*op++);
+        for (int k = 0; k < 4; k++) sum.p[k] = i < plus ? sum.p[k] + p.p[k] : sum.p[k] - p.p[k];
+    }
+    m.put_momentum(*op, sum);
+}
+
+DEVICE void walk_Coupling(const unsigned *op, Memory m, const Real *numbers) {
+    Real g = m.real(op[0]);
+    unsigned count = op[1];
+    Cx value = {0, 0};
+    op += 2;
+    for (unsigned i = 0; i < count; i++, op += 2)
+        value = Cx{fma(value.re, g, numbers[op[0]]), fma(value.im, g, numbers[op[1]])};
+    m.put_complex(*op, value);
+}
+
+/// 1 / (p^2 - m (m - i width)).
+DEVICE Cx propagator(Momentum p, Real mass_squared, Real mass_width) {
+    Real e = p.p[0], x = p.p[1], y = p.p[2], z = p.p[3];
+    Real re = e * e - x * x - y * y - z * z - mass_squared;
+    if (mass_width == 0) return Cx{1 / re, 0};
+    Real scale = 1 / fma(re, re, mass_width * mass_width);
+    return Cx{re * scale, -(mass_width * scale)};
+}
+
+DEVICE void walk_Propagator(const unsigned *op, Memory m, const Real *numbers) {
+    m.put_complex(op[3], propagator(m.momentum(op[0]), numbers[op[1]], numbers[op[2]]));
+}
+
+DEVICE void walk_Factor(const unsigned *op, Memory m, const Real *numbers) {
+    unsigned there = op[0], propagator = op[1], count = op[2];
+    Cx value = {0, 0};
+    op += 3;
+    for (unsigned i = 0; i < count; i++, op += 3)
+        value = mul_add(Cx{numbers[op[1]], numbers[op[2]]}, m.complex(op[0]), value);
+    if (there) value = value * m.complex(propagator);
+    m.put_complex(*op, value);
+}
+
+#define EXTERNAL(KIND, FUNCTION)                                                                   \
+    DEVICE void walk_##KIND(const unsigned *op, Memory m, const Real *numbers) {                   \
+        m.put_four(op[5], FUNCTION(m.momentum(op[0]), numbers[op[1]], op[2], (int)op[3] - 8,       \
+                                   (int)op[4] - 8));                                               \
+    }
+EXTERNAL(ExternalIn, external_in)
+EXTERNAL(ExternalOut, external_out)
+EXTERNAL(ExternalVector, external_vector)
+
+DEVICE void walk_ExternalScalar(const unsigned *op, Memory m, const Real *) {
+    m.put_complex(op[5], external_scalar());
+}
+
+DEVICE Four no_four() { return Four{{{0, 0}, {0, 0}, {0, 0}, {0, 0}}}; }
+
+const unsigned MODE_ADD = 1, MODE_BARE = 2;
+
+/// Multiplies by the factor, and stores or adds.
+DEVICE void finish(Memory m, unsigned mode, unsigned factor, Four sum, unsigned out) {
+    Cx f = m.complex(factor);
+    m.put_four(out, mode & MODE_ADD ? times_add(f, sum, m.four(out)) : times(f, sum));
+}
+
+#define SUM_FFV(KIND, TERM, PROPAGATE)                                                             \
+    DEVICE void walk_##KIND(const unsigned *op, Memory m, const Real *) {                          \
+        unsigned mode = op[0], plus = op[1], minus = op[2];                                        \
+        const unsigned *added = op + 3, *subtracted = added + 2 * plus;                            \
+        const unsigned *tail = subtracted + 2 * minus;                                             \
+        Four sum = no_four();                                                                      \
+        for (const unsigned *t = subtracted; t < tail; t += 2)                                     \
+            sum = TERM(m.four(t[0]), m.four(t[1]), sum);                                           \
+        if (minus) sum = negative(sum);                                                            \
+        for (const unsigned *t = added; t < subtracted; t += 2)                                    \
+            sum = TERM(m.four(t[0]), m.four(t[1]), sum);                                           \
+        PROPAGATE                                                                                  \
+    }
+SUM_FFV(SumFfv1, term_Ffv1,
+        if (!(mode & MODE_BARE)) sum = propagate_out(sum, m.momentum(tail[1]), m.real(tail[2]));
+        finish(m, mode, tail[0], sum, tail[3]);)
+SUM_FFV(SumFfv2, term_Ffv2,
+        if (!(mode & MODE_BARE)) sum = propagate_in(sum, m.momentum(tail[1]), m.real(tail[2]));
+        finish(m, mode, tail[0], sum, tail[3]);)
+SUM_FFV(SumFfv3, term_Ffv3, finish(m, mode, tail[0], sum, tail[1]);)
+
+DEVICE void walk_SumVvv1(const unsigned *op, Memory m, const Real *) {
+    unsigned mode = op[0], threes = op[1], plus = op[2], minus = op[3];
+    const unsigned *t = op + 4;
+    const unsigned *added = t + 4 * threes, *subtracted = added + 3 * plus;
+    const unsigned *tail = subtracted + 3 * minus;
+    Four result = no_four();
+    if (plus + minus) {
+        Four sum = no_four();
+        for (const unsigned *q = subtracted; q < tail; q += 3)
+            sum = term_gluons(m.four(q[0]), m.four(q[1]), m.four(q[2]), sum);
+        if (minus) sum = negative(sum);
+        for (const unsigned *q = added; q < subtracted; q += 3)
+            sum = term_gluons(m.four(q[0]), m.four(q[1]), m.four(q[2]), sum);
+        result = times(m.complex(tail[1]), sum);
+    }
+    Four sum = no_four();
+    for (; t < added; t += 4)
+        sum = term_Vvv1(m.four(t[0]), m.four(t[1]), m.momentum(t[2]), m.momentum(t[3]), sum);
+    result = times_add(m.complex(tail[0]), sum, result);
+    m.put_four(tail[2], mode & MODE_ADD ? add_four(result, m.four(tail[2])) : result);
+}
+
+DEVICE void walk_SumVvvvDiff1(const unsigned *op, Memory m, const Real *) {
+    unsigned mode = op[0], count = op[1];
+    Four sum = no_four();
+    op += 2;
+    for (unsigned i = 0; i < count; i++, op += 3)
+        sum = term_VvvvDiff1(m.four(op[0]), m.four(op[1]), m.four(op[2]), sum);
+    finish(m, mode, op[0], sum, op[1]);
+}
+
+DEVICE void walk_Add(const unsigned *op, Memory m, const Real *) {
+    unsigned plus = op[0], minus = op[1];
+    Four sum = no_four();
+    op += 2;
+    for (unsigned i = 0; i < plus; i++) sum = add_four(sum, m.four(*op++));
+    if (minus) {
+        Four other = no_four();
+        for (unsigned i = 0; i < minus; i++) other = add_four(other, m.four(*op++));
+        sum = add_four(sum, negative(other));
+    }
+    m.put_four(*op, sum);
+}
+
+DEVICE void walk_Conjugate(const unsigned *op, Memory m, const Real *) {
+    m.put_four(op[1], Conjugate(m.four(op[0])));
+}
+
+DEVICE void walk_MinusConjugate(const unsigned *op, Memory m, const Real *) {
+    m.put_four(op[1], MinusConjugate(m.four(op[0])));
+}
+
+#define DENSITY(KIND)                                                                              \
+    DEVICE void walk_##KIND(const unsigned *op, Memory m, const Real *) {                          \
+        Matrix sum = no_matrix();                                                                  \
+        unsigned count = *op++;                                                                    \
+        for (unsigned i = 0; i < count; i++) sum = term_##KIND(m.four(*op++), sum);                \
+        m.put_matrix(*op, sum);                                                                    \
+    }
+DENSITY(DensitySpinor)
+DENSITY(DensityVector)
+
+DEVICE void walk_TraceSpinor(const unsigned *op, Memory m, const Real *) {
+    m.put_real(op[2], TraceSpinor(m.matrix(op[0]), m.matrix(op[1])));
+}
+
+DEVICE void walk_TraceVector(const unsigned *op, Memory m, const Real *) {
+    m.put_real(op[2], TraceVector(m.matrix(op[0]), m.matrix(op[1])));
+}
+
+/// A sum of amplitudes of one helicity.
+DEVICE void sum_of_amplitudes(const unsigned *op, Region r, const Real *numbers) {
+    const unsigned *count = op;
+    Cx z = {0, 0};
+    op += 5;
+    for (unsigned i = 0; i < count[0]; i++) z = z + r.complex(*op++);
+    for (unsigned i = 0; i < count[1]; i++) z = z - r.complex(*op++);
+    for (unsigned i = 0; i < count[2]; i++) z = add_i(z, r.complex(*op++));
+    for (unsigned i = 0; i < count[3]; i++) z = sub_i(z, r.complex(*op++));
+    for (unsigned i = 0; i < count[4]; i++, op += 4) {
+        z.re = fma(numbers[op[2]], r.real(op[0]), z.re);
+        z.im = fma(numbers[op[3]], r.real(op[1]), z.im);
+    }
+    r.put_complex(*op, z);
+}
+
+DEVICE void look_DotSpinor0(const unsigned *op, Memory m, const unsigned *waves, Region r) {
+    r.put_complex(op[2], DotSpinor0(m.four(waves[op[0]]), m.four(waves[op[1]])));
+}
+
+DEVICE void look_DotVector0(const unsigned *op, Memory m, const unsigned *waves, Region r) {
+    r.put_complex(op[2], DotVector0(m.four(waves[op[0]]), m.four(waves[op[1]])));
+}
+
+DEVICE void look_Dots(const unsigned *op, Memory m, const unsigned *waves, Region r) {
+    unsigned count = op[1];
+    Four b = m.four(waves[op[0]]);
+    op += 2;
+    for (unsigned i = 0; i < count; i++, op += 2)
+        r.put_complex(op[1], DotSpinor0(b, m.four(waves[op[0]])));
+}
+
+/// The same for two helicities that differ in the first spinor alone.
+DEVICE void look_Dots_of_two(const unsigned *op, Memory m, const unsigned *waves,
+                             const unsigned *others, Region r, Region s) {
+    unsigned count = op[1];
+    Four b = m.four(waves[op[0]]), c = m.four(others[op[0]]);
+    op += 2;
+    for (unsigned i = 0; i < count; i++, op += 2) {
+        Four a = m.four(waves[op[0]]);
+        r.put_complex(op[1], DotSpinor0(b, a));
+        s.put_complex(op[1], DotSpinor0(c, a));
+    }
+}
