@@ -77,3 +77,15 @@ extern "C" __global__ void answer(const Choices *c, const Real *memory, unsigned
         color[e] = chosen;
     }
 }
+
+/// AMP2 that lie in the memory of blocks, as `[AMP2][padded events]`.
+extern "C" __global__ void gather(const Choices *c, const Real *memory, unsigned vectors,
+                                  unsigned events, Real *amp2) {
+    unsigned padded = (events + LANES - 1) / LANES * LANES;
+    for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < events;
+         e += gridDim.x * blockDim.x) {
+        const Real *m = memory + (Size)(e / LANES) * vectors * LANES + e % LANES;
+        for (unsigned i = 0; i < c->amp2_count; i++)
+            amp2[(Size)i * padded + e] = m[(Size)c->totals[i] * LANES];
+    }
+}

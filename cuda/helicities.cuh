@@ -77,8 +77,8 @@ DEVICE Color color_rows(const unsigned *row, const Color *entries, const Color *
         Color u = x[2 * c * REGION_LANES], v = x[(2 * c + 1) * REGION_LANES];
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
-            re[r] = fma(entries[r], u, re[r]);
-            im[r] = fma(entries[r], v, im[r]);
+            re[r] = fused(entries[r], u, re[r]);
+            im[r] = fused(entries[r], v, im[r]);
         }
         entries += ROWS;
     }
@@ -86,15 +86,15 @@ DEVICE Color color_rows(const unsigned *row, const Color *entries, const Color *
 #pragma unroll
     for (unsigned r = 0; r < ROWS; r++)
         if (r < rows) {
-            total = fma(x[2 * r * REGION_LANES], re[r], total);
-            total = fma(x[(2 * r + 1) * REGION_LANES], im[r], total);
+            total = fused(x[2 * r * REGION_LANES], re[r], total);
+            total = fused(x[(2 * r + 1) * REGION_LANES], im[r], total);
         }
     return total;
 }
 
 /// Blocks of threads in x share the events, in y the groups. `contributions` are `[helicity][padded
 /// events]`, `jamp2` (if not 0) `[y][flow][padded events]`, `amp2` (if not 0) `[y][AMP2][padded events]`.
-extern "C" __global__ void REGION_BOUNDS
+extern "C" __global__ void __launch_bounds__(256)
 helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events, char *regions,
            Real *contributions, Real *jamp2, Real *amp2) {
     SHARED(char, shared);
@@ -140,7 +140,7 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                     for (unsigned k = 0; k < count; k++) {
                         Region r = {of_helicity[k] + lane};
                         Cx jamp = r.complex(h->jamp + 2 * flow);
-                        sum = fma(jamp.re, jamp.re, fma(jamp.im, jamp.im, sum));
+                        sum = fused(jamp.re, jamp.re, fused(jamp.im, jamp.im, sum));
                     }
                     *to = sum;
                 }
@@ -155,7 +155,7 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                             Cx z = {0, 0};
                             for (unsigned a = h->sets[set]; a < h->sets[set + 1]; a++)
                                 z = z + r.complex(h->members[a]);
-                            sum = fma(z.re, z.re, fma(z.im, z.im, sum));
+                            sum = fused(z.re, z.re, fused(z.im, z.im, sum));
                         }
                     *to = sum;
                 }

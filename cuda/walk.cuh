@@ -27,7 +27,7 @@ DEVICE void walk_Coupling(const unsigned *op, Memory m, const Real *numbers) {
     Cx value = {0, 0};
     op += 2;
     for (unsigned i = 0; i < count; i++, op += 2)
-        value = Cx{fma(value.re, g, numbers[op[0]]), fma(value.im, g, numbers[op[1]])};
+        value = Cx{fused(value.re, g, numbers[op[0]]), fused(value.im, g, numbers[op[1]])};
     m.put_complex(*op, value);
 }
 
@@ -36,7 +36,7 @@ DEVICE Cx propagator(Momentum p, Real mass_squared, Real mass_width) {
     Real e = p.p[0], x = p.p[1], y = p.p[2], z = p.p[3];
     Real re = e * e - x * x - y * y - z * z - mass_squared;
     if (mass_width == 0) return Cx{1 / re, 0};
-    Real scale = 1 / fma(re, re, mass_width * mass_width);
+    Real scale = 1 / fused(re, re, mass_width * mass_width);
     return Cx{re * scale, -(mass_width * scale)};
 }
 
@@ -178,8 +178,8 @@ DEVICE void sum_of_amplitudes(const unsigned *op, Region r, const Real *numbers)
     for (unsigned i = 0; i < count[2]; i++) z = add_i(z, r.complex(*op++));
     for (unsigned i = 0; i < count[3]; i++) z = sub_i(z, r.complex(*op++));
     for (unsigned i = 0; i < count[4]; i++, op += 4) {
-        z.re = fma(numbers[op[2]], r.real(op[0]), z.re);
-        z.im = fma(numbers[op[3]], r.real(op[1]), z.im);
+        z.re = fused(numbers[op[2]], r.real(op[0]), z.re);
+        z.im = fused(numbers[op[3]], r.real(op[1]), z.im);
     }
     r.put_complex(*op, z);
 }

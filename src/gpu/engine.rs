@@ -1,0 +1,1050 @@
+//! The GPU engine: a plan in the memory of a GPU, and the launches that run it.
+//!
+//! Events are taken in chunks that fit the memory. Of each chunk momenta, couplings, random numbers
+//! and channels go to the GPU and |M|^2, helicities and colours come back; two chunks at a time are
+//! under way, each with a stream and memory of its own, so that copies go on while the other computes.
+
+use super::arena::{Arena, Offset, Uploaded};
+use super::color::ColorTables;
+use super::driver::{Argument, Buffer, Driver, Event, Function, Graph, Pointer, Properties, Shape, Stream};
+use super::library::Library;
+use super::source::{self, Unit};
+use super::tables::{Kind, Level, Squares, Tables};
+use crate::backend::{BadMomentum, Parts};
+use crate::color::Split;
+use crate::error::{Error, Result};
+use crate::events::{Answers, Events};
+use crate::plan::Plan;
+use crate::plan::binding::Binding;
+use crate::process::Process;
+use crate::runtime::Precision;
+use num_complex::Complex64;
+use rustc_hash::FxHashMap as HashMap;
+use std::sync::Arc;
+
+/// Events of a block of memory: a warp.
+const LANES: u32 = 32;
+/// Threads of a block.
+const THREADS: u32 = 256;
+/// The part of a multiprocessor's shared memory that one block for helicities may take: so several run
+/// there at the same time.
+const SHARED_PART: usize = 3;
+/// Blocks for helicities that one multiprocessor should have to do.
+const BLOCKS_PER_PROCESSOR: usize = 6;
+/// The share of the memory that regions may take where they do not fit into shared memory.
+const REGIONS_SHARE: f64 = 0.25;
+/// The most events of a chunk: beyond that nothing is gained, and copies should overlap with work.
+const LARGEST_CHUNK: usize = 1 << 20;
+/// Events of a chunk where several are under way.
+const SMALLEST_CHUNK: usize = 1 << 14;
+
+/// What may be set.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The share of the free memory that this engine may take.
+    pub memory: f64,
+    /// Whether launches are recorded and replayed.
+    pub graphs: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            memory: 0.9,
+            graphs: false,
+        }
+    }
+}
+
+/// The phases of a call, in the order in which they are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Events to the GPU.
+    CopyIn,
+    /// Momenta into the memory of blocks, couplings, propagators, wavefunctions.
+    Currents,
+    /// AMP2 by operations of their own.
+    Squares,
+    /// Amplitudes, JAMP and colour sums.
+    Helicities,
+    /// Sums over helicities and choices.
+    Answer,
+    /// Answers back.
+    CopyOut,
+}
+
+impl Phase {
+    /// All, in order.
+    pub const ALL: [Phase; 6] = [
+        Phase::CopyIn,
+        Phase::Currents,
+        Phase::Squares,
+        Phase::Helicities,
+        Phase::Answer,
+        Phase::CopyOut,
+    ];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::CopyIn => "copies to the GPU",
+            Phase::Currents => "wavefunctions",
+            Phase::Squares => "squared diagrams",
+            Phase::Helicities => "amplitudes, JAMP and colour sum",
+            Phase::Answer => "choices",
+            Phase::CopyOut => "copies back",
+        }
+    }
+}
+
+/// Kernels that run operations, with the tables of each launch.
+struct Launch {
+    function: Function,
+    first: u32,
+    count: u32,
+}
+
+/// Where the tables lie.
+struct Places {
+    operands: Offset,
+    starts: Offset,
+    numbers: Offset,
+    masses: Offset,
+    constants: Offset,
+    values: Offset,
+    given_at: Offset,
+    helicities: Offset,
+    choices: Offset,
+    normalization: Offset,
+}
+
+/// A plan on a GPU.
+pub struct Engine {
+    library: Arc<Library>,
+    plan: Plan,
+    binding: Binding,
+    tables: Tables,
+    options: Options,
+    double: bool,
+    region_lanes: u32,
+    /// Bytes of a region.
+    region_bytes: usize,
+    /// Whether regions lie in shared memory.
+    shared: bool,
+    /// Regions that should be at work at the same time; where they take memory of the GPU, the most.
+    wanted: usize,
+    uploaded: Uploaded,
+    places: Places,
+    load: Function,
+    answer: Function,
+    gather: Function,
+    helicities: Function,
+    levels: Vec<Vec<Launch>>,
+    squares: Vec<Vec<Launch>>,
+    slots: Vec<Slot>,
+    profile: bool,
+    /// Seconds spent in each phase.
+    seconds: [f64; Phase::ALL.len()],
+    couplings: Vec<Complex64>,
+}
+
+/// What one chunk of events needs.
+struct Slot {
+    driver: Arc<dyn Driver>,
+    stream: Stream,
+    capacity: usize,
+    memory: Buffer,
+    regions: Buffer,
+    contributions: Buffer,
+    jamp2: Buffer,
+    amp2: Buffer,
+    inputs: Buffer,
+    outputs: Buffer,
+    given: Buffer,
+    events: Vec<Event>,
+    /// Whether the clocks have a chunk's times that were not added up.
+    timed: bool,
+    graphs: HashMap<(usize, bool, bool, bool), Graph>,
+}
+
+/// Where the arrays of a chunk lie in its input and output.
+struct Arrays {
+    momenta: u64,
+    g_s: u64,
+    random_helicity: u64,
+    random_color: u64,
+    channels: u64,
+    igraph: u64,
+    input: usize,
+    matrix_elements: u64,
+    helicity: u64,
+    color: u64,
+    bad: u64,
+    output: usize,
+}
+
+impl Arrays {
+    fn of(events: usize, legs: usize) -> Arrays {
+        let mut next = 0;
+        let mut take = |bytes: usize| {
+            let at = next;
+            next += bytes.next_multiple_of(256);
+            at as u64
+        };
+        let (momenta, g_s) = (take(events * legs * 32), take(events * 8));
+        let (random_helicity, random_color) = (take(events * 8), take(events * 8));
+        let (channels, igraph) = (take(events * 4), take(events * 4));
+        let input = next;
+        next = 0;
+        let mut take = |bytes: usize| {
+            let at = next;
+            next += bytes.next_multiple_of(256);
+            at as u64
+        };
+        let (matrix_elements, helicity) = (take(events * 8), take(events * 4));
+        let (color, bad) = (take(events * 4), take(4));
+        Arrays {
+            momenta,
+            g_s,
+            random_helicity,
+            random_color,
+            channels,
+            igraph,
+            input,
+            matrix_elements,
+            helicity,
+            color,
+            bad,
+            output: next,
+        }
+    }
+}
+
+/// The bytes of an array.
+fn bytes<T: Copy>(array: &[T]) -> &[u8] {
+    // SAFETY: numbers without padding; every byte of them is defined.
+    unsafe { std::slice::from_raw_parts(array.as_ptr().cast(), std::mem::size_of_val(array)) }
+}
+
+/// The bytes of an array of numbers, for which every pattern of bits is a value.
+fn bytes_mut<T: Copy>(array: &mut [T]) -> &mut [u8] {
+    // SAFETY: as for `bytes`.
+    unsafe { std::slice::from_raw_parts_mut(array.as_mut_ptr().cast(), std::mem::size_of_val(array)) }
+}
+
+impl Engine {
+    /// An engine for a plan.
+    pub fn new(
+        library: &Arc<Library>,
+        process: &Process,
+        split: &Split,
+        binding: &Binding,
+        plan: Plan,
+        precision: Precision,
+        options: Options,
+    ) -> Result<Engine> {
+        let tables = Tables::new(&plan, binding).ok_or_else(|| Error::InvalidProcess {
+            what: "a plan whose operations are not whole".into(),
+        })?;
+        let driver = library.driver();
+        let double = precision != Precision::Float;
+        let color = ColorTables::new(split);
+        let region = RegionSize::choose(&tables, driver.properties(), precision);
+        let shape = source::Shape {
+            double,
+            double_color: precision == Precision::Double,
+            lanes: LANES,
+            region_lanes: region.lanes,
+        };
+        let kinds = source::amplitude_kinds(&tables);
+        let ends = source::Shape {
+            double_color: double,
+            region_lanes: LANES,
+            ..shape
+        }
+        .ends();
+        let helicities = shape.helicities(&kinds, &plan.general);
+        let walkers: HashMap<Kind, Unit> = tables
+            .kinds()
+            .into_iter()
+            .map(|kind| (kind, shape.operations(kind, &plan.general)))
+            .collect();
+        let mut units: Vec<Unit> = walkers.values().cloned().collect();
+        units.push(ends.clone());
+        units.push(helicities.clone());
+        library.load(&units)?;
+        let functions = walkers
+            .iter()
+            .map(|(&kind, unit)| {
+                let function = library.function(unit, &source::run_name(kind), 0)?;
+                Ok((kind, function))
+            })
+            .collect::<Result<HashMap<Kind, Function>>>()?;
+        let launches = |levels: &[Level]| -> Vec<Vec<Launch>> {
+            let launch = |run: &super::tables::Run| Launch {
+                function: functions[&run.kind],
+                first: run.first,
+                count: run.count,
+            };
+            let level = |level: &Level| level.iter().map(launch).collect();
+            levels.iter().map(level).collect()
+        };
+        let mut arena = Arena::default();
+        let places = Places::new(&mut arena, process, &plan, &tables, &color, &kinds, &region, double, precision);
+        let stream = driver.stream()?;
+        let uploaded = arena.upload(driver, stream);
+        driver.drop_stream(stream);
+        let shared = if region.shared { region.bytes } else { 0 };
+        let mut wanted = driver.properties().processors as usize * BLOCKS_PER_PROCESSOR;
+        if !region.shared {
+            let (free, _) = driver.memory()?;
+            let memory = free as f64 * options.memory * REGIONS_SHARE;
+            wanted = wanted.min(memory as usize / region.bytes).max(1);
+        }
+        Ok(Engine {
+            wanted,
+            load: library.function(&ends, "load", 0)?,
+            answer: library.function(&ends, "answer", 0)?,
+            gather: library.function(&ends, "gather", 0)?,
+            helicities: library.function(&helicities, "helicities", shared)?,
+            levels: launches(&tables.levels),
+            squares: match &tables.squares {
+                Squares::Totals { levels, .. } => launches(levels),
+                Squares::Amplitudes(_) => Vec::new(),
+            },
+            library: library.clone(),
+            binding: binding.clone(),
+            uploaded: uploaded?,
+            places,
+            plan,
+            tables,
+            options,
+            double,
+            region_lanes: region.lanes,
+            region_bytes: region.bytes,
+            shared: region.shared,
+            slots: Vec::new(),
+            profile: false,
+            seconds: Default::default(),
+            couplings: Vec::new(),
+        })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Whether to measure where the time goes; it costs a little.
+    pub fn set_profile(&mut self, profile: bool) {
+        self.profile = profile;
+    }
+
+    /// Seconds spent in a phase, as far as [`Engine::set_profile`] asked.
+    pub fn seconds(&self, phase: Phase) -> f64 {
+        self.seconds[phase as usize]
+    }
+
+    fn real(&self) -> usize {
+        if self.double { 8 } else { 4 }
+    }
+
+    /// Blocks of threads in x that share the regions of so many blocks of memory, and into how
+    /// many parts the helicities fall, so that the GPU is busy.
+    fn parts(&self, blocks: usize) -> (usize, usize) {
+        let groups = self.tables.groups.len().max(1);
+        let there = (blocks * (LANES / self.region_lanes) as usize).max(1);
+        match self.shared {
+            true => (there, self.wanted.div_ceil(there).clamp(1, groups)),
+            false => (
+                there.min(self.wanted),
+                (self.wanted / there).clamp(1, groups),
+            ),
+        }
+    }
+
+    /// Bytes that a chunk of so many blocks of memory, or of fewer, takes.
+    fn bytes_of(&self, blocks: usize) -> [usize; 5] {
+        let real = self.real();
+        let events = blocks * LANES as usize;
+        // Fewer events fall into more parts.
+        let wanted = self.wanted * self.region_lanes as usize;
+        let in_parts = (wanted + events).min(self.tables.groups.len().max(1) * events);
+        [
+            self.tables.vectors as usize * events * real,
+            match self.shared {
+                true => 0,
+                false => self.wanted * self.region_bytes,
+            },
+            self.tables.waves.len() * events * real,
+            self.tables.flows * in_parts * real,
+            match &self.tables.squares {
+                Squares::Amplitudes(amp2) => amp2.len() * in_parts * real,
+                Squares::Totals { totals, .. } => totals.len() * LANES as usize * real,
+            },
+        ]
+    }
+
+    /// The events of a chunk of a call of so many, and how many chunks are under way at a time.
+    fn chunk(&self, events: usize, legs: usize) -> Result<(usize, usize)> {
+        let (free, _) = self.library.driver().memory()?;
+        let mine: usize = self.slots.iter().map(Slot::bytes).sum();
+        let limit = (free as f64 * self.options.memory) as usize + mine;
+        let arrays = Arrays::of(LANES as usize, legs);
+        let fits = |blocks: usize, slots: usize| {
+            let working: usize = self.bytes_of(blocks).iter().sum();
+            slots * (working + blocks * (arrays.input + arrays.output + 16 * self.tables.given.len() * LANES as usize)) <= limit
+        };
+        let blocks = events.div_ceil(LANES as usize);
+        let smallest = SMALLEST_CHUNK / LANES as usize;
+        let most = LARGEST_CHUNK / LANES as usize;
+        if blocks <= 2 * smallest && fits(blocks, 1) {
+            return Ok((blocks * LANES as usize, 1));
+        }
+        let mut size = blocks.div_ceil(4).clamp(smallest.min(blocks), most);
+        while size > 1 && !fits(size, 2) {
+            size = size.div_ceil(2);
+        }
+        if fits(size, 2) {
+            return Ok((size * LANES as usize, 2));
+        }
+        if fits(1, 1) {
+            return Ok((LANES as usize, 1));
+        }
+        Err(Error::GpuMemory {
+            needs: self.bytes_of(1).iter().sum(),
+            free: limit,
+        })
+    }
+
+    /// Evaluates events whose arrays, channels and igraphs have been checked.
+    pub fn run(
+        &mut self,
+        events: Events,
+        answers: Answers,
+        legs: usize,
+    ) -> Result<Result<(), BadMomentum>> {
+        let nevt = events.g_s.len();
+        let (size, slots) = self.chunk(nevt, legs)?;
+        self.prepare(size, slots, legs)?;
+        let Answers {
+            mut matrix_elements,
+            mut helicity,
+            mut color,
+        } = answers;
+        let mut bad = vec![u32::MAX; nevt.div_ceil(size)];
+        let mut result = Ok(());
+        for (i, bad) in bad.iter_mut().enumerate() {
+            let first = i * size;
+            let count = size.min(nevt - first);
+            let (mine, rest) = matrix_elements.split_at_mut(count);
+            matrix_elements = rest;
+            let (my_helicity, rest) = helicity.split_at_mut(count);
+            helicity = rest;
+            let (my_color, rest) = color.split_at_mut(count);
+            color = rest;
+            let chunk = events.part(first, count, legs);
+            let answers = Answers {
+                matrix_elements: mine,
+                helicity: my_helicity,
+                color: my_color,
+            };
+            result = self.enqueue(i % slots, &chunk, answers, bad, legs, false);
+            if result.is_err() {
+                break;
+            }
+        }
+        // Copies into the arrays of the caller must be over, whatever happened.
+        for i in 0..self.slots.len() {
+            let done = self.library.driver().synchronize(self.slots[i].stream);
+            result = result.and(done);
+        }
+        result?;
+        self.measure()?;
+        let first_bad = bad.iter().position(|&b| b != u32::MAX);
+        Ok(match first_bad {
+            Some(i) => Err(BadMomentum {
+                event: i * size + bad[i] as usize,
+            }),
+            None => Ok(()),
+        })
+    }
+
+    /// Evaluates a few events and gives for each the contributions of helicities and all AMP2.
+    pub fn parts_of(&mut self, events: Events, legs: usize) -> Result<Result<Vec<Parts>, BadMomentum>> {
+        let nevt = events.g_s.len();
+        let mut all = Vec::with_capacity(nevt);
+        for first in (0..nevt).step_by(LANES as usize) {
+            let count = (nevt - first).min(LANES as usize);
+            self.prepare(LANES as usize, 1, legs)?;
+            let chunk = Events {
+                channels: None,
+                igraph: None,
+                ..events.part(first, count, legs)
+            };
+            let (mut mes, mut helicity, mut color) = (vec![0.0; count], vec![0; count], vec![0; count]);
+            let answers = Answers {
+                matrix_elements: &mut mes,
+                helicity: &mut helicity,
+                color: &mut color,
+            };
+            let mut bad = u32::MAX;
+            let done = self.enqueue(0, &chunk, answers, &mut bad, legs, true);
+            self.library.driver().synchronize(self.slots[0].stream)?;
+            done?;
+            if bad != u32::MAX {
+                return Ok(Err(BadMomentum {
+                    event: first + bad as usize,
+                }));
+            }
+            let helicities = self.rows(self.slots[0].contributions.pointer(), self.tables.waves.len())?;
+            let amp2 = self.amp2()?;
+            for lane in 0..count {
+                let column = |rows: &[f64]| rows[lane..].iter().step_by(LANES as usize).copied().collect();
+                all.push(Parts {
+                    helicities: column(&helicities),
+                    amp2: column(&amp2),
+                });
+            }
+        }
+        Ok(Ok(all))
+    }
+
+    /// AMP2 of the last block of events, summed over parts: `[AMP2][lane]`.
+    fn amp2(&self) -> Result<Vec<f64>> {
+        let count = self.tables.squares.len();
+        let parts = match &self.tables.squares {
+            Squares::Amplitudes(_) => self.parts(1).1,
+            Squares::Totals { .. } => 1,
+        };
+        let rows = self.rows(self.slots[0].amp2.pointer(), parts * count)?;
+        let mut sums = vec![0.0; count * LANES as usize];
+        for (i, x) in rows.into_iter().enumerate() {
+            sums[i % (count * LANES as usize)] += x;
+        }
+        Ok(sums)
+    }
+
+    /// Rows of numbers of one block of events.
+    fn rows(&self, from: Pointer, count: usize) -> Result<Vec<f64>> {
+        let driver = self.library.driver();
+        let stream = self.slots[0].stream;
+        let numbers = count * LANES as usize;
+        if self.double {
+            let mut rows = vec![0.0f64; numbers];
+            // SAFETY: so many numbers lie there; the stream is waited for.
+            unsafe { driver.download(stream, bytes_mut(&mut rows), from)? };
+            driver.synchronize(stream)?;
+            Ok(rows)
+        } else {
+            let mut rows = vec![0.0f32; numbers];
+            // SAFETY: as above.
+            unsafe { driver.download(stream, bytes_mut(&mut rows), from)? };
+            driver.synchronize(stream)?;
+            Ok(rows.into_iter().map(f64::from).collect())
+        }
+    }
+
+    /// Sees that so many slots have room for chunks of this size.
+    fn prepare(&mut self, size: usize, slots: usize, legs: usize) -> Result<()> {
+        let enough = |slot: &Slot| slot.capacity >= size;
+        if self.slots.len() >= slots && self.slots[..slots].iter().all(enough) {
+            return Ok(());
+        }
+        self.slots.clear();
+        for _ in 0..slots {
+            let slot = Slot::new(self, size, legs)?;
+            self.slots.push(slot);
+        }
+        Ok(())
+    }
+
+    /// Puts all work on a chunk into the slot's stream.
+    fn enqueue(
+        &mut self,
+        slot: usize,
+        events: &Events,
+        answers: Answers,
+        bad: &mut u32,
+        legs: usize,
+        all_amp2: bool,
+    ) -> Result<()> {
+        let count = events.g_s.len();
+        let arrays = Arrays::of(self.slots[slot].capacity, legs);
+        let given = self.given(events);
+        let number = slot;
+        let driver = self.library.driver().clone();
+        if self.profile && self.slots[number].events.is_empty() {
+            let clocks = (0..=Phase::ALL.len()).map(|_| driver.event());
+            self.slots[number].events = clocks.collect::<Result<_>>()?;
+        }
+        let slot = &self.slots[number];
+        let stream = slot.stream;
+        // The events of a slot's last chunk are read before they are recorded anew.
+        if self.profile && slot.timed {
+            driver.synchronize(stream)?;
+            self.seconds = slot.add_seconds(self.seconds)?;
+        }
+        slot.mark(self.profile, 0)?;
+        let input = slot.inputs.pointer();
+        let output = slot.outputs.pointer();
+        let upload = |at: u64, bytes: &[u8]| {
+            // SAFETY: the slot has room for as many events as it was made for; the caller's arrays stay
+            // until all streams have been waited for.
+            unsafe { driver.upload(stream, input + at, bytes) }
+        };
+        upload(arrays.momenta, bytes(events.momenta))?;
+        upload(arrays.g_s, bytes(events.g_s))?;
+        upload(arrays.random_helicity, bytes(events.random_helicity))?;
+        upload(arrays.random_color, bytes(events.random_color))?;
+        if let Some(channels) = events.channels {
+            upload(arrays.channels, bytes(channels))?;
+        }
+        if let Some(igraph) = events.igraph {
+            upload(arrays.igraph, bytes(igraph))?;
+        }
+        // SAFETY: the output has four bytes there; the slot has room for the couplings of its
+        // events, and they have been read when `upload` returns.
+        unsafe {
+            driver.fill(stream, output + arrays.bad, 0xff, 4)?;
+            if !given.is_empty() {
+                driver.upload(stream, slot.given.pointer(), bytes(&given))?;
+            }
+        }
+        slot.mark(self.profile, 1)?;
+        let channels = events.channels.is_some();
+        let igraph = events.igraph.is_some();
+        let key = (count, channels, igraph, all_amp2);
+        if self.options.graphs && !self.profile {
+            let graph = match slot.graphs.get(&key) {
+                Some(&graph) => graph,
+                None => {
+                    driver.begin_graph(stream)?;
+                    let work = self.work(slot, &arrays, key, legs);
+                    let graph = driver.end_graph(stream);
+                    work?;
+                    let graph = graph?;
+                    self.slots[number].graphs.insert(key, graph);
+                    graph
+                }
+            };
+            driver.launch_graph(stream, graph)?;
+        } else {
+            self.work(slot, &arrays, key, legs)?;
+        }
+        let download = |to: &mut [u8], at: u64| {
+            // SAFETY: as for `upload`.
+            unsafe { driver.download(stream, to, output + at) }
+        };
+        download(bytes_mut(answers.matrix_elements), arrays.matrix_elements)?;
+        download(bytes_mut(answers.helicity), arrays.helicity)?;
+        download(bytes_mut(answers.color), arrays.color)?;
+        download(bytes_mut(std::slice::from_mut(bad)), arrays.bad)?;
+        self.slots[number].mark(self.profile, 6)?;
+        self.slots[number].timed = self.profile;
+        Ok(())
+    }
+
+    /// Couplings that are no polynomials in G: `[coupling][real, imaginary][event]`.
+    fn given(&mut self, events: &Events) -> Vec<f64> {
+        let count = events.g_s.len();
+        let mut values = vec![0.0; 2 * self.tables.given.len() * count];
+        if values.is_empty() {
+            return values;
+        }
+        for (event, &g) in events.g_s.iter().enumerate() {
+            self.binding.evaluate(g, &mut self.couplings);
+            for (i, &(coupling, _)) in self.tables.given.iter().enumerate() {
+                let value = self.couplings[coupling as usize];
+                values[2 * i * count + event] = value.re;
+                values[(2 * i + 1) * count + event] = value.im;
+            }
+        }
+        values
+    }
+
+    /// Everything between the copies.
+    fn work(
+        &self,
+        slot: &Slot,
+        arrays: &Arrays,
+        (count, channels, igraph, all_amp2): (usize, bool, bool, bool),
+        legs: usize,
+    ) -> Result<()> {
+        use Argument::{Number, Pointer as At};
+        let driver = self.library.driver();
+        let places = &self.places;
+        let at = |offset| At(self.uploaded.at(offset));
+        let events = count as u32;
+        let blocks = events.div_ceil(LANES);
+        let vectors = Number(self.tables.vectors);
+        let memory = At(slot.memory.pointer());
+        let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
+        let launch = |function, shape, arguments: &[Argument]| {
+            // SAFETY: the arguments are those of the kernels in `cuda/`, and the tables were made for
+            // this memory.
+            unsafe { driver.launch(slot.stream, function, shape, arguments) }
+        };
+        let by_event = Shape {
+            blocks: [(blocks * LANES).div_ceil(128), 1, 1],
+            threads: [128, 1, 1],
+            shared: 0,
+        };
+        launch(
+            self.load,
+            by_event,
+            &[
+                memory,
+                vectors,
+                Number(events),
+                At(input + arrays.momenta),
+                At(input + arrays.g_s),
+                Number(legs as u32),
+                Number(self.tables.leg_momenta),
+                Number(self.tables.g),
+                at(places.masses),
+                at(places.constants),
+                at(places.values),
+                Number(self.tables.constants.len() as u32),
+                at(places.given_at),
+                At(slot.given.pointer()),
+                Number(self.tables.given.len() as u32),
+                At(output + arrays.bad),
+            ],
+        )?;
+        let operations = |levels: &[Vec<Launch>]| {
+            for run in levels.iter().flatten() {
+                let slots = THREADS / LANES;
+                let shape = Shape {
+                    blocks: [run.count.div_ceil(slots), blocks.min(65535), 1],
+                    threads: [LANES, slots, 1],
+                    shared: 0,
+                };
+                let starts = self.uploaded.at(places.starts) + 4 * u64::from(run.first);
+                let operands = at(places.operands);
+                let (count, numbers) = (Number(run.count), at(places.numbers));
+                launch(
+                    run.function,
+                    shape,
+                    &[memory, vectors, Number(events), operands, At(starts), count, numbers],
+                )?;
+            }
+            Ok::<(), Error>(())
+        };
+        operations(&self.levels)?;
+        slot.mark(self.profile, 2)?;
+        let weights = channels || all_amp2;
+        if weights {
+            operations(&self.squares)?;
+        }
+        slot.mark(self.profile, 3)?;
+        let by_amplitudes = matches!(self.tables.squares, Squares::Amplitudes(_));
+        let (region_blocks, parts) = self.parts(blocks as usize);
+        let (region_blocks, parts) = (region_blocks as u32, parts as u32);
+        let colors = channels || igraph;
+        let of = |there: bool, buffer: &Buffer| At(if there { buffer.pointer() } else { 0 });
+        let (jamp2, amp2) = (of(colors, &slot.jamp2), of(weights && by_amplitudes, &slot.amp2));
+        let contributions = At(slot.contributions.pointer());
+        launch(
+            self.helicities,
+            Shape {
+                blocks: [region_blocks, parts, 1],
+                threads: [self.region_lanes, THREADS / self.region_lanes, 1],
+                shared: if self.shared { self.region_bytes as u32 } else { 0 },
+            },
+            &[
+                at(places.helicities),
+                memory,
+                vectors,
+                Number(events),
+                of(!self.shared, &slot.regions),
+                contributions,
+                jamp2,
+                amp2,
+            ],
+        )?;
+        slot.mark(self.profile, 4)?;
+        let of_events = |there: bool, at: u64| At(if there { input + at } else { 0 });
+        launch(
+            self.answer,
+            by_event,
+            &[
+                at(places.choices),
+                memory,
+                vectors,
+                Number(events),
+                contributions,
+                jamp2,
+                amp2,
+                Number(parts),
+                At(input + arrays.random_helicity),
+                At(input + arrays.random_color),
+                of_events(channels, arrays.channels),
+                of_events(igraph, arrays.igraph),
+                At(output + arrays.matrix_elements),
+                At(output + arrays.helicity),
+                At(output + arrays.color),
+                at(places.normalization),
+            ],
+        )?;
+        if all_amp2 && !by_amplitudes {
+            let arguments = [
+                at(places.choices),
+                memory,
+                vectors,
+                Number(events),
+                At(slot.amp2.pointer()),
+            ];
+            launch(self.gather, by_event, &arguments)?;
+        }
+        slot.mark(self.profile, 5)
+    }
+
+    /// Adds the times of chunks that are done.
+    fn measure(&mut self) -> Result<()> {
+        if self.profile {
+            for slot in self.slots.iter_mut().filter(|slot| slot.timed) {
+                self.seconds = slot.add_seconds(self.seconds)?;
+                slot.timed = false;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Regions: how many events each has, how large it is, and where it lies.
+struct RegionSize {
+    lanes: u32,
+    /// Numbers of one helicity.
+    numbers: u32,
+    /// Where in these the colour sum has its numbers.
+    scratch: u32,
+    bytes: usize,
+    shared: bool,
+}
+
+impl RegionSize {
+    fn choose(tables: &Tables, gpu: &Properties, precision: Precision) -> RegionSize {
+        let real = if precision == Precision::Float { 4 } else { 8 };
+        let color = if precision == Precision::Double { 8 } else { 4 };
+        // The colour sum overwrites amplitudes, where there are as many.
+        let flows = 2 * tables.flows as u32;
+        let scratch = if tables.jamp >= flows { 0 } else { tables.region };
+        let numbers = if tables.jamp >= flows { tables.region } else { tables.region + flows };
+        let pair = tables.groups.iter().any(|g| g[1] != u32::MAX);
+        let helicities = if pair { 2 } else { 1 };
+        let bytes = |lanes: u32| {
+            let regions = helicities * numbers as usize * lanes as usize * real;
+            let sums = 2 * THREADS as usize * color;
+            (regions + sums).next_multiple_of(16)
+        };
+        let size = |lanes: u32, shared: bool| RegionSize {
+            lanes,
+            numbers,
+            scratch,
+            bytes: bytes(lanes),
+            shared,
+        };
+        // Four numbers are the least that is read at once from memory.
+        let least = 32 / real as u32;
+        let fits = |lanes: u32, limit: usize| lanes >= least && bytes(lanes) <= limit;
+        let limit = gpu.shared_per_processor / SHARED_PART;
+        let mut lanes = [32, 16, 8, 4].into_iter();
+        match lanes.find(|&lanes| fits(lanes, limit.min(gpu.shared_per_block))) {
+            Some(lanes) => size(lanes, true),
+            None if fits(least, gpu.shared_per_block) => size(least, true),
+            None => size(LANES, false),
+        }
+    }
+}
+
+impl Places {
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        arena: &mut Arena,
+        process: &Process,
+        plan: &Plan,
+        tables: &Tables,
+        color: &ColorTables,
+        kinds: &[Kind],
+        region: &RegionSize,
+        double: bool,
+        precision: Precision,
+    ) -> Places {
+        let count = |n: usize| n as u32;
+        let operands = arena.numbers(tables.operands.iter().copied());
+        let starts = arena.numbers(tables.starts.iter().copied());
+        let numbers = arena.reals(double, tables.numbers.iter().copied());
+        let waves = arena.numbers(tables.waves.iter().flatten().copied());
+        let groups = arena.numbers(tables.groups.iter().flatten().copied());
+        let number = |kind: Kind| kinds.iter().position(|&k| k == kind).unwrap_or(kinds.len());
+        let runs = tables.amplitudes.iter();
+        let amplitudes = arena.numbers(runs.flat_map(|r| [count(number(r.kind)), r.first, r.count]));
+        let runs: Vec<u32> = tables.sums.iter().flatten().flat_map(|r| [r.first, r.count]).collect();
+        let sum_count = count(runs.len() / 2);
+        let sums = arena.numbers(runs);
+        let passes = arena.numbers(color.passes.iter().copied());
+        let orbits = arena.numbers(color.orbits.iter().copied());
+        let rows = arena.numbers(color.rows.iter().copied());
+        let double_color = precision == Precision::Double;
+        let entries = arena.reals(double_color, color.entries.iter().copied());
+        let (mut amp2, mut sets, mut members) = (vec![0], vec![0], Vec::new());
+        let mut totals = None;
+        match &tables.squares {
+            Squares::Amplitudes(all) => {
+                for of_diagram in all {
+                    for set in of_diagram {
+                        members.extend(set.iter().copied());
+                        sets.push(count(members.len()));
+                    }
+                    amp2.push(count(sets.len() - 1));
+                }
+            }
+            Squares::Totals { totals: at, .. } => totals = Some(arena.numbers(at.iter().copied())),
+        }
+        let amp2_count = count(amp2.len() - 1);
+        let (amp2, sets) = (arena.numbers(amp2), arena.numbers(sets));
+        let members = arena.numbers(members);
+        let helicities = arena.structure(
+            &[
+                operands, starts, numbers, waves, groups, amplitudes, sums, passes, orbits, rows,
+                entries, amp2, sets, members,
+            ]
+            .map(Some),
+            &[
+                tables.waves.first().map_or(0, |w| count(w.len())),
+                count(tables.groups.len()),
+                count(tables.amplitudes.len()),
+                sum_count,
+                count(color.pass_count()),
+                count(color.row_count()),
+                amp2_count,
+                region.numbers,
+                tables.jamp,
+                count(tables.flows),
+                region.scratch,
+                count(region.bytes),
+            ],
+        );
+        let channels = &process.channels;
+        let of_diagram = &plan.channels.amp2_of_diagram;
+        let amp2_of_channel = arena.numbers(of_diagram.iter().map(|i| i.unwrap_or(0)));
+        let config = |d| channels.config_of(d).map_or(0, |c| c as u32 + 1);
+        let config_of_channel = arena.numbers((0..=process.diagrams).map(config));
+        let denominator = arena.numbers(plan.channels.denominator.iter().copied());
+        let (mut allowed, mut flows) = (vec![0], Vec::new());
+        for row in &channels.color_allowed {
+            flows.extend((0..).zip(row).filter(|(_, ok)| **ok).map(|(i, _)| i));
+            allowed.push(count(flows.len()));
+        }
+        let (allowed, flows) = (arena.numbers(allowed), arena.numbers(flows));
+        let good = arena.numbers(plan.helicities.iter().copied());
+        let choices = arena.structure(
+            &[
+                Some(good),
+                Some(amp2_of_channel),
+                Some(config_of_channel),
+                Some(denominator),
+                totals,
+                Some(allowed),
+                Some(flows),
+            ],
+            &[
+                count(plan.helicities.len()),
+                count(plan.channels.denominator.len()),
+                count(tables.squares.len()),
+                count(tables.flows),
+            ],
+        );
+        Places {
+            operands,
+            starts,
+            numbers,
+            helicities,
+            choices,
+            masses: arena.reals(true, plan.masses.iter().copied()),
+            constants: arena.numbers(tables.constants.iter().map(|c| c.0)),
+            values: arena.reals(true, tables.constants.iter().map(|c| c.1)),
+            given_at: arena.numbers(tables.given.iter().map(|g| g.1)),
+            normalization: arena.reals(true, [1.0 / f64::from(process.iden)]),
+        }
+    }
+}
+
+impl Slot {
+    fn new(engine: &Engine, size: usize, legs: usize) -> Result<Slot> {
+        let driver = engine.library.driver();
+        let blocks = size.div_ceil(LANES as usize);
+        let arrays = Arrays::of(size, legs);
+        let buffer = |bytes| Buffer::new(driver, bytes);
+        let [memory, regions, contributions, jamp2, amp2] = engine.bytes_of(blocks);
+        Ok(Slot {
+            memory: buffer(memory)?,
+            regions: buffer(regions)?,
+            contributions: buffer(contributions)?,
+            jamp2: buffer(jamp2)?,
+            amp2: buffer(amp2)?,
+            inputs: buffer(arrays.input)?,
+            outputs: buffer(arrays.output)?,
+            given: buffer(16 * engine.tables.given.len() * size)?,
+            stream: driver.stream()?,
+            driver: driver.clone(),
+            capacity: size,
+            events: Vec::new(),
+            timed: false,
+            graphs: HashMap::default(),
+        })
+    }
+
+    /// Bytes of device memory that it holds.
+    fn bytes(&self) -> usize {
+        [
+            &self.memory,
+            &self.regions,
+            &self.contributions,
+            &self.jamp2,
+            &self.amp2,
+            &self.inputs,
+            &self.outputs,
+            &self.given,
+        ]
+        .iter()
+        .map(|b| b.bytes())
+        .sum()
+    }
+
+    /// Puts a clock between phases.
+    fn mark(&self, profile: bool, phase: usize) -> Result<()> {
+        match self.events.get(phase) {
+            Some(&event) if profile => self.driver.record(self.stream, event),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds what the clocks say.
+    fn add_seconds(&self, mut seconds: [f64; 6]) -> Result<[f64; 6]> {
+        for (sum, pair) in seconds.iter_mut().zip(self.events.windows(2)) {
+            *sum += self.driver.seconds(pair[0], pair[1])?;
+        }
+        Ok(seconds)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        // Nothing may use the memory any more. An error here was told before, or will be.
+        let _ = self.driver.synchronize(self.stream);
+        for (_, graph) in self.graphs.drain() {
+            self.driver.drop_graph(graph);
+        }
+        for event in self.events.drain(..) {
+            self.driver.drop_event(event);
+        }
+        self.driver.drop_stream(self.stream);
+    }
+}

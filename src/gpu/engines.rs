@@ -1,0 +1,164 @@
+//! The GPUs of a bridge, and a plan on all of them.
+
+use super::cuda::{self, Cuda};
+use super::driver::Driver;
+use super::engine::{Engine, Options, Phase};
+use super::library::Library;
+use crate::backend::{Backend, BadMomentum, Failure, Parts, Timers};
+use crate::cache::Cache;
+use crate::color::Split;
+use crate::error::Result;
+use crate::events::{Answers, Events};
+use crate::plan::Plan;
+use crate::plan::binding::Binding;
+use crate::process::Process;
+use crate::runtime::{Precision, Switches};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Whether there might be a GPU that can be used; it costs little to ask.
+pub fn might_be_there() -> bool {
+    cuda::devices().is_ok_and(|count| count > 0)
+}
+
+/// The GPUs of a bridge.
+pub struct Gpus {
+    libraries: Vec<Arc<Library>>,
+    options: Options,
+}
+
+impl Gpus {
+    /// Those that the switches ask for.
+    pub fn open(switches: &Switches, cache: Cache) -> Result<Gpus> {
+        let count = cuda::devices()?;
+        let ordinals = super::choose::choose(&switches.device, |name| std::env::var(name).ok(), count)?;
+        let drivers = ordinals.into_iter().map(Cuda::open);
+        let drivers = drivers.collect::<Result<Vec<Arc<dyn Driver>>>>()?;
+        Gpus::of(drivers, switches, cache)
+    }
+
+    /// These.
+    pub fn of(drivers: Vec<Arc<dyn Driver>>, switches: &Switches, cache: Cache) -> Result<Gpus> {
+        let libraries = drivers
+            .into_iter()
+            .map(|driver| Ok(Arc::new(Library::new(driver, cache.clone())?)));
+        let defaults = Options::default();
+        Ok(Gpus {
+            libraries: libraries.collect::<Result<_>>()?,
+            options: Options {
+                memory: switches.gpu_memory.unwrap_or(defaults.memory),
+                graphs: switches.gpu_graphs.unwrap_or(defaults.graphs),
+            },
+        })
+    }
+
+    /// What they are called.
+    pub fn name(&self) -> String {
+        let name = |library: &Arc<Library>| library.driver().properties().name.clone();
+        match &self.libraries[..] {
+            [one] => name(one),
+            all => format!("{} x {}", all.len(), all.first().map(name).unwrap_or_default()),
+        }
+    }
+
+    /// A plan on all of them.
+    pub fn engines(
+        &self,
+        process: &Process,
+        color: &Split,
+        binding: &Binding,
+        plan: Plan,
+        precision: Precision,
+    ) -> Result<Engines> {
+        let engine = |library| {
+            let plan = plan.clone();
+            Engine::new(library, process, color, binding, plan, precision, self.options)
+        };
+        Ok(Engines {
+            engines: self.libraries.iter().map(engine).collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// A plan on one or several GPUs, which share the events of a call.
+pub struct Engines {
+    engines: Vec<Engine>,
+}
+
+impl Engines {
+    /// The engine of each GPU.
+    pub fn each(&self) -> &[Engine] {
+        &self.engines
+    }
+}
+
+impl Backend for Engines {
+    fn plan(&self) -> &Plan {
+        self.engines[0].plan()
+    }
+
+    fn set_profile(&mut self, profile: bool) {
+        for engine in &mut self.engines {
+            engine.set_profile(profile);
+        }
+    }
+
+    fn timers(&self) -> Timers {
+        let mut timers = Timers::default();
+        for phase in Phase::ALL {
+            for engine in &self.engines {
+                timers.add(phase.name(), Duration::from_secs_f64(engine.seconds(phase)));
+            }
+        }
+        timers
+    }
+
+    fn run(&mut self, events: Events, answers: Answers, legs: usize) -> Result<(), Failure> {
+        let nevt = events.g_s.len();
+        if let [engine] = &mut self.engines[..] {
+            return Ok(engine.run(events, answers, legs)??);
+        }
+        let size = nevt.div_ceil(self.engines.len()).next_multiple_of(32);
+        let Answers {
+            matrix_elements,
+            helicity,
+            color,
+        } = answers;
+        let answers = matrix_elements
+            .chunks_mut(size)
+            .zip(helicity.chunks_mut(size))
+            .zip(color.chunks_mut(size));
+        let shares = self.engines.iter_mut().zip(answers).enumerate();
+        let results: Vec<Result<Result<(), BadMomentum>>> = std::thread::scope(|scope| {
+            let start = |(i, (engine, ((matrix_elements, helicity), color)))| {
+                let (engine, matrix_elements): (&mut Engine, &mut [f64]) = (engine, matrix_elements);
+                let events = events.part(i * size, matrix_elements.len(), legs);
+                let answers = Answers {
+                    matrix_elements,
+                    helicity,
+                    color,
+                };
+                scope.spawn(move || {
+                    let bad = |bad: BadMomentum| BadMomentum {
+                        event: bad.event + i * size,
+                    };
+                    Ok(engine.run(events, answers, legs)?.map_err(bad))
+                })
+            };
+            let threads: Vec<_> = shares.map(start).collect();
+            let result = |thread: std::thread::ScopedJoinHandle<_>| match thread.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            threads.into_iter().map(result).collect()
+        });
+        for result in results {
+            result??;
+        }
+        Ok(())
+    }
+
+    fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, Failure> {
+        Ok(self.engines[0].parts_of(events, legs)??)
+    }
+}

@@ -1,0 +1,130 @@
+//! Device code, compiled when it is first needed and kept.
+//!
+//! Programs are compiled side by side, as many as the machine has cores, and kept on disk under what
+//! they were made from: their text, the options, the compiler and the kind of GPU. Nearly all of them serve
+//! every process, so that the next process finds them.
+
+use super::driver::{Driver, Function, Module, Usage};
+use super::source::Unit;
+use crate::cache::key::{Builder, Key};
+use crate::cache::{Cache, Kind};
+use crate::error::Result;
+use rustc_hash::FxHashMap as HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The programs of one GPU.
+pub struct Library {
+    driver: Arc<dyn Driver>,
+    cache: Cache,
+    compiler: String,
+    modules: Mutex<HashMap<String, Module>>,
+}
+
+/// Options of the compiler for all programs.
+fn options() -> Vec<String> {
+    ["--std=c++17", "-default-device", "--extra-device-vectorization"]
+        .map(String::from)
+        .to_vec()
+}
+
+impl Library {
+    /// No programs so far.
+    pub fn new(driver: Arc<dyn Driver>, cache: Cache) -> Result<Library> {
+        Ok(Library {
+            compiler: driver.compiler()?,
+            driver,
+            cache,
+            modules: Mutex::default(),
+        })
+    }
+
+    /// The GPU.
+    pub fn driver(&self) -> &Arc<dyn Driver> {
+        &self.driver
+    }
+
+    /// Compiles what is missing of these.
+    pub fn load(&self, units: &[Unit]) -> Result<()> {
+        let mut missing: Vec<&Unit> = Vec::new();
+        {
+            let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+            for unit in units {
+                if !modules.contains_key(&unit.text) && !missing.contains(&unit) {
+                    missing.push(unit);
+                }
+            }
+        }
+        // The longest first, as they take longest.
+        missing.sort_by_key(|unit| std::cmp::Reverse(unit.text.len()));
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let next = AtomicUsize::new(0);
+        let images = Mutex::new(vec![None; missing.len()]);
+        std::thread::scope(|scope| {
+            for _ in 0..threads.min(missing.len()) {
+                scope.spawn(|| {
+                    loop {
+                        let i = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(unit) = missing.get(i) else {
+                            return;
+                        };
+                        let image = self.image(unit);
+                        images.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(image);
+                    }
+                });
+            }
+        });
+        let images = images.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (unit, image) in missing.into_iter().zip(images) {
+            let module = self.driver.load(&image.expect("all were compiled")?)?;
+            let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+            modules.insert(unit.text.clone(), module);
+        }
+        Ok(())
+    }
+
+    /// A kernel of a unit, which is compiled if that has not been done.
+    pub fn function(&self, unit: &Unit, name: &str, shared: usize) -> Result<Function> {
+        self.load(std::slice::from_ref(unit))?;
+        let module = {
+            let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+            modules[&unit.text]
+        };
+        self.driver.function(module, name, shared)
+    }
+
+    /// What a kernel takes.
+    pub fn usage(&self, function: Function) -> Result<Usage> {
+        self.driver.usage(function)
+    }
+
+    fn image(&self, unit: &Unit) -> Result<Vec<u8>> {
+        let options = options();
+        let key: Option<Key> = (|| {
+            let mut key: Builder = Key::of("device code");
+            key.value(&self.compiler)?;
+            key.value(&options)?;
+            key.value(&unit.text)?;
+            Some(key.finish())
+        })();
+        if let Some(key) = &key
+            && let Some(image) = self.cache.load(Kind::Device, key)
+        {
+            return Ok(image);
+        }
+        let image = self.driver.compile(&unit.text, &options)?;
+        if let Some(key) = &key {
+            self.cache.store(Kind::Device, key, &image);
+        }
+        Ok(image)
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        let modules = self.modules.get_mut();
+        for (_, module) in modules.unwrap_or_else(PoisonError::into_inner).drain() {
+            self.driver.unload(module);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The device code of the kernels that walk tables.
+//!
+//! The text of `cuda/` is the same for all processes; here it is put together, with a few kernels
+//! for each kind of operation that the tables hold. Operations of fixed length are decoded by
+//! generated code, which follows from [`Kernel::components`] and [`Kernel::layout`] alone. A
+//! [`Unit`] is what is compiled, and kept, by itself: nearly all units are the same for every process.
+
+use super::routine;
+use super::tables::{Kind, Tables};
+use crate::plan::GeneralRoutine;
+use crate::plan::kernel::{Kernel, Layout, Momenta};
+use std::fmt::Write;
+
+const NUMBER: &str = include_str!("../../cuda/number.cuh");
+const VERTICES: &str = include_str!("../../cuda/vertices.cuh");
+const RECURSION: &str = include_str!("../../cuda/recursion.cuh");
+const EXTERNAL: &str = include_str!("../../cuda/external.cuh");
+const FUNCTIONS: &str = include_str!("../../cuda/functions.cuh");
+const MEMORY: &str = include_str!("../../cuda/memory.cuh");
+const WALK: &str = include_str!("../../cuda/walk.cuh");
+const LOAD: &str = include_str!("../../cuda/load.cuh");
+const HELICITIES: &str = include_str!("../../cuda/helicities.cuh");
+const ANSWER: &str = include_str!("../../cuda/answer.cuh");
+
+/// What all units are compiled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Whether working numbers are `double`.
+    pub double: bool,
+    /// Whether the colour sum is done in `double`.
+    pub double_color: bool,
+    /// Events of a block of memory.
+    pub lanes: u32,
+    /// Events of a region.
+    pub region_lanes: u32,
+}
+
+/// Device code that is compiled by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Unit {
+    /// The whole text.
+    pub text: String,
+    /// The names of its kernels.
+    pub kernels: Vec<String>,
+}
+
+/// The numbers by which the kernel of helicities knows kinds of amplitudes.
+pub fn amplitude_kinds(tables: &Tables) -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = tables.amplitudes.iter().map(|run| run.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
+/// The name of the kernel that does operations of a kind.
+pub fn run_name(kind: Kind) -> String {
+    format!("run_{}", kind.name())
+}
+
+impl Shape {
+    fn defines(&self) -> String {
+        let name = |double| if double { "double" } else { "float" };
+        let (real, color) = (name(self.double), name(self.double_color));
+        let (lanes, region_lanes) = (self.lanes, self.region_lanes);
+        format!(
+            "#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define REGION_LANES {region_lanes}u\n"
+        )
+    }
+
+    /// What all device code begins with, up to the walkers.
+    pub fn prelude(&self) -> String {
+        [
+            &self.defines(),
+            NUMBER,
+            VERTICES,
+            RECURSION,
+            EXTERNAL,
+            MEMORY,
+            WALK,
+        ]
+        .join("\n")
+    }
+
+    /// The kernels `load`, `answer` and `gather`.
+    pub fn ends(&self) -> Unit {
+        Unit {
+            text: [&self.defines(), NUMBER, MEMORY, LOAD, ANSWER].join("\n"),
+            kernels: ["load", "answer", "gather"].map(String::from).to_vec(),
+        }
+    }
+
+    /// The kernel that does operations of a kind: one event a lane, threads in y and blocks in x
+    /// share the operations, blocks in y the blocks of events.
+    pub fn operations(&self, kind: Kind, general: &[GeneralRoutine]) -> Unit {
+        // Of the shape nothing but the type and LANES matters here.
+        let shape = Shape {
+            double_color: self.double,
+            region_lanes: self.lanes,
+            ..*self
+        };
+        let mut text = shape.prelude();
+        text.push_str(&walker(kind, general));
+        let (name, kind) = (run_name(kind), kind.name());
+        let _ = write!(
+            text,
+            r#"
+extern "C" __global__ void __launch_bounds__(256)
+{name}(Real *memory, unsigned vectors, unsigned events, const unsigned *operands,
+       const unsigned *starts, unsigned count, const Real *numbers) {{
+    unsigned blocks = (events + LANES - 1) / LANES;
+    for (unsigned block = blockIdx.y; block < blocks; block += gridDim.y)
+        for (unsigned i = blockIdx.x * blockDim.y + threadIdx.y; i < count; i += gridDim.x * blockDim.y)
+            for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x) {{
+                Memory m = {{memory + (Size)block * vectors * LANES + lane}};
+                walk_{kind}(operands + starts[i], m, numbers);
+            }}
+}}
+"#
+        );
+        Unit {
+            text,
+            kernels: vec![name],
+        }
+    }
+
+    /// The kernel of helicities.
+    pub fn helicities(&self, kinds: &[Kind], general: &[GeneralRoutine]) -> Unit {
+        let mut text = self.prelude();
+        let mut cases = String::new();
+        for (number, &kind) in kinds.iter().enumerate() {
+            text.push_str(&looker(kind, general));
+            let name = kind.name();
+            let one = format!("look_{name}(h->operands + starts[j], m, waves, r)");
+            let call = match kind {
+                Kind::Kernel(Kernel::Dots) => format!(
+                    "if (count == 2) look_Dots_of_two(h->operands + starts[j], m, waves, others, r, s); else {one}"
+                ),
+                _ => one,
+            };
+            let _ = write!(
+                cases,
+                " case {number}: FOR_SLOTS(j, run[2]) {{ {call}; }} break;"
+            );
+        }
+        let _ = writeln!(text, "#define AMPLITUDES{cases}");
+        text.push_str(HELICITIES);
+        Unit {
+            text,
+            kernels: vec!["helicities".into()],
+        }
+    }
+}
+
+/// The types of the wavefunctions that meet in an operation of fixed length, its layout, and the
+/// device function, where it does not stand in `cuda/vertices.cuh`.
+fn fixed(kind: Kind, general: &[GeneralRoutine]) -> Option<(Vec<u8>, Layout, Option<String>)> {
+    match kind {
+        Kind::Kernel(Kernel::General(i)) => {
+            let general = general.get(i as usize)?;
+            let inputs = general.routine.inputs.iter().map(|&n| n as u8 - 2);
+            let mut inputs: Vec<u8> = inputs.collect();
+            inputs.push(if general.routine.is_amplitude() {
+                1
+            } else {
+                general.routine.outputs.len() as u8 - 2
+            });
+            let function = routine::device_function(&kind.name(), general);
+            let text = format!("#ifndef FUNCTIONS\n#define FUNCTIONS\n{FUNCTIONS}\n#endif\n{function}");
+            Some((inputs, Layout::of_routine(&general.routine), Some(text)))
+        }
+        Kind::Kernel(kernel) => Some((kernel.components().to_vec(), kernel.layout()?, None)),
+        _ => None,
+    }
+    .filter(|(components, ..)| !components.is_empty())
+}
+
+/// The call of a device function of fixed length, with loads of its operands, and where in the
+/// operation the address of the result stands.
+fn call(name: &str, components: &[u8], layout: &Layout, wave: impl Fn(usize) -> String) -> String {
+    let mut arguments = Vec::new();
+    let mut place = 0;
+    let mut next = || {
+        place += 1;
+        place - 1
+    };
+    for &numbers in &components[..components.len() - 1] {
+        let address = wave(next());
+        arguments.push(match numbers {
+            4 => format!("m.four({address})"),
+            _ => format!("m.complex({address})"),
+        });
+    }
+    for _ in 0..layout.factors {
+        arguments.push(format!("m.complex(op[{}])", next()));
+    }
+    let momenta = match layout.momenta {
+        Momenta::None => 0,
+        Momenta::Result => 1,
+        Momenta::Inputs => layout.inputs,
+    };
+    for _ in 0..momenta {
+        arguments.push(format!("m.momentum(op[{}])", next()));
+    }
+    for _ in 0..layout.masses {
+        arguments.push(format!("m.real(op[{}])", next()));
+    }
+    format!("{name}({})", arguments.join(", "))
+}
+
+/// `walk_K` for a kind of fixed length; the others stand in `cuda/walk.cuh`.
+fn walker(kind: Kind, general: &[GeneralRoutine]) -> String {
+    let Some((components, layout, function)) = fixed(kind, general) else {
+        return String::new();
+    };
+    let name = kind.name();
+    let value = call(&name, &components, &layout, |i| format!("op[{i}]"));
+    let put = match components.last() {
+        Some(4) => "put_four",
+        _ => "put_complex",
+    };
+    let out = layout.len() - 1;
+    format!(
+        "{}\nDEVICE void walk_{name}(const unsigned *op, Memory m, const Real *) {{\n    m.{put}(op[{out}], {value});\n}}\n",
+        function.unwrap_or_default()
+    )
+}
+
+/// `look_K` for a kind of fixed length.
+fn looker(kind: Kind, general: &[GeneralRoutine]) -> String {
+    let Some((components, layout, function)) = fixed(kind, general) else {
+        return String::new();
+    };
+    let name = kind.name();
+    let value = call(&name, &components, &layout, |i| format!("waves[op[{i}]]"));
+    let out = layout.len() - 1;
+    format!(
+        "{}\nDEVICE void look_{name}(const unsigned *op, Memory m, const unsigned *waves, Region r) {{\n    r.put_complex(op[{out}], {value});\n}}\n",
+        function.unwrap_or_default()
+    )
+}
