@@ -14,7 +14,7 @@ use crate::events::{Answers, Events};
 use crate::plan::Plan;
 use crate::plan::binding::Binding;
 use crate::process::Process;
-use crate::runtime::{Precision, Switches};
+use crate::runtime::{Backend, Precision, Switches};
 
 /// Number of events on which good helicities are found, as CUDACPP does.
 const GOOD_HELICITY_EVENTS: usize = 16;
@@ -140,7 +140,9 @@ impl Bridge {
     /// A Bridge for calls of `nevt` events. `card` holds the values of the process's card
     /// parameters, see [`crate::process::model::Model::card`].
     pub fn new(process: Process, card: &[f64], switches: &Switches, nevt: usize) -> Result<Self> {
-        switches.backend.available()?;
+        if switches.backend == Backend::Cuda {
+            crate::gpu::cuda::devices()?;
+        }
         let level = match &switches.simd {
             Some(name) => Level::choose(name)?,
             None => Level::best(),

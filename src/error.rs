@@ -232,12 +232,70 @@ pub enum Error {
         /// What it may be.
         allowed: &'static str,
     },
-    /// GPUs were asked for.
+    /// No GPU, or nothing to reach it by.
     #[error(
-        "CUDACPP_RUNTIME_BACKEND=cuda asks for a GPU, and this version of mebridge has no GPU \
-         engine; set it to cpu or auto, or unset it"
+        "no GPU can be used: {what}. `nvidia-smi` must list one: install NVIDIA's driver, or look at \
+         CUDA_VISIBLE_DEVICES; or evaluate on the CPU with CUDACPP_RUNTIME_BACKEND=cpu"
     )]
-    NoGpuEngine,
+    NoGpu {
+        /// What is missing.
+        what: String,
+    },
+    /// A GPU that the machine does not have.
+    #[error(
+        "there is no GPU {device}: this process sees {devices}, counted from 0; correct \
+         CUDACPP_RUNTIME_DEVICE or CUDA_VISIBLE_DEVICES"
+    )]
+    NoSuchDevice {
+        /// The one asked for.
+        device: usize,
+        /// How many there are.
+        devices: usize,
+    },
+    /// A library of the CUDA toolkit that is not there.
+    #[error(
+        "{library} of the CUDA toolkit cannot be loaded: {what}. Install the CUDA toolkit, or \
+         `pip install {package}`, and name the folder that holds it in LD_LIBRARY_PATH; or evaluate \
+         on the CPU with CUDACPP_RUNTIME_BACKEND=cpu"
+    )]
+    GpuLibrary {
+        /// Its name.
+        library: &'static str,
+        /// What pip calls it.
+        package: String,
+        /// Where it was looked for, or why it does not serve.
+        what: String,
+    },
+    /// Device code that the compiler refuses.
+    #[error("{compiler} does not compile the device code: {log}")]
+    GpuCompile {
+        /// Compiler and target.
+        compiler: String,
+        /// What it said.
+        log: String,
+    },
+    /// Memory that the GPU does not have.
+    #[error(
+        "the GPU has too little memory: {what} was refused, {free} of {total} bytes are free. Lower \
+         CUDACPP_RUNTIME_GPUMEMORY, run fewer processes on this GPU, or spread them over several \
+         with CUDACPP_RUNTIME_DEVICE"
+    )]
+    GpuMemory {
+        /// What was asked for.
+        what: String,
+        /// How much is free.
+        free: usize,
+        /// How much there is.
+        total: usize,
+    },
+    /// A call of CUDA that failed.
+    #[error("the GPU failed in {call}: {what}")]
+    GpuCall {
+        /// The call.
+        call: &'static str,
+        /// What CUDA says.
+        what: String,
+    },
     /// Events that do not fit into memory.
     #[error("no memory for {nevt} events; ask for fewer in one call")]
     NoMemoryForEvents {

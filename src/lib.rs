@@ -10,6 +10,7 @@
 //! | [`import`] | MG5aMC's Fortran |
 //! | `plan` | how to evaluate a process |
 //! | `cpu` | SIMD |
+//! | [`gpu`] | NVIDIA GPUs |
 //! | `bridge` | events in, answers out |
 //! | [`cache`] | keeps processes and plans for the next start |
 //! | [`abi`] | Fortran and C |
@@ -24,6 +25,7 @@ pub mod color;
 pub mod cpu;
 pub mod error;
 pub mod events;
+pub mod gpu;
 pub mod import;
 pub mod locate;
 pub mod phase_space;

@@ -24,6 +24,9 @@ pub struct Switch {
     pub meaning: &'static str,
 }
 
+/// Values of a switch that is on or off.
+const ON_OFF: &str = "on or off (0 and no are off, anything else is on)";
+
 /// Every switch that is known, those included that other parts of the program read.
 pub const SWITCHES: &[Switch] = &[
     Switch {
@@ -39,7 +42,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch {
         name: "BACKEND",
         values: "auto, cpu or cuda",
-        meaning: "which engine evaluates (this version has the CPU's)",
+        meaning: "which engine evaluates; auto takes a GPU if there is one, else the CPU",
     },
     Switch {
         name: "SIMD",
@@ -58,8 +61,8 @@ pub const SWITCHES: &[Switch] = &[
     },
     Switch {
         name: "DEVICE",
-        values: "a number from 0",
-        meaning: "which GPU to use (no effect on a CPU)",
+        values: "a number from 0, several such as 0,1, or all",
+        meaning: "GPUs of one bridge (one by the local rank of the job if not set)",
     },
     Switch {
         name: "GOODHELICITIES",
@@ -88,18 +91,33 @@ pub const SWITCHES: &[Switch] = &[
     },
     Switch {
         name: "BLASCOLORSUM",
-        values: "any",
-        meaning: "GPUs only: colour sum by BLAS (no effect on a CPU)",
+        values: ON_OFF,
+        meaning: "colour sum on a GPU by cuBLAS (by size if not set)",
     },
     Switch {
         name: "CUBLASTF32TENSOR",
-        values: "any",
-        meaning: "GPUs only: TF32 in cuBLAS (no effect on a CPU)",
+        values: ON_OFF,
+        meaning: "TF32 in cuBLAS, for colour sums in single precision on a GPU",
     },
     Switch {
         name: "GPUGRAPHS",
-        values: "any",
-        meaning: "GPUs only: CUDA graphs (no effect on a CPU)",
+        values: ON_OFF,
+        meaning: "each evaluation on a GPU as one CUDA graph",
+    },
+    Switch {
+        name: "GPUMEMORY",
+        values: "a number above 0 and up to 1",
+        meaning: "share of the free memory of a GPU that one bridge may take (0.9 if not set)",
+    },
+    Switch {
+        name: "GPUGROUP",
+        values: "a number from 0",
+        meaning: "operations in one group of code generated for a GPU; 0: no generated code",
+    },
+    Switch {
+        name: "GPUFUNCTIONS",
+        values: ON_OFF,
+        meaning: "groups as functions of one kernel on a GPU, not as kernels of their own",
     },
     Switch {
         name: "ENABLEFPE",
@@ -120,13 +138,33 @@ pub enum Backend {
     Cuda,
 }
 
-impl Backend {
-    /// An error where this version has no such engine.
-    pub fn available(self) -> Result<()> {
-        match self {
-            Backend::Auto | Backend::Cpu => Ok(()),
-            Backend::Cuda => Err(Error::NoGpuEngine),
+/// Which GPUs serve a bridge, see [`crate::gpu::choose`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Devices {
+    /// One, by the local rank of the job.
+    #[default]
+    Auto,
+    /// These, counted from 0; there is at least one, and none is named twice.
+    These(Vec<usize>),
+    /// All that the process sees.
+    All,
+}
+
+impl Devices {
+    /// Reads the value of `DEVICE`.
+    fn parse(word: &str) -> Option<Devices> {
+        if word == "all" {
+            return Some(Devices::All);
         }
+        let mut devices = Vec::new();
+        for number in word.split(',') {
+            let device = number.trim().parse().ok()?;
+            if devices.contains(&device) {
+                return None;
+            }
+            devices.push(device);
+        }
+        Some(Devices::These(devices))
     }
 }
 
@@ -207,7 +245,7 @@ impl ProcessChoice {
 }
 
 /// All switches that concern mebridge, with their values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Switches {
     /// `PROCESS`.
     pub process: Option<ProcessChoice>,
@@ -222,11 +260,23 @@ pub struct Switches {
     /// `THREADS`.
     pub threads: usize,
     /// `DEVICE`.
-    pub device: Option<usize>,
+    pub device: Devices,
     /// `GOODHELICITIES=ALL`.
     pub good_helicities_all: bool,
     /// `IGRAPH`.
     pub igraph: Igraph,
+    /// `BLASCOLORSUM`.
+    pub blas_color_sum: Option<bool>,
+    /// `CUBLASTF32TENSOR`.
+    pub tf32: Option<bool>,
+    /// `GPUGRAPHS`.
+    pub gpu_graphs: Option<bool>,
+    /// `GPUMEMORY`.
+    pub gpu_memory: Option<f64>,
+    /// `GPUGROUP`.
+    pub gpu_group: Option<usize>,
+    /// `GPUFUNCTIONS`.
+    pub gpu_functions: Option<bool>,
     /// `CACHE`. Switches of the environment, or of the C interface, mean the user's cache where they
     /// do not say otherwise; [`Switches::default`] means none.
     pub cache: CachePlace,
@@ -241,9 +291,15 @@ impl Default for Switches {
             simd: None,
             precision: Precision::default(),
             threads: 1,
-            device: None,
+            device: Devices::default(),
             good_helicities_all: false,
             igraph: Igraph::default(),
+            blas_color_sum: None,
+            tf32: None,
+            gpu_graphs: None,
+            gpu_memory: None,
+            gpu_group: None,
+            gpu_functions: None,
             cache: CachePlace::default(),
         }
     }
@@ -300,7 +356,6 @@ impl Switches {
                     "cuda" => Backend::Cuda,
                     _ => return Err(bad()),
                 };
-                self.backend.available()?;
             }
             "SIMD" => {
                 self.simd = match word.as_str() {
@@ -321,7 +376,7 @@ impl Switches {
                 Ok(n @ 1..=1024) => self.threads = n,
                 _ => return Err(bad()),
             },
-            "DEVICE" => self.device = Some(word.parse().map_err(|_| bad())?),
+            "DEVICE" => self.device = Devices::parse(&word).ok_or_else(bad)?,
             "GOODHELICITIES" => {
                 self.good_helicities_all = match word.as_str() {
                     "all" => true,
@@ -337,17 +392,32 @@ impl Switches {
                     _ => return Err(bad()),
                 }
             }
+            "BLASCOLORSUM" => self.blas_color_sum = Some(on(&word)),
+            "CUBLASTF32TENSOR" => self.tf32 = Some(on(&word)),
+            "GPUGRAPHS" => self.gpu_graphs = Some(on(&word)),
+            "GPUFUNCTIONS" => self.gpu_functions = Some(on(&word)),
+            "GPUGROUP" => self.gpu_group = Some(word.parse().map_err(|_| bad())?),
+            "GPUMEMORY" => match word.parse() {
+                Ok(share) if 0.0 < share && share <= 1.0 => self.gpu_memory = Some(share),
+                _ => return Err(bad()),
+            },
             "CACHE" => {
                 self.cache = match word.as_str() {
                     "off" => CachePlace::Off,
                     _ => CachePlace::Folder(value.into()),
                 }
             }
-            // Known, and read by others or without effect on a CPU.
+            // Known, and read by others.
             _ => {}
         }
         Ok(())
     }
+}
+
+/// The value of a switch that is on or off. The plugin takes any value for on, so only what plainly
+/// says off is off.
+fn on(word: &str) -> bool {
+    !matches!(word, "0" | "off" | "no")
 }
 
 fn bad_value(switch: &Switch, value: impl Display) -> Error {
@@ -417,7 +487,13 @@ mod tests {
         assert_eq!(one("SIMD", "512y").unwrap().simd.as_deref(), Some("512y"));
         assert_eq!(one("SIMD", "auto").unwrap().simd, None);
         assert_eq!(one("BACKEND", "cpu").unwrap().backend, Backend::Cpu);
-        assert_eq!(one("DEVICE", "3").unwrap().device, Some(3));
+        let devices = |value| one("DEVICE", value).unwrap().device;
+        assert_eq!(devices("3"), Devices::These(vec![3]));
+        assert_eq!(devices("1, 0"), Devices::These(vec![1, 0]));
+        assert_eq!(devices("All"), Devices::All);
+        assert_eq!(devices(""), Devices::Auto);
+        assert_eq!(one("GPUMEMORY", "0.25").unwrap().gpu_memory, Some(0.25));
+        assert_eq!(one("GPUGROUP", "0").unwrap().gpu_group, Some(0));
         assert!(one("GOODHELICITIES", "ALL").unwrap().good_helicities_all);
         assert_eq!(one("IGRAPH", "no").unwrap().igraph, Igraph::No);
         assert_eq!(
@@ -433,14 +509,37 @@ mod tests {
 
     #[test]
     fn switches_of_others_are_known() {
+        for name in ["VECSIZEUSED", "FBRIDGEMODE", "ENABLEFPE"] {
+            assert_eq!(one(name, "1").unwrap(), defaults());
+        }
+    }
+
+    #[test]
+    fn some_switches_are_on_off_or_neither() {
+        let field = |s: &Switches, name| match name {
+            "BLASCOLORSUM" => s.blas_color_sum,
+            "CUBLASTF32TENSOR" => s.tf32,
+            "GPUGRAPHS" => s.gpu_graphs,
+            _ => s.gpu_functions,
+        };
         for name in [
-            "VECSIZEUSED",
-            "FBRIDGEMODE",
             "BLASCOLORSUM",
             "CUBLASTF32TENSOR",
             "GPUGRAPHS",
+            "GPUFUNCTIONS",
         ] {
-            assert_eq!(one(name, "1").unwrap(), defaults());
+            for (value, means) in [
+                ("", None),
+                ("1", Some(true)),
+                ("on", Some(true)),
+                ("any", Some(true)),
+                ("0", Some(false)),
+                ("Off", Some(false)),
+                ("no", Some(false)),
+            ] {
+                let switches = one(name, value).unwrap();
+                assert_eq!(field(&switches, name), means, "{name}={value}");
+            }
         }
     }
 
@@ -474,6 +573,12 @@ mod tests {
             ("SIMD", "avx"),
             ("BACKEND", "gpu"),
             ("DEVICE", "-1"),
+            ("DEVICE", "0,"),
+            ("DEVICE", "1,1"),
+            ("GPUMEMORY", "0"),
+            ("GPUMEMORY", "1.5"),
+            ("GPUMEMORY", "nan"),
+            ("GPUGROUP", "-1"),
             ("GOODHELICITIES", "some"),
             ("IGRAPH", "maybe"),
         ] {
@@ -486,10 +591,8 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_cannot_be_asked_for_yet() {
-        let message = one("BACKEND", "cuda").unwrap_err().to_string();
-        assert!(message.contains("CUDACPP_RUNTIME_BACKEND"), "{message}");
-        assert!(message.contains("cpu"), "{message}");
+    fn a_gpu_can_be_asked_for() {
+        assert_eq!(one("BACKEND", "cuda").unwrap().backend, Backend::Cuda);
     }
 
     #[test]
