@@ -67,8 +67,6 @@ DEVICE void walk_ExternalScalar(const unsigned *op, Memory m, const Real *) {
     m.put_complex(op[5], external_scalar());
 }
 
-DEVICE Four no_four() { return Four{{{0, 0}, {0, 0}, {0, 0}, {0, 0}}}; }
-
 const unsigned MODE_ADD = 1, MODE_BARE = 2;
 
 /// Multiplies by the factor, and stores or adds.

@@ -4,17 +4,18 @@
 //! helicities on the first events that it sees, makes the plan for them, and from then on
 //! evaluates whatever it is given.
 
+use crate::backend::{Backend, Failure, Timers};
 use crate::cache::Cache;
 use crate::cache::plans::Plans;
 use crate::color::Split;
-use crate::cpu::simd::{Level, Real};
-use crate::cpu::{BadMomentum, Engine, Parts, Team, Timers};
+use crate::cpu::simd::Level;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
+use crate::machine::Machine;
 use crate::plan::Plan;
 use crate::plan::binding::Binding;
 use crate::process::Process;
-use crate::runtime::{Backend, Precision, Switches};
+use crate::runtime::{Precision, Switches};
 
 /// Number of events on which good helicities are found, as CUDACPP does.
 const GOOD_HELICITY_EVENTS: usize = 16;
@@ -25,9 +26,8 @@ pub struct Bridge {
     binding: Binding,
     plans: Plans,
     color: Split,
-    level: Level,
+    machine: Machine,
     precision: Precision,
-    threads: usize,
     all_helicities: bool,
     nevt: usize,
     profile: bool,
@@ -42,7 +42,7 @@ enum Recursion {
     None,
     /// It is there, and agrees with the diagrams.
     Ready {
-        team: Box<AnyTeam>,
+        team: Box<dyn Backend>,
         /// Whether it is the better one for calls without channels, and for those with.
         serves: Serves,
     },
@@ -77,9 +77,9 @@ fn agree(a: &[f64], b: &[f64], tolerance: f64) -> bool {
 }
 
 impl Recursion {
-    fn team(&self) -> Option<&AnyTeam> {
+    fn team(&self) -> Option<&dyn Backend> {
         match self {
-            Recursion::Ready { team, .. } => Some(team),
+            Recursion::Ready { team, .. } => Some(team.as_ref()),
             Recursion::NotAskedFor | Recursion::None => None,
         }
     }
@@ -88,65 +88,26 @@ impl Recursion {
 /// The engines for the good helicities.
 struct Engines {
     /// The list of diagrams, which serves wherever the recursion doesn't.
-    diagrams: AnyTeam,
+    diagrams: Box<dyn Backend>,
     /// The recursion.
     recursion: Recursion,
-}
-
-/// An engine in the precision that was asked for.
-enum AnyTeam {
-    Double(Team<f64>),
-    Float(Team<f32>),
-}
-
-impl AnyTeam {
-    fn plan(&self) -> &Plan {
-        match self {
-            AnyTeam::Double(team) => team.engine().plan(),
-            AnyTeam::Float(team) => team.engine().plan(),
-        }
-    }
-
-    fn set_profile(&mut self, profile: bool) {
-        match self {
-            AnyTeam::Double(team) => team.set_profile(profile),
-            AnyTeam::Float(team) => team.set_profile(profile),
-        }
-    }
-
-    fn timers(&self) -> Timers {
-        match self {
-            AnyTeam::Double(team) => team.timers(),
-            AnyTeam::Float(team) => team.timers(),
-        }
-    }
-
-    fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, BadMomentum> {
-        match self {
-            AnyTeam::Double(team) => team.parts(events, legs),
-            AnyTeam::Float(team) => team.parts(events, legs),
-        }
-    }
-
-    fn run(&mut self, events: Events, answers: Answers, legs: usize) -> Result<(), BadMomentum> {
-        match self {
-            AnyTeam::Double(team) => team.run(events, answers, legs),
-            AnyTeam::Float(team) => team.run(events, answers, legs),
-        }
-    }
 }
 
 impl Bridge {
     /// A Bridge for calls of `nevt` events. `card` holds the values of the process's card
     /// parameters, see [`crate::process::model::Model::card`].
     pub fn new(process: Process, card: &[f64], switches: &Switches, nevt: usize) -> Result<Self> {
-        if switches.backend == Backend::Cuda {
-            crate::gpu::cuda::devices()?;
-        }
-        let level = match &switches.simd {
-            Some(name) => Level::choose(name)?,
-            None => Level::best(),
-        };
+        Bridge::on(Machine::choose(switches)?, process, card, switches, nevt)
+    }
+
+    /// The same on a machine that is given; the switches that choose one do not matter.
+    pub fn on(
+        machine: Machine,
+        process: Process,
+        card: &[f64],
+        switches: &Switches,
+        nevt: usize,
+    ) -> Result<Self> {
         let binding = Binding::new(&process.model, card)?;
         let plans = Plans::new(Cache::new(&switches.cache), &process, card);
         Ok(Bridge {
@@ -154,9 +115,8 @@ impl Bridge {
             plans,
             process,
             binding,
-            level,
+            machine,
             precision: switches.precision,
-            threads: switches.threads,
             all_helicities: switches.good_helicities_all,
             nevt,
             profile: false,
@@ -174,9 +134,14 @@ impl Bridge {
         self.nevt
     }
 
-    /// The SIMD level in use.
-    pub fn level(&self) -> Level {
-        self.level
+    /// What evaluates.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The SIMD level in use; `None` on a GPU.
+    pub fn level(&self) -> Option<Level> {
+        self.machine.level()
     }
 
     /// The plan that serves calls with or without channels, and whether it is a recursion; after the
@@ -199,7 +164,7 @@ impl Bridge {
     /// The recursion, where there is one that serves any calls.
     pub fn recursion(&self) -> Option<&Plan> {
         let engines = self.engines.as_ref()?;
-        engines.recursion.team().map(AnyTeam::plan)
+        engines.recursion.team().map(|backend| backend.plan())
     }
 
     /// Number of good helicities, once they are known.
@@ -218,14 +183,13 @@ impl Bridge {
         }
     }
 
-    /// Time spent in amplitudes and in colour sums, as far as [`Bridge::set_profile`] asked.
+    /// Where the time went, as far as [`Bridge::set_profile`] asked.
     pub fn timers(&self) -> Timers {
         let mut sum = Timers::default();
         if let Some(engines) = &self.engines {
-            for team in std::iter::once(&engines.diagrams).chain(engines.recursion.team()) {
-                let timers = team.timers();
-                sum.amplitudes += timers.amplitudes;
-                sum.color += timers.color;
+            let diagrams = std::iter::once(engines.diagrams.as_ref());
+            for team in diagrams.chain(engines.recursion.team()) {
+                sum.merge(&team.timers());
             }
         }
         sum
@@ -244,11 +208,11 @@ impl Bridge {
         }
         self.check_channels(events)?;
         let all: Vec<u32> = (0..self.process.helicities.len() as u32).collect();
-        let mut diagrams = self.team(self.diagrams(&all)?)?;
+        let mut diagrams = self.backend(self.diagrams(&all)?)?;
         let first = events.first(nevt.min(GOOD_HELICITY_EVENTS), legs);
         let parts = diagrams
             .parts(first, legs)
-            .map_err(|bad| self.bad_momentum(events, bad.event))?;
+            .map_err(|failure| self.failure(events, failure))?;
         let contributes = |h: u32| parts.iter().any(|p| p.helicities[h as usize] != 0.0);
         let good: Vec<u32> = all
             .iter()
@@ -262,7 +226,7 @@ impl Bridge {
             });
         }
         if good.len() < all.len() {
-            diagrams = self.team(self.diagrams(&good)?)?;
+            diagrams = self.backend(self.diagrams(&good)?)?;
         }
         let count = good.len();
         self.engines = Some(Engines {
@@ -306,17 +270,23 @@ impl Bridge {
         if !serves.without_channels && !serves.with_channels {
             return Ok(());
         }
-        let mut team = self.team(plan)?;
+        let mut team = self.backend(plan)?;
         let legs = self.process.legs.len();
         let first = events.first(events.g_s.len().min(GOOD_HELICITY_EVENTS), legs);
         let Some(engines) = &mut self.engines else {
             return Ok(());
         };
         let both = (team.parts(first, legs), engines.diagrams.parts(first, legs));
-        let (Ok(recursion), Ok(diagrams)) = both else {
-            // Bad momenta: the call itself says so.
-            engines.recursion = Recursion::NotAskedFor;
-            return Ok(());
+        let (recursion, diagrams) = match both {
+            (Ok(recursion), Ok(diagrams)) => (recursion, diagrams),
+            (Err(Failure::Other(error)), _) | (_, Err(Failure::Other(error))) => {
+                return Err(error);
+            }
+            _ => {
+                // Bad momenta: the call itself says so.
+                engines.recursion = Recursion::NotAskedFor;
+                return Ok(());
+            }
         };
         let tolerance = match self.precision {
             Precision::Double => 1e-9,
@@ -333,7 +303,7 @@ impl Bridge {
         serves.with_channels &= pairs.all(|(a, b)| agree(&a.amp2, &b.amp2, tolerance));
         team.set_profile(self.profile);
         engines.recursion = Recursion::Ready {
-            team: Box::new(team),
+            team,
             serves,
         };
         Ok(())
@@ -358,11 +328,20 @@ impl Bridge {
             return Err(Error::NoEvents);
         };
         let team = match &mut engines.recursion {
-            Recursion::Ready { team, serves } if serves.calls(events.channels.is_some()) => team,
-            _ => &mut engines.diagrams,
+            Recursion::Ready { team, serves } if serves.calls(events.channels.is_some()) => {
+                team.as_mut()
+            }
+            _ => engines.diagrams.as_mut(),
         };
         let result = team.run(*events, mine, legs);
-        result.map_err(|bad| self.bad_momentum(events, bad.event))
+        result.map_err(|failure| self.failure(events, failure))
+    }
+
+    fn failure(&self, events: &Events, failure: Failure) -> Error {
+        match failure {
+            Failure::Event(bad) => self.bad_momentum(events, bad.event),
+            Failure::Other(error) => error,
+        }
     }
 
     fn diagrams(&self, helicities: &[u32]) -> Result<Plan> {
@@ -370,24 +349,10 @@ impl Bridge {
         self.plans.diagrams(process, binding, helicities)
     }
 
-    fn team(&self, plan: Plan) -> Result<AnyTeam> {
-        Ok(match self.precision {
-            Precision::Double => AnyTeam::Double(self.team_of(plan, false)?),
-            Precision::Mixed => AnyTeam::Double(self.team_of(plan, true)?),
-            Precision::Float => AnyTeam::Float(self.team_of(plan, false)?),
-        })
-    }
-
-    fn team_of<T: Real>(&self, plan: Plan, single_color: bool) -> Result<Team<T>> {
-        let engine = Engine::new(
-            &self.process,
-            &self.color,
-            &self.binding,
-            plan,
-            self.level,
-            single_color,
-        );
-        Team::new(engine, self.threads)
+    fn backend(&self, plan: Plan) -> Result<Box<dyn Backend>> {
+        let (process, color, binding) = (&self.process, &self.color, &self.binding);
+        let machine = &self.machine;
+        machine.backend(process, color, binding, plan, self.precision)
     }
 
     /// Every channel must be a diagram with an AMP2 and a configuration, every igraph a

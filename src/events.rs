@@ -37,13 +37,19 @@ pub struct Answers<'a> {
 impl<'a> Events<'a> {
     /// The first `count` of the events of a process with this many legs.
     pub fn first(&self, count: usize, legs: usize) -> Events<'a> {
+        self.part(0, count, legs)
+    }
+
+    /// So many of the events from this one on.
+    pub fn part(&self, first: usize, count: usize, legs: usize) -> Events<'a> {
+        let end = first + count;
         Events {
-            momenta: &self.momenta[..count * legs * 4],
-            g_s: &self.g_s[..count],
-            random_helicity: &self.random_helicity[..count],
-            random_color: &self.random_color[..count],
-            channels: self.channels.map(|c| &c[..count]),
-            igraph: self.igraph.map(|g| &g[..count]),
+            momenta: &self.momenta[first * legs * 4..end * legs * 4],
+            g_s: &self.g_s[first..end],
+            random_helicity: &self.random_helicity[first..end],
+            random_color: &self.random_color[first..end],
+            channels: self.channels.map(|c| &c[first..end]),
+            igraph: self.igraph.map(|g| &g[first..end]),
         }
     }
 

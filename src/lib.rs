@@ -9,8 +9,10 @@
 //! | [`process`] | the physics as data, and its file format |
 //! | [`import`] | MG5aMC's Fortran |
 //! | `plan` | how to evaluate a process |
+//! | [`backend`] | what runs a plan |
 //! | `cpu` | SIMD |
 //! | [`gpu`] | NVIDIA GPUs |
+//! | [`machine`] | which of these evaluates |
 //! | `bridge` | events in, answers out |
 //! | [`cache`] | keeps processes and plans for the next start |
 //! | [`abi`] | Fortran and C |
@@ -19,6 +21,7 @@
 //! | [`phase_space`], [`random`], [`statistics`] | events to try a process on |
 
 pub mod abi;
+pub mod backend;
 pub mod bridge;
 pub mod cache;
 pub mod color;
@@ -28,6 +31,7 @@ pub mod events;
 pub mod gpu;
 pub mod import;
 pub mod locate;
+pub mod machine;
 pub mod phase_space;
 pub mod plan;
 pub mod process;

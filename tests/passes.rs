@@ -4,7 +4,8 @@ mod common;
 
 use mebridge::color::Split;
 use mebridge::cpu::simd::Level;
-use mebridge::cpu::{Engine, Parts, Team};
+use mebridge::backend::Parts;
+use mebridge::cpu::{Engine, Team};
 use mebridge::events::Events;
 use mebridge::import::import_directory;
 use mebridge::phase_space::PhaseSpace;

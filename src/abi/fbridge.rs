@@ -221,11 +221,10 @@ fn announce(bridge: &Bridge, origin: &str, card: Option<&Path>, switches: &Switc
     // Nothing is lost where stderr is closed.
     let _ = writeln!(
         std::io::stderr(),
-        "mebridge {}: {} from {origin}; card: {card}; {precision} precision, SIMD {}, {} thread(s)",
+        "mebridge {}: {} from {origin}; card: {card}; {precision} precision, {}",
         env!("CARGO_PKG_VERSION"),
         bridge.process().name,
-        bridge.level(),
-        switches.threads,
+        bridge.machine().describe(),
     );
 }
 

@@ -41,11 +41,13 @@ pub enum Kind {
     Plan,
     /// A colour matrix in blocks.
     Color,
+    /// Device code, compiled.
+    Device,
 }
 
 impl Kind {
     /// All.
-    pub const ALL: [Kind; 3] = [Kind::Process, Kind::Plan, Kind::Color];
+    pub const ALL: [Kind; 4] = [Kind::Process, Kind::Plan, Kind::Color, Kind::Device];
 
     /// The extension.
     pub fn name(self) -> &'static str {
@@ -53,6 +55,7 @@ impl Kind {
             Kind::Process => "process",
             Kind::Plan => "plan",
             Kind::Color => "color",
+            Kind::Device => "device",
         }
     }
 }

@@ -9,6 +9,7 @@ use super::general;
 use super::kernels::{self, Direct, Memory, Table};
 use super::simd::{Cx, Real, Simd, Task, dispatch_unchecked};
 use super::worker::Worker;
+use crate::backend::BadMomentum;
 use crate::color::{self, sum::Sum};
 use crate::events::{Answers, Events};
 use crate::plan::kernel::Kernel;
@@ -25,13 +26,6 @@ pub struct Blocks<'a, 'b, T: Real> {
     pub worker: &'a mut Worker<T>,
     pub events: Events<'a>,
     pub answers: Answers<'b>,
-}
-
-/// An event that cannot be evaluated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BadMomentum {
-    /// Its number within the call, from 0.
-    pub event: usize,
 }
 
 impl<T: Real> Task<T> for Blocks<'_, '_, T> {

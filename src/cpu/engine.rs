@@ -3,7 +3,8 @@
 //! Events are taken one vector at a time, so that the memory it works in (one array of vectors
 //! a thread) does not grow with their number.
 
-use super::block::{BadMomentum, Blocks};
+use super::block::Blocks;
+use crate::backend::BadMomentum;
 use super::general::General;
 use super::simd::{Level, Real, dispatch};
 use super::worker::Worker;

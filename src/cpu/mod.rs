@@ -12,6 +12,5 @@ pub mod stages;
 mod team;
 mod worker;
 
-pub use block::BadMomentum;
 pub use engine::{Engine, Timers};
-pub use team::{Parts, Team};
+pub use team::Team;

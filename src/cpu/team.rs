@@ -6,12 +6,13 @@
 //! caller's own thread is one of them; the others sleep between calls, and are not woken for a
 //! call that would be done before they are awake.
 
-use super::block::BadMomentum;
 use super::engine::{Engine, Timers};
 use super::simd::Real;
 use super::worker::Worker;
+use crate::backend::{self, Backend, BadMomentum, Failure, Parts};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
+use crate::plan::Plan;
 use std::sync::{Mutex, PoisonError};
 
 /// Chunks for each thread. At the end of a call a thread waits for the others for one chunk at
@@ -25,15 +26,6 @@ pub struct Team<T: Real> {
     engine: Engine<T>,
     workers: Vec<Worker<T>>,
     pool: Option<rayon::ThreadPool>,
-}
-
-/// What one event's answer is made of.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parts {
-    /// The contribution of each helicity of the plan, without the average.
-    pub helicities: Vec<f64>,
-    /// AMP2 in the order of the plan, empty if it does not compute them.
-    pub amp2: Vec<f64>,
 }
 
 /// The events of one worker.
@@ -178,6 +170,32 @@ impl<T: Real> Team<T> {
     }
 }
 
+impl<T: Real> Backend for Team<T> {
+    fn plan(&self) -> &Plan {
+        self.engine.plan()
+    }
+
+    fn set_profile(&mut self, profile: bool) {
+        Team::set_profile(self, profile);
+    }
+
+    fn timers(&self) -> backend::Timers {
+        let timers = Team::timers(self);
+        backend::Timers(vec![
+            (backend::AMPLITUDES, timers.amplitudes),
+            (backend::COLOR, timers.color),
+        ])
+    }
+
+    fn run(&mut self, events: Events, answers: Answers, legs: usize) -> Result<(), Failure> {
+        Ok(Team::run(self, events, answers, legs)?)
+    }
+
+    fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, Failure> {
+        Ok(Team::parts(self, events, legs)?)
+    }
+}
+
 /// Cuts a call into calls of at most `size` events.
 fn shares<'a>(
     events: Events<'a>,
@@ -197,14 +215,7 @@ fn shares<'a>(
         let end = (first + size).min(nevt);
         shares.push(Share {
             first,
-            events: Events {
-                momenta: &events.momenta[first * legs * 4..end * legs * 4],
-                g_s: &events.g_s[first..end],
-                random_helicity: &events.random_helicity[first..end],
-                random_color: &events.random_color[first..end],
-                channels: events.channels.map(|c| &c[first..end]),
-                igraph: events.igraph.map(|g| &g[first..end]),
-            },
+            events: events.part(first, end - first, legs),
             answers: Answers {
                 matrix_elements,
                 helicity,

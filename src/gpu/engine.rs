@@ -392,7 +392,7 @@ impl Engine {
 
     /// The events of a chunk of a call of so many, and how many chunks are under way at a time.
     fn chunk(&self, events: usize, legs: usize) -> Result<(usize, usize)> {
-        let (free, _) = self.library.driver().memory()?;
+        let (free, total) = self.library.driver().memory()?;
         let mine: usize = self.slots.iter().map(Slot::bytes).sum();
         let limit = (free as f64 * self.options.memory) as usize + mine;
         let arrays = Arrays::of(LANES as usize, legs);
@@ -417,8 +417,9 @@ impl Engine {
             return Ok((LANES as usize, 1));
         }
         Err(Error::GpuMemory {
-            needs: self.bytes_of(1).iter().sum(),
+            what: format!("{} bytes for {LANES} events", self.bytes_of(1).iter().sum::<usize>()),
             free: limit,
+            total,
         })
     }
 

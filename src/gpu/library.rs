@@ -59,7 +59,7 @@ impl Library {
         missing.sort_by_key(|unit| std::cmp::Reverse(unit.text.len()));
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
         let next = AtomicUsize::new(0);
-        let images = Mutex::new(vec![None; missing.len()]);
+        let images = Mutex::new(Vec::from_iter(missing.iter().map(|_| None)));
         std::thread::scope(|scope| {
             for _ in 0..threads.min(missing.len()) {
                 scope.spawn(|| {

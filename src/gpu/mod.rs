@@ -2,10 +2,31 @@
 //!
 //! | module | what it knows |
 //! |---|---|
+//! | [`tables`] | a plan as tables of operations in levels |
+//! | [`source`] | the device code that walks them |
+//! | [`routine`] | the device code of Lorentz structures that no kernel knows |
+//! | [`library`] | device code, compiled and kept |
+//! | [`engine`] | the launches that run a plan on a GPU |
 //! | [`driver`] | what the engine asks of a GPU |
 //! | [`cuda`] | how a real GPU answers |
 //! | [`choose`] | which GPU is taken where there are several |
 
+mod arena;
 pub mod choose;
+mod color;
 pub mod cuda;
 pub mod driver;
+#[cfg(test)]
+mod emulator;
+pub mod engine;
+mod engines;
+pub mod library;
+pub mod routine;
+pub mod source;
+pub mod tables;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod vertices_tests;
+
+pub use engines::{Engines, Gpus, might_be_there};

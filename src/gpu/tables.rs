@@ -197,7 +197,7 @@ impl Tables {
         };
         let totals = plan.channels.totals.iter().map(|&t| maker.of(t));
         let totals: Vec<Address> = totals.collect::<Option<_>>()?;
-        let region = Region::of(plan)?;
+        let region = Region::new(plan)?;
         let amplitudes = maker.amplitudes(plan, &region, &looked_up)?;
         let sums = maker.sums(plan, &region)?;
         let amp2 = &plan.channels.amp2;
@@ -311,7 +311,7 @@ struct Region {
 }
 
 impl Region {
-    fn of(plan: &Plan) -> Option<Region> {
+    fn new(plan: &Plan) -> Option<Region> {
         let jamp = plan.jamp_base..plan.jamp_base + 2 * plan.flows as u32;
         let mut region = Region {
             start: jamp.start,

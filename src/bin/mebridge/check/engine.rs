@@ -4,6 +4,7 @@ use crate::sample::Sample;
 use crate::source::Source;
 use mebridge::Result;
 use mebridge::abi::fbridge;
+use mebridge::backend::COLOR;
 use mebridge::bridge::Bridge;
 use mebridge::events::Answers;
 use mebridge::runtime::{PREFIX, Switches};
@@ -75,7 +76,7 @@ impl Engine {
         bridge.run(&events.first(count, legs), &mut answers)?;
         let all = start.elapsed().as_secs_f64() * threads as f64;
         bridge.set_profile(false);
-        Ok(Some((bridge.timers().color.as_secs_f64() / all).min(1.0)))
+        Ok(Some((bridge.timers().of(COLOR).as_secs_f64() / all).min(1.0)))
     }
 }
 

@@ -1,0 +1,96 @@
+//! What a bridge asks of whatever runs a plan.
+
+use crate::error::{Error, Result};
+use crate::events::{Answers, Events};
+use crate::plan::Plan;
+use std::time::Duration;
+
+/// A plan, ready to run.
+pub trait Backend: Send {
+    /// The plan.
+    fn plan(&self) -> &Plan;
+
+    /// Whether to measure where the time goes; it costs a little.
+    fn set_profile(&mut self, profile: bool);
+
+    /// Where the time went, as far as [`Backend::set_profile`] asked.
+    fn timers(&self) -> Timers;
+
+    /// Evaluates events whose arrays, channels and igraphs have been checked; `legs` of them.
+    fn run(&mut self, events: Events, answers: Answers, legs: usize) -> Result<(), Failure>;
+
+    /// Evaluates a few events and gives for each the contributions of helicities and, where
+    /// the plan computes them, all AMP2.
+    fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, Failure>;
+}
+
+/// What one event's answer is made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parts {
+    /// The contribution of each helicity of the plan, without the average.
+    pub helicities: Vec<f64>,
+    /// AMP2 in the order of the plan, empty if it does not compute them.
+    pub amp2: Vec<f64>,
+}
+
+/// An event that cannot be evaluated: a momentum that is not finite, has no positive energy or is
+/// off its mass shell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BadMomentum {
+    /// Its number within the call, from 0.
+    pub event: usize,
+}
+
+/// Why a call was not answered.
+#[derive(Debug)]
+pub enum Failure {
+    /// An event is bad; the first of them, as far as was seen.
+    Event(BadMomentum),
+    /// Something else.
+    Other(Error),
+}
+
+impl From<BadMomentum> for Failure {
+    fn from(bad: BadMomentum) -> Failure {
+        Failure::Event(bad)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Other(error)
+    }
+}
+
+/// The phase of [`Timers`] in which a CPU computes amplitudes and JAMP.
+pub const AMPLITUDES: &str = "amplitudes and JAMP";
+/// The phase in which a CPU sums over colours.
+pub const COLOR: &str = "colour sum";
+
+/// Where the time went: names of phases, in the order in which they are done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timers(pub Vec<(&'static str, Duration)>);
+
+impl Timers {
+    /// Adds the time of a phase.
+    pub fn add(&mut self, phase: &'static str, time: Duration) {
+        match self.0.iter_mut().find(|(name, _)| *name == phase) {
+            Some((_, sum)) => *sum += time,
+            None => self.0.push((phase, time)),
+        }
+    }
+
+    /// The time of a phase.
+    pub fn of(&self, phase: &str) -> Duration {
+        let mut all = self.0.iter();
+        all.find(|(name, _)| *name == phase)
+            .map_or(Duration::ZERO, |(_, time)| *time)
+    }
+
+    /// Adds all times of others.
+    pub fn merge(&mut self, other: &Timers) {
+        for &(phase, time) in &other.0 {
+            self.add(phase, time);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The engine on the stand-in for a GPU, against the CPU's engine.
+
+use super::Gpus;
+use super::driver::Driver;
+use super::emulator::Emulator;
+use crate::bridge::Bridge;
+use crate::cache::Cache;
+use crate::events::{Answers, Events};
+use crate::import::import_directory;
+use crate::machine::Machine;
+use crate::process::Process;
+use crate::runtime::{Backend, Precision, Switches};
+use std::sync::Arc;
+
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+struct Outcome {
+    matrix_elements: Vec<f64>,
+    helicity: Vec<i32>,
+    color: Vec<i32>,
+    good: Option<usize>,
+    recursion: bool,
+}
+
+fn run(bridge: &mut Bridge, events: &Events) -> Outcome {
+    let nevt = events.g_s.len();
+    let mut outcome = Outcome {
+        matrix_elements: vec![0.0; nevt],
+        helicity: vec![0; nevt],
+        color: vec![0; nevt],
+        good: None,
+        recursion: false,
+    };
+    let mut answers = Answers {
+        matrix_elements: &mut outcome.matrix_elements,
+        helicity: &mut outcome.helicity,
+        color: &mut outcome.color,
+    };
+    bridge.run(events, &mut answers).expect("run");
+    outcome.good = bridge.good_helicities();
+    let serving = bridge.serving(events.channels.is_some());
+    outcome.recursion = serving.expect("it has run").1;
+    outcome
+}
+
+fn bridges(gpu: &Arc<Emulator>, process: &Process, precision: Precision) -> [Bridge; 2] {
+    let switches = Switches {
+        precision,
+        backend: Backend::Cpu,
+        ..Switches::default()
+    };
+    let card = process.model.default_card();
+    let driver: Arc<dyn Driver> = gpu.clone();
+    let gpus = Gpus::of(vec![driver], &switches, Cache::default()).expect("a GPU");
+    let on = |machine| Bridge::on(machine, process.clone(), &card, &switches, 64).expect("bridge");
+    let cpu = Machine::choose(&switches).expect("a CPU");
+    [on(cpu), on(Machine::Gpu(gpus))]
+}
+
+fn worst(a: &[f64], b: &[f64]) -> f64 {
+    let each = a.iter().zip(b).map(|(a, b)| ((a - b) / b).abs());
+    each.fold(0.0, |w, x| if x > w || x.is_nan() { x } else { w })
+}
+
+#[test]
+fn real_processes_agree_with_the_cpu() {
+    let Some(references) = common::references() else {
+        return;
+    };
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let only = std::env::var("MEBRIDGE_TEST_PROCESS").ok();
+    for r in &references {
+        if only.as_ref().is_some_and(|only| !r.name.contains(only)) {
+            continue;
+        }
+        let process = import_directory(&r.directory).expect("import").remove(0);
+        if only.is_none() && process.diagrams > 200 {
+            continue;
+        }
+        let legs = process.legs.len();
+        for precision in [Precision::Double, Precision::Mixed, Precision::Float] {
+            let tolerance = match precision {
+                Precision::Double => 1e-12,
+                Precision::Mixed => 1e-5,
+                Precision::Float => 2e-3,
+            };
+            let [mut cpu, mut on_gpu] = bridges(&gpu, &process, precision);
+            for (nevt, channels) in [(37, false), (37, true), (1, true)] {
+                let all = Events {
+                    momenta: &r.momenta,
+                    g_s: &r.g_s,
+                    random_helicity: &r.random_helicity,
+                    random_color: &r.random_color,
+                    channels: channels.then_some(&r.channels),
+                    igraph: None,
+                };
+                let events = all.first(nevt, legs);
+                let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
+                let by = worst(&a.matrix_elements, &b.matrix_elements);
+                println!("{} {precision:?} {channels} {by:.1e} recursion {}", r.name, a.recursion);
+                assert!(by < tolerance, "{}: {by:e}", r.name);
+                assert_eq!(a.good, b.good, "{}", r.name);
+                if precision == Precision::Double {
+                    assert_eq!(a.helicity, b.helicity, "{}", r.name);
+                    assert_eq!(a.color, b.color, "{}", r.name);
+                    assert_eq!(a.recursion, b.recursion, "{}", r.name);
+                }
+            }
+        }
+    }
+}
