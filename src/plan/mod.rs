@@ -15,6 +15,7 @@ pub mod binding;
 mod compile;
 pub mod count;
 mod fits;
+pub mod general;
 pub mod kernel;
 mod partial;
 pub mod passes;

@@ -26,6 +26,8 @@ pub mod lorentz;
 pub mod model;
 mod prune;
 #[cfg(test)]
+pub(crate) mod random_routines;
+#[cfg(test)]
 pub(crate) mod sample_routines;
 mod validate;
 

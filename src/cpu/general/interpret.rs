@@ -1,10 +1,9 @@
 //! Runs the code of a compiled routine over a batch of operations.
 
 use super::General;
-use super::code::{Action, Instruction};
-use super::graph::{Binary, Lanewise, Test, evaluate_lanewise};
 use crate::cpu::kernels::{Inputs, Memory};
 use crate::cpu::simd::{Cx, Real, Simd, Task};
+use crate::plan::general::{Action, Binary, Elementary, Instruction, Test, evaluate_elementary};
 use num_complex::Complex64;
 use std::mem::MaybeUninit;
 
@@ -351,7 +350,7 @@ impl<V: Simd> Machine<'_, V> {
                             V::select(mask, yes.im, no.im),
                         ))
                     }),
-                    Action::Lanewise(function) => {
+                    Action::Elementary(function) => {
                         each!(self, j => self.lanewise(function, to, a, b, j));
                     }
                     Action::Store(n) => each!(self, j => self.memory.put_complex(
@@ -376,7 +375,7 @@ impl<V: Simd> Machine<'_, V> {
 
     /// A function that is computed lane by lane.
     #[inline(always)]
-    unsafe fn lanewise(&self, function: Lanewise, to: u32, a: u32, b: u32, j: usize) {
+    unsafe fn lanewise(&self, function: Elementary, to: u32, a: u32, b: u32, j: usize) {
         // SAFETY: as for the caller; a vector in memory is its lanes one after the other.
         unsafe {
             let at = |slot: u32| {
@@ -391,7 +390,7 @@ impl<V: Simd> Machine<'_, V> {
                         (*at(slot + 1).add(lane)).to_f64(),
                     )
                 };
-                let result = evaluate_lanewise(function, read(a), read(b));
+                let result = evaluate_elementary(function, read(a), read(b));
                 at(to).add(lane).write(V::Scalar::from_f64(result.re));
                 at(to + 1).add(lane).write(V::Scalar::from_f64(result.im));
             }

@@ -22,10 +22,10 @@ pub(super) struct Value {
 /// A value, or zero.
 pub(super) type Number = Option<Value>;
 
-/// A function of two arguments that is computed lane by lane.
+/// A function that is not made of other nodes, of two complex numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Lanewise {
-    /// A function of one argument (the second is not used).
+pub(crate) enum Elementary {
+    /// A function of the first (the second is not used).
     Call(Function),
     /// Any power.
     Pow,
@@ -35,7 +35,7 @@ pub(super) enum Lanewise {
 
 /// Comparisons that select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Test {
+pub(crate) enum Test {
     Lt,
     Le,
     Eq,
@@ -43,7 +43,7 @@ pub(super) enum Test {
 
 /// Real functions of two real arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Binary {
+pub(crate) enum Binary {
     Max,
     Min,
     Sign,
@@ -89,7 +89,7 @@ pub(super) enum Node {
         no: Id,
     },
     /// A function of complex nodes, the result complex.
-    Lanewise(Lanewise, Id, Id),
+    Elementary(Elementary, Id, Id),
 }
 
 impl Node {
@@ -98,7 +98,7 @@ impl Node {
         let list: [Option<Id>; 4] = match *self {
             Node::Input { .. } | Node::InputComplex { .. } | Node::Const(_) => [None; 4],
             Node::Add { a, b, .. } | Node::Mul { a, b } => [Some(a), Some(b), None, None],
-            Node::Binary(_, a, b) | Node::Lanewise(_, a, b) => [Some(a), Some(b), None, None],
+            Node::Binary(_, a, b) | Node::Elementary(_, a, b) => [Some(a), Some(b), None, None],
             Node::Inverse(a)
             | Node::Conj(a)
             | Node::Re(a)
@@ -194,7 +194,7 @@ impl Graph {
         let real = match node {
             Node::Input { .. } | Node::Const(_) => true,
             Node::InputComplex { .. } | Node::Conj(_) | Node::Widen(_) => false,
-            Node::Lanewise(..) => false,
+            Node::Elementary(..) => false,
             Node::Add { phase, a, b } => is_real(a) && is_real(b) && phase % 2 == 0,
             Node::Mul { a, b } => is_real(a) && is_real(b),
             Node::Inverse(a) | Node::Phase { a, .. } => is_real(a),
@@ -472,11 +472,11 @@ impl Graph {
         })
     }
 
-    /// A function that is computed lane by lane, real where the flag says that it is.
-    fn lanewise(&mut self, function: Lanewise, x: Number, y: Number, real: bool) -> Number {
+    /// A function of complex nodes, real where the flag says that it is.
+    fn elementary(&mut self, function: Elementary, x: Number, y: Number, real: bool) -> Number {
         let a = self.plain_complex(x);
         let b = self.plain_complex(y);
-        let result = self.push(Node::Lanewise(function, a, b));
+        let result = self.push(Node::Elementary(function, a, b));
         if real { self.re(result) } else { result }
     }
 
@@ -504,10 +504,10 @@ impl Graph {
                 let a = self.plain(sum);
                 self.push(Node::Sqrt(a))
             }
-            Function::RealLog => self.lanewise(Lanewise::Call(function), x, None, true),
+            Function::RealLog => self.elementary(Elementary::Call(function), x, x, true),
             // Complex results for some real arguments.
             Function::Sqrt | Function::Log | Function::Asin | Function::Acos => {
-                self.lanewise(Lanewise::Call(function), x, None, false)
+                self.elementary(Elementary::Call(function), x, x, false)
             }
             Function::Exp
             | Function::Sin
@@ -516,7 +516,7 @@ impl Graph {
             | Function::Atan
             | Function::Sinh
             | Function::Cosh
-            | Function::Tanh => self.lanewise(Lanewise::Call(function), x, None, is_real),
+            | Function::Tanh => self.elementary(Elementary::Call(function), x, x, is_real),
         }
     }
 
@@ -542,7 +542,7 @@ impl Graph {
                 self.mul(v(a), inverse)
             }
             Op::PowI(a, n) => self.power(v(a), n),
-            Op::Pow(a, b) => self.lanewise(Lanewise::Pow, v(a), v(b), false),
+            Op::Pow(a, b) => self.elementary(Elementary::Pow, v(a), v(b), false),
             Op::Call(function, a) => self.call(function, v(a)),
             Op::Complex(a, b) => {
                 let (re, im) = (self.re(v(a)), self.re(v(b)));
@@ -551,7 +551,7 @@ impl Graph {
             Op::Max(a, b) => self.binary(Binary::Max, v(a), v(b)),
             Op::Min(a, b) => self.binary(Binary::Min, v(a), v(b)),
             Op::Sign(a, b) => self.binary(Binary::Sign, v(a), v(b)),
-            Op::Atan2(a, b) => self.lanewise(Lanewise::Atan2, v(a), v(b), true),
+            Op::Atan2(a, b) => self.elementary(Elementary::Atan2, v(a), v(b), true),
             Op::Select {
                 test,
                 lhs,
@@ -598,13 +598,13 @@ fn rotate(x: Number, by: u8) -> Number {
     })
 }
 
-/// Evaluates a lanewise function.
-pub(super) fn evaluate_lanewise(function: Lanewise, a: Complex64, b: Complex64) -> Complex64 {
+/// Evaluates an elementary function.
+pub(crate) fn evaluate_elementary(function: Elementary, a: Complex64, b: Complex64) -> Complex64 {
     use crate::process::arith::Program;
     let op = match function {
-        Lanewise::Call(function) => Op::Call(function, 0),
-        Lanewise::Pow => Op::Pow(0, 1),
-        Lanewise::Atan2 => Op::Atan2(0, 1),
+        Elementary::Call(function) => Op::Call(function, 0),
+        Elementary::Pow => Op::Pow(0, 1),
+        Elementary::Atan2 => Op::Atan2(0, 1),
     };
     let program = Program {
         inputs: 2,

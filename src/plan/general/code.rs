@@ -5,12 +5,12 @@
 //! are slots, one vector for a real number and two neighbours for a complex one, given out
 //! again after their last use.
 
-use super::graph::{Binary, Graph, Id, Lanewise, Node, Number, Test};
+use super::graph::{Binary, Elementary, Graph, Id, Node, Number, Test};
 
 /// What an instruction does with the slots `a`, `b`, `c`; `r` marks a real number, all others are
 /// complex.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Action {
+pub(crate) enum Action {
     /// The real vector `b` places after the address at place `a` of the operation.
     Load,
     /// The complex number there.
@@ -74,8 +74,8 @@ pub(super) enum Action {
     RealSelect(Test),
     /// `c` where the test of `ra` and `rb` holds, otherwise `d`.
     Select(Test),
-    /// A function of `a` and `b`, lane by lane.
-    Lanewise(Lanewise),
+    /// A function of `a` and `b`; where it is one of a single argument, of `a`.
+    Elementary(Elementary),
     /// Stores `i^n a` as component `b` of the result.
     Store(u8),
     /// Stores `i^n ra`.
@@ -86,7 +86,7 @@ pub(super) enum Action {
 
 /// One instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Instruction {
+pub(crate) struct Instruction {
     pub action: Action,
     /// Slot of the result.
     pub to: u32,
@@ -98,10 +98,12 @@ pub(super) struct Instruction {
 
 /// The instructions of a routine.
 #[derive(Clone, Debug)]
-pub(super) struct Code {
+pub(crate) struct Code {
     pub instructions: Vec<Instruction>,
     /// Number of slots.
     pub slots: usize,
+    /// Complex components of the result, 1 for an amplitude.
+    pub components: usize,
 }
 
 impl Code {
@@ -239,7 +241,7 @@ impl<'a> Emission<'a> {
                 };
                 (action, [Some(lhs), Some(rhs), Some(yes), Some(no)], none)
             }
-            Node::Lanewise(function, a, b) => (Action::Lanewise(function), two(a, b), none),
+            Node::Elementary(function, a, b) => (Action::Elementary(function), two(a, b), none),
         }
     }
 
@@ -378,6 +380,7 @@ impl<'a> Emission<'a> {
         Code {
             instructions,
             slots: slots as usize,
+            components: self.graph.outputs.len(),
         }
     }
 }

@@ -1,0 +1,30 @@
+//! Any Lorentz structure, without a kernel of its own, as instructions.
+//!
+//! A routine's program is compiled to a short code (`Code::of_routine`): first to a graph of real
+//! and complex numbers in which factors of `i` and signs are carried along instead of computed, and
+//! equal parts are found by way of that (`graph`); then to instructions with fused products, over
+//! temporaries that are reused as soon as they are free (`code`). A backend interprets the
+//! instructions or makes a program of its own out of them.
+//!
+//! An operation is laid out as [`crate::plan::kernel`] says: wavefunctions, couplings, the momenta
+//! of the wavefunctions, mass and width where the routine has them, result. The first two
+//! components of a wavefunction argument are rebuilt from its momentum; those of the result are
+//! not computed, for they are the sum of the arguments', which the plan's compiler checks.
+
+mod code;
+mod graph;
+
+pub(crate) use code::{Action, Code, Instruction};
+pub(crate) use graph::{Binary, Elementary, Test, evaluate_elementary};
+
+use crate::process::lorentz::Routine;
+use graph::Graph;
+
+impl Code {
+    /// Compiles a routine of which [`crate::plan::recognize::momentum_is_conserved`] holds.
+    /// `massless` says that the mass (and with it the width) is exactly zero where the routine is
+    /// used; then the code does not read them.
+    pub(crate) fn of_routine(routine: &Routine, massless: bool) -> Code {
+        Code::of(&Graph::of(routine, massless))
+    }
+}
