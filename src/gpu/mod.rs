@@ -23,9 +23,12 @@ mod engines;
 pub mod library;
 pub mod routine;
 pub mod source;
+pub mod straight;
 pub mod tables;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod routine_tests;
 #[cfg(test)]
 mod vertices_tests;
 
