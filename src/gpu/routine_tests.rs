@@ -1,8 +1,10 @@
 //! Device functions of Lorentz structures, run on the CPU, against the evaluation of their programs.
 
+use super::cuda::compile_for;
 use super::driver::{Argument, Buffer, Driver, Shape};
 use super::emulator::Emulator;
 use super::routine::device_function;
+use crate::error::Error;
 use crate::plan::GeneralRoutine;
 use crate::process::arith::{Builder, Comparison, Function, Op};
 use crate::process::lorentz::Routine;
@@ -373,9 +375,8 @@ fn of_operation(real: bool, op: impl Fn(u32, u32, &mut Builder) -> Op) -> Genera
     }
 }
 
-/// Every operation of `process::arith`, at points in all quadrants and on the axes.
-#[test]
-fn every_operation_is_right_everywhere() {
+/// A routine for every operation of `process::arith`.
+fn operations() -> Vec<GeneralRoutine> {
     let mut routines = Vec::new();
     for function in FUNCTIONS_OF_ONE {
         for real in [false, true] {
@@ -417,6 +418,12 @@ fn every_operation_is_right_everywhere() {
     routines.push(of_operation(true, |a, b, _| Op::Min(a, b)));
     routines.push(of_operation(true, |a, b, _| Op::Sign(a, b)));
     routines.push(of_operation(true, |a, b, _| Op::Atan2(a, b)));
+    routines
+}
+
+#[test]
+fn every_operation_is_right_in_all_quadrants_and_on_the_axes() {
+    let routines = operations();
     let mut points = vec![Complex64::ZERO];
     // Numbers that a float can hold.
     for size in [f64::powi(2.0, -10), 0.25, 1.0, 3.0, 40.0] {
@@ -465,6 +472,21 @@ fn every_operation_is_right_everywhere() {
             }
         }
         assert!(compared > 10_000, "{compared}");
+    }
+}
+
+/// The compiler for GPUs takes what the one for the CPU takes.
+#[test]
+fn nvrtc_compiles_all_of_it() {
+    let mut routines = samples();
+    routines.extend(operations());
+    for real in ["double", "float"] {
+        let text = source(&routines, 100, real);
+        match compile_for("sm_90", &text, &["--std=c++17".into()]) {
+            Ok(image) => assert_eq!(&image[..4], b"\x7fELF"),
+            Err(error @ Error::GpuCompile { .. }) => panic!("{error}"),
+            Err(error) => eprintln!("SKIPPED: no device code is compiled: {error}"),
+        }
     }
 }
 
