@@ -52,7 +52,7 @@ struct mebridge_options {
    */
   const char *param_card;
   /*
-   BACKEND: "auto" or "cpu".
+   BACKEND: "auto", "cpu" or "cuda".
    */
   const char *backend;
   /*

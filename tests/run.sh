@@ -4,6 +4,7 @@
 #
 #   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad): imports and compares all of them
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
+#   MEBRIDGE_NVRTC         folder that holds libnvrtc.so.*, the compiler of device code; tests/nvrtc.sh finds one
 #   FC                     the Fortran compiler
 set -u
 cd "$(dirname "$0")/.."
@@ -31,7 +32,19 @@ fortran/require_rust.sh lint || exit 1
 step "formatting" "$cargo" fmt --all --check
 step "lints" "$cargo" clippy --locked --all-targets -- -D warnings
 step "library" "$cargo" build --locked --release
+# Device code is compiled for real, with or without a GPU.
+if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; else nvrtc=; fi
 step "tests in Rust" "$cargo" test --locked
+if [ -n "$nvrtc" ]; then
+    note "  device code" "compiled" "$nvrtc"
+else
+    note "  device code" "SKIPPED" "no NVRTC, see above; MEBRIDGE_NVRTC names the folder of one"
+fi
+if nvidia-smi -L >/dev/null 2>&1; then
+    note "  GPU" "used" "$(nvidia-smi -L | head -n 1)"
+else
+    note "  GPU" "SKIPPED" "nvidia-smi shows none"
+fi
 if [ -n "${MEBRIDGE_REFERENCE-}" ] || [ -d ../shared/reference ]; then
     note "  reference files" "used" "${MEBRIDGE_REFERENCE:-../shared/reference}"
 else

@@ -40,7 +40,7 @@ pub struct MebridgeOptions {
     pub process: *const c_char,
     /// PARAMCARD: a parameter card. NULL: the card of the P directory, else the process's values.
     pub param_card: *const c_char,
-    /// BACKEND: "auto" or "cpu".
+    /// BACKEND: "auto", "cpu" or "cuda".
     pub backend: *const c_char,
     /// SIMD: "auto", "none", "sse4", "avx2", "512y" or "512z".
     pub simd: *const c_char,

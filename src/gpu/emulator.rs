@@ -273,7 +273,11 @@ impl Driver for Emulator {
         insist(state.memory.free(memory));
     }
 
+    /// Where NVRTC is named, what the tests run is compiled for a GPU as well.
     fn compile(&self, source: &str, options: &[String]) -> Result<Vec<u8>> {
+        if std::env::var_os(super::cuda::FOLDER).is_some_and(|folder| !folder.is_empty()) {
+            super::cuda::compile_for("compute_80", source, options)?;
+        }
         library::compile(&self.compiler, self.folder.path(), source, options)
     }
 

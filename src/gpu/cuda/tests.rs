@@ -247,3 +247,45 @@ fn memory_that_is_not_there_is_an_error_of_its_own() {
     let result = Cuda::open(1000).map(|_| ());
     assert!(matches!(result, Err(Error::NoSuchDevice { .. })));
 }
+
+/// The files of `cuda/` in their order, for each precision; the kernels that `src/gpu/source.rs`
+/// generates are not among them.
+#[test]
+fn the_device_code_compiles() {
+    if nvrtc().is_none() {
+        return;
+    }
+    let text = [
+        include_str!("../../../cuda/number.cuh"),
+        include_str!("../../../cuda/vertices.cuh"),
+        include_str!("../../../cuda/recursion.cuh"),
+        include_str!("../../../cuda/external.cuh"),
+        include_str!("../../../cuda/memory.cuh"),
+        include_str!("../../../cuda/walk.cuh"),
+        include_str!("../../../cuda/load.cuh"),
+        include_str!("../../../cuda/answer.cuh"),
+        "#define AMPLITUDES\n",
+        include_str!("../../../cuda/helicities.cuh"),
+    ]
+    .join("\n");
+    let options = ["--std=c++17", "-default-device", "-w"].map(String::from);
+    for (real, color) in [
+        ("double", "double"),
+        ("double", "float"),
+        ("float", "float"),
+    ] {
+        let defines = format!(
+            "#define REAL {real}\n#define COLOR {color}\n#define LANES 32u\n#define REGION_LANES 32u\n"
+        );
+        for architecture in ["sm_80", "sm_90"] {
+            let image = compile_for(architecture, &(defines.clone() + &text), &options);
+            let image = image.unwrap_or_else(|e| panic!("{real} {color}: {e}"));
+            for kernel in ["load", "answer", "helicities"] {
+                let found = image
+                    .windows(kernel.len())
+                    .any(|at| at == kernel.as_bytes());
+                assert!(found, "{kernel} in {architecture}");
+            }
+        }
+    }
+}
