@@ -66,6 +66,13 @@ impl From<Error> for Failure {
 pub const AMPLITUDES: &str = "amplitudes and JAMP";
 /// The phase in which a CPU sums over colours.
 pub const COLOR: &str = "colour sum";
+/// The phases in which a GPU computes.
+pub const KERNELS: [&str; 4] = [
+    "wavefunctions",
+    "squared diagrams",
+    "amplitudes, JAMP and colour sum",
+    "choices",
+];
 
 /// Where the time went: names of phases, in the order in which they are done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,6 +92,12 @@ impl Timers {
         let mut all = self.0.iter();
         all.find(|(name, _)| *name == phase)
             .map_or(Duration::ZERO, |(_, time)| *time)
+    }
+
+    /// The time in which the kernels of a GPU ran, without copies.
+    pub fn kernels(&self) -> Duration {
+        let all = self.0.iter().filter(|(name, _)| KERNELS.contains(name));
+        all.map(|(_, time)| *time).sum()
     }
 
     /// Adds all times of others.

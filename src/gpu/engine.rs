@@ -10,7 +10,7 @@ use super::driver::{Argument, Buffer, Driver, Event, Function, Graph, Pointer, P
 use super::library::Library;
 use super::source::{self, Unit};
 use super::tables::{Kind, Level, Squares, Tables};
-use crate::backend::{BadMomentum, Parts};
+use crate::backend::{BadMomentum, KERNELS, Parts};
 use crate::color::Split;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
@@ -88,10 +88,10 @@ impl Phase {
     pub fn name(self) -> &'static str {
         match self {
             Phase::CopyIn => "copies to the GPU",
-            Phase::Currents => "wavefunctions",
-            Phase::Squares => "squared diagrams",
-            Phase::Helicities => "amplitudes, JAMP and colour sum",
-            Phase::Answer => "choices",
+            Phase::Currents => KERNELS[0],
+            Phase::Squares => KERNELS[1],
+            Phase::Helicities => KERNELS[2],
+            Phase::Answer => KERNELS[3],
             Phase::CopyOut => "copies back",
         }
     }
@@ -621,7 +621,7 @@ impl Engine {
         let channels = events.channels.is_some();
         let igraph = events.igraph.is_some();
         let key = (count, channels, igraph, all_amp2);
-        if self.options.graphs && !self.profile {
+        if self.options.graphs {
             let graph = match slot.graphs.get(&key) {
                 Some(&graph) => graph,
                 None => {
@@ -635,6 +635,10 @@ impl Engine {
                 }
             };
             driver.launch_graph(stream, graph)?;
+            // Of a graph only the whole is known.
+            for phase in 2..6 {
+                self.slots[number].mark(self.profile, phase)?;
+            }
         } else {
             self.work(slot, &arrays, key, legs)?;
         }
@@ -678,6 +682,7 @@ impl Engine {
         legs: usize,
     ) -> Result<()> {
         use Argument::{Number, Pointer as At};
+        let marks = self.profile && !self.options.graphs;
         let driver = self.library.driver();
         let places = &self.places;
         let at = |offset| At(self.uploaded.at(offset));
@@ -738,12 +743,12 @@ impl Engine {
             Ok::<(), Error>(())
         };
         operations(&self.levels)?;
-        slot.mark(self.profile, 2)?;
+        slot.mark(marks, 2)?;
         let weights = channels || all_amp2;
         if weights {
             operations(&self.squares)?;
         }
-        slot.mark(self.profile, 3)?;
+        slot.mark(marks, 3)?;
         let by_amplitudes = matches!(self.tables.squares, Squares::Amplitudes(_));
         let (region_blocks, parts) = self.parts(blocks as usize);
         let (region_blocks, parts) = (region_blocks as u32, parts as u32);
@@ -769,7 +774,7 @@ impl Engine {
                 amp2,
             ],
         )?;
-        slot.mark(self.profile, 4)?;
+        slot.mark(marks, 4)?;
         let of_events = |there: bool, at: u64| At(if there { input + at } else { 0 });
         launch(
             self.answer,
@@ -803,7 +808,7 @@ impl Engine {
             ];
             launch(self.gather, by_event, &arguments)?;
         }
-        slot.mark(self.profile, 5)
+        slot.mark(marks, 5)
     }
 
     /// Adds the times of chunks that are done.

@@ -42,7 +42,7 @@ pub struct Options {
         value_name = "FILE.json",
         num_args = 1..,
         conflicts_with_all = ["processes", "nevt", "simd", "fptype", "door", "threads", "repetitions",
-            "seconds", "limit", "energy", "g", "card", "label", "no_plots"],
+            "seconds", "limit", "energy", "g", "card", "label", "device_time", "no_plots"],
     )]
     plot: Vec<PathBuf>,
     /// Beginning of the names of the files that are written
@@ -84,6 +84,9 @@ pub struct Options {
     /// Name of this result in legends [default: mebridge and its version]
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
+    /// On a GPU: count the time of its kernels alone, by its own clocks, without copies
+    #[arg(long)]
+    device_time: bool,
     /// Write no figures
     #[arg(long)]
     no_plots: bool,
@@ -150,6 +153,7 @@ impl Options {
             limit: Duration::from_secs_f64(self.limit),
             energy: self.energy,
             g_s: self.g,
+            device_time: self.device_time,
         }
     }
 

@@ -40,12 +40,15 @@ pub struct Sweep {
     pub limit: Duration,
     pub energy: f64,
     pub g_s: f64,
+    /// On a GPU, the time of its kernels alone.
+    pub device_time: bool,
 }
 
 /// A Bridge, and which one it is.
 struct Setup {
     precision: Precision,
-    level: Level,
+    /// The SIMD level, or `cuda`.
+    level: &'static str,
     threads: usize,
     bridge: Bridge,
 }
@@ -138,7 +141,7 @@ impl Sweep {
     fn setups(&self, source: &Source, base: &Switches, nevt: usize) -> Result<Vec<Setup>> {
         let mut setups = Vec::new();
         for &precision in &self.precisions {
-            for &level in &self.levels {
+            'levels: for &level in &self.levels {
                 for &threads in &self.threads {
                     let switches = Switches {
                         precision,
@@ -147,12 +150,19 @@ impl Sweep {
                         ..base.clone()
                     };
                     let process = source.process.clone();
+                    let mut bridge = Bridge::new(process, &source.card, &switches, nevt)?;
+                    bridge.set_profile(self.device_time);
+                    let gpu = bridge.level().is_none();
                     setups.push(Setup {
                         precision,
-                        level,
+                        level: bridge.level().map_or("cuda", Level::name),
                         threads,
-                        bridge: Bridge::new(process, &source.card, &switches, nevt)?,
+                        bridge,
                     });
+                    if gpu {
+                        // It has no levels, and no use for threads.
+                        break 'levels;
+                    }
                 }
             }
         }
@@ -179,7 +189,7 @@ impl Sweep {
                         "{}, {}, {}, {} threads, {}, nevt {nevt}",
                         work.name,
                         setup.precision.name(),
-                        setup.level.name(),
+                        setup.level,
                         setup.threads,
                         door.name()
                     ),
@@ -218,13 +228,12 @@ impl Running {
         if self.calls >= WARM_FROM {
             call(bridge, sample, self.door, self.nevt)?;
         }
-        let start = Instant::now();
+        let mut time = 0.0;
         for _ in 0..self.calls {
-            call(bridge, sample, self.door, self.nevt)?;
+            time += call(bridge, sample, self.door, self.nevt)?;
         }
         // A clock may be too coarse for what is measured, but time has passed.
-        let time = start.elapsed().max(Duration::from_nanos(1));
-        self.times.push(time.as_secs_f64() / self.calls as f64);
+        self.times.push(time.max(1e-9) / self.calls as f64);
         Ok(())
     }
 
@@ -242,7 +251,7 @@ impl Running {
         Point {
             process: process.into(),
             precision: setup.precision.name().into(),
-            simd: setup.level.name().into(),
+            simd: setup.level.into(),
             nevt: self.nevt as u64,
             threads: setup.threads as u64,
             channels,
@@ -261,7 +270,8 @@ impl Running {
     }
 }
 
-/// One call with the first `nevt` events, and the seconds that it took.
+/// One call with the first `nevt` events, and the seconds that it took: those of the kernels of a
+/// GPU, where these are measured.
 fn call(bridge: &mut Bridge, sample: &mut Sample, door: Door, nevt: usize) -> Result<f64> {
     let legs = bridge.process().legs.len();
     let (events, answers) = sample.call();
@@ -274,9 +284,16 @@ fn call(bridge: &mut Bridge, sample: &mut Sample, door: Door, nevt: usize) -> Re
         helicity: &mut answers.helicity[..nevt],
         color: &mut answers.color[..nevt],
     };
+    let before = bridge.timers().kernels();
     let start = Instant::now();
     bridge.run(&events, &mut answers)?;
-    Ok(start.elapsed().as_secs_f64())
+    let time = start.elapsed();
+    let kernels = bridge.timers().kernels().saturating_sub(before);
+    Ok(match kernels {
+        Duration::ZERO => time,
+        kernels => kernels,
+    }
+    .as_secs_f64())
 }
 
 /// The first channel of a process.
