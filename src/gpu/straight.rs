@@ -44,7 +44,44 @@ pub struct Straight<'a> {
     pub threads: u32,
     /// Blocks that should fit on a multiprocessor at the same time.
     pub blocks: u32,
+    /// Numbers that lie in registers between operations; what is alive beyond that is put away
+    /// into the thread's own memory.
+    pub registers: usize,
+    /// Parts in which the helicities are done; each computes for itself what it needs, so that
+    /// less is alive at a time, and more is computed.
+    pub parts: usize,
 }
+
+/// How values are put away and brought back. The compiler must not see through that: what it
+/// could compute from a value it would keep alive with it.
+const KEEP: &str = r#"
+#define KEEP(T)                                                                                    \
+    DEVICE void put_away(Real *to, T x) {                                                          \
+        *(T *)to = x;                                                                              \
+        asm volatile("" : : "l"(to) : "memory");                                                   \
+    }                                                                                              \
+    DEVICE void bring_back(T &x, Real *from) {                                                     \
+        asm volatile("" : : "l"(from) : "memory");                                                 \
+        x = *(const T *)from;                                                                      \
+    }
+KEEP(Real)
+KEEP(Cx)
+KEEP(Momentum)
+KEEP(Four)
+KEEP(Matrix)
+
+struct __align__(16) Pair { double a, b; };
+
+DEVICE Momentum load_leg(const Pair *leg) {
+    const Pair a = leg[0], b = leg[1];
+    return momentum(Real(a.a), Real(a.b), Real(b.a), Real(b.b));
+}
+
+DEVICE Momentum load_leg_again(const Pair *leg) {
+    asm volatile("" : : "l"(leg) : "memory");
+    return load_leg(leg);
+}
+"#;
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +103,17 @@ impl Type {
             16 => Type::Matrix,
             _ => return None,
         })
+    }
+
+    /// Numbers that it consists of.
+    fn numbers(self) -> usize {
+        match self {
+            Type::Real => 1,
+            Type::Complex => 2,
+            Type::Momentum => 4,
+            Type::Four => 8,
+            Type::Matrix => 16,
+        }
     }
 
     fn name(self) -> &'static str {
@@ -157,6 +205,121 @@ struct Whole {
     order: Vec<Id>,
 }
 
+/// What the thread does next.
+#[derive(Clone, Copy)]
+enum Step {
+    Compute(Id),
+    /// Puts a value away, there.
+    Put(Id, usize),
+    /// Brings it back from there.
+    Get(Id, usize),
+}
+
+/// What the thread does, with values put away where there are too many.
+struct Steps {
+    steps: Vec<Step>,
+    /// Numbers of memory for what is put away.
+    kept: usize,
+}
+
+impl Steps {
+    /// Of what is in registers, those values go that are needed last.
+    fn new(whole: &Whole, registers: usize) -> Steps {
+        let values = &whole.graph.values;
+        let numbers = |id: Id| values[id].class.numbers();
+        // When each value is used, the last time first.
+        let mut uses: Vec<Vec<usize>> = vec![Vec::new(); values.len()];
+        let end = whole.order.len();
+        let results = whole.contributions.iter().chain(&whole.jamp2);
+        let results: Vec<Id> = results.chain(&whole.amp2).copied().collect();
+        for &id in &results {
+            uses[id].push(end);
+        }
+        for (time, &id) in whole.order.iter().enumerate().rev() {
+            for &of in &values[id].of {
+                uses[of].push(time);
+            }
+        }
+        let mut state = State::default();
+        let mut steps = Vec::new();
+        for (time, id) in whole.order.iter().map(Some).chain([None]).enumerate() {
+            let needed = match id {
+                Some(&id) => &values[id].of,
+                None => &results,
+            };
+            for &of in needed {
+                if values[of].literal {
+                    continue;
+                }
+                if let (false, Some(&at)) = (state.here.contains(&of), state.away.get(&of)) {
+                    steps.push(Step::Get(of, at));
+                    state.here.push(of);
+                    state.used += numbers(of);
+                }
+            }
+            let Some(&id) = id else { break };
+            steps.push(Step::Compute(id));
+            state.here.push(id);
+            state.used += numbers(id);
+            // What is not needed any more goes.
+            let mut gone = values[id].of.clone();
+            gone.push(id);
+            for of in gone {
+                while uses[of].last().is_some_and(|&t| t <= time) {
+                    uses[of].pop();
+                }
+                if uses[of].is_empty() && state.here.contains(&of) {
+                    state.here.retain(|&other| other != of);
+                    state.used -= numbers(of);
+                    if let Some(at) = state.away.remove(&of) {
+                        state.free.push((at, numbers(of)));
+                    }
+                }
+            }
+            while registers > 0 && state.used > registers {
+                let here = state.here.iter().enumerate();
+                let Some((i, &of)) = here.max_by_key(|(_, of)| uses[**of].last()) else {
+                    break;
+                };
+                state.here.swap_remove(i);
+                state.used -= numbers(of);
+                if !state.away.contains_key(&of) {
+                    let at = state.place(numbers(of));
+                    state.away.insert(of, at);
+                    steps.push(Step::Put(of, at));
+                }
+            }
+        }
+        Steps {
+            steps,
+            kept: state.end,
+        }
+    }
+}
+
+/// Where values are.
+#[derive(Default)]
+struct State {
+    here: Vec<Id>,
+    /// Numbers in registers.
+    used: usize,
+    /// Values that have been put away, whether or not they are in registers too.
+    away: HashMap<Id, usize>,
+    /// Places of so many numbers that are free again.
+    free: Vec<(usize, usize)>,
+    end: usize,
+}
+
+impl State {
+    fn place(&mut self, numbers: usize) -> usize {
+        if let Some(i) = self.free.iter().rposition(|&(_, n)| n == numbers) {
+            return self.free.swap_remove(i).0;
+        }
+        self.end += numbers;
+        self.end - numbers
+    }
+}
+
 /// Operands of one operation.
 struct Operation<'a> {
     kind: Kind,
@@ -168,13 +331,12 @@ impl Straight<'_> {
     pub fn source(&self) -> Option<String> {
         let whole = self.whole()?;
         let mut text = self.colors_function();
+        text.push_str(KEEP);
         self.allowed_table(&mut text);
         let (threads, blocks) = (self.threads, self.blocks);
         let _ = write!(
             text,
             r#"
-struct __align__(16) Pair {{ double a, b; }};
-
 extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 straight(const Choices *c, unsigned events, const double *momenta, const double *gs,
          const double *given, const double *random_helicity, const double *random_color,
@@ -185,14 +347,27 @@ straight(const Choices *c, unsigned events, const double *momenta, const double 
 "#
         );
         self.load(&mut text);
-        for &id in &whole.order {
-            let value = &whole.graph.values[id];
+        let steps = Steps::new(&whole, self.registers);
+        if steps.kept > 0 {
             let _ = writeln!(
                 text,
-                "        const {} x{id} = {};",
-                value.class.name(),
-                value.text
+                "        __align__(16) Real kept[{}];",
+                steps.kept.next_multiple_of(2)
             );
+        }
+        for &step in &steps.steps {
+            let (Step::Compute(id) | Step::Put(id, _) | Step::Get(id, _)) = step;
+            let value = &whole.graph.values[id];
+            let _ = match step {
+                Step::Compute(_) => writeln!(
+                    text,
+                    "        {} x{id} = {};",
+                    value.class.name(),
+                    value.text
+                ),
+                Step::Put(_, at) => writeln!(text, "        put_away(kept + {at}, x{id});"),
+                Step::Get(_, at) => writeln!(text, "        bring_back(x{id}, kept + {at});"),
+            };
         }
         self.answer(&whole, &mut text);
         text.push_str("    }\n}\n");
@@ -207,25 +382,12 @@ straight(const Choices *c, unsigned events, const double *momenta, const double 
             "        const Pair *leg = (const Pair *)momenta + (Size)e * {};",
             2 * legs
         );
-        for i in 0..legs {
-            let _ = writeln!(
-                text,
-                "        const Pair a{i} = leg[{}], b{i} = leg[{}];",
-                2 * i,
-                2 * i + 1
-            );
-        }
-        for i in 0..legs {
-            let _ = writeln!(
-                text,
-                "        const Momentum p{i} = momentum(Real(a{i}.a), Real(a{i}.b), Real(b{i}.a), Real(b{i}.b));"
-            );
-        }
         text.push_str("        bool good = true;\n");
         for (i, &mass) in self.masses.iter().enumerate() {
             let _ = writeln!(
                 text,
-                "        good = good & on_shell(p{i}, {});",
+                "        good = good & on_shell(load_leg(leg + {}), {});",
+                2 * i,
                 number(mass)
             );
         }
@@ -460,10 +622,6 @@ straight(const Choices *c, unsigned events, const double *momenta, const double 
         let tables = self.tables;
         let ends = self.ends();
         let mut graph = Graph::default();
-        for leg in 0..self.masses.len() as u32 {
-            let id = graph.literal(Type::Momentum, format!("p{leg}"));
-            graph.memory.insert(tables.leg_momenta + 4 * leg, id);
-        }
         let g = graph.push(Type::Real, "Real(gs[e])".into(), Vec::new(), false);
         graph.memory.insert(tables.g, g);
         for &(address, x) in &tables.constants {
@@ -479,9 +637,7 @@ straight(const Choices *c, unsigned events, const double *momenta, const double 
             let id = graph.push(Type::Complex, text, Vec::new(), false);
             graph.memory.insert(address, id);
         }
-        for operation in self.operations(&ends, &tables.levels) {
-            self.event_operation(&mut graph, &operation?)?;
-        }
+        self.event(&mut graph, &ends, 0)?;
         let mut squares = Vec::new();
         if let (true, Squares::Totals { levels, totals }) = (self.channels, &tables.squares) {
             for operation in self.operations(&ends, levels) {
@@ -500,9 +656,14 @@ straight(const Choices *c, unsigned events, const double *momenta, const double 
         };
         let mut schedule = Schedule::default();
         let amplitudes = std::slice::from_ref(&tables.amplitudes);
-        for &helicity in tables.groups.iter().flatten() {
-            if helicity == u32::MAX {
-                continue;
+        let helicities = tables.groups.iter().flatten().copied();
+        let helicities: Vec<u32> = helicities.filter(|&h| h != u32::MAX).collect();
+        let mut part = 0;
+        for (i, &helicity) in helicities.iter().enumerate() {
+            let mine = i * self.parts.max(1) / helicities.len();
+            if mine != part {
+                part = mine;
+                self.event(&mut whole.graph, &ends, part)?;
             }
             let waves = tables.waves.get(helicity as usize)?;
             let mut region: HashMap<Address, Id> = HashMap::default();
@@ -515,9 +676,9 @@ straight(const Choices *c, unsigned events, const double *momenta, const double 
             let jamp: Vec<Id> = (0..tables.flows as u32)
                 .map(|flow| region.get(&(tables.jamp + 2 * flow)).copied())
                 .collect::<Option<_>>()?;
-            let part = whole.graph.call(Type::Real, "color_sum", &jamp, &[]);
-            *whole.contributions.get_mut(helicity as usize)? = part;
-            schedule.need(&whole.graph, part);
+            let sum = whole.graph.call(Type::Real, "color_sum", &jamp, &[]);
+            *whole.contributions.get_mut(helicity as usize)? = sum;
+            schedule.need(&whole.graph, sum);
             if self.colors {
                 let before = std::mem::take(&mut whole.jamp2);
                 for (flow, &id) in jamp.iter().enumerate() {
@@ -558,6 +719,22 @@ straight(const Choices *c, unsigned events, const double *momenta, const double 
         }
         whole.order = schedule.order;
         Some(whole)
+    }
+
+    /// All values up to the amplitudes, once more for each part.
+    fn event(&self, graph: &mut Graph, ends: &HashMap<u32, u32>, part: usize) -> Option<()> {
+        for leg in 0..self.masses.len() as u32 {
+            let text = match part {
+                0 => format!("load_leg(leg + {})", 2 * leg),
+                _ => format!("load_leg_again(leg + {}) /* {part} */", 2 * leg),
+            };
+            let id = graph.push(Type::Momentum, text, Vec::new(), false);
+            graph.memory.insert(self.tables.leg_momenta + 4 * leg, id);
+        }
+        for operation in self.operations(ends, &self.tables.levels) {
+            self.event_operation(graph, &operation?)?;
+        }
+        Some(())
     }
 
     /// An operation whose operands are addresses of the memory of events.
