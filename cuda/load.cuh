@@ -28,8 +28,9 @@ extern "C" __global__ void load(Real *memory, unsigned vectors, unsigned events,
             Real e2 = q.p[0] * q.p[0];
             Real p2 = fused(q.p[1], q.p[1], fused(q.p[2], q.p[2], fused(q.p[3], q.p[3], mass * mass)));
             Real off = e2 - p2;
-            // Comparisons are false for NaN, and infinity minus infinity is NaN.
-            good = good && (off < 0 ? -off : off) <= e2 * OFF_SHELL && 0 < q.p[0];
+            // Comparisons are false for NaN, infinity minus infinity is NaN, and no number is less
+            // than itself.
+            good = good && (off < 0 ? -off : off) < e2 * OFF_SHELL && 0 < q.p[0];
         }
         if (!good) atomicMin(bad, event);
         m.put_real(g, (Real)gs[event]);

@@ -276,6 +276,11 @@ fn child() {
             caller.create();
             caller.sequence();
         }
+        "infinite" => {
+            caller.momenta[16 * 7 + 12] = f64::INFINITY;
+            caller.create();
+            caller.sequence();
+        }
         "off shell" => {
             caller.momenta[16 * 2] = 900.0;
             caller.create();
@@ -364,8 +369,9 @@ fn run_in(folder: &Path, case: &str, switches: &[(&str, &str)]) -> Ended {
             command.env_remove(name);
         }
     }
-    // Nothing goes into the cache of whoever runs this.
+    // Nothing goes into the cache of whoever runs this, and what is tested is the same on every machine.
     command.env(format!("{PREFIX}CACHE"), "off");
+    command.env(format!("{PREFIX}BACKEND"), "cpu");
     for (name, value) in switches {
         command.env(format!("{PREFIX}{name}"), value);
     }
@@ -481,6 +487,7 @@ fn arrays_are_checked() {
 #[test]
 fn a_momentum_that_cannot_be_is_named() {
     run("nan", &[]).stopped_with(&["event 5", "particle 3", "NaN"]);
+    run("infinite", &[]).stopped_with(&["event 7", "particle 4", "inf"]);
     run("off shell", &[]).stopped_with(&["event 2", "particle 1", "900", "mass 125"]);
 }
 

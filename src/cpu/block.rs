@@ -549,8 +549,9 @@ unsafe fn off_shell<V: Simd>(
             let (e, x, y, z) = (p(0), p(1), p(2), p(3));
             let e2 = e * e;
             let p2 = x.mul_add(x, y.mul_add(y, z.mul_add(z, e.same(mass * mass))));
-            // Comparisons are false for NaN, and infinity minus infinity is NaN.
-            let near = (e2 - p2).abs().le(e2 * e.same(OFF_SHELL));
+            // Comparisons are false for NaN, infinity minus infinity is NaN, and no number is less
+            // than itself.
+            let near = (e2 - p2).abs().lt(e2 * e.same(OFF_SHELL));
             let positive = V::zero().lt(e);
             worst = V::select(V::both(near, positive), worst, one);
         }
