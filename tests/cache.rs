@@ -13,7 +13,7 @@ use mebridge::locate::locate;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
 use mebridge::random::Random;
-use mebridge::runtime::{CachePlace, ProcessChoice, Switches};
+use mebridge::runtime::{Backend, CachePlace, ProcessChoice, Switches};
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,7 @@ fn at(folder: &Path) -> CachePlace {
 fn answers(directory: &Path, cache: CachePlace) -> Vec<(Vec<u64>, Vec<i32>, Vec<i32>)> {
     let switches = Switches {
         process: Some(ProcessChoice::parse(directory)),
+        backend: Backend::Cpu,
         cache,
         ..Switches::default()
     };

@@ -9,7 +9,7 @@ use mebridge::cpu::simd::Level;
 use mebridge::events::{Answers, Events};
 use mebridge::import::import_directory;
 use mebridge::process::Process;
-use mebridge::runtime::{Precision, Switches};
+use mebridge::runtime::{Backend, Precision, Switches};
 
 struct Outcome {
     matrix_elements: Vec<f64>,
@@ -27,6 +27,7 @@ fn run(
     precision: Precision,
 ) -> Outcome {
     let switches = Switches {
+        backend: Backend::Cpu,
         simd: Some(level.name().to_owned()),
         precision,
         ..Switches::default()

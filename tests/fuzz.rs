@@ -9,7 +9,7 @@
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::process::{Process, example};
-use mebridge::runtime::Switches;
+use mebridge::runtime::{Backend, Switches};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::panic::catch_unwind;
@@ -91,7 +91,11 @@ fn evaluate(process: Process, momenta: &[f64]) -> bool {
         helicity: &mut helicity,
         color: &mut color,
     };
-    Bridge::new(process, &card, &Switches::default(), 3)
+    let switches = Switches {
+        backend: Backend::Cpu,
+        ..Switches::default()
+    };
+    Bridge::new(process, &card, &switches, 3)
         .and_then(|mut bridge| bridge.run(&events, &mut answers))
         .is_ok()
 }

@@ -6,7 +6,7 @@ use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::import::import_directory;
 use mebridge::process::Process;
-use mebridge::runtime::Switches;
+use mebridge::runtime::{Backend, Switches};
 use std::path::{Path, PathBuf};
 
 fn directory() -> PathBuf {
@@ -84,7 +84,11 @@ fn the_reference_numbers_hold() {
     let process = gg_ttx();
     let nevt = r.g_s.len();
     let card = process.model.default_card();
-    let mut bridge = Bridge::new(process, &card, &Switches::default(), nevt).unwrap();
+    let switches = Switches {
+        backend: Backend::Cpu,
+        ..Switches::default()
+    };
+    let mut bridge = Bridge::new(process, &card, &switches, nevt).unwrap();
     for channels in [None, Some(r.channels.as_slice())] {
         let (mut matrix_elements, mut helicity, mut color) =
             (vec![0.0; nevt], vec![0; nevt], vec![0; nevt]);

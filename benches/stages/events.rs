@@ -6,7 +6,7 @@ use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
 use mebridge::process::Process;
 use mebridge::random::Random;
-use mebridge::runtime::{Precision, Switches};
+use mebridge::runtime::{Backend, Precision, Switches};
 
 /// A bridge and the events of its calls.
 pub struct Calls {
@@ -51,6 +51,7 @@ impl Calls {
             .position(|&d| d != 0)
             .expect("a channel");
         let switches = Switches {
+            backend: Backend::Cpu,
             precision,
             ..Switches::default()
         };

@@ -14,8 +14,8 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// Runs `mebridge` with these arguments in a directory, in an environment without its switches
-/// and without a cache.
+/// Runs `mebridge` with these arguments in a directory, in an environment without its switches but
+/// those for the CPU and for no cache.
 pub fn mebridge(directory: &Path, arguments: &[&str]) -> Ran {
     mebridge_with(directory, arguments, &[])
 }
@@ -37,6 +37,7 @@ pub fn mebridge_with(directory: &Path, arguments: &[&str], variables: &[(&str, &
         .args(arguments)
         .env("COLUMNS", "100")
         .env("CUDACPP_RUNTIME_CACHE", "off")
+        .env("CUDACPP_RUNTIME_BACKEND", "cpu")
         .envs(variables.iter().copied())
         .output()
         .expect("the command was built with this test");

@@ -29,7 +29,7 @@ pub fn reference_folder() -> Option<PathBuf> {
 /// One reference file of an MG5aMC directory.
 pub struct Reference {
     pub name: String,
-    /// Its P directory.
+    /// Its P directory, or its process file.
     pub directory: PathBuf,
     pub good_helicities: usize,
     pub momenta: Vec<f64>,
@@ -47,6 +47,23 @@ pub struct Reference {
 /// All reference files whose MG5aMC directory is there; `None` when anything is missing.
 pub fn references() -> Option<Vec<Reference>> {
     let outputs = mg5_outputs()?;
+    references_of(|output, subprocess| {
+        let output = outputs.join(format!("{output}.mad"));
+        output.join("SubProcesses").join(subprocess)
+    })
+}
+
+/// The same with process files in the place of directories, where `MEBRIDGE_PROCESSES` names a folder
+/// of `<output>.<P directory>.mebridge`.
+pub fn references_of_files() -> Option<Vec<Reference>> {
+    let Some(folder) = std::env::var_os("MEBRIDGE_PROCESSES").map(PathBuf::from) else {
+        return references();
+    };
+    references_of(|output, subprocess| folder.join(format!("{output}.{subprocess}.mebridge")))
+}
+
+/// All reference files, with where the process of each is by the names of its output and P directory.
+fn references_of(place: impl Fn(&str, &str) -> PathBuf) -> Option<Vec<Reference>> {
     let folder = reference_folder()?;
     let mut names: Vec<String> = std::fs::read_dir(folder.clone())
         .expect("reference folder")
@@ -61,11 +78,7 @@ pub fn references() -> Option<Vec<Reference>> {
                 let text = std::fs::read_to_string(folder.join(&name)).expect("reference file");
                 let stem = name.trim_end_matches(".dat");
                 let (output, subprocess) = stem.split_once('.').expect("<output>.<P directory>");
-                let directory = outputs
-                    .join(format!("{output}.mad"))
-                    .join("SubProcesses")
-                    .join(subprocess);
-                parse(stem.to_owned(), directory, &text)
+                parse(stem.to_owned(), place(output, subprocess), &text)
             })
             .collect(),
     )

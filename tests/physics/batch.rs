@@ -5,7 +5,7 @@ use mebridge::Result;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::process::Process;
-use mebridge::runtime::Switches;
+use mebridge::runtime::{Backend, Switches};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
@@ -132,6 +132,14 @@ impl Outcome {
     }
 }
 
+/// Switches that mean the CPU, on any machine.
+pub fn cpu() -> Switches {
+    Switches {
+        backend: Backend::Cpu,
+        ..Switches::default()
+    }
+}
+
 /// A Bridge.
 pub fn bridge(process: &Process, card: &[f64], switches: &Switches) -> Bridge {
     Bridge::new(process.clone(), card, switches, 32).expect("bridge")
@@ -142,7 +150,7 @@ pub fn squared(process: &Process, card: &[f64], points: &[Point], g: f64) -> Vec
     let switches = Switches {
         // What vanishes at the first points must not be missing at the others.
         good_helicities_all: true,
-        ..Switches::default()
+        ..cpu()
     };
     Batch::new(points, g)
         .run(&mut bridge(process, card, &switches))

@@ -1,6 +1,6 @@
 //! Channels share out |M|^2, and choices of helicity and colour flow follow the contributions.
 
-use crate::batch::{Batch, bridge, worst};
+use crate::batch::{Batch, bridge, cpu, worst};
 use crate::built::uux_ttx;
 use crate::kinematics::{Point, points};
 use crate::processes::{gg_ttx, with_more_gluons};
@@ -25,7 +25,7 @@ fn channels_add_up() {
     for process in processes() {
         let card = process.model.default_card();
         let points = points(&process, &card, 900.0, 9, 51);
-        let mut bridge = bridge(&process, &card, &Switches::default());
+        let mut bridge = bridge(&process, &card, &cpu());
         let batch = Batch::new(&points, 1.1);
         let whole = batch.run(&mut bridge).squared;
         let mut sum = vec![0.0; points.len()];
@@ -95,7 +95,7 @@ fn helicities_are_chosen_by_their_contribution() {
         for level in Level::supported() {
             let switches = Switches {
                 simd: Some(level.name().into()),
-                ..Switches::default()
+                ..cpu()
             };
             let mut bridge = bridge(&process, &card, &switches);
             let mut batch = Batch::new(&c.points, 1.1);
@@ -116,7 +116,7 @@ fn the_first_and_the_last_helicity() {
     for process in [gg_ttx(), uux_ttx()] {
         let card = process.model.default_card();
         let points = points(&process, &card, 700.0, 6, 62);
-        let mut bridge = bridge(&process, &card, &Switches::default());
+        let mut bridge = bridge(&process, &card, &cpu());
         for (number, last) in [(0.0, false), (1.0 - 0.5 * f64::EPSILON, true)] {
             let mut batch = Batch::new(&points, 1.1);
             batch.random_helicity.fill(number);
@@ -141,7 +141,7 @@ fn colour_flows_are_chosen_by_jamp2_among_those_allowed() {
         let points = points(&process, &card, 700.0, 3, 71);
         let tables = &process.channels;
         let mut met = BTreeSet::new();
-        let mut bridge = bridge(&process, &card, &Switches::default());
+        let mut bridge = bridge(&process, &card, &cpu());
         let configs = tables.config_diagram.len();
         for config in (0..configs).step_by(configs.div_ceil(9)) {
             let c = choices(&points, |p| {

@@ -10,7 +10,7 @@
 //! They hold for a top without width. An error of 1e-10 anywhere (a Lorentz structure, a colour
 //! factor, IDEN, a propagator, a coupling) makes these fail.
 
-use crate::batch::{Batch, bridge, squared, worst};
+use crate::batch::{Batch, bridge, cpu, squared, worst};
 use crate::built::{ee_mumu, uux_ttx};
 use crate::kinematics::{Point, two_body};
 use crate::processes::{card, gauge_invariant, gg_ttx};
@@ -115,7 +115,7 @@ fn gluons_to_massless_quarks() {
     check(&process, &card, 1.1, &points, &variables, |v| {
         gluons(1.1, v)
     });
-    let switches = Switches::default();
+    let switches = cpu();
     let mut bridge = bridge(&process, &card, &switches);
     Batch::new(&points, 1.1).run(&mut bridge);
     // Quarks of opposite helicities, gluons of opposite helicities: 2 * 2. Gluons of equal
@@ -162,7 +162,7 @@ fn electrons_to_muons() {
 fn built_structures_are_recognised() {
     for process in [uux_ttx(), ee_mumu()] {
         let card = process.model.default_card();
-        let mut bridge = bridge(&process, &card, &Switches::default());
+        let mut bridge = bridge(&process, &card, &cpu());
         let (points, _) = grid(*card.last().unwrap());
         Batch::new(&points, 1.0).run(&mut bridge);
         let plan = bridge.plan().unwrap();
@@ -187,7 +187,7 @@ fn the_coupling_runs_event_by_event() {
         for level in Level::supported() {
             let switches = Switches {
                 simd: Some(level.name().into()),
-                ..Switches::default()
+                ..cpu()
             };
             let batch = Batch::new(&points, 1.0).varied(3);
             let got = batch.run(&mut bridge(&process, &card, &switches)).squared;
@@ -239,7 +239,7 @@ fn a_parameter_card_decides() {
 fn momenta_must_have_the_mass_of_the_card() {
     let process = gg_ttx();
     let card = card(&process, &[("mass", 6, 180.0)]);
-    let switches = Switches::default();
+    let switches = cpu();
     let mut bridge = bridge(&process, &card, &switches);
     let batch = Batch::new(&[two_body(500.0, 173.0, 0.3, 0.0)], 1.2);
     let events = mebridge::events::Events {

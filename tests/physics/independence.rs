@@ -2,7 +2,7 @@
 //! among them, on the SIMD level, on threads, on earlier calls, or on the channels of its
 //! neighbours in a register.
 
-use crate::batch::{Batch, Outcome, bridge, worst};
+use crate::batch::{Batch, Outcome, bridge, cpu, worst};
 use crate::kinematics::points;
 use crate::processes::{gg_ttx, with_more_gluons};
 use mebridge::cpu::simd::Level;
@@ -18,7 +18,7 @@ fn switches(level: Level, precision: Precision, threads: usize) -> Switches {
         simd: Some(level.name().into()),
         precision,
         threads,
-        ..Switches::default()
+        ..cpu()
     }
 }
 

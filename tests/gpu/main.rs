@@ -1,0 +1,24 @@
+//! The GPU engine on a real GPU, against the reference files and the CPU's engine. Where there is no
+//! GPU every test says so and passes.
+//!
+//! The program of these tests also runs by itself, without cargo or MG5aMC's outputs:
+//! `MEBRIDGE_REFERENCE` names the folder of reference files, `MEBRIDGE_PROCESSES` one of process files
+//! (`mebridge import`) named `<output>.<P directory>.mebridge`. More of the environment:
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `MEBRIDGE_TEST_PROCESS` | only processes whose names contain this |
+//! | `MEBRIDGE_TEST_CACHE` | where compiled device code is kept between runs |
+//! | `MEBRIDGE_TEST_CYCLES`, `MEBRIDGE_TEST_SECONDS` | how many bridges are created and deleted, and for how long at most |
+
+mod chunks;
+mod cold;
+#[path = "../common/mod.rs"]
+mod common;
+mod door;
+mod events;
+mod graphs;
+mod leaks;
+mod reference;
+mod side_by_side;
+mod support;

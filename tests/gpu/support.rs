@@ -1,0 +1,155 @@
+//! The GPU, processes, bridges; and tests in a program of their own.
+
+use crate::common::{self, Reference};
+use mebridge::bridge::Bridge;
+use mebridge::gpu::cuda::Cuda;
+use mebridge::gpu::driver::Driver;
+use mebridge::import::import_directory;
+use mebridge::process::Process;
+use mebridge::runtime::{Backend, CachePlace, Precision, Switches};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Says in the environment of a program that it was started by the test of this name.
+const CHILD: &str = "MEBRIDGE_TEST_CHILD";
+
+/// The GPU, for one test at a time.
+pub struct Gpu {
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Gpu {
+    /// The GPU; `None`, loudly, where there is none.
+    pub fn get() -> Option<Gpu> {
+        static ALONE: Mutex<()> = Mutex::new(());
+        if !mebridge::gpu::might_be_there() {
+            let why = mebridge::gpu::cuda::devices().err();
+            println!(
+                "SKIPPED: {}",
+                why.map_or_else(String::new, |e| e.to_string())
+            );
+            return None;
+        }
+        Some(Gpu {
+            _alone: ALONE.lock().unwrap_or_else(PoisonError::into_inner),
+        })
+    }
+
+    /// Its driver, whose context stays for the life of the program.
+    pub fn driver(&self) -> &'static Arc<dyn Driver> {
+        static DRIVER: OnceLock<Arc<dyn Driver>> = OnceLock::new();
+        DRIVER.get_or_init(|| Cuda::open(0).expect("the first GPU"))
+    }
+
+    /// Switches that ask for it.
+    pub fn switches(&self) -> Switches {
+        self.driver();
+        Switches {
+            backend: Backend::Cuda,
+            cache: CachePlace::Folder(cache()),
+            ..Switches::default()
+        }
+    }
+
+    /// A bridge on it.
+    pub fn bridge(&self, process: &Process, precision: Precision) -> Bridge {
+        let switches = Switches {
+            precision,
+            ..self.switches()
+        };
+        bridge(process, &switches)
+    }
+
+    /// Free bytes of its memory.
+    pub fn free(&self) -> usize {
+        self.driver().memory().expect("memory").0
+    }
+
+    /// Runs a test in a program of its own, with these variables, and waits for it.
+    pub fn child(&self, test: &str, variables: &[(&str, String)]) {
+        let program = std::env::current_exe().expect("the program of this test");
+        let mut command = Command::new(program);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("CUDACPP_") {
+                command.env_remove(name);
+            }
+        }
+        let status = command
+            .args(["--exact", test, "--nocapture", "--test-threads=1"])
+            .env(CHILD, test)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
+            .status()
+            .expect("it starts");
+        assert!(status.success(), "{test} failed: {status}");
+    }
+}
+
+/// Whether this program was started by [`Gpu::child`] for this test.
+pub fn is_child(test: &str) -> bool {
+    std::env::var(CHILD).is_ok_and(|name| name == test)
+}
+
+/// A number of the environment.
+pub fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
+
+/// Where compiled device code and plans are kept.
+pub fn cache() -> PathBuf {
+    let named = std::env::var_os("MEBRIDGE_TEST_CACHE").map(PathBuf::from);
+    named.unwrap_or_else(|| std::env::temp_dir().join("mebridge-gpu-tests"))
+}
+
+/// A bridge.
+pub fn bridge(process: &Process, switches: &Switches) -> Bridge {
+    let card = process.model.default_card();
+    Bridge::new(process.clone(), &card, switches, 64).expect("bridge")
+}
+
+/// A bridge on all cores of the CPU.
+pub fn on_cpu(process: &Process) -> Bridge {
+    let switches = Switches {
+        backend: Backend::Cpu,
+        threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+        cache: CachePlace::Folder(cache()),
+        ..Switches::default()
+    };
+    bridge(process, &switches)
+}
+
+/// The reference files that are asked for, with their processes.
+pub fn cases() -> Vec<(Reference, Process)> {
+    let only = std::env::var("MEBRIDGE_TEST_PROCESS").unwrap_or_default();
+    let references = common::references_of_files().unwrap_or_default();
+    let asked = references.into_iter().filter(|r| r.name.contains(&only));
+    asked
+        .map(|r| {
+            let process = match r.directory.is_dir() {
+                true => import_directory(&r.directory).expect("import").remove(0),
+                false => Process::read(&r.directory).expect("process file"),
+            };
+            (r, process)
+        })
+        .collect()
+}
+
+/// Some of these by their names, those that are there.
+pub fn some(names: &[&str]) -> Vec<(Reference, Process)> {
+    let mut cases = cases();
+    cases.retain(|(r, _)| names.contains(&r.name.as_str()));
+    if cases.is_empty() {
+        println!("SKIPPED: none of {names:?} is there");
+    }
+    cases
+}
+
+/// Fails with all that was found wrong.
+pub fn conclude(wrong: &[String]) {
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
