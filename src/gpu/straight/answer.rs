@@ -1,0 +1,204 @@
+//! The ends of the code: sums over colours, and the answers.
+
+use super::Straight;
+use super::graph::{Id, number};
+use super::values::Whole;
+use std::fmt::Write;
+
+impl Straight<'_> {
+    /// From contributions to answers.
+    pub(super) fn answer(&self, whole: &Whole, text: &mut String) {
+        let name = |id: Id| whole.graph.name(id);
+        for (i, &id) in whole.contributions.iter().enumerate() {
+            let before = match i {
+                0 => String::new(),
+                _ => format!("s{} + ", i - 1),
+            };
+            let _ = writeln!(text, "        const Real s{i} = {before}{};", name(id));
+        }
+        let last = whole.contributions.len() - 1;
+        let _ = writeln!(
+            text,
+            "        const Real total = s{last};\n        Real value = total * {};",
+            number(self.normalization)
+        );
+        if self.channels {
+            text.push_str(
+                "        if (channels) {\n            const unsigned mine = c->amp2_of_channel[channels[e]];\n            Real numerator = 0, denominator = 0;\n",
+            );
+            for (i, &id) in whole.amp2.iter().enumerate() {
+                let _ = writeln!(
+                    text,
+                    "            numerator = mine == {i} ? {} : numerator;",
+                    name(id)
+                );
+            }
+            for &i in self.denominator {
+                let _ = writeln!(
+                    text,
+                    "            denominator += {};",
+                    name(whole.amp2[i as usize])
+                );
+            }
+            text.push_str(
+                "            if (denominator != 0) value *= quotient(numerator, denominator);\n        }\n        if (amp2) {\n",
+            );
+            for (i, &id) in whole.amp2.iter().enumerate() {
+                let _ = writeln!(
+                    text,
+                    "            amp2[(Size){i} * events + e] = {};",
+                    name(id)
+                );
+            }
+            text.push_str("        }\n");
+        }
+        text.push_str("        matrix_elements[e] = value;\n        if (contributions) {\n");
+        for (i, &id) in whole.contributions.iter().enumerate() {
+            let _ = writeln!(
+                text,
+                "            contributions[(Size){i} * events + e] = {};",
+                name(id)
+            );
+        }
+        text.push_str(
+            "        }\n        const Real threshold = Real(random_helicity[e]) * total;\n        int chosen = 0;\n",
+        );
+        for (i, number) in self.helicities.iter().enumerate() {
+            let _ = writeln!(
+                text,
+                "        if (chosen == 0 & threshold < s{i}) chosen = {};",
+                number + 1
+            );
+        }
+        text.push_str("        helicity[e] = chosen;\n        chosen = 0;\n");
+        if self.colors {
+            self.color_choice(whole, text);
+        }
+        text.push_str("        color[e] = chosen;\n");
+    }
+
+    /// Words of bits for the colour flows of a configuration.
+    fn words(&self) -> usize {
+        self.tables.flows.div_ceil(32)
+    }
+
+    fn color_choice(&self, whole: &Whole, text: &mut String) {
+        text.push_str(
+            "        unsigned config = igraph ? igraph[e] : 0;\n        if (config == 0 && channels) config = c->config_of_channel[channels[e]];\n        if (config) {\n",
+        );
+        let words = self.words();
+        for word in 0..words {
+            let _ = writeln!(
+                text,
+                "            const unsigned mask{word} = straight_allowed[(config - 1) * {words} + {word}];"
+            );
+        }
+        text.push_str("            Real running = 0;\n");
+        for (i, &id) in whole.jamp2.iter().enumerate() {
+            let (word, bit) = (i / 32, i % 32);
+            let name = whole.graph.name(id);
+            let _ = writeln!(
+                text,
+                "            if (mask{word} >> {bit} & 1) running += {name};\n            const Real r{i} = running;"
+            );
+        }
+        text.push_str("            const Real threshold = Real(random_color[e]) * running;\n");
+        for i in 0..whole.jamp2.len() {
+            let (word, bit) = (i / 32, i % 32);
+            let _ = writeln!(
+                text,
+                "            if (chosen == 0 & (mask{word} >> {bit} & 1) & threshold < r{i}) chosen = {};",
+                i + 1
+            );
+        }
+        text.push_str("        }\n");
+    }
+
+    pub(super) fn allowed_table(&self, text: &mut String) {
+        if !self.colors {
+            return;
+        }
+        let words = self.words();
+        let mut bits = vec![0u32; (self.allowed.len() * words).max(1)];
+        for (config, flows) in self.allowed.iter().enumerate() {
+            for &flow in flows {
+                bits[config * words + flow as usize / 32] |= 1 << (flow % 32);
+            }
+        }
+        let bits: Vec<String> = bits.iter().map(|b| format!("{b}u")).collect();
+        let _ = writeln!(
+            text,
+            "__constant__ unsigned straight_allowed[] = {{{}}};",
+            bits.join(", ")
+        );
+    }
+
+    /// `color_sum` of all JAMP, and `on_shell`.
+    pub(super) fn colors_function(&self) -> String {
+        let split = self.split;
+        let arguments: Vec<String> = (0..split.flows).map(|i| format!("Cx j{i}")).collect();
+        let mut text = String::from(
+            "DEVICE bool on_shell(Momentum q, Real mass) {\n    Real e2 = q.p[0] * q.p[0];\n    Real off = e2 - fused(q.p[1], q.p[1], fused(q.p[2], q.p[2], fused(q.p[3], q.p[3], mass * mass)));\n    return (magnitude(off) <= e2 * Real(1e-4)) & (0 < q.p[0]);\n}\n",
+        );
+        let _ = writeln!(
+            text,
+            "DEVICE Real color_sum({}) {{\n    Color total = 0;",
+            arguments.join(", ")
+        );
+        for part in ["re", "im"] {
+            text.push_str("    {\n");
+            let mut slots: Vec<String> = (0..split.flows)
+                .map(|i| format!("Color(j{i}.{part})"))
+                .collect();
+            let mut count = 0;
+            let mut fresh = |text: &mut String, value: String| {
+                count += 1;
+                let _ = writeln!(text, "        const Color c{count} = {value};");
+                format!("c{count}")
+            };
+            for orbit in split.passes.iter().flatten() {
+                let mut x: Vec<String> =
+                    orbit.0.iter().map(|&s| slots[s as usize].clone()).collect();
+                let mut bit = 1;
+                while bit < x.len() {
+                    for i in 0..x.len() {
+                        if i & bit == 0 {
+                            let (a, b) = (x[i].clone(), x[i | bit].clone());
+                            x[i] = fresh(&mut text, format!("{a} + {b}"));
+                            x[i | bit] = fresh(&mut text, format!("{a} - {b}"));
+                        }
+                    }
+                    bit *= 2;
+                }
+                for (&slot, value) in orbit.0.iter().zip(x) {
+                    slots[slot as usize] = value;
+                }
+            }
+            for block in &split.blocks {
+                let size = block.slots.len();
+                for r in 0..size {
+                    let mut sum = String::new();
+                    for c in r..size {
+                        let factor = if r == c { 1.0 } else { 2.0 };
+                        let entry = factor * block.matrix[(r, c)] / split.denominator;
+                        if entry == 0.0 {
+                            continue;
+                        }
+                        let x = &slots[block.slots[c] as usize];
+                        sum = match sum.is_empty() {
+                            true => format!("Color({entry:e}) * {x}"),
+                            false => format!("fused(Color({entry:e}), {x}, {sum})"),
+                        };
+                    }
+                    if !sum.is_empty() {
+                        let x = &slots[block.slots[r] as usize];
+                        let _ = writeln!(text, "        total = fused({x}, {sum}, total);");
+                    }
+                }
+            }
+            text.push_str("    }\n");
+        }
+        text.push_str("    return Real(total);\n}\n");
+        text
+    }
+}

@@ -1,0 +1,540 @@
+//! From tables of operations to the values of one event.
+
+use super::Straight;
+use super::graph::{Graph, Id, Schedule, Type, number};
+use crate::gpu::tables::{Kind, Level, Squares};
+use crate::plan::kernel::{Kernel, Mode};
+use crate::plan::walk::{Access, walk};
+use crate::plan::{Address, Batch};
+use rustc_hash::FxHashMap as HashMap;
+
+/// What a thread computes for one event.
+pub(super) struct Whole {
+    pub(super) graph: Graph,
+    /// For each helicity its part of |M|^2.
+    pub(super) contributions: Vec<Id>,
+    pub(super) jamp2: Vec<Id>,
+    pub(super) amp2: Vec<Id>,
+    /// All that has to be there in the end, in the order in which it is computed.
+    pub(super) order: Vec<Id>,
+}
+
+impl Whole {
+    /// What the answers are made of.
+    pub(super) fn results(&self) -> Vec<Id> {
+        let results = self.contributions.iter().chain(&self.jamp2);
+        results.chain(&self.amp2).copied().collect()
+    }
+}
+
+/// Operands of one operation.
+struct Operation<'a> {
+    kind: Kind,
+    operands: &'a [u32],
+}
+
+impl Straight<'_> {
+    /// Where each operation's operands end.
+    fn ends(&self) -> HashMap<u32, u32> {
+        let tables = self.tables;
+        let mut starts = tables.starts.clone();
+        starts.sort_unstable();
+        starts.dedup();
+        let next = starts.iter().skip(1).copied();
+        let next = next.chain([tables.operands.len() as u32]);
+        starts.iter().copied().zip(next).collect()
+    }
+
+    fn operations<'b>(
+        &'b self,
+        ends: &'b HashMap<u32, u32>,
+        levels: &'b [Level],
+    ) -> impl Iterator<Item = Option<Operation<'b>>> {
+        levels.iter().flatten().flat_map(move |run| {
+            (run.first..run.first + run.count).map(move |i| {
+                let start = *self.tables.starts.get(i as usize)?;
+                let end = *ends.get(&start)?;
+                Some(Operation {
+                    kind: run.kind,
+                    operands: self.tables.operands.get(start as usize..end as usize)?,
+                })
+            })
+        })
+    }
+
+    pub(super) fn whole(&self) -> Option<Whole> {
+        let tables = self.tables;
+        let ends = self.ends();
+        let mut graph = Graph::default();
+        let g = graph.push(Type::Real, "Real(gs[e])".into(), Vec::new(), false);
+        graph.memory.insert(tables.g, g);
+        for &(address, x) in &tables.constants {
+            let id = graph.literal(Type::Real, number(x));
+            graph.memory.insert(address, id);
+        }
+        for (i, &(_, address)) in tables.given.iter().enumerate() {
+            let text = format!(
+                "cx(Real(given[(Size){} * events + e]), Real(given[(Size){} * events + e]))",
+                2 * i,
+                2 * i + 1
+            );
+            let id = graph.push(Type::Complex, text, Vec::new(), false);
+            graph.memory.insert(address, id);
+        }
+        self.event(&mut graph, &ends, 0)?;
+        let mut squares = Vec::new();
+        if let (true, Squares::Totals { levels, totals }) = (self.channels, &tables.squares) {
+            for operation in self.operations(&ends, levels) {
+                self.event_operation(&mut graph, &operation?)?;
+            }
+            for address in totals {
+                squares.push(*graph.memory.get(address)?);
+            }
+        }
+        let mut whole = Whole {
+            contributions: vec![usize::MAX; tables.waves.len()],
+            jamp2: Vec::new(),
+            amp2: squares,
+            order: Vec::new(),
+            graph,
+        };
+        let mut schedule = Schedule::default();
+        let amplitudes = std::slice::from_ref(&tables.amplitudes);
+        let helicities = tables.groups.iter().flatten().copied();
+        let helicities: Vec<u32> = helicities.filter(|&h| h != u32::MAX).collect();
+        let mut part = 0;
+        for (i, &helicity) in helicities.iter().enumerate() {
+            let mine = i * self.parts.max(1) / helicities.len();
+            if mine != part {
+                part = mine;
+                self.event(&mut whole.graph, &ends, part)?;
+            }
+            let waves = tables.waves.get(helicity as usize)?;
+            let mut region: HashMap<Address, Id> = HashMap::default();
+            for operation in self.operations(&ends, amplitudes) {
+                self.amplitude(&mut whole.graph, &operation?, waves, &mut region)?;
+            }
+            for operation in self.operations(&ends, &tables.sums) {
+                self.sum(&mut whole.graph, operation?.operands, &mut region)?;
+            }
+            let jamp: Vec<Id> = (0..tables.flows as u32)
+                .map(|flow| region.get(&(tables.jamp + 2 * flow)).copied())
+                .collect::<Option<_>>()?;
+            let sum = whole.graph.call(Type::Real, "color_sum", &jamp, &[]);
+            *whole.contributions.get_mut(helicity as usize)? = sum;
+            schedule.need(&whole.graph, sum);
+            if self.colors {
+                let before = std::mem::take(&mut whole.jamp2);
+                for (flow, &id) in jamp.iter().enumerate() {
+                    let sum = whole.graph.square(id, before.get(flow).copied());
+                    schedule.need(&whole.graph, sum);
+                    whole.jamp2.push(sum);
+                }
+            }
+            if let (true, Squares::Amplitudes(amp2)) = (self.channels, &tables.squares) {
+                let before = std::mem::take(&mut whole.amp2);
+                for (i, sets) in amp2.iter().enumerate() {
+                    let mut sum = before.get(i).copied();
+                    for set in sets {
+                        let mut total = None;
+                        for address in set {
+                            let id = *region.get(address)?;
+                            total = Some(match total {
+                                None => id,
+                                Some(t) => whole.graph.infix(Type::Complex, t, "+", id),
+                            });
+                        }
+                        sum = Some(whole.graph.square(total?, sum));
+                    }
+                    let sum = match sum {
+                        Some(sum) => sum,
+                        None => whole.graph.literal(Type::Real, "Real(0)".into()),
+                    };
+                    schedule.need(&whole.graph, sum);
+                    whole.amp2.push(sum);
+                }
+            }
+        }
+        for &id in &whole.amp2 {
+            schedule.need(&whole.graph, id);
+        }
+        if whole.contributions.contains(&usize::MAX) || whole.contributions.is_empty() {
+            return None;
+        }
+        whole.order = schedule.order;
+        Some(whole)
+    }
+
+    /// All values up to the amplitudes, once more for each part.
+    fn event(&self, graph: &mut Graph, ends: &HashMap<u32, u32>, part: usize) -> Option<()> {
+        for leg in 0..self.masses.len() as u32 {
+            let text = match part {
+                0 => format!("load_leg(leg + {})", 2 * leg),
+                _ => format!("load_leg_again(leg + {}) /* {part} */", 2 * leg),
+            };
+            let id = graph.push(Type::Momentum, text, Vec::new(), false);
+            graph.memory.insert(self.tables.leg_momenta + 4 * leg, id);
+        }
+        for operation in self.operations(ends, &self.tables.levels) {
+            self.event_operation(graph, &operation?)?;
+        }
+        Some(())
+    }
+
+    /// An operation whose operands are addresses of the memory of events.
+    fn event_operation(&self, graph: &mut Graph, operation: &Operation) -> Option<()> {
+        let op = operation.operands;
+        let (&result, rest) = op.split_last()?;
+        let numbers = &self.tables.numbers;
+        let number_of = |i: &u32| Some(number(*numbers.get(*i as usize)?));
+        let signed = |x: u32| (x as i32 - 8).to_string();
+        let at = |graph: &Graph, address: u32| graph.memory.get(&address).copied();
+        let id = match operation.kind {
+            Kind::Momentum => {
+                let plus = *rest.first()? as usize;
+                let mut sum = None;
+                for (i, &address) in rest.get(2..)?.iter().enumerate() {
+                    let p = at(graph, address)?;
+                    sum = Some(match (sum, i < plus) {
+                        (None, true) => p,
+                        (None, false) => {
+                            let zero = graph.literal(Type::Momentum, "momentum(0, 0, 0, 0)".into());
+                            graph.infix(Type::Momentum, zero, "-", p)
+                        }
+                        (Some(sum), true) => graph.infix(Type::Momentum, sum, "+", p),
+                        (Some(sum), false) => graph.infix(Type::Momentum, sum, "-", p),
+                    });
+                }
+                sum?
+            }
+            Kind::Coupling => {
+                let g = at(graph, *rest.first()?)?;
+                let name = graph.name(g);
+                let (mut re, mut im) = (String::new(), String::new());
+                for pair in rest.get(2..)?.chunks_exact(2) {
+                    let step = |sum: &str, x: String| match sum {
+                        "" => x,
+                        sum => format!("fused({sum}, {name}, {x})"),
+                    };
+                    re = step(&re, number_of(&pair[0])?);
+                    im = step(&im, number_of(&pair[1])?);
+                }
+                graph.push(Type::Complex, format!("cx({re}, {im})"), vec![g], false)
+            }
+            Kind::Propagator => {
+                let momentum = at(graph, rest[0])?;
+                let more = [number_of(&rest[1])?, number_of(&rest[2])?];
+                graph.call(Type::Complex, "propagator", &[momentum], &more)
+            }
+            Kind::Factor => {
+                let mut value = String::new();
+                let mut of = Vec::new();
+                for term in rest.get(3..)?.chunks_exact(3) {
+                    let coupling = at(graph, term[0])?;
+                    of.push(coupling);
+                    let name = graph.name(coupling);
+                    let c = [
+                        numbers.get(term[1] as usize)?,
+                        numbers.get(term[2] as usize)?,
+                    ];
+                    let c = [*c[0], *c[1]];
+                    value = match (value.is_empty(), c) {
+                        (true, [1.0, 0.0]) => name,
+                        (true, [-1.0, 0.0]) => format!("(-{name})"),
+                        (true, [x, 0.0]) => format!("scale({name}, {})", number(x)),
+                        (true, [re, im]) => format!("cx({}, {}) * {name}", number(re), number(im)),
+                        (false, [re, im]) => {
+                            format!(
+                                "mul_add(cx({}, {}), {name}, {value})",
+                                number(re),
+                                number(im)
+                            )
+                        }
+                    };
+                }
+                if rest[0] != 0 {
+                    let propagator = at(graph, rest[1])?;
+                    of.push(propagator);
+                    value = match numbers_of_propagator(graph, propagator) {
+                        // Its imaginary part is zero.
+                        true => format!("scale({value}, {}.re)", graph.name(propagator)),
+                        false => format!("{value} * {}", graph.name(propagator)),
+                    };
+                }
+                if value.is_empty() {
+                    value = "cx(0, 0)".into();
+                }
+                graph.push(Type::Complex, value, of, false)
+            }
+            Kind::ExternalScalar => graph.literal(Type::Complex, "external_scalar()".into()),
+            Kind::ExternalIn | Kind::ExternalOut | Kind::ExternalVector => {
+                let momentum = at(graph, rest[0])?;
+                let function = match operation.kind {
+                    Kind::ExternalIn => "external_in",
+                    Kind::ExternalOut => "external_out",
+                    _ => "external_vector",
+                };
+                let more = [
+                    number_of(&rest[1])?,
+                    rest[2].to_string(),
+                    signed(rest[3]),
+                    signed(rest[4]),
+                ];
+                graph.call(Type::Four, function, &[momentum], &more)
+            }
+            Kind::Kernel(kernel) => {
+                let mut fetch = |operand: u32, _: Access| graph.memory.get(&operand).copied();
+                let operands = self.operands(kernel, op, false, &mut fetch)?;
+                self.kernel(graph, kernel, &operands)?
+            }
+            Kind::Sum => return None,
+        };
+        graph.memory.insert(result, id);
+        Some(())
+    }
+
+    /// The operands of a kernel: numbers as they are, all else as values; the result is left out
+    /// unless it is changed.
+    fn operands(
+        &self,
+        kernel: Kernel,
+        op: &[u32],
+        tables: bool,
+        fetch: &mut dyn FnMut(u32, Access) -> Option<Id>,
+    ) -> Option<Vec<Operand>> {
+        let batch = Batch::stream(kernel, op.to_vec());
+        let mut operands = Vec::new();
+        let mut sound = true;
+        walk(&batch, self.general, tables, &mut |operand, access| {
+            operands.push(match access {
+                Access::Number => Operand::Number(operand),
+                Access::Write(vectors) => Operand::Result(operand, vectors),
+                _ => match fetch(operand, access) {
+                    Some(id) => Operand::Value(id),
+                    None => {
+                        sound = false;
+                        Operand::Number(0)
+                    }
+                },
+            });
+        })?;
+        sound.then_some(operands)
+    }
+
+    /// The value of a kernel's operation.
+    fn kernel(&self, graph: &mut Graph, kernel: Kernel, operands: &[Operand]) -> Option<Id> {
+        let name = Kind::Kernel(kernel).name();
+        let value = |i: usize| match operands.get(i)? {
+            Operand::Value(id) => Some(*id),
+            _ => None,
+        };
+        let count = |i: usize| match operands.get(i)? {
+            Operand::Number(n) => Some(*n as usize),
+            _ => None,
+        };
+        let values = |from: usize, to: usize| (from..to).map(value).collect::<Option<Vec<Id>>>();
+        let last = operands.len().checked_sub(1)?;
+        match kernel {
+            Kernel::SumFfv1 | Kernel::SumFfv2 | Kernel::SumFfv3 => {
+                let mode = count(0)? as u32;
+                let (plus, minus) = (count(1)?, count(2)?);
+                let tail = 3 + 2 * (plus + minus);
+                let term = format!("term_{}", &name[3..]);
+                let terms = |from: usize, n: usize| {
+                    (0..n)
+                        .map(|i| values(from + 2 * i, from + 2 * i + 2))
+                        .collect::<Option<Vec<_>>>()
+                };
+                let (added, subtracted) = (terms(3, plus)?, terms(3 + 2 * plus, minus)?);
+                let mut sum = graph.terms(&term, &added, &subtracted);
+                if kernel != Kernel::SumFfv3 && mode & Mode::BARE == 0 {
+                    let function = match kernel {
+                        Kernel::SumFfv1 => "propagate_out",
+                        _ => "propagate_in",
+                    };
+                    let of = [sum, value(tail + 1)?, value(tail + 2)?];
+                    sum = graph.call(Type::Four, function, &of, &[]);
+                }
+                graph.finish(mode, value(tail)?, sum, value(last))
+            }
+            Kernel::SumVvv1 => {
+                let mode = count(0)? as u32;
+                let (threes, plus, minus) = (count(1)?, count(2)?, count(3)?);
+                let four = 4 + 4 * threes;
+                let tail = four + 3 * (plus + minus);
+                let three = (0..threes).map(|i| values(4 + 4 * i, 8 + 4 * i));
+                let three = three.collect::<Option<Vec<_>>>()?;
+                let terms = |from: usize, n: usize| {
+                    (0..n)
+                        .map(|i| values(from + 3 * i, from + 3 * i + 3))
+                        .collect::<Option<Vec<_>>>()
+                };
+                let (added, subtracted) = (terms(four, plus)?, terms(four + 3 * plus, minus)?);
+                let mut result = None;
+                if plus + minus > 0 {
+                    let sum = graph.terms("term_gluons", &added, &subtracted);
+                    result = Some(graph.call(Type::Four, "times", &[value(tail + 1)?, sum], &[]));
+                }
+                if threes > 0 {
+                    let sum = graph.terms("term_Vvv1", &three, &[]);
+                    let factor = value(tail)?;
+                    result = Some(match result {
+                        None => graph.call(Type::Four, "times", &[factor, sum], &[]),
+                        Some(r) => graph.call(Type::Four, "times_add", &[factor, sum, r], &[]),
+                    });
+                }
+                let result = match result {
+                    Some(result) => result,
+                    None => graph.literal(Type::Four, "no_four()".into()),
+                };
+                Some(match mode & Mode::ADD {
+                    0 => result,
+                    _ => graph.call(Type::Four, "add_four", &[result, value(last)?], &[]),
+                })
+            }
+            Kernel::SumVvvvDiff1 => {
+                let mode = count(0)? as u32;
+                let terms = count(1)?;
+                let three = (0..terms).map(|i| values(2 + 3 * i, 5 + 3 * i));
+                let three = three.collect::<Option<Vec<_>>>()?;
+                let sum = graph.terms("term_VvvvDiff1", &three, &[]);
+                graph.finish(mode, value(2 + 3 * terms)?, sum, value(last))
+            }
+            Kernel::Add => {
+                let (plus, minus) = (count(0)?, count(1)?);
+                let mut sum = None;
+                for i in 0..plus + minus {
+                    let mut next = value(2 + i)?;
+                    if i >= plus {
+                        next = graph.call(Type::Four, "negative", &[next], &[]);
+                    }
+                    sum = Some(match sum {
+                        None => next,
+                        Some(sum) => graph.call(Type::Four, "add_four", &[sum, next], &[]),
+                    });
+                }
+                sum
+            }
+            Kernel::DensitySpinor | Kernel::DensityVector => {
+                let mut sum = graph.literal(Type::Matrix, "no_matrix()".into());
+                for i in 0..count(0)? {
+                    let term = format!("term_{name}");
+                    sum = graph.call(Type::Matrix, &term, &[value(1 + i)?, sum], &[]);
+                }
+                Some(sum)
+            }
+            Kernel::Dots => None,
+            _ => {
+                let Operand::Result(_, vectors) = operands[last] else {
+                    return None;
+                };
+                let of = values(0, last)?;
+                Some(graph.call(Type::of(vectors)?, &name, &of, &[]))
+            }
+        }
+    }
+
+    /// An amplitude (or several) of a helicity.
+    fn amplitude(
+        &self,
+        graph: &mut Graph,
+        operation: &Operation,
+        waves: &[Address],
+        region: &mut HashMap<Address, Id>,
+    ) -> Option<()> {
+        let Kind::Kernel(kernel) = operation.kind else {
+            return None;
+        };
+        let mut fetch = |operand: u32, access: Access| {
+            let address = match access {
+                Access::Look(_) => *waves.get(operand as usize)?,
+                _ => operand,
+            };
+            graph.memory.get(&address).copied()
+        };
+        let operands = self.operands(kernel, operation.operands, true, &mut fetch)?;
+        if kernel != Kernel::Dots {
+            let id = self.kernel(graph, kernel, &operands)?;
+            region.insert(*operation.operands.last()?, id);
+            return Some(());
+        }
+        let Operand::Value(one) = *operands.first()? else {
+            return None;
+        };
+        for pair in operands.get(2..)?.chunks(2) {
+            let [Operand::Value(other), Operand::Result(at, _)] = *pair else {
+                return None;
+            };
+            let id = graph.call(Type::Complex, "DotSpinor0", &[one, other], &[]);
+            region.insert(at, id);
+        }
+        Some(())
+    }
+
+    /// A sum of amplitudes.
+    fn sum(&self, graph: &mut Graph, op: &[u32], region: &mut HashMap<Address, Id>) -> Option<()> {
+        let (counts, rest) = op.split_at_checked(5)?;
+        let (&result, mut rest) = rest.split_last()?;
+        let mut sum: Option<Id> = None;
+        for (unit, &count) in counts[..4].iter().enumerate() {
+            let (mine, others) = rest.split_at_checked(count as usize)?;
+            rest = others;
+            for address in mine {
+                let id = *region.get(address)?;
+                sum = Some(match (sum, unit) {
+                    (None, 0) => id,
+                    (Some(sum), 0) => graph.infix(Type::Complex, sum, "+", id),
+                    (Some(sum), 1) => graph.infix(Type::Complex, sum, "-", id),
+                    (Some(sum), 2) => graph.call(Type::Complex, "add_i", &[sum, id], &[]),
+                    (Some(sum), _) => graph.call(Type::Complex, "sub_i", &[sum, id], &[]),
+                    (None, 1) => graph.call(Type::Complex, "-", &[id], &[]),
+                    (None, 2) => graph.call(Type::Complex, "times_i", &[id], &[]),
+                    (None, _) => graph.call(Type::Complex, "- times_i", &[id], &[]),
+                });
+            }
+        }
+        for term in rest.chunks_exact(4) {
+            // The number at hand is complex, its real part at the smaller address.
+            let first = term[0].min(term[1]);
+            let id = *region.get(&first)?;
+            let name = graph.name(id);
+            let part = |address: u32| if address == first { "re" } else { "im" };
+            let factor = |i: u32| Some(number(*self.tables.numbers.get(i as usize)?));
+            let (re, im) = (part(term[0]), part(term[1]));
+            let (x, y) = (factor(term[2])?, factor(term[3])?);
+            let (text, of) = match sum {
+                None => (
+                    format!("cx({x} * {name}.{re}, {y} * {name}.{im})"),
+                    vec![id],
+                ),
+                Some(sum) => {
+                    let s = graph.name(sum);
+                    let text = format!(
+                        "cx(fused({x}, {name}.{re}, {s}.re), fused({y}, {name}.{im}, {s}.im))"
+                    );
+                    (text, vec![sum, id])
+                }
+            };
+            sum = Some(graph.push(Type::Complex, text, of, false));
+        }
+        let sum = match sum {
+            Some(sum) => sum,
+            None => graph.literal(Type::Complex, "cx(0, 0)".into()),
+        };
+        region.insert(result, sum);
+        Some(())
+    }
+}
+
+/// Whether a propagator is one without a width.
+fn numbers_of_propagator(graph: &Graph, propagator: Id) -> bool {
+    let text = &graph.values[propagator].text;
+    text.starts_with("propagator(") && text.ends_with(", Real(0e0))")
+}
+
+#[derive(Clone, Copy)]
+enum Operand {
+    Number(u32),
+    Value(Id),
+    Result(Address, u32),
+}
