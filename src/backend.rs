@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::Plan;
+use serde::Serialize;
 use std::time::Duration;
 
 /// A plan, ready to run.
@@ -15,6 +16,12 @@ pub trait Backend: Send {
 
     /// Where the time went, as far as [`Backend::set_profile`] asked.
     fn timers(&self) -> Timers;
+
+    /// The kernels of a GPU that serve calls with or without channels; none on a CPU.
+    fn kernels(&self, channels: bool) -> Result<Kernels> {
+        let _ = channels;
+        Ok(Kernels::default())
+    }
 
     /// Evaluates events whose arrays, channels and igraphs have been checked; `legs` of them.
     fn run(&mut self, events: Events, answers: Answers, legs: usize) -> Result<(), Failure>;
@@ -31,6 +38,34 @@ pub struct Parts {
     pub helicities: Vec<f64>,
     /// AMP2 in the order of the plan, empty if it does not compute them.
     pub amp2: Vec<f64>,
+}
+
+/// The kernels that run a plan on a GPU.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Kernels {
+    /// Each kernel.
+    pub each: Vec<Kernel>,
+    /// Bytes of the GPU's memory that they read and write for an event, at the least.
+    pub bytes: usize,
+}
+
+/// What a kernel takes of a multiprocessor.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Kernel {
+    /// What it is called.
+    pub name: String,
+    /// How often it is launched for a chunk of events.
+    pub launches: usize,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes of a thread's own memory: what did not fit into registers.
+    pub local: usize,
+    /// Bytes of a block's shared memory.
+    pub shared: usize,
+    /// Blocks that run at the same time on a multiprocessor.
+    pub blocks: u32,
 }
 
 /// An event that cannot be evaluated: a momentum that is not finite, has no positive energy or is

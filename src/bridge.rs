@@ -4,7 +4,7 @@
 //! helicities on the first events that it sees, makes the plan for them, and from then on
 //! evaluates whatever it is given.
 
-use crate::backend::{Backend, Failure, Timers};
+use crate::backend::{Backend, Failure, Kernels, Timers};
 use crate::cache::Cache;
 use crate::cache::plans::Plans;
 use crate::color::Split;
@@ -147,13 +147,35 @@ impl Bridge {
     /// The plan that serves calls with or without channels, and whether it is a recursion; after the
     /// first call.
     pub fn serving(&self, channels: bool) -> Option<(&Plan, bool)> {
+        let (backend, recursion) = self.server(channels)?;
+        Some((backend.plan(), recursion))
+    }
+
+    /// What serves calls with or without channels, and whether it is a recursion.
+    fn server(&self, channels: bool) -> Option<(&dyn Backend, bool)> {
         let engines = self.engines.as_ref()?;
         match &engines.recursion {
             Recursion::Ready { team, serves } if serves.calls(channels) => {
-                Some((team.plan(), true))
+                Some((team.as_ref(), true))
             }
-            _ => Some((engines.diagrams.plan(), false)),
+            _ => Some((engines.diagrams.as_ref(), false)),
         }
+    }
+
+    /// The kernels of a GPU that serve calls with or without channels; none on a CPU, or before the
+    /// first call.
+    pub fn kernels(&self, channels: bool) -> Result<Kernels> {
+        let server = self.server(channels);
+        server.map_or_else(|| Ok(Kernels::default()), |(backend, _)| backend.kernels(channels))
+    }
+
+    /// Multiply-adds of an event in calls with or without channels, with those of the colour sums;
+    /// after the first call.
+    pub fn multiply_adds(&self, channels: bool) -> Option<usize> {
+        let (plan, _) = self.serving(channels)?;
+        let squares = if channels { plan.count.squares } else { 0 };
+        let colors = plan.helicities.len() * self.color.multiply_adds();
+        Some(plan.count.multiply_adds + squares + colors)
     }
 
     /// The list of diagrams, once the good helicities are known.

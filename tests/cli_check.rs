@@ -30,6 +30,9 @@ Options:
   -p, --performance
           Print the whole report, with all timings
 
+      --profile
+          Print where the time of a call goes, and on a GPU what its kernels take
+
   -v, --verbose
           Print momenta and matrix element of every event
 
@@ -373,6 +376,64 @@ fn abnormal_matrix_elements_are_set_apart() {
          mebridge: the matrix element of event 1 is zero: 0\n\
          mebridge: 2 of 2 matrix elements are abnormal (2 zero) and not in the mean\n"
     );
+}
+
+#[test]
+fn a_profile_says_where_the_time_goes() {
+    let d = directory();
+    let p = gg_ttx();
+    let p = p.to_str().unwrap();
+    let arguments = ["check", p, "4", "64", "2", "--profile", "--threads", "2"];
+    let ran = mebridge(d.path(), &arguments);
+    let text = ran.ok();
+    // The short report comes first.
+    assert!(text.starts_with("Process  "), "{text}");
+    let profile: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("Profile"))
+        .collect();
+    let first = profile.first().expect("a profile");
+    assert!(
+        first.starts_with("Profile                     = one call of 256 events, "),
+        "{first}"
+    );
+    assert!(first.ends_with(" sec, 2 threads"), "{first}");
+    let names = ["amplitudes and JAMP", "colour sum", "everything else"];
+    let mut shares = 0.0;
+    for (line, name) in profile[1..].iter().zip(names) {
+        assert!(line.starts_with(&format!("  {name}  ")), "{line}");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [.., seconds, "sec", share, "%"] = words[..] else {
+            panic!("{line}");
+        };
+        let seconds: f64 = seconds.parse().unwrap();
+        assert!((0.0..10.0).contains(&seconds), "{line}");
+        shares += share.parse::<f64>().unwrap();
+    }
+    assert!((shares - 100.0).abs() < 0.2, "{shares}");
+    assert_eq!(profile.len(), 2 + names.len(), "{text}");
+
+    let report = json(d.path(), &format!("check {p} 4 64 2 --profile"));
+    let profile = &report["profile"];
+    assert_eq!(profile["events"], 256);
+    assert_eq!(profile["workers"], 1);
+    assert!(profile["gpu"].is_null());
+    let phases = profile["phases"].as_array().unwrap();
+    assert_eq!(phases.len(), names.len());
+    let number = |value: &Value| value.as_f64().unwrap();
+    let mut seconds = 0.0;
+    for (phase, name) in phases.iter().zip(names) {
+        assert_eq!(phase["phase"], name);
+        assert!((0.0..=1.0).contains(&number(&phase["share"])), "{phase}");
+        seconds += number(&phase["seconds"]);
+    }
+    assert!(number(&phases[0]["seconds"]) > 0.0);
+    assert!((seconds / number(&profile["seconds"]) - 1.0).abs() < 1e-6);
+
+    // It is not there where nobody asked for it.
+    let report = json(d.path(), &format!("check {p} 1"));
+    assert!(report["profile"].is_null());
+    assert!(report["configuration"]["gpu"].is_null());
 }
 
 #[test]

@@ -29,6 +29,31 @@ pub struct Properties {
     pub bandwidth: f64,
 }
 
+impl Properties {
+    /// The most floating-point operations a second, a multiply-add being two, without tensor cores:
+    /// what NVIDIA's programming guide says of the units of a multiprocessor.
+    pub fn peak(&self, double: bool) -> f64 {
+        let (in_double, in_single) = match self.capability {
+            (6, 0) | (7, 0 | 2) => (32, 64),
+            (8, 0) => (32, 64),
+            (9, _) | (10, 0) => (64, 128),
+            (7, 5) => (2, 64),
+            _ => (2, 128),
+        };
+        let units = if double { in_double } else { in_single };
+        2.0 * f64::from(self.processors * units) * self.clock
+    }
+
+    /// The most threads that a multiprocessor has at a time.
+    pub fn threads_per_processor(&self) -> u32 {
+        match self.capability {
+            (7, 5) => 1024,
+            (8, 6..=9) | (12, _) => 1536,
+            _ => 2048,
+        }
+    }
+}
+
 /// An address in the memory of the GPU.
 pub type Pointer = u64;
 

@@ -4,6 +4,8 @@
 //! and channels go to the GPU and |M|^2, helicities and colours come back; two chunks at a time are
 //! under way, each with a stream and memory of its own, so that copies go on while the other computes.
 
+mod report;
+
 use super::arena::{Arena, Offset, Uploaded};
 use super::color::ColorTables;
 use super::driver::{Argument, Buffer, Driver, Event, Function, Graph, Pointer, Properties, Shape, Stream};

@@ -1,10 +1,10 @@
 //! The GPUs of a bridge, and a plan on all of them.
 
 use super::cuda::{self, Cuda};
-use super::driver::Driver;
+use super::driver::{Driver, Properties};
 use super::engine::{Engine, Options, Phase};
 use super::library::Library;
-use crate::backend::{Backend, BadMomentum, Failure, Parts, Timers};
+use crate::backend::{Backend, BadMomentum, Failure, Kernels, Parts, Timers};
 use crate::cache::Cache;
 use crate::color::Split;
 use crate::error::Result;
@@ -61,6 +61,16 @@ impl Gpus {
         }
     }
 
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.libraries.len()
+    }
+
+    /// What kind of GPU the first of them is.
+    pub fn properties(&self) -> &Properties {
+        self.libraries[0].driver().properties()
+    }
+
     /// A plan on all of them.
     pub fn engines(
         &self,
@@ -111,6 +121,10 @@ impl Backend for Engines {
             }
         }
         timers
+    }
+
+    fn kernels(&self, channels: bool) -> Result<Kernels> {
+        self.engines[0].kernels(channels)
     }
 
     fn run(&mut self, events: Events, answers: Answers, legs: usize) -> Result<(), Failure> {

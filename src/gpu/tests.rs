@@ -3,6 +3,7 @@
 use super::Gpus;
 use super::driver::Driver;
 use super::emulator::Emulator;
+use crate::backend::Kernels;
 use crate::bridge::Bridge;
 use crate::cache::Cache;
 use crate::events::{Answers, Events};
@@ -58,6 +59,17 @@ fn bridges(gpu: &Arc<Emulator>, process: &Process, precision: Precision) -> [Bri
     [on(cpu), on(Machine::Gpu(gpus))]
 }
 
+/// What a bridge says of its kernels must be what runs.
+fn kernels(bridge: &Bridge, channels: bool) {
+    let kernels = bridge.kernels(channels).expect("kernels");
+    let names: Vec<&str> = kernels.each.iter().map(|k| k.name.as_str()).collect();
+    for name in ["load", "helicities", "answer"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert!(kernels.each.iter().all(|k| k.launches > 0 && k.blocks > 0 && k.threads > 0));
+    assert!(kernels.bytes > 4 * 32);
+}
+
 fn worst(a: &[f64], b: &[f64]) -> f64 {
     let each = a.iter().zip(b).map(|(a, b)| ((a - b) / b).abs());
     each.fold(0.0, |w, x| if x > w || x.is_nan() { x } else { w })
@@ -103,6 +115,8 @@ fn real_processes_agree_with_the_cpu() {
                 println!("{} {precision:?} {channels} {by:.1e} recursion {}", r.name, a.recursion);
                 assert!(by < tolerance, "{}: {by:e}", r.name);
                 assert_eq!(a.good, b.good, "{}", r.name);
+                kernels(&on_gpu, channels);
+                assert_eq!(cpu.kernels(channels).expect("none"), Kernels::default());
                 if precision == Precision::Double {
                     assert_eq!(a.helicity, b.helicity, "{}", r.name);
                     assert_eq!(a.color, b.color, "{}", r.name);

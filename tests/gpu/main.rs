@@ -18,6 +18,7 @@ mod common;
 mod door;
 mod events;
 mod graphs;
+mod kernels;
 mod leaks;
 mod reference;
 mod side_by_side;

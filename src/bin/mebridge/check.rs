@@ -12,6 +12,7 @@
 //! | 3 | matrix elements; 3b is the part in wavefunctions and amplitudes, 3c that in colour sums |
 
 mod engine;
+mod profile;
 mod report;
 
 use crate::info::DEFAULT_G;
@@ -24,12 +25,14 @@ use mebridge::Result;
 use mebridge::cpu::simd::Level;
 use mebridge::runtime::Switches;
 use mebridge::statistics::{Class, Statistics};
+use profile::Profile;
 use report::{Configuration, Report, Times};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// How phase 3 divides is measured on all events divided by this (and at most on one iteration).
+/// How phase 3 divides is measured on all events divided by this (and at most on one iteration;
+/// on a whole one with `--profile`).
 const PROFILED_SHARE: u64 = 20;
 /// The fewest events that it is measured on, if there are as many.
 const PROFILED_AT_LEAST: usize = 64;
@@ -55,6 +58,9 @@ pub struct Options {
     /// Print the whole report, with all timings
     #[arg(short, long)]
     performance: bool,
+    /// Print where the time of a call goes, and on a GPU what its kernels take
+    #[arg(long, conflicts_with = "bridge")]
+    profile: bool,
     /// Print momenta and matrix element of every event
     #[arg(short, long)]
     verbose: bool,
@@ -149,6 +155,7 @@ impl Options {
                 threads_per_block: threads,
                 iterations,
                 fptype: switches.precision.name(),
+                gpu: None,
                 simd: Level::choose(switches.simd.as_deref().unwrap_or("auto"))?.name(),
                 cpu_threads: switches.threads,
                 random: numbers.name(),
@@ -165,6 +172,11 @@ impl Options {
             Engine::direct(source, &switches, nevt)?
         };
         sample.use_threads(switches.threads)?;
+        let gpu = engine.gpu(&switches)?;
+        if gpu.is_some() {
+            report.configuration.simd = "none";
+        }
+        report.configuration.gpu = gpu;
         let mut times = Times {
             setup: start.elapsed(),
             ..Times::default()
@@ -196,10 +208,15 @@ impl Options {
             progress.step();
         }
         drop(progress);
-        if self.performance || self.json.is_some() {
-            let count = (nevt as u64 * iterations / PROFILED_SHARE) as usize;
+        if self.performance || self.json.is_some() || self.profile {
+            let count = match self.profile {
+                true => nevt,
+                false => (nevt as u64 * iterations / PROFILED_SHARE) as usize,
+            };
             let count = count.clamp(PROFILED_AT_LEAST.min(nevt), nevt);
-            times.color_share = engine.color_share(&mut sample, count, switches.threads)?;
+            let profile = engine.profile(&mut sample, count, switches.precision)?;
+            times.color_share = profile.as_ref().and_then(Profile::color_share);
+            report.profile = profile.filter(|_| self.profile);
         }
         report.times = times;
         Ok(report)

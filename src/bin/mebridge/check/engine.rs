@@ -1,13 +1,14 @@
 //! What evaluates the events: a Bridge, or the Fortran functions that MadEvent calls.
 
+use super::profile::Profile;
 use crate::sample::Sample;
 use crate::source::Source;
 use mebridge::Result;
 use mebridge::abi::fbridge;
-use mebridge::backend::COLOR;
 use mebridge::bridge::Bridge;
 use mebridge::events::Answers;
-use mebridge::runtime::{PREFIX, Switches};
+use mebridge::machine::Machine;
+use mebridge::runtime::{PREFIX, Precision, Switches};
 use std::ffi::{OsString, c_void};
 use std::ptr::from_ref;
 use std::time::Instant;
@@ -52,15 +53,28 @@ impl Engine {
         }
     }
 
-    /// The share of the time that goes into colour sums, from one more call of `count` events;
-    /// nothing where it cannot be known. Measuring it takes time of its own, of which a small
-    /// process would show much in its throughput.
-    pub fn color_share(
+    /// The GPU that evaluates, if one does; `switches` are those that the engine was made with.
+    pub fn gpu(&self, switches: &Switches) -> Result<Option<String>> {
+        let name = |machine: &Machine| match machine {
+            Machine::Cpu { .. } => None,
+            Machine::Gpu(gpus) => Some(gpus.name()),
+        };
+        Ok(match self {
+            Engine::Direct(bridge) => name(bridge.machine()),
+            // They choose as we do, and do not say what.
+            Engine::Door(_) => name(&Machine::choose(switches)?),
+        })
+    }
+
+    /// Where the time goes, from one more call of `count` events; nothing where it cannot be
+    /// known. Measuring it takes time of its own, of which a small process would show much in its
+    /// throughput.
+    pub fn profile(
         &mut self,
         sample: &mut Sample,
         count: usize,
-        threads: usize,
-    ) -> Result<Option<f64>> {
+        precision: Precision,
+    ) -> Result<Option<Profile>> {
         let Engine::Direct(bridge) = self else {
             return Ok(None);
         };
@@ -74,9 +88,10 @@ impl Engine {
         bridge.set_profile(true);
         let start = Instant::now();
         bridge.run(&events.first(count, legs), &mut answers)?;
-        let all = start.elapsed().as_secs_f64() * threads as f64;
+        let elapsed = start.elapsed();
         bridge.set_profile(false);
-        Ok(Some((bridge.timers().of(COLOR).as_secs_f64() / all).min(1.0)))
+        let channels = events.channels.is_some();
+        Profile::new(bridge, channels, precision, count, elapsed).map(Some)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What `mebridge check` reports, as text and as JSON.
 
+use super::profile::Profile;
 use crate::number::{scientific, short};
 use crate::output;
 use crate::sample::Sample;
@@ -10,7 +11,7 @@ use serde_json::json;
 use std::fmt::Write;
 use std::time::Duration;
 
-const WIDTH: usize = 79;
+pub const WIDTH: usize = 79;
 
 /// What was asked for.
 #[derive(serde::Serialize)]
@@ -19,6 +20,8 @@ pub struct Configuration {
     pub threads_per_block: u64,
     pub iterations: u64,
     pub fptype: &'static str,
+    /// The GPU that evaluates, if one does.
+    pub gpu: Option<String>,
     pub simd: &'static str,
     pub cpu_threads: usize,
     pub random: &'static str,
@@ -51,6 +54,8 @@ pub struct Report {
     pub times: Times,
     pub elements: Statistics,
     pub weights: Statistics,
+    /// Where the time goes, if that was asked for.
+    pub profile: Option<Profile>,
     /// Power of GeV of the matrix element, and of the weight.
     dimension: i64,
     weight_dimension: i64,
@@ -69,6 +74,7 @@ impl Report {
             times: Times::default(),
             elements: Statistics::default(),
             weights: Statistics::default(),
+            profile: None,
             dimension: 8 - 2 * legs,
             weight_dimension: 2 * outgoing - 4,
         }
@@ -95,6 +101,9 @@ impl Report {
         } else {
             self.write_short(&mut text)
         };
+        if let Some(profile) = &self.profile {
+            let _ = profile.write(&mut text);
+        }
         text
     }
 
@@ -131,7 +140,11 @@ impl Report {
             "FP precision",
             format!("{precision} (NaN/abnormal={bad}, zero={zero})"),
         )?;
-        row(f, "SIMD level", c.simd)?;
+        if let Some(gpu) = &c.gpu {
+            row(f, "GPU", gpu)?;
+        } else {
+            row(f, "SIMD level", c.simd)?;
+        }
         row(f, "CPU threads", c.cpu_threads)?;
         row(
             f,
@@ -227,9 +240,14 @@ impl Report {
             "m" => "MIX",
             _ => "FLT",
         };
-        let how = if c.bridge { "BRDHST" } else { "MESHST" };
+        let (place, how) = match (&c.gpu, c.bridge) {
+            (None, false) => ("CPU", "MESHST"),
+            (None, true) => ("CPU", "BRDHST"),
+            (Some(_), false) => ("CUD", "MESDEV"),
+            (Some(_), true) => ("CUD", "BRDDEV"),
+        };
         let random = c.random.to_uppercase();
-        format!("CPU:{precision}+{random}+RMBHST+{how}/{}", c.simd)
+        format!("{place}:{precision}+{random}+RMBHST+{how}/{}", c.simd)
     }
 
     /// Momenta and matrix elements of all events.
@@ -291,7 +309,8 @@ fn abnormal_text(a: &Abnormal) -> String {
     texts.join(", ")
 }
 
-fn row(f: &mut String, name: &str, value: impl std::fmt::Display) -> std::fmt::Result {
+/// A line of the report.
+pub fn row(f: &mut String, name: &str, value: impl std::fmt::Display) -> std::fmt::Result {
     writeln!(f, "{name:<27} = {value}")
 }
 
@@ -364,6 +383,7 @@ impl Serialize for Report {
                 "rambo": events / rambo,
                 "matrix_elements": events / me,
             },
+            "profile": self.profile.as_ref().map(Profile::json),
             "abnormal": self.elements.abnormal(),
             "matrix_element": statistics(&self.elements, self.dimension),
             "weight": statistics(&self.weights, self.weight_dimension),

@@ -1,0 +1,220 @@
+//! Where the time of a call goes, and what the kernels of a GPU take: `--profile`.
+
+use super::report::{WIDTH, row};
+use crate::number::scientific;
+use mebridge::Result;
+use mebridge::backend::{COLOR, Kernel, Timers};
+use mebridge::bridge::Bridge;
+use mebridge::gpu::driver::Properties;
+use mebridge::machine::Machine;
+use mebridge::runtime::Precision;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// One call, measured.
+pub struct Profile {
+    events: usize,
+    /// By the clock.
+    seconds: f64,
+    /// Threads or GPUs that were at work.
+    workers: usize,
+    /// Names and seconds, of all workers together.
+    phases: Vec<(&'static str, f64)>,
+    gpu: Option<Gpu>,
+}
+
+/// What is known of a GPU.
+struct Gpu {
+    properties: Properties,
+    kernels: Vec<Kernel>,
+    /// Seconds in which they ran, of all GPUs together.
+    running: f64,
+    /// For an event.
+    flops: f64,
+    bytes: f64,
+    /// Floating-point operations a second.
+    peak: f64,
+}
+
+impl Profile {
+    /// What a bridge has measured in one call.
+    pub fn new(
+        bridge: &Bridge,
+        channels: bool,
+        precision: Precision,
+        events: usize,
+        elapsed: Duration,
+    ) -> Result<Profile> {
+        let timers = bridge.timers();
+        let workers = match bridge.machine() {
+            Machine::Cpu { threads, .. } => *threads,
+            Machine::Gpu(gpus) => gpus.count(),
+        };
+        let gpu = match bridge.machine() {
+            Machine::Cpu { .. } => None,
+            Machine::Gpu(gpus) => {
+                let kernels = bridge.kernels(channels)?;
+                let properties = gpus.properties().clone();
+                Some(Gpu {
+                    peak: properties.peak(precision != Precision::Float),
+                    properties,
+                    kernels: kernels.each,
+                    running: timers.kernels().min(elapsed * workers as u32).as_secs_f64(),
+                    flops: 2.0 * bridge.multiply_adds(channels).unwrap_or(0) as f64,
+                    bytes: kernels.bytes as f64,
+                })
+            }
+        };
+        Ok(Profile {
+            events,
+            seconds: elapsed.as_secs_f64(),
+            workers,
+            phases: phases(&timers, elapsed * workers as u32),
+            gpu,
+        })
+    }
+
+    /// The share of the time that goes into colour sums; a GPU does them in one kernel with
+    /// amplitudes.
+    pub fn color_share(&self) -> Option<f64> {
+        let color = self.phases.iter().find(|(name, _)| *name == COLOR)?;
+        Some((color.1 / (self.seconds * self.workers as f64)).min(1.0))
+    }
+
+    fn sum(&self) -> f64 {
+        self.phases.iter().map(|(_, seconds)| seconds).sum()
+    }
+
+    /// As text.
+    pub fn write(&self, f: &mut String) -> std::fmt::Result {
+        let workers = match (&self.gpu, self.workers) {
+            (None, 1) => "1 thread".into(),
+            (None, n) => format!("{n} threads"),
+            (Some(_), 1) => "1 GPU".into(),
+            (Some(_), n) => format!("{n} GPUs"),
+        };
+        let time = scientific(self.seconds);
+        let call = format!("one call of {} events, {time} sec, {workers}", self.events);
+        row(f, "Profile", call)?;
+        let sum = self.sum();
+        for (name, seconds) in &self.phases {
+            let share = 100.0 * seconds / sum;
+            writeln!(
+                f,
+                "  {name:<32} {:>13} sec {share:6.1} %",
+                scientific(*seconds)
+            )?;
+        }
+        if let Some(gpu) = &self.gpu {
+            gpu.write(f, self.events, self.workers)?;
+        }
+        writeln!(f, "{}", "*".repeat(WIDTH))
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> Value {
+        let sum = self.sum();
+        let phase = |&(name, seconds): &(&str, f64)| json!({ "phase": name, "seconds": seconds, "share": seconds / sum });
+        json!({
+            "events": self.events,
+            "seconds": self.seconds,
+            "workers": self.workers,
+            "phases": self.phases.iter().map(phase).collect::<Vec<_>>(),
+            "gpu": self.gpu.as_ref().map(|gpu| gpu.json(self.events, self.workers)),
+        })
+    }
+}
+
+/// The phases, and the rest of the time of all workers. Copies and kernels of different chunks of
+/// events run at the same time, so that there may be no rest.
+fn phases(timers: &Timers, all: Duration) -> Vec<(&'static str, f64)> {
+    let known: Duration = timers.0.iter().map(|(_, time)| *time).sum();
+    let rest = ("everything else", all.saturating_sub(known));
+    let phases = timers.0.iter().chain([&rest]);
+    phases
+        .map(|(name, time)| (*name, time.as_secs_f64()))
+        .collect()
+}
+
+impl Gpu {
+    /// Operations and bytes a second while kernels ran, on one GPU.
+    fn rates(&self, events: usize, gpus: usize) -> [f64; 2] {
+        // The time is that of all of them.
+        let events = events as f64 / gpus as f64 / (self.running / gpus as f64);
+        [self.flops * events, self.bytes * events]
+    }
+
+    fn occupancy(&self, kernel: &Kernel) -> f64 {
+        f64::from(kernel.blocks * kernel.threads)
+            / f64::from(self.properties.threads_per_processor())
+    }
+
+    fn write(&self, f: &mut String, events: usize, gpus: usize) -> std::fmt::Result {
+        let [flops, bytes] = self.rates(events, gpus);
+        let shares =
+            [flops / self.peak, bytes / self.properties.bandwidth].map(|share| 100.0 * share);
+        row(
+            f,
+            "Kernels",
+            format!(
+                "{} flop/s, {:.2} % of the GPU's peak of {}",
+                scientific(flops),
+                shares[0],
+                scientific(self.peak)
+            ),
+        )?;
+        row(
+            f,
+            "Memory of the GPU",
+            format!(
+                "at least {} byte/s, {:.2} % of its peak of {}",
+                scientific(bytes),
+                shares[1],
+                scientific(self.properties.bandwidth)
+            ),
+        )?;
+        writeln!(
+            f,
+            "  {:<24} {:>8} {:>7} {:>9} {:>6} {:>7} {:>9}",
+            "kernel", "launches", "threads", "registers", "local", "shared", "occupancy"
+        )?;
+        for kernel in &self.kernels {
+            let Kernel {
+                name,
+                launches,
+                threads,
+                registers,
+                local,
+                shared,
+                ..
+            } = kernel;
+            let occupancy = 100.0 * self.occupancy(kernel);
+            writeln!(
+                f,
+                "  {name:<24} {launches:>8} {threads:>7} {registers:>9} {local:>6} {shared:>7} {occupancy:>7.1} %"
+            )?;
+        }
+        Ok(())
+    }
+
+    fn json(&self, events: usize, gpus: usize) -> Value {
+        let [flops, bytes] = self.rates(events, gpus);
+        let kernel = |kernel: &Kernel| {
+            let mut value = json!(kernel);
+            value["occupancy"] = self.occupancy(kernel).into();
+            value
+        };
+        json!({
+            "name": self.properties.name,
+            "kernels": self.kernels.iter().map(kernel).collect::<Vec<_>>(),
+            "kernel_seconds": self.running,
+            "flops_per_event": self.flops,
+            "flops_per_second": flops,
+            "peak_flops_per_second": self.peak,
+            "bytes_per_event": self.bytes,
+            "bytes_per_second": bytes,
+            "peak_bytes_per_second": self.properties.bandwidth,
+        })
+    }
+}

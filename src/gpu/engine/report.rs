@@ -1,0 +1,61 @@
+//! What the kernels of an engine take of a GPU.
+
+use super::{Engine, LANES, Launch, Squares, THREADS};
+use crate::backend::{Kernel, Kernels};
+use crate::error::Result;
+use crate::gpu::driver::Function;
+use crate::gpu::source;
+use crate::gpu::tables::Level;
+
+impl Engine {
+    /// The kernels that serve calls with or without channels.
+    pub fn kernels(&self, channels: bool) -> Result<Kernels> {
+        let mut each = vec![self.kernel("load", self.load, 128, 0)?];
+        let mut operations = |levels: &[Level], launches: &[Vec<Launch>]| {
+            let runs = levels.iter().flatten().zip(launches.iter().flatten());
+            for (run, launch) in runs {
+                let name = source::run_name(run.kind);
+                match each.iter_mut().find(|kernel| kernel.name == name) {
+                    Some(kernel) => kernel.launches += 1,
+                    None => each.push(self.kernel(&name, launch.function, THREADS, 0)?),
+                }
+            }
+            Ok(())
+        };
+        operations(&self.tables.levels, &self.levels)?;
+        if let (Squares::Totals { levels, .. }, true) = (&self.tables.squares, channels) {
+            operations(levels, &self.squares)?;
+        }
+        let shared = if self.shared { self.region_bytes } else { 0 };
+        each.push(self.kernel("helicities", self.helicities, THREADS, shared)?);
+        each.push(self.kernel("answer", self.answer, 128, 0)?);
+        let legs = self.plan.masses.len();
+        let arrays = super::Arrays::of(LANES as usize, legs);
+        Ok(Kernels {
+            each,
+            // Each number of the working memory is written and read at least once.
+            bytes: 2 * self.tables.vectors as usize * self.real()
+                + (arrays.input + arrays.output) / LANES as usize,
+        })
+    }
+
+    fn kernel(
+        &self,
+        name: &str,
+        function: Function,
+        threads: u32,
+        shared: usize,
+    ) -> Result<Kernel> {
+        let driver = self.library.driver();
+        let usage = driver.usage(function)?;
+        Ok(Kernel {
+            name: name.to_owned(),
+            launches: 1,
+            threads,
+            registers: usage.registers,
+            local: usage.local,
+            shared: usage.shared + shared,
+            blocks: driver.occupancy(function, threads, shared)?,
+        })
+    }
+}
