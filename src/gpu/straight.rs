@@ -12,6 +12,8 @@
 mod answer;
 mod graph;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use super::tables::Tables;

@@ -1,0 +1,370 @@
+//! Straight-line code on the stand-in for a GPU, against the CPU's engine, in one piece, with values
+//! put away, in parts and in groups.
+
+use super::{Source, Straight};
+use crate::bridge::Bridge;
+use crate::color::Split;
+use crate::error::Result;
+use crate::events::{Answers, Events};
+use crate::gpu::driver::{Argument, Buffer, Driver, Pointer, Shape, Stream};
+use crate::gpu::emulator::Emulator;
+use crate::gpu::source;
+use crate::gpu::tables::Tables;
+use crate::import::import_directory;
+use crate::phase_space::PhaseSpace;
+use crate::plan::binding::Binding;
+use crate::plan::{Plan, compile, recursion};
+use crate::process::{Process, example};
+use crate::runtime::{Backend, Switches};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const EVENTS: usize = 70;
+
+/// Random events of a process.
+struct Sample {
+    momenta: Vec<f64>,
+    g_s: Vec<f64>,
+    random_helicity: Vec<f64>,
+    random_color: Vec<f64>,
+    channels: Vec<i32>,
+    igraph: Vec<i32>,
+}
+
+impl Sample {
+    fn new(process: &Process, masses: &[f64]) -> Sample {
+        let mut rng = ChaCha8Rng::seed_from_u64(7);
+        let incoming = process.legs.iter().filter(|l| l.incoming).count();
+        let (a, b) = masses.split_at(incoming);
+        let space = PhaseSpace::new(3000.0, a, b).expect("phase space");
+        let mut momenta = vec![0.0; EVENTS * 4 * masses.len()];
+        for event in momenta.chunks_mut(4 * masses.len()) {
+            let random: Vec<f64> = (0..space.randoms()).map(|_| rng.random()).collect();
+            space.event(&random, event);
+        }
+        let known: Vec<i32> = process
+            .channels
+            .amp2
+            .iter()
+            .filter(|a| process.channels.config_of(a.diagram).is_some())
+            .map(|a| a.diagram as i32)
+            .collect();
+        let configs = process.channels.config_diagram.len() as i32;
+        let mut numbers = |from: f64| (0..EVENTS).map(|_| from + rng.random::<f64>()).collect();
+        let (g_s, random_helicity, random_color) = (numbers(0.7), numbers(0.0), numbers(0.0));
+        Sample {
+            momenta,
+            g_s,
+            random_helicity,
+            random_color,
+            channels: (0..EVENTS).map(|i| known[i % known.len()]).collect(),
+            igraph: (0..EVENTS).map(|_| rng.random_range(0..=configs)).collect(),
+        }
+    }
+
+    fn events(&self, channels: bool, igraph: bool) -> Events<'_> {
+        Events {
+            momenta: &self.momenta,
+            g_s: &self.g_s,
+            random_helicity: &self.random_helicity,
+            random_color: &self.random_color,
+            channels: channels.then_some(&self.channels),
+            igraph: igraph.then_some(&self.igraph),
+        }
+    }
+}
+
+/// |M|^2, helicities, colours, the first bad event.
+type Outcome = (Vec<f64>, Vec<i32>, Vec<i32>, u32);
+
+/// Buffers of a launch.
+struct Launch<'a> {
+    gpu: &'a Arc<dyn Driver>,
+    stream: Stream,
+    buffers: Vec<Buffer>,
+}
+
+impl Launch<'_> {
+    fn take(&mut self, bytes: &[u8]) -> Result<Pointer> {
+        let buffer = Buffer::new(self.gpu, bytes.len())?;
+        let pointer = buffer.pointer();
+        // SAFETY: it is as large as the bytes.
+        unsafe { self.gpu.upload(self.stream, pointer, bytes)? };
+        self.buffers.push(buffer);
+        Ok(pointer)
+    }
+
+    fn doubles(&mut self, numbers: &[f64]) -> Result<Pointer> {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_ne_bytes()).collect();
+        self.take(&bytes)
+    }
+
+    fn integers(&mut self, numbers: &[i32]) -> Result<Pointer> {
+        let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_ne_bytes()).collect();
+        self.take(&bytes)
+    }
+
+    fn back(&self, from: Pointer, bytes: usize) -> Result<Vec<u8>> {
+        let mut to = vec![0; bytes];
+        // SAFETY: the bytes live until the stream is done.
+        unsafe { self.gpu.download(self.stream, &mut to, from)? };
+        self.gpu.synchronize(self.stream)?;
+        Ok(to)
+    }
+}
+
+/// Runs device code on events.
+fn run(
+    gpu: &Arc<dyn Driver>,
+    source: &Source,
+    process: &Process,
+    plan: &Plan,
+    events: &Events,
+    given: &[f64],
+) -> Result<Outcome> {
+    let shape = source::Shape {
+        double: true,
+        double_color: true,
+        lanes: 32,
+        region_lanes: 32,
+    };
+    let answer = include_str!("../../../cuda/answer.cuh");
+    let text = format!("{}{answer}{}", shape.prelude(), source.text);
+    let module = gpu.load(&gpu.compile(&text, &[])?)?;
+    let stream = gpu.stream()?;
+    let mut launch = Launch {
+        gpu,
+        stream,
+        buffers: Vec::new(),
+    };
+    let amp2_of = plan.channels.amp2_of_diagram.iter();
+    let amp2_of: Vec<i32> = amp2_of.map(|i| i.map_or(-1, |i| i as i32)).collect();
+    let config = |d| process.channels.config_of(d).map_or(0, |c| c as i32 + 1);
+    let config_of: Vec<i32> = (0..=process.diagrams).map(config).collect();
+    let tables = [launch.integers(&amp2_of)?, launch.integers(&config_of)?];
+    // Of the structure only these are read.
+    let mut choices = [0u64; 9];
+    choices[1..3].copy_from_slice(&tables);
+    let choices: Vec<u8> = choices.iter().flat_map(|x| x.to_ne_bytes()).collect();
+    let count = events.g_s.len();
+    let integers = |launch: &mut Launch, numbers: Option<&[i32]>| match numbers {
+        Some(numbers) => launch.integers(numbers),
+        None => Ok(0),
+    };
+    let answers = [
+        launch.doubles(&vec![0.0; count])?,
+        launch.integers(&vec![0; count])?,
+        launch.integers(&vec![0; count])?,
+        launch.integers(&[-1])?,
+    ];
+    let padded = count.next_multiple_of(32);
+    let mut arguments = vec![
+        Argument::Pointer(launch.take(&choices)?),
+        Argument::Number(count as u32),
+    ];
+    arguments.extend(
+        [
+            launch.doubles(events.momenta)?,
+            launch.doubles(events.g_s)?,
+            launch.doubles(given)?,
+            launch.doubles(events.random_helicity)?,
+            launch.doubles(events.random_color)?,
+            integers(&mut launch, events.channels)?,
+            integers(&mut launch, events.igraph)?,
+        ]
+        .map(Argument::Pointer),
+    );
+    arguments.extend(answers.map(Argument::Pointer));
+    arguments.extend([0, 0].map(Argument::Pointer));
+    let memory = vec![f64::NAN; padded * source.vectors as usize];
+    arguments.push(Argument::Pointer(launch.doubles(&memory)?));
+    for name in &source.kernels {
+        let function = gpu.function(module, name, 0)?;
+        let shape = Shape {
+            blocks: [3, 1, 1],
+            threads: [1, 1, 1],
+            shared: 0,
+        };
+        // SAFETY: these are the arguments that the kernel takes, all of the lengths that it reads.
+        unsafe { gpu.launch(stream, function, shape, &arguments)? };
+    }
+    let integers = |bytes: Vec<u8>| -> Vec<i32> {
+        let numbers = bytes.as_chunks().0.iter();
+        numbers.map(|&bytes| i32::from_ne_bytes(bytes)).collect()
+    };
+    let matrix_elements = launch.back(answers[0], 8 * count)?;
+    let matrix_elements = matrix_elements.as_chunks().0.iter();
+    let matrix_elements = matrix_elements.map(|&bytes| f64::from_ne_bytes(bytes));
+    let outcome = (
+        matrix_elements.collect(),
+        integers(launch.back(answers[1], 4 * count)?),
+        integers(launch.back(answers[2], 4 * count)?),
+        integers(launch.back(answers[3], 4)?)[0] as u32,
+    );
+    drop(launch);
+    gpu.drop_stream(stream);
+    gpu.unload(module);
+    Ok(outcome)
+}
+
+/// Ways to make code.
+fn variants<'a>(straight: Straight<'a>) -> Vec<Straight<'a>> {
+    vec![
+        straight,
+        Straight {
+            registers: 60,
+            parts: 3,
+            ..straight
+        },
+        Straight {
+            group: 20,
+            ..straight
+        },
+        Straight {
+            group: 30,
+            functions: true,
+            registers: 40,
+            ..straight
+        },
+    ]
+}
+
+fn check(process: &Process) {
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let gpu: Arc<dyn Driver> = gpu;
+    let card = process.model.default_card();
+    let binding = Binding::new(&process.model, &card).expect("binding");
+    let masses = process.legs.iter().map(|leg| leg.mass.0);
+    let masses: Vec<f64> = masses
+        .map(|m| m.map_or(0.0, |i| binding.parameters[i as usize]))
+        .collect();
+    let sample = Sample::new(process, &masses);
+    let split = Split::new(&process.color);
+    let rows = process.channels.color_allowed.iter();
+    let allowed: Vec<Vec<u32>> = rows
+        .map(|row| {
+            (0..)
+                .zip(row)
+                .filter(|(_, ok)| **ok)
+                .map(|(i, _)| i)
+                .collect()
+        })
+        .collect();
+    let switches = Switches {
+        backend: Backend::Cpu,
+        ..Switches::default()
+    };
+    let mut bridge = Bridge::new(process.clone(), &card, &switches, EVENTS).expect("bridge");
+    for (channels, igraph) in [(false, false), (true, false), (true, true)] {
+        let events = sample.events(channels, igraph);
+        let mut expected: Outcome = (
+            vec![0.0; EVENTS],
+            vec![0; EVENTS],
+            vec![0; EVENTS],
+            u32::MAX,
+        );
+        let mut answers = Answers {
+            matrix_elements: &mut expected.0,
+            helicity: &mut expected.1,
+            color: &mut expected.2,
+        };
+        bridge.run(&events, &mut answers).expect("run");
+        let good = bridge.plan().expect("it has run").helicities.clone();
+        let diagrams = compile(process, &binding, &good).expect("plan");
+        let recursion = recursion::compile(process, &binding, &good);
+        for plan in std::iter::once(&diagrams).chain(&recursion) {
+            if channels && plan.channels.is_empty() {
+                continue;
+            }
+            let tables = Tables::new(plan, &binding).expect("tables");
+            let mut given = Vec::new();
+            for &(i, _) in &tables.given {
+                let mut values = Vec::new();
+                let at = sample.g_s.iter().map(|&g| {
+                    binding.evaluate(g, &mut values);
+                    values[i as usize]
+                });
+                let at: Vec<_> = at.collect();
+                given.extend(at.iter().map(|z| z.re));
+                given.extend(at.iter().map(|z| z.im));
+            }
+            let straight = Straight {
+                tables: &tables,
+                general: &plan.general,
+                split: &split,
+                masses: &masses,
+                helicities: &plan.helicities,
+                denominator: &plan.channels.denominator,
+                allowed: &allowed,
+                normalization: 1.0 / f64::from(process.iden),
+                channels,
+                colors: channels,
+                threads: 128,
+                blocks: 2,
+                registers: 0,
+                parts: 1,
+                group: 0,
+                functions: false,
+            };
+            for variant in variants(straight) {
+                let source = variant.source().expect("source");
+                let ran = run(&gpu, &source, process, plan, &events, &given).expect("run");
+                let pairs = ran.0.iter().zip(&expected.0);
+                for (event, (a, b)) in pairs.enumerate() {
+                    let by = ((a - b) / b).abs();
+                    assert!(by < 1e-12, "{} event {event}: {a} for {b}", process.name);
+                }
+                assert_eq!(ran.1, expected.1, "{}: helicities", process.name);
+                assert_eq!(ran.2, expected.2, "{}: colours", process.name);
+                assert_eq!(ran.3, u32::MAX, "{}: a bad event", process.name);
+                // A bad event is found, and the others are as before.
+                let mut momenta = sample.momenta.clone();
+                let numbers = 4 * masses.len();
+                momenta[numbers * 41] *= 1.001;
+                momenta[numbers * 40 + 5] = f64::NAN;
+                let bad = Events {
+                    momenta: &momenta,
+                    ..events
+                };
+                let ran = run(&gpu, &source, process, plan, &bad, &given).expect("run");
+                assert_eq!(ran.3, 40, "{}: the first bad event", process.name);
+                assert_eq!(ran.1[42..], expected.1[42..], "{}", process.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn scalars_agree_with_the_cpu() {
+    check(&example::scalars());
+}
+
+#[test]
+fn gluons_and_quarks_agree_with_the_cpu() {
+    let directory =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
+    check(&import_directory(&directory).expect("import").remove(0));
+}
+
+#[test]
+fn real_processes_agree_with_the_cpu() {
+    let Some(outputs) = std::env::var_os("MEBRIDGE_MG5_OUTPUTS").map(PathBuf::from) else {
+        eprintln!("SKIPPED: set MEBRIDGE_MG5_OUTPUTS to the folder that holds the *.mad outputs");
+        return;
+    };
+    for output in ["ee_mumu", "gg_ttg"] {
+        let folder = outputs.join(format!("{output}.mad/SubProcesses"));
+        let mut directories: Vec<_> = std::fs::read_dir(&folder)
+            .expect("SubProcesses")
+            .map(|entry| entry.expect("entry").path())
+            .filter(|path| path.is_dir())
+            .collect();
+        directories.sort();
+        let process = import_directory(&directories[0]).expect("import").remove(0);
+        check(&process);
+    }
+}
