@@ -63,6 +63,9 @@ pub struct Straight<'a> {
     /// Whether groups are functions of one kernel; then what goes from one to another lies in the
     /// thread's own memory. Otherwise each is a kernel, and the answers another one.
     pub functions: bool,
+    /// Whether the threads of a block wait for each other between functions, so that code that is
+    /// too large for the caches is fetched once for all of them.
+    pub together: bool,
 }
 
 /// Device code of a whole process.
@@ -190,6 +193,9 @@ impl Straight<'_> {
             self.check(text);
             self.room(steps, text);
             for i in 0..groups.len() {
+                if self.together {
+                    text.push_str("        __syncthreads();\n");
+                }
                 let _ = writeln!(
                     text,
                     "        straight_{i}(kept, e, events, leg, gs, given);"
@@ -216,8 +222,10 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
          const double *given, const double *random_helicity, const double *random_color,
          const int *channels, const int *igraph, double *matrix_elements, int *helicity,
          int *color, unsigned *bad, Real *contributions, Real *amp2, Real *memory) {{
-    for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < events;
-         e += gridDim.x * blockDim.x) {{
+    for (unsigned first = blockIdx.x * blockDim.x; first < events;
+         first += gridDim.x * blockDim.x) {{
+        // Threads without an event repeat the last one.
+        const unsigned mine = first + threadIdx.x, e = mine < events ? mine : events - 1;
         const Pair *leg = (const Pair *)momenta + (Size)e * {};
 "#,
             2 * self.masses.len()

@@ -24,12 +24,12 @@ impl Straight<'_> {
         );
         if self.channels {
             text.push_str(
-                "        if (channels) {\n            const unsigned mine = c->amp2_of_channel[channels[e]];\n            Real numerator = 0, denominator = 0;\n",
+                "        if (channels) {\n            const unsigned numerator_of = c->amp2_of_channel[channels[e]];\n            Real numerator = 0, denominator = 0;\n",
             );
             for (i, &id) in whole.amp2.iter().enumerate() {
                 let _ = writeln!(
                     text,
-                    "            numerator = mine == {i} ? {} : numerator;",
+                    "            numerator = numerator_of == {i} ? {} : numerator;",
                     name(id)
                 );
             }

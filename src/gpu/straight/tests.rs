@@ -225,6 +225,7 @@ fn variants<'a>(straight: Straight<'a>) -> Vec<Straight<'a>> {
         Straight {
             group: 30,
             functions: true,
+            together: true,
             registers: 40,
             ..straight
         },
@@ -309,6 +310,7 @@ fn check(process: &Process) {
                 parts: 1,
                 group: 0,
                 functions: false,
+                together: false,
             };
             for variant in variants(straight) {
                 let source = variant.source().expect("source");
