@@ -3,7 +3,16 @@
 // A block takes REGION_LANES events (threads in x) and, one after the other, the groups of one or
 // two helicities that fall to it; the threads in y share the operations. What belongs to one
 // helicity lies in the region: amplitudes, partial sums and JAMP, and on top of the amplitudes, once
-// these have served, what the colour sum needs.
+// these have served, what the colour sum needs. Blocks that follow each other take other helicities of
+// the same events, so that the wavefunctions they share are in the cache.
+
+/// Rows of the colour matrix that are taken together.
+#define ROWS 4
+
+/// One column of them.
+struct __align__(16) Entries {
+    Color of_row[ROWS];
+};
 
 /// Tables of the process, see src/gpu/engine.rs.
 struct Helicities {
@@ -22,18 +31,15 @@ struct Helicities {
     const unsigned *passes;
     /// For each of these where its slots are read and where they are written.
     const unsigned *orbits;
-    /// Rows of the blocks: place of the first, columns, rows, first entry.
+    /// Rows of the blocks: place of the first, columns, rows, first column of entries.
     const unsigned *rows;
-    const Color *entries;
+    const Entries *entries;
     /// For each AMP2 where its sets begin in `sets`; for each set where its amplitudes begin in
     /// `members`.
     const unsigned *amp2, *sets, *members;
     unsigned wave_count, group_count, amplitude_count, sum_count, pass_count, row_count;
     unsigned amp2_count, region, jamp, flows, scratch, bytes;
 };
-
-/// Rows of the colour matrix that are taken together.
-#define ROWS 4
 
 #define FOR_LANES for (unsigned lane = threadIdx.x; lane < REGION_LANES; lane += blockDim.x)
 #define FOR_SLOTS(I, COUNT) for (unsigned I = threadIdx.y; I < (COUNT); I += blockDim.y)
@@ -67,20 +73,22 @@ DEVICE void orbits(unsigned slots, const unsigned *op, const From *from, Color *
 
 /// Some rows of a block of the colour matrix times their JAMPs; entries off the diagonal are
 /// doubled, those below it zero.
-DEVICE Color color_rows(const unsigned *row, const Color *entries, const Color *x, unsigned lane) {
+DEVICE Color color_rows(const unsigned *row, const Entries *entries, const Color *x,
+                        unsigned lane) {
     unsigned columns = row[1], rows = row[2];
     x += row[0] * 2 * REGION_LANES + lane;
     entries += row[3];
     Color re[ROWS], im[ROWS];
     for (unsigned r = 0; r < ROWS; r++) re[r] = im[r] = 0;
+#pragma unroll 2
     for (unsigned c = 0; c < columns; c++) {
+        Entries entry = entries[c];
         Color u = x[2 * c * REGION_LANES], v = x[(2 * c + 1) * REGION_LANES];
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
-            re[r] = fused(entries[r], u, re[r]);
-            im[r] = fused(entries[r], v, im[r]);
+            re[r] = fused(entry.of_row[r], u, re[r]);
+            im[r] = fused(entry.of_row[r], v, im[r]);
         }
-        entries += ROWS;
     }
     Color total = 0;
 #pragma unroll
@@ -92,20 +100,20 @@ DEVICE Color color_rows(const unsigned *row, const Color *entries, const Color *
     return total;
 }
 
-/// Blocks of threads in x share the events, in y the groups. `contributions` are `[helicity][padded
-/// events]`, `jamp2` (if not 0) `[y][flow][padded events]`, `amp2` (if not 0) `[y][AMP2][padded events]`.
-extern "C" __global__ void __launch_bounds__(256)
+/// Blocks of threads in x share the groups, in y the events. `contributions` are `[helicity][padded
+/// events]`, `jamp2` (if not 0) `[x][flow][padded events]`, `amp2` (if not 0) `[x][AMP2][padded events]`.
+extern "C" __global__ void __launch_bounds__(REGION_THREADS, 1024 / REGION_THREADS)
 helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events, char *regions,
            Real *contributions, Real *jamp2, Real *amp2) {
     SHARED(char, shared);
     unsigned padded = (events + LANES - 1) / LANES * LANES;
-    unsigned part = blockIdx.y, parts = gridDim.y;
-    char *mine = regions ? regions + (Size)(part * gridDim.x + blockIdx.x) * h->bytes : shared;
+    unsigned part = blockIdx.x, parts = gridDim.x;
+    char *mine = regions ? regions + (Size)(part * gridDim.y + blockIdx.y) * h->bytes : shared;
     Real *of_helicity[2] = {(Real *)mine, (Real *)mine + h->region * REGION_LANES};
     Color *reduced = (Color *)(mine + h->bytes) - 2 * blockDim.y * REGION_LANES;
     unsigned begin = (unsigned)((Size)h->group_count * part / parts);
     unsigned end = (unsigned)((Size)h->group_count * (part + 1) / parts);
-    for (unsigned block = blockIdx.x; block < padded / REGION_LANES; block += gridDim.x) {
+    for (unsigned block = blockIdx.y; block < padded / REGION_LANES; block += gridDim.y) {
         unsigned event = block * REGION_LANES;
         Real *of_events = memory + (Size)(event / LANES) * vectors * LANES + event % LANES;
         for (unsigned g = begin; g < end; g++) {

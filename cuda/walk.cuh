@@ -171,10 +171,18 @@ DEVICE void sum_of_amplitudes(const unsigned *op, Region r, const Real *numbers)
     const unsigned *count = op;
     Cx z = {0, 0};
     op += 5;
-    for (unsigned i = 0; i < count[0]; i++) z = z + r.complex(*op++);
-    for (unsigned i = 0; i < count[1]; i++) z = z - r.complex(*op++);
-    for (unsigned i = 0; i < count[2]; i++) z = add_i(z, r.complex(*op++));
-    for (unsigned i = 0; i < count[3]; i++) z = sub_i(z, r.complex(*op++));
+#pragma unroll 4
+    for (unsigned i = 0; i < count[0]; i++) z = z + r.complex(op[i]);
+    op += count[0];
+#pragma unroll 4
+    for (unsigned i = 0; i < count[1]; i++) z = z - r.complex(op[i]);
+    op += count[1];
+#pragma unroll 4
+    for (unsigned i = 0; i < count[2]; i++) z = add_i(z, r.complex(op[i]));
+    op += count[2];
+#pragma unroll 4
+    for (unsigned i = 0; i < count[3]; i++) z = sub_i(z, r.complex(op[i]));
+    op += count[3];
     for (unsigned i = 0; i < count[4]; i++, op += 4) {
         z.re = fused(numbers[op[2]], r.real(op[0]), z.re);
         z.im = fused(numbers[op[3]], r.real(op[1]), z.im);

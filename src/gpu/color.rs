@@ -15,7 +15,7 @@ pub struct ColorTables {
     pub passes: Vec<u32>,
     /// For each sum where its slots are read and where they are written.
     pub orbits: Vec<u32>,
-    /// For groups of rows: place of the first, columns, rows, first entry.
+    /// For groups of rows: place of the first, columns, rows, first column of entries.
     pub rows: Vec<u32>,
     /// For each column of a group of rows an entry for each row: doubled off the diagonal, zero below
     /// it, over the denominator.
@@ -62,7 +62,7 @@ impl ColorTables {
             let size = block.slots.len();
             for top in (0..size).step_by(ROWS) {
                 let rows = ROWS.min(size - top);
-                let entry = tables.entries.len() as u32;
+                let entry = (tables.entries.len() / ROWS) as u32;
                 for column in top..size {
                     for row in top..top + ROWS {
                         tables.entries.push(if row >= size || row > column {

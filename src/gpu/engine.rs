@@ -26,13 +26,13 @@ use std::sync::Arc;
 
 /// Events of a block of memory: a warp.
 const LANES: u32 = 32;
-/// Threads of a block.
-const THREADS: u32 = 256;
-/// The part of a multiprocessor's shared memory that one block for helicities may take: so several run
-/// there at the same time.
-const SHARED_PART: usize = 3;
-/// Blocks for helicities that one multiprocessor should have to do.
+/// Threads of a multiprocessor that work on regions.
+const REGION_THREADS: usize = 1024;
+/// Blocks for helicities that one multiprocessor should have to do, where their regions lie in
+/// the memory of the GPU.
 const BLOCKS_PER_PROCESSOR: usize = 6;
+/// Parts into which helicities fall at most; JAMP2 of each are kept.
+const PARTS: usize = 256;
 /// The share of the memory that regions may take where they do not fit into shared memory.
 const REGIONS_SHARE: f64 = 0.25;
 /// The most events of a chunk: beyond that nothing is gained, and copies should overlap with work.
@@ -129,6 +129,9 @@ pub struct Engine {
     options: Options,
     double: bool,
     region_lanes: u32,
+    region_threads: u32,
+    /// Groups of helicities.
+    groups: usize,
     /// Bytes of a region.
     region_bytes: usize,
     /// Whether regions lie in shared memory.
@@ -257,14 +260,10 @@ impl Engine {
             double_color: precision == Precision::Double,
             lanes: LANES,
             region_lanes: region.lanes,
+            region_threads: region.threads,
         };
         let kinds = source::amplitude_kinds(&tables);
-        let ends = source::Shape {
-            double_color: double,
-            region_lanes: LANES,
-            ..shape
-        }
-        .ends();
+        let ends = shape.ends();
         let helicities = shape.helicities(&kinds, &plan.general);
         let walkers: HashMap<Kind, Unit> = tables
             .kinds()
@@ -297,6 +296,7 @@ impl Engine {
         let uploaded = arena.upload(driver, stream);
         driver.drop_stream(stream);
         let shared = if region.shared { region.bytes } else { 0 };
+        let groups = region.groups(&tables).len();
         let mut wanted = driver.properties().processors as usize * BLOCKS_PER_PROCESSOR;
         if !region.shared {
             let (free, _) = driver.memory()?;
@@ -305,6 +305,7 @@ impl Engine {
         }
         Ok(Engine {
             wanted,
+            groups,
             load: library.function(&ends, "load", 0)?,
             answer: library.function(&ends, "answer", 0)?,
             gather: library.function(&ends, "gather", 0)?,
@@ -323,6 +324,7 @@ impl Engine {
             options,
             double,
             region_lanes: region.lanes,
+            region_threads: region.threads,
             region_bytes: region.bytes,
             shared: region.shared,
             slots: Vec::new(),
@@ -356,27 +358,25 @@ impl Engine {
         if self.double { 8 } else { 4 }
     }
 
-    /// Blocks of threads in x that share the regions of so many blocks of memory, and into how
-    /// many parts the helicities fall, so that the GPU is busy.
+    /// Into how many parts the helicities fall, and blocks of threads in y that share the regions of
+    /// so many blocks of memory.
     fn parts(&self, blocks: usize) -> (usize, usize) {
-        let groups = self.tables.groups.len().max(1);
-        let there = (blocks * (LANES / self.region_lanes) as usize).max(1);
+        let there = (blocks * (LANES / self.region_lanes) as usize).clamp(1, 65535);
+        let parts = self.groups.clamp(1, PARTS);
         match self.shared {
-            true => (there, self.wanted.div_ceil(there).clamp(1, groups)),
-            false => (
-                there.min(self.wanted),
-                (self.wanted / there).clamp(1, groups),
-            ),
+            true => (parts, there),
+            false => {
+                let parts = parts.min(self.wanted);
+                (parts, there.min(self.wanted / parts))
+            }
         }
     }
 
-    /// Bytes that a chunk of so many blocks of memory, or of fewer, takes.
+    /// Bytes that a chunk of so many blocks of memory takes.
     fn bytes_of(&self, blocks: usize) -> [usize; 5] {
         let real = self.real();
         let events = blocks * LANES as usize;
-        // Fewer events fall into more parts.
-        let wanted = self.wanted * self.region_lanes as usize;
-        let in_parts = (wanted + events).min(self.tables.groups.len().max(1) * events);
+        let in_parts = self.parts(blocks).0 * events;
         [
             self.tables.vectors as usize * events * real,
             match self.shared {
@@ -522,7 +522,7 @@ impl Engine {
     fn amp2(&self) -> Result<Vec<f64>> {
         let count = self.tables.squares.len();
         let parts = match &self.tables.squares {
-            Squares::Amplitudes(_) => self.parts(1).1,
+            Squares::Amplitudes(_) => self.parts(1).0,
             Squares::Totals { .. } => 1,
         };
         let rows = self.rows(self.slots[0].amp2.pointer(), parts * count)?;
@@ -727,7 +727,7 @@ impl Engine {
         )?;
         let operations = |levels: &[Vec<Launch>]| {
             for run in levels.iter().flatten() {
-                let slots = THREADS / LANES;
+                let slots = source::THREADS / LANES;
                 let shape = Shape {
                     blocks: [run.count.div_ceil(slots), blocks.min(65535), 1],
                     threads: [LANES, slots, 1],
@@ -752,8 +752,8 @@ impl Engine {
         }
         slot.mark(marks, 3)?;
         let by_amplitudes = matches!(self.tables.squares, Squares::Amplitudes(_));
-        let (region_blocks, parts) = self.parts(blocks as usize);
-        let (region_blocks, parts) = (region_blocks as u32, parts as u32);
+        let (parts, region_blocks) = self.parts(blocks as usize);
+        let (parts, region_blocks) = (parts as u32, region_blocks as u32);
         let colors = channels || igraph;
         let of = |there: bool, buffer: &Buffer| At(if there { buffer.pointer() } else { 0 });
         let (jamp2, amp2) = (of(colors, &slot.jamp2), of(weights && by_amplitudes, &slot.amp2));
@@ -761,8 +761,8 @@ impl Engine {
         launch(
             self.helicities,
             Shape {
-                blocks: [region_blocks, parts, 1],
-                threads: [self.region_lanes, THREADS / self.region_lanes, 1],
+                blocks: [parts, region_blocks, 1],
+                threads: [self.region_lanes, self.region_threads / self.region_lanes, 1],
                 shared: if self.shared { self.region_bytes as u32 } else { 0 },
             },
             &[
@@ -828,6 +828,9 @@ impl Engine {
 /// Regions: how many events each has, how large it is, and where it lies.
 struct RegionSize {
     lanes: u32,
+    /// Whether two helicities are done together, where the plan has such groups.
+    pairs: bool,
+    threads: u32,
     /// Numbers of one helicity.
     numbers: u32,
     /// Where in these the colour sum has its numbers.
@@ -837,36 +840,68 @@ struct RegionSize {
 }
 
 impl RegionSize {
+    /// Shared memory is read 128 bytes at a time, so many bytes of events that follow each other are
+    /// best; fewer are taken where two blocks would not fit on a multiprocessor otherwise. Two
+    /// helicities together read their common wavefunctions once.
     fn choose(tables: &Tables, gpu: &Properties, precision: Precision) -> RegionSize {
         let real = if precision == Precision::Float { 4 } else { 8 };
         let color = if precision == Precision::Double { 8 } else { 4 };
         // The colour sum overwrites amplitudes, where there are as many.
         let flows = 2 * tables.flows as u32;
-        let scratch = if tables.jamp >= flows { 0 } else { tables.region };
-        let numbers = if tables.jamp >= flows { tables.region } else { tables.region + flows };
-        let pair = tables.groups.iter().any(|g| g[1] != u32::MAX);
-        let helicities = if pair { 2 } else { 1 };
-        let bytes = |lanes: u32| {
+        let (scratch, numbers) = match tables.jamp >= flows {
+            true => (0, tables.region),
+            false => (tables.region, tables.region + flows),
+        };
+        let has_pairs = tables.groups.iter().any(|g| g[1] != u32::MAX);
+        let size = |lanes: u32, pairs: bool, threads: u32, shared: bool| {
+            let helicities = if pairs { 2 } else { 1 };
             let regions = helicities * numbers as usize * lanes as usize * real;
-            let sums = 2 * THREADS as usize * color;
-            (regions + sums).next_multiple_of(16)
+            let sums = 2 * threads as usize * color;
+            RegionSize {
+                lanes,
+                pairs,
+                threads,
+                numbers,
+                scratch,
+                bytes: (regions + sums).next_multiple_of(16),
+                shared,
+            }
         };
-        let size = |lanes: u32, shared: bool| RegionSize {
-            lanes,
-            numbers,
-            scratch,
-            bytes: bytes(lanes),
-            shared,
+        let best = 128 / real as u32;
+        let candidates = [best, best / 2, best / 4]
+            .into_iter()
+            .flat_map(|lanes| [(lanes, true), (lanes, false)])
+            .filter(|&(_, pairs)| has_pairs || !pairs);
+        // A block's share of a multiprocessor, of which some shared memory goes to the system.
+        let fits = |size: &RegionSize| {
+            let blocks = REGION_THREADS / size.threads as usize;
+            blocks * (size.bytes + 1024) <= gpu.shared_per_processor
+                && size.bytes <= gpu.shared_per_block
         };
-        // Four numbers are the least that is read at once from memory.
-        let least = 32 / real as u32;
-        let fits = |lanes: u32, limit: usize| lanes >= least && bytes(lanes) <= limit;
-        let limit = gpu.shared_per_processor / SHARED_PART;
-        let mut lanes = [32, 16, 8, 4].into_iter();
-        match lanes.find(|&lanes| fits(lanes, limit.min(gpu.shared_per_block))) {
-            Some(lanes) => size(lanes, true),
-            None if fits(least, gpu.shared_per_block) => size(least, true),
-            None => size(LANES, false),
+        for threads in [256, 512, 1024] {
+            // The fewer threads wait for each other the better, but not at the price of lanes.
+            for (lanes, pairs) in candidates.clone() {
+                if threads < 1024 && lanes < best {
+                    continue;
+                }
+                let size = size(lanes, pairs, threads, true);
+                if fits(&size) {
+                    return size;
+                }
+            }
+        }
+        size(LANES, has_pairs, 256, false)
+    }
+
+    /// Groups of helicities.
+    fn groups(&self, tables: &Tables) -> Vec<[u32; 2]> {
+        let alone = |group: &[u32; 2]| group.map(|h| [h, u32::MAX]);
+        match self.pairs {
+            true => tables.groups.clone(),
+            false => {
+                let all = tables.groups.iter().flat_map(alone);
+                all.filter(|group| group[0] != u32::MAX).collect()
+            }
         }
     }
 }
@@ -889,7 +924,9 @@ impl Places {
         let starts = arena.numbers(tables.starts.iter().copied());
         let numbers = arena.reals(double, tables.numbers.iter().copied());
         let waves = arena.numbers(tables.waves.iter().flatten().copied());
-        let groups = arena.numbers(tables.groups.iter().flatten().copied());
+        let groups = region.groups(tables);
+        let group_count = count(groups.len());
+        let groups = arena.numbers(groups.into_iter().flatten());
         let number = |kind: Kind| kinds.iter().position(|&k| k == kind).unwrap_or(kinds.len());
         let runs = tables.amplitudes.iter();
         let amplitudes = arena.numbers(runs.flat_map(|r| [count(number(r.kind)), r.first, r.count]));
@@ -926,7 +963,7 @@ impl Places {
             .map(Some),
             &[
                 tables.waves.first().map_or(0, |w| count(w.len())),
-                count(tables.groups.len()),
+                group_count,
                 count(tables.amplitudes.len()),
                 sum_count,
                 count(color.pass_count()),

@@ -22,6 +22,9 @@ const LOAD: &str = include_str!("../../cuda/load.cuh");
 const HELICITIES: &str = include_str!("../../cuda/helicities.cuh");
 const ANSWER: &str = include_str!("../../cuda/answer.cuh");
 
+/// Threads of a block.
+pub const THREADS: u32 = 256;
+
 /// What all units are compiled with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
@@ -33,6 +36,8 @@ pub struct Shape {
     pub lanes: u32,
     /// Events of a region.
     pub region_lanes: u32,
+    /// Threads that work on a region.
+    pub region_threads: u32,
 }
 
 /// Device code that is compiled by itself.
@@ -61,10 +66,21 @@ impl Shape {
     fn defines(&self) -> String {
         let name = |double| if double { "double" } else { "float" };
         let (real, color) = (name(self.double), name(self.double_color));
-        let (lanes, region_lanes) = (self.lanes, self.region_lanes);
+        let (lanes, region_lanes, threads) = (self.lanes, self.region_lanes, self.region_threads);
         format!(
-            "#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define REGION_LANES {region_lanes}u\n"
+            "#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define REGION_LANES {region_lanes}u\n#define REGION_THREADS {threads}\n"
         )
+    }
+
+    /// Nothing but the type and LANES matters to kernels that know no regions; so they are the same
+    /// for all processes.
+    fn of_events(&self) -> Shape {
+        Shape {
+            double_color: self.double,
+            region_lanes: self.lanes,
+            region_threads: THREADS,
+            ..*self
+        }
     }
 
     /// What all device code begins with, up to the walkers.
@@ -83,8 +99,9 @@ impl Shape {
 
     /// The kernels `load`, `answer` and `gather`.
     pub fn ends(&self) -> Unit {
+        let shape = self.of_events();
         Unit {
-            text: [&self.defines(), NUMBER, MEMORY, LOAD, ANSWER].join("\n"),
+            text: [&shape.defines(), NUMBER, MEMORY, LOAD, ANSWER].join("\n"),
             kernels: ["load", "answer", "gather"].map(String::from).to_vec(),
         }
     }
@@ -92,12 +109,7 @@ impl Shape {
     /// The kernel that does operations of a kind: one event a lane, threads in y and blocks in x
     /// share the operations, blocks in y the blocks of events.
     pub fn operations(&self, kind: Kind, general: &[GeneralRoutine]) -> Unit {
-        // Of the shape nothing but the type and LANES matters here.
-        let shape = Shape {
-            double_color: self.double,
-            region_lanes: self.lanes,
-            ..*self
-        };
+        let shape = self.of_events();
         let mut text = shape.prelude();
         text.push_str(&walker(kind, general));
         let (name, kind) = (run_name(kind), kind.name());
