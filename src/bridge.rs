@@ -359,6 +359,17 @@ impl Bridge {
         result.map_err(|failure| self.failure(events, failure))
     }
 
+    /// Waits for whatever is done behind the scenes after a first call so that later ones are faster
+    /// (the compiler of a GPU), which must not fall into measured times.
+    pub fn settle(&mut self) {
+        if let Some(engines) = &mut self.engines {
+            engines.diagrams.settle();
+            if let Recursion::Ready { team, .. } = &mut engines.recursion {
+                team.settle();
+            }
+        }
+    }
+
     fn failure(&self, events: &Events, failure: Failure) -> Error {
         match failure {
             Failure::Event(bad) => self.bad_momentum(events, bad.event),

@@ -8,6 +8,8 @@ mod report;
 
 use super::arena::{Arena, Offset, Uploaded};
 use super::color::ColorTables;
+use super::generated::Generated;
+use super::straight::Straight;
 use super::driver::{Argument, Buffer, Driver, Event, Function, Graph, Pointer, Properties, Shape, Stream};
 use super::library::Library;
 use super::source::{self, Unit};
@@ -31,6 +33,10 @@ const REGION_THREADS: usize = 1024;
 /// Blocks for helicities that one multiprocessor should have to do, where their regions lie in
 /// the memory of the GPU.
 const BLOCKS_PER_PROCESSOR: usize = 6;
+/// Multiply-adds of an event up to which straight-line code is generated.
+const STRAIGHT: usize = 40_000;
+/// Threads of a block of it, and blocks that should fit on a multiprocessor.
+const STRAIGHT_SHAPE: (u32, u32) = (128, 2);
 /// Parts into which helicities fall at most; JAMP2 of each are kept.
 const PARTS: usize = 256;
 /// The share of the memory that regions may take where they do not fit into shared memory.
@@ -47,6 +53,8 @@ pub struct Options {
     pub memory: f64,
     /// Whether launches are recorded and replayed.
     pub graphs: bool,
+    /// The most multiply-adds for which straight-line code of a whole process is generated.
+    pub straight: usize,
 }
 
 impl Default for Options {
@@ -54,6 +62,7 @@ impl Default for Options {
         Options {
             memory: 0.9,
             graphs: false,
+            straight: STRAIGHT,
         }
     }
 }
@@ -147,6 +156,10 @@ pub struct Engine {
     levels: Vec<Vec<Launch>>,
     squares: Vec<Vec<Launch>>,
     slots: Vec<Slot>,
+    /// What generated code is made from, for small processes.
+    recipe: Option<Arc<Recipe>>,
+    /// Generated code for calls without and with channels.
+    generated: [Option<Generated>; 2],
     profile: bool,
     /// Seconds spent in each phase.
     seconds: [f64; Phase::ALL.len()],
@@ -317,6 +330,7 @@ impl Engine {
             },
             library: library.clone(),
             binding: binding.clone(),
+            recipe: Recipe::of(process, &plan, &tables, split, shape, options).map(Arc::new),
             uploaded: uploaded?,
             places,
             plan,
@@ -328,6 +342,7 @@ impl Engine {
             region_bytes: region.bytes,
             shared: region.shared,
             slots: Vec::new(),
+            generated: [None, None],
             profile: false,
             seconds: Default::default(),
             couplings: Vec::new(),
@@ -352,6 +367,26 @@ impl Engine {
     /// Seconds spent in a phase, as far as [`Engine::set_profile`] asked.
     pub fn seconds(&self, phase: Phase) -> f64 {
         self.seconds[phase as usize]
+    }
+
+    /// Waits until all code that is being generated is there.
+    pub fn settle(&mut self) {
+        for generated in self.generated.iter().flatten() {
+            generated.settle();
+        }
+    }
+
+    /// Generated code for a call, if there is any.
+    fn generated(&mut self, channels: bool, igraph: bool) -> Option<Function> {
+        if igraph && !channels {
+            return None;
+        }
+        let recipe = self.recipe.as_ref()?;
+        let generated = self.generated[usize::from(channels)].get_or_insert_with(|| {
+            let recipe = recipe.clone();
+            Generated::begin(&self.library, move || recipe.unit(channels))
+        });
+        generated.get()
     }
 
     fn real(&self) -> usize {
@@ -580,6 +615,10 @@ impl Engine {
         let count = events.g_s.len();
         let arrays = Arrays::of(self.slots[slot].capacity, legs);
         let given = self.given(events);
+        let straight = match all_amp2 {
+            true => None,
+            false => self.generated(events.channels.is_some(), events.igraph.is_some()),
+        };
         let number = slot;
         let driver = self.library.driver().clone();
         if self.profile && self.slots[number].events.is_empty() {
@@ -623,7 +662,12 @@ impl Engine {
         let channels = events.channels.is_some();
         let igraph = events.igraph.is_some();
         let key = (count, channels, igraph, all_amp2);
-        if self.options.graphs {
+        if let Some(function) = straight {
+            self.launch_straight(slot, &arrays, key, function)?;
+            for phase in 2..6 {
+                slot.mark(self.profile, phase)?;
+            }
+        } else if self.options.graphs {
             let graph = match slot.graphs.get(&key) {
                 Some(&graph) => graph,
                 None => {
@@ -673,6 +717,44 @@ impl Engine {
             }
         }
         values
+    }
+
+    /// Everything between the copies, by generated code.
+    fn launch_straight(
+        &self,
+        slot: &Slot,
+        arrays: &Arrays,
+        (count, channels, igraph, _): (usize, bool, bool, bool),
+        function: Function,
+    ) -> Result<()> {
+        use Argument::{Number, Pointer as At};
+        let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
+        let of_events = |there: bool, at: u64| At(if there { input + at } else { 0 });
+        let threads = tmp(0, 128) as u32;
+        let shape = Shape {
+            blocks: [(count as u32).div_ceil(threads), 1, 1],
+            threads: [threads, 1, 1],
+            shared: 0,
+        };
+        let arguments = [
+            At(self.uploaded.at(self.places.choices)),
+            Number(count as u32),
+            At(input + arrays.momenta),
+            At(input + arrays.g_s),
+            At(slot.given.pointer()),
+            At(input + arrays.random_helicity),
+            At(input + arrays.random_color),
+            of_events(channels, arrays.channels),
+            of_events(igraph, arrays.igraph),
+            At(output + arrays.matrix_elements),
+            At(output + arrays.helicity),
+            At(output + arrays.color),
+            At(output + arrays.bad),
+            At(0),
+            At(0),
+        ];
+        // SAFETY: the arguments are those of the generated kernel.
+        unsafe { self.library.driver().launch(slot.stream, function, shape, &arguments) }
     }
 
     /// Everything between the copies.
@@ -822,6 +904,69 @@ impl Engine {
             }
         }
         Ok(())
+    }
+}
+
+fn tmp(i: usize, default: usize) -> usize {
+    std::env::var("MEB_TMP").ok().and_then(|v| v.split(',').nth(i).and_then(|x| x.parse().ok())).unwrap_or(default)
+}
+
+/// What straight-line code is made from.
+struct Recipe {
+    shape: source::Shape,
+    tables: Tables,
+    plan: Plan,
+    split: Split,
+    allowed: Vec<Vec<u32>>,
+    normalization: f64,
+}
+
+impl Recipe {
+    /// For a process that is small enough.
+    fn of(
+        process: &Process,
+        plan: &Plan,
+        tables: &Tables,
+        split: &Split,
+        shape: source::Shape,
+        options: Options,
+    ) -> Option<Recipe> {
+        let work = plan.count.multiply_adds + plan.helicities.len() * split.multiply_adds();
+        if work > options.straight {
+            return None;
+        }
+        let allowed = process.channels.color_allowed.iter().map(|row| {
+            let flows = (0..).zip(row);
+            flows.filter(|(_, ok)| **ok).map(|(i, _)| i).collect()
+        });
+        Some(Recipe {
+            shape,
+            tables: tables.clone(),
+            plan: plan.clone(),
+            split: split.clone(),
+            allowed: allowed.collect(),
+            normalization: 1.0 / f64::from(process.iden),
+        })
+    }
+
+    fn unit(&self, channels: bool) -> Option<Unit> {
+        let (threads, blocks) = (tmp(0, 128) as u32, tmp(1, 2) as u32);
+        self.shape.straight(&Straight {
+            tables: &self.tables,
+            general: &self.plan.general,
+            split: &self.split,
+            masses: &self.plan.masses,
+            helicities: &self.plan.helicities,
+            denominator: &self.plan.channels.denominator,
+            allowed: &self.allowed,
+            normalization: self.normalization,
+            channels,
+            colors: channels,
+            threads,
+            blocks,
+            registers: tmp(2, 0),
+            parts: tmp(3, 1),
+        })
     }
 }
 

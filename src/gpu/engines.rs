@@ -48,6 +48,10 @@ impl Gpus {
             options: Options {
                 memory: switches.gpu_memory.unwrap_or(defaults.memory),
                 graphs: switches.gpu_graphs.unwrap_or(defaults.graphs),
+                straight: match switches.gpu_group {
+                    Some(0) => 0,
+                    _ => defaults.straight,
+                },
             },
         })
     }
@@ -170,6 +174,12 @@ impl Backend for Engines {
             result??;
         }
         Ok(())
+    }
+
+    fn settle(&mut self) {
+        for engine in &mut self.engines {
+            engine.settle();
+        }
     }
 
     fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, Failure> {

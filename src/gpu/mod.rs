@@ -20,6 +20,7 @@ pub mod driver;
 mod emulator;
 pub mod engine;
 mod engines;
+mod generated;
 pub mod library;
 pub mod routine;
 pub mod source;

@@ -6,6 +6,7 @@
 //! [`Unit`] is what is compiled, and kept, by itself: nearly all units are the same for every process.
 
 use super::routine;
+use super::straight::Straight;
 use super::tables::{Kind, Tables};
 use crate::plan::GeneralRoutine;
 use crate::plan::kernel::{Kernel, Layout, Momenta};
@@ -104,6 +105,24 @@ impl Shape {
             text: [&shape.defines(), NUMBER, MEMORY, LOAD, ANSWER].join("\n"),
             kernels: ["load", "answer", "gather"].map(String::from).to_vec(),
         }
+    }
+
+    /// Straight-line code of a whole process.
+    pub fn straight(&self, straight: &Straight) -> Option<Unit> {
+        let mut text = self.of_events();
+        text.double_color = self.double_color;
+        let mut text = [&text.prelude(), ANSWER].join("\n");
+        if !straight.general.is_empty() {
+            text.push_str(FUNCTIONS);
+        }
+        for (i, general) in straight.general.iter().enumerate() {
+            text.push_str(&routine::device_function(&format!("General{i}"), general));
+        }
+        text.push_str(&straight.source()?);
+        Some(Unit {
+            text,
+            kernels: vec!["straight".into()],
+        })
     }
 
     /// The kernel that does operations of a kind: one event a lane, threads in y and blocks in x

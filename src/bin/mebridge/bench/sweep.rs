@@ -180,6 +180,7 @@ impl Sweep {
     ) -> Result<()> {
         let few = FEW.min(sample.nevt());
         call(&mut setup.bridge, sample, door, few)?;
+        setup.bridge.settle();
         let mut per_event = call(&mut setup.bridge, sample, door, few)? / few as f64;
         for &nevt in &self.nevt {
             let needed = self.fewest() as f64 * per_event * nevt as f64;

@@ -1,0 +1,91 @@
+//! Straight-line code for small processes, compiled behind the scenes.
+//!
+//! The compiler takes seconds for what tables can do at once. So it works in a thread of its own, and
+//! until it is done the kernels that walk tables answer. What was compiled before comes from the
+//! cache in no time; a call waits a moment for that.
+
+use super::driver::Function;
+use super::library::Library;
+use super::source::Unit;
+use crate::error::Result;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long the first call waits.
+const PATIENCE: Duration = Duration::from_millis(150);
+
+/// What has come of it.
+#[derive(Clone, Copy)]
+enum State {
+    /// The compiler is at work.
+    Compiling,
+    /// A kernel.
+    Ready(Function),
+    /// None; the tables serve.
+    Failed,
+}
+
+/// A kernel in the making.
+pub struct Generated {
+    state: Arc<(Mutex<State>, Condvar)>,
+    asked: Instant,
+}
+
+impl Generated {
+    /// Begins to compile the kernel `straight` of a unit.
+    pub fn begin(library: &Arc<Library>, unit: impl FnOnce() -> Option<Unit> + Send + 'static) -> Generated {
+        let state = Arc::new((Mutex::new(State::Compiling), Condvar::new()));
+        let (library, theirs) = (library.clone(), state.clone());
+        let work = move || {
+            let function = || -> Option<Result<Function>> {
+                let unit = unit()?;
+                Some(library.function(&unit, "straight", 0))
+            };
+            let function = std::panic::catch_unwind(std::panic::AssertUnwindSafe(function));
+            let result = match function {
+                Ok(Some(Ok(function))) => State::Ready(function),
+                // Nothing is lost but speed.
+                _ => State::Failed,
+            };
+            *theirs.0.lock().unwrap_or_else(PoisonError::into_inner) = result;
+            theirs.1.notify_all();
+        };
+        let builder = std::thread::Builder::new().name("mebridge-compile".into());
+        if builder.spawn(work).is_err() {
+            *state.0.lock().unwrap_or_else(PoisonError::into_inner) = State::Failed;
+        }
+        Generated {
+            state,
+            asked: Instant::now(),
+        }
+    }
+
+    /// The kernel, if it is there.
+    pub fn get(&self) -> Option<Function> {
+        self.wait(PATIENCE.saturating_sub(self.asked.elapsed()))
+    }
+
+    /// The kernel, once the compiler is done.
+    pub fn settle(&self) -> Option<Function> {
+        self.wait(Duration::from_secs(3600))
+    }
+
+    fn wait(&self, patience: Duration) -> Option<Function> {
+        let (state, done) = &*self.state;
+        let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let compiling = |state: &mut State| matches!(state, State::Compiling);
+        let waited = done.wait_timeout_while(state, patience, compiling);
+        match *waited.unwrap_or_else(PoisonError::into_inner).0 {
+            State::Ready(function) => Some(function),
+            State::Compiling | State::Failed => None,
+        }
+    }
+}
+
+impl Drop for Generated {
+    fn drop(&mut self) {
+        // The thread uses the library, which goes with the last of us; a program that ends does not
+        // leave the compiler at work.
+        self.settle();
+    }
+}
