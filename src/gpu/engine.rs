@@ -9,6 +9,7 @@ mod report;
 use super::arena::{Arena, Offset, Uploaded};
 use super::color::ColorTables;
 use super::generated::Generated;
+use super::shares::Shares;
 use super::straight::Straight;
 use super::driver::{Argument, Buffer, Driver, Event, Function, Graph, Pointer, Properties, Shape, Stream};
 use super::library::Library;
@@ -19,6 +20,7 @@ use crate::color::Split;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::Plan;
+use crate::plan::kernel::Kernel;
 use crate::plan::binding::Binding;
 use crate::process::Process;
 use crate::runtime::Precision;
@@ -33,8 +35,10 @@ const REGION_THREADS: usize = 1024;
 /// Blocks for helicities that one multiprocessor should have to do, where their regions lie in
 /// the memory of the GPU.
 const BLOCKS_PER_PROCESSOR: usize = 6;
-/// Multiply-adds of an event up to which straight-line code is generated.
-const STRAIGHT: usize = 40_000;
+/// Multiply-adds of a thread up to which straight-line code is generated.
+const STRAIGHT: usize = 25_000;
+/// Multiply-adds of an event up to which one thread does all helicities.
+const WHOLE: usize = 5_000;
 /// Threads of a block of it, and blocks that should fit on a multiprocessor.
 const STRAIGHT_SHAPE: (u32, u32) = (128, 2);
 /// Parts into which helicities fall at most; JAMP2 of each are kept.
@@ -53,7 +57,7 @@ pub struct Options {
     pub memory: f64,
     /// Whether launches are recorded and replayed.
     pub graphs: bool,
-    /// The most multiply-adds for which straight-line code of a whole process is generated.
+    /// The most multiply-adds of a thread for which straight-line code is generated.
     pub straight: usize,
 }
 
@@ -126,6 +130,8 @@ struct Places {
     given_at: Offset,
     helicities: Offset,
     choices: Offset,
+    /// The same where AMP2 come in parts.
+    choices_of_shares: Offset,
     normalization: Offset,
 }
 
@@ -238,6 +244,16 @@ impl Arrays {
     }
 }
 
+/// A thread for each event.
+fn by_event(count: usize) -> Shape {
+    let threads = (count as u32).next_multiple_of(LANES);
+    Shape {
+        blocks: [threads.div_ceil(128), 1, 1],
+        threads: [128, 1, 1],
+        shared: 0,
+    }
+}
+
 /// The bytes of an array.
 fn bytes<T: Copy>(array: &[T]) -> &[u8] {
     // SAFETY: numbers without padding; every byte of them is defined.
@@ -309,6 +325,7 @@ impl Engine {
         let uploaded = arena.upload(driver, stream);
         driver.drop_stream(stream);
         let shared = if region.shared { region.bytes } else { 0 };
+        let recipe = Recipe::of(process, binding, &plan, &tables, split, shape, options);
         let groups = region.groups(&tables).len();
         let mut wanted = driver.properties().processors as usize * BLOCKS_PER_PROCESSOR;
         if !region.shared {
@@ -330,7 +347,7 @@ impl Engine {
             },
             library: library.clone(),
             binding: binding.clone(),
-            recipe: Recipe::of(process, &plan, &tables, split, shape, options).map(Arc::new),
+            recipe: recipe.map(Arc::new),
             uploaded: uploaded?,
             places,
             plan,
@@ -411,7 +428,9 @@ impl Engine {
     fn bytes_of(&self, blocks: usize) -> [usize; 5] {
         let real = self.real();
         let events = blocks * LANES as usize;
-        let in_parts = self.parts(blocks).0 * events;
+        let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
+        let shares = shares.map_or(0, |shares| shares.order.len());
+        let in_parts = self.parts(blocks).0.max(shares) * events;
         [
             self.tables.vectors as usize * events * real,
             match self.shared {
@@ -422,7 +441,9 @@ impl Engine {
             self.tables.flows * in_parts * real,
             match &self.tables.squares {
                 Squares::Amplitudes(amp2) => amp2.len() * in_parts * real,
-                Squares::Totals { totals, .. } => totals.len() * LANES as usize * real,
+                Squares::Totals { totals, .. } => {
+                    totals.len() * (LANES as usize).max(shares * events) * real
+                }
             },
         ]
     }
@@ -731,11 +752,18 @@ impl Engine {
         let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
         let of_events = |there: bool, at: u64| At(if there { input + at } else { 0 });
         let threads = tmp(0, 128) as u32;
+        let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
+        let in_y = shares.map_or(1, |shares| shares.order.len() as u32);
         let shape = Shape {
-            blocks: [(count as u32).div_ceil(threads), 1, 1],
+            blocks: [(count as u32).div_ceil(threads), in_y, 1],
             threads: [threads, 1, 1],
             shared: 0,
         };
+        let of = |there: bool, buffer: &Buffer| At(if there { buffer.pointer() } else { 0 });
+        let colors = channels || igraph;
+        let contributions = of(shares.is_some(), &slot.contributions);
+        let amp2 = of(shares.is_some() && channels, &slot.amp2);
+        let jamp2 = of(shares.is_some() && colors, &slot.jamp2);
         let arguments = [
             At(self.uploaded.at(self.places.choices)),
             Number(count as u32),
@@ -750,11 +778,57 @@ impl Engine {
             At(output + arrays.helicity),
             At(output + arrays.color),
             At(output + arrays.bad),
-            At(0),
-            At(0),
+            contributions,
+            amp2,
+            jamp2,
         ];
         // SAFETY: the arguments are those of the generated kernel.
-        unsafe { self.library.driver().launch(slot.stream, function, shape, &arguments) }
+        unsafe {
+            let driver = self.library.driver();
+            driver.launch(slot.stream, function, shape, &arguments)?;
+        }
+        if shares.is_none() {
+            return Ok(());
+        }
+        let choices = self.uploaded.at(self.places.choices_of_shares);
+        let sums = [contributions, jamp2, amp2];
+        self.answer(slot, arrays, (count, channels, igraph), choices, sums, in_y)
+    }
+
+    /// From the contributions of helicities, JAMP2 and AMP2, in so many parts, to answers.
+    fn answer(
+        &self,
+        slot: &Slot,
+        arrays: &Arrays,
+        (count, channels, igraph): (usize, bool, bool),
+        choices: Pointer,
+        [contributions, jamp2, amp2]: [Argument; 3],
+        parts: u32,
+    ) -> Result<()> {
+        use Argument::{Number, Pointer as At};
+        let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
+        let of_events = |there: bool, at: u64| At(if there { input + at } else { 0 });
+        let arguments = [
+            At(choices),
+            At(slot.memory.pointer()),
+            Number(self.tables.vectors),
+            Number(count as u32),
+            contributions,
+            jamp2,
+            amp2,
+            Number(parts),
+            At(input + arrays.random_helicity),
+            At(input + arrays.random_color),
+            of_events(channels, arrays.channels),
+            of_events(igraph, arrays.igraph),
+            At(output + arrays.matrix_elements),
+            At(output + arrays.helicity),
+            At(output + arrays.color),
+            At(self.uploaded.at(self.places.normalization)),
+        ];
+        let driver = self.library.driver();
+        // SAFETY: the arguments are those of the kernel.
+        unsafe { driver.launch(slot.stream, self.answer, by_event(count), &arguments) }
     }
 
     /// Everything between the copies.
@@ -780,11 +854,7 @@ impl Engine {
             // this memory.
             unsafe { driver.launch(slot.stream, function, shape, arguments) }
         };
-        let by_event = Shape {
-            blocks: [(blocks * LANES).div_ceil(128), 1, 1],
-            threads: [128, 1, 1],
-            shared: 0,
-        };
+        let by_event = by_event(count);
         launch(
             self.load,
             by_event,
@@ -859,29 +929,9 @@ impl Engine {
             ],
         )?;
         slot.mark(marks, 4)?;
-        let of_events = |there: bool, at: u64| At(if there { input + at } else { 0 });
-        launch(
-            self.answer,
-            by_event,
-            &[
-                at(places.choices),
-                memory,
-                vectors,
-                Number(events),
-                contributions,
-                jamp2,
-                amp2,
-                Number(parts),
-                At(input + arrays.random_helicity),
-                At(input + arrays.random_color),
-                of_events(channels, arrays.channels),
-                of_events(igraph, arrays.igraph),
-                At(output + arrays.matrix_elements),
-                At(output + arrays.helicity),
-                At(output + arrays.color),
-                at(places.normalization),
-            ],
-        )?;
+        let choices = self.uploaded.at(places.choices);
+        let sums = [contributions, jamp2, amp2];
+        self.answer(slot, arrays, (count, channels, igraph), choices, sums, parts)?;
         if all_amp2 && !by_amplitudes {
             let arguments = [
                 at(places.choices),
@@ -917,6 +967,8 @@ struct Recipe {
     tables: Tables,
     plan: Plan,
     split: Split,
+    /// Unless a thread does all helicities.
+    shares: Option<Shares>,
     allowed: Vec<Vec<u32>>,
     normalization: f64,
 }
@@ -925,16 +977,24 @@ impl Recipe {
     /// For a process that is small enough.
     fn of(
         process: &Process,
+        binding: &Binding,
         plan: &Plan,
         tables: &Tables,
         split: &Split,
         shape: source::Shape,
         options: Options,
     ) -> Option<Recipe> {
-        let work = plan.count.multiply_adds + plan.helicities.len() * split.multiply_adds();
-        if work > options.straight {
+        let recursive = plan.amplitudes.iter().any(|batch| batch.kernel == Kernel::Dots);
+        if options.straight == 0 {
             return None;
         }
+        let shares = match plan.count.multiply_adds > tmp(4, WHOLE) {
+            false => None,
+            true => {
+                let good = &plan.helicities;
+                Some(Shares::best(process, binding, good, recursive, options.straight)?)
+            }
+        };
         let allowed = process.channels.color_allowed.iter().map(|row| {
             let flows = (0..).zip(row);
             flows.filter(|(_, ok)| **ok).map(|(i, _)| i).collect()
@@ -944,6 +1004,7 @@ impl Recipe {
             tables: tables.clone(),
             plan: plan.clone(),
             split: split.clone(),
+            shares,
             allowed: allowed.collect(),
             normalization: 1.0 / f64::from(process.iden),
         })
@@ -951,13 +1012,17 @@ impl Recipe {
 
     fn unit(&self, channels: bool) -> Option<Unit> {
         let (threads, blocks) = (tmp(0, 128) as u32, tmp(1, 2) as u32);
+        let (tables, plan) = match &self.shares {
+            Some(shares) => (&shares.tables, &shares.plan),
+            None => (&self.tables, &self.plan),
+        };
         self.shape.straight(&Straight {
-            tables: &self.tables,
-            general: &self.plan.general,
+            tables,
+            general: &plan.general,
             split: &self.split,
-            masses: &self.plan.masses,
-            helicities: &self.plan.helicities,
-            denominator: &self.plan.channels.denominator,
+            masses: &plan.masses,
+            helicities: &plan.helicities,
+            denominator: &plan.channels.denominator,
             allowed: &self.allowed,
             normalization: self.normalization,
             channels,
@@ -965,7 +1030,10 @@ impl Recipe {
             threads,
             blocks,
             registers: tmp(2, 0),
-            parts: tmp(3, 1),
+            parts: 1,
+            group: 0,
+            functions: false,
+            shares: self.shares.as_ref(),
         })
     }
 }
@@ -1134,29 +1202,34 @@ impl Places {
         }
         let (allowed, flows) = (arena.numbers(allowed), arena.numbers(flows));
         let good = arena.numbers(plan.helicities.iter().copied());
-        let choices = arena.structure(
-            &[
-                Some(good),
-                Some(amp2_of_channel),
-                Some(config_of_channel),
-                Some(denominator),
-                totals,
-                Some(allowed),
-                Some(flows),
-            ],
-            &[
-                count(plan.helicities.len()),
-                count(plan.channels.denominator.len()),
-                count(tables.squares.len()),
-                count(tables.flows),
-            ],
-        );
+        let mut choices = |totals: Option<Offset>| {
+            arena.structure(
+                &[
+                    Some(good),
+                    Some(amp2_of_channel),
+                    Some(config_of_channel),
+                    Some(denominator),
+                    totals,
+                    Some(allowed),
+                    Some(flows),
+                ],
+                &[
+                    count(plan.helicities.len()),
+                    count(plan.channels.denominator.len()),
+                    count(tables.squares.len()),
+                    count(tables.flows),
+                ],
+            )
+        };
+        let choices_of_shares = choices(None);
+        let choices = choices(totals);
         Places {
             operands,
             starts,
             numbers,
             helicities,
             choices,
+            choices_of_shares,
             masses: arena.reals(true, plan.masses.iter().copied()),
             constants: arena.numbers(tables.constants.iter().map(|c| c.0)),
             values: arena.reals(true, tables.constants.iter().map(|c| c.1)),

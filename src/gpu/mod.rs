@@ -23,6 +23,7 @@ mod engines;
 mod generated;
 pub mod library;
 pub mod routine;
+mod shares;
 pub mod source;
 pub mod straight;
 pub mod tables;

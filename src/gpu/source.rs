@@ -118,10 +118,11 @@ impl Shape {
         for (i, general) in straight.general.iter().enumerate() {
             text.push_str(&routine::device_function(&format!("General{i}"), general));
         }
-        text.push_str(&straight.source()?);
+        let source = straight.source()?;
+        text.push_str(&source.text);
         Some(Unit {
             text,
-            kernels: vec!["straight".into()],
+            kernels: source.kernels,
         })
     }
 

@@ -16,6 +16,7 @@ mod steps;
 mod tests;
 mod values;
 
+use super::shares::Shares;
 use super::tables::Tables;
 use crate::color::Split;
 use crate::plan::GeneralRoutine;
@@ -66,6 +67,9 @@ pub struct Straight<'a> {
     /// Whether the threads of a block wait for each other between functions, so that code that is
     /// too large for the caches is fetched once for all of them.
     pub together: bool,
+    /// Where a thread takes a share of the helicities of an event; then blocks in y are shares, and the
+    /// kernel leaves what `cuda/answer.cuh` needs.
+    pub shares: Option<&'a Shares>,
 }
 
 /// Device code of a whole process.
@@ -126,6 +130,9 @@ impl Straight<'_> {
         let mut text = self.colors_function();
         text.push_str(KEEP);
         self.allowed_table(&mut text);
+        if let Some(shares) = self.shares {
+            share_tables(shares, &mut text);
+        }
         let single = steps.groups.len() == 2;
         Some(match (single, self.functions) {
             (false, false) => self.kernels(&whole, &steps, text),
@@ -135,7 +142,10 @@ impl Straight<'_> {
                     self.check(text);
                     self.room(&steps, text);
                     self.steps(&whole, steps.groups.iter().flatten(), text);
-                    self.answer(&whole, text);
+                    match self.shares {
+                        Some(shares) => self.leave(&whole, shares, text),
+                        None => self.answer(&whole, text),
+                    }
                 });
                 Source {
                     text,
@@ -230,6 +240,9 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 "#,
             2 * self.masses.len()
         );
+        if let Some(shares) = self.shares {
+            share_helicities(shares, text);
+        }
         body(text);
         text.push_str("    }\n}\n");
     }
@@ -284,5 +297,26 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
             );
         }
         text.push_str("        if (!good) atomicMin(bad, e);\n");
+    }
+}
+
+/// Helicities of the fixed legs of each share, and where those of a share stand among all.
+fn share_tables(shares: &Shares, text: &mut String) {
+    let list = |numbers: &mut dyn Iterator<Item = String>| numbers.collect::<Vec<_>>().join(", ");
+    let helicities = list(&mut shares.helicities.iter().flatten().map(i8::to_string));
+    let order = list(&mut shares.order.iter().flatten().map(u32::to_string));
+    let _ = writeln!(
+        text,
+        "__constant__ signed char share_helicities[] = {{{helicities}}};\n__constant__ unsigned share_order[] = {{{order}}};"
+    );
+}
+
+fn share_helicities(shares: &Shares, text: &mut String) {
+    let legs = shares.fixed.len();
+    for leg in (0..legs).filter(|&leg| shares.fixed[leg]) {
+        let _ = writeln!(
+            text,
+            "        const int h{leg} = share_helicities[blockIdx.y * {legs} + {leg}];"
+        );
     }
 }

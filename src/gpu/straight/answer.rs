@@ -1,11 +1,43 @@
 //! The ends of the code: sums over colours, and the answers.
 
 use super::Straight;
+use crate::gpu::shares::Shares;
 use super::graph::{Id, number};
 use super::values::Whole;
 use std::fmt::Write;
 
 impl Straight<'_> {
+    /// Leaves what belongs to a share where the kernel `answer` finds it; JAMP2 at `memory`.
+    pub(super) fn leave(&self, whole: &Whole, shares: &Shares, text: &mut String) {
+        text.push_str(
+            "        const unsigned padded = (events + LANES - 1) / LANES * LANES;\n",
+        );
+        let own = shares.order[0].len();
+        for (i, &id) in whole.contributions.iter().enumerate() {
+            let _ = writeln!(
+                text,
+                "        contributions[(Size)share_order[blockIdx.y * {own} + {i}] * padded + e] = {};",
+                whole.graph.name(id)
+            );
+        }
+        let mut each = |array: &str, ids: &[Id]| {
+            let count = ids.len();
+            for (i, &id) in ids.iter().enumerate() {
+                let _ = writeln!(
+                    text,
+                    "        {array}[(Size)(blockIdx.y * {count} + {i}) * padded + e] = {};",
+                    whole.graph.name(id)
+                );
+            }
+        };
+        if self.colors {
+            each("memory", &whole.jamp2);
+        }
+        if self.channels {
+            each("amp2", &whole.amp2);
+        }
+    }
+
     /// From contributions to answers.
     pub(super) fn answer(&self, whole: &Whole, text: &mut String) {
         let name = |id: Id| whole.graph.name(id);

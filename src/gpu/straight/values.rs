@@ -277,7 +277,7 @@ impl Straight<'_> {
                 let more = [
                     number_of(&rest[1])?,
                     rest[2].to_string(),
-                    signed(rest[3]),
+                    self.fixed_helicity(rest[0]).unwrap_or(signed(rest[3])),
                     signed(rest[4]),
                 ];
                 graph.call(Type::Four, function, &[momentum], &more)
@@ -291,6 +291,14 @@ impl Straight<'_> {
         };
         graph.memory.insert(result, id);
         Some(())
+    }
+
+    /// The name of the helicity of a leg, given the address of its momentum, where it is that of a
+    /// share.
+    fn fixed_helicity(&self, momentum: Address) -> Option<String> {
+        let leg = (momentum - self.tables.leg_momenta) as usize / 4;
+        let fixed = *self.shares?.fixed.get(leg)?;
+        fixed.then(|| format!("h{leg}"))
     }
 
     /// The operands of a kernel: numbers as they are, all else as values; the result is left out
