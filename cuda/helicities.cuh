@@ -102,7 +102,7 @@ DEVICE Color color_rows(const unsigned *row, const Entries *entries, const Color
 
 /// Blocks of threads in x share the groups, in y the events. `contributions` are `[helicity][padded
 /// events]`, `jamp2` (if not 0) `[x][flow][padded events]`, `amp2` (if not 0) `[x][AMP2][padded events]`.
-extern "C" __global__ void __launch_bounds__(REGION_THREADS, 1024 / REGION_THREADS)
+extern "C" __global__ void __launch_bounds__(REGION_THREADS, REGION_BLOCKS)
 helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events, char *regions,
            Real *contributions, Real *jamp2, Real *amp2) {
     SHARED(char, shared);

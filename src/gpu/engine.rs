@@ -30,15 +30,15 @@ use std::sync::Arc;
 
 /// Events of a block of memory: a warp.
 const LANES: u32 = 32;
-/// Threads of a multiprocessor that work on regions.
-const REGION_THREADS: usize = 1024;
 /// Blocks for helicities that one multiprocessor should have to do, where their regions lie in
 /// the memory of the GPU.
 const BLOCKS_PER_PROCESSOR: usize = 6;
 /// Multiply-adds of a thread up to which straight-line code is generated.
-const STRAIGHT: usize = 25_000;
+const STRAIGHT: usize = 3_500;
 /// Multiply-adds of an event up to which one thread does all helicities.
 const WHOLE: usize = 5_000;
+/// Numbers that it keeps in registers where a thread takes a share of the helicities.
+const REGISTERS: usize = 115;
 /// Threads of a block of it, and blocks that should fit on a multiprocessor.
 const STRAIGHT_SHAPE: (u32, u32) = (128, 2);
 /// Parts into which helicities fall at most; JAMP2 of each are kept.
@@ -47,7 +47,9 @@ const PARTS: usize = 256;
 const REGIONS_SHARE: f64 = 0.25;
 /// The most events of a chunk: beyond that nothing is gained, and copies should overlap with work.
 const LARGEST_CHUNK: usize = 1 << 20;
-/// Events of a chunk where several are under way.
+/// Multiply-adds of a chunk where several are under way, at least.
+const CHUNK_WORK: usize = 2_000_000_000;
+/// Events of a chunk where several are under way, at least.
 const SMALLEST_CHUNK: usize = 1 << 14;
 
 /// What may be set.
@@ -290,6 +292,7 @@ impl Engine {
             lanes: LANES,
             region_lanes: region.lanes,
             region_threads: region.threads,
+            region_blocks: region.blocks,
         };
         let kinds = source::amplitude_kinds(&tables);
         let ends = shape.ends();
@@ -459,9 +462,12 @@ impl Engine {
             slots * (working + blocks * (arrays.input + arrays.output + 16 * self.tables.given.len() * LANES as usize)) <= limit
         };
         let blocks = events.div_ceil(LANES as usize);
-        let smallest = SMALLEST_CHUNK / LANES as usize;
+        // Chunks that are worth a launch.
+        let worth = (CHUNK_WORK / self.plan.count.multiply_adds.max(1)).max(SMALLEST_CHUNK);
         let most = LARGEST_CHUNK / LANES as usize;
-        if blocks <= 2 * smallest && fits(blocks, 1) {
+        let smallest = worth.min(LARGEST_CHUNK) / LANES as usize;
+        // Times of chunks that overlap would not add up.
+        if (blocks <= 2 * smallest || self.profile) && blocks <= most && fits(blocks, 1) {
             return Ok((blocks * LANES as usize, 1));
         }
         let mut size = blocks.div_ceil(4).clamp(smallest.min(blocks), most);
@@ -751,7 +757,7 @@ impl Engine {
         use Argument::{Number, Pointer as At};
         let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
         let of_events = |there: bool, at: u64| At(if there { input + at } else { 0 });
-        let threads = tmp(0, 128) as u32;
+        let (threads, _) = STRAIGHT_SHAPE;
         let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
         let in_y = shares.map_or(1, |shares| shares.order.len() as u32);
         let shape = Shape {
@@ -957,10 +963,6 @@ impl Engine {
     }
 }
 
-fn tmp(i: usize, default: usize) -> usize {
-    std::env::var("MEB_TMP").ok().and_then(|v| v.split(',').nth(i).and_then(|x| x.parse().ok())).unwrap_or(default)
-}
-
 /// What straight-line code is made from.
 struct Recipe {
     shape: source::Shape,
@@ -988,7 +990,7 @@ impl Recipe {
         if options.straight == 0 {
             return None;
         }
-        let shares = match plan.count.multiply_adds > tmp(4, WHOLE) {
+        let shares = match plan.count.multiply_adds > WHOLE {
             false => None,
             true => {
                 let good = &plan.helicities;
@@ -1011,7 +1013,7 @@ impl Recipe {
     }
 
     fn unit(&self, channels: bool) -> Option<Unit> {
-        let (threads, blocks) = (tmp(0, 128) as u32, tmp(1, 2) as u32);
+        let (threads, blocks) = STRAIGHT_SHAPE;
         let (tables, plan) = match &self.shares {
             Some(shares) => (&shares.tables, &shares.plan),
             None => (&self.tables, &self.plan),
@@ -1029,7 +1031,7 @@ impl Recipe {
             colors: channels,
             threads,
             blocks,
-            registers: tmp(2, 0),
+            registers: if self.shares.is_some() { REGISTERS } else { 0 },
             parts: 1,
             group: 0,
             functions: false,
@@ -1044,6 +1046,8 @@ struct RegionSize {
     /// Whether two helicities are done together, where the plan has such groups.
     pairs: bool,
     threads: u32,
+    /// Blocks that should fit on a multiprocessor.
+    blocks: u32,
     /// Numbers of one helicity.
     numbers: u32,
     /// Where in these the colour sum has its numbers.
@@ -1066,7 +1070,7 @@ impl RegionSize {
             false => (tables.region, tables.region + flows),
         };
         let has_pairs = tables.groups.iter().any(|g| g[1] != u32::MAX);
-        let size = |lanes: u32, pairs: bool, threads: u32, shared: bool| {
+        let size = |lanes: u32, pairs: bool, (threads, blocks): (u32, u32), shared: bool| {
             let helicities = if pairs { 2 } else { 1 };
             let regions = helicities * numbers as usize * lanes as usize * real;
             let sums = 2 * threads as usize * color;
@@ -1074,36 +1078,38 @@ impl RegionSize {
                 lanes,
                 pairs,
                 threads,
+                blocks,
                 numbers,
                 scratch,
                 bytes: (regions + sums).next_multiple_of(16),
                 shared,
             }
         };
+        // Two helicities at once need many registers in double precision.
+        let shapes = |pairs: bool| -> &[(u32, u32)] {
+            match (real, pairs) {
+                (8, true) => &[(256, 3)],
+                (8, false) => &[(256, 4), (512, 2), (1024, 1)],
+                _ => &[(256, 4), (512, 2), (1024, 1)],
+            }
+        };
         let best = 128 / real as u32;
-        let candidates = [best, best / 2, best / 4]
-            .into_iter()
-            .flat_map(|lanes| [(lanes, true), (lanes, false)])
-            .filter(|&(_, pairs)| has_pairs || !pairs);
-        // A block's share of a multiprocessor, of which some shared memory goes to the system.
+        // Of each block some shared memory goes to the system.
         let fits = |size: &RegionSize| {
-            let blocks = REGION_THREADS / size.threads as usize;
-            blocks * (size.bytes + 1024) <= gpu.shared_per_processor
+            size.blocks as usize * (size.bytes + 1024) <= gpu.shared_per_processor
                 && size.bytes <= gpu.shared_per_block
         };
-        for threads in [256, 512, 1024] {
-            // The fewer threads wait for each other the better, but not at the price of lanes.
-            for (lanes, pairs) in candidates.clone() {
-                if threads < 1024 && lanes < best {
-                    continue;
-                }
-                let size = size(lanes, pairs, threads, true);
-                if fits(&size) {
-                    return size;
+        for lanes in [best, best / 2, best / 4] {
+            for pairs in [true, false] {
+                for &shape in shapes(pairs) {
+                    let size = size(lanes, pairs && has_pairs, shape, true);
+                    if fits(&size) {
+                        return size;
+                    }
                 }
             }
         }
-        size(LANES, has_pairs, 256, false)
+        size(LANES, has_pairs, (256, 3), false)
     }
 
     /// Groups of helicities.

@@ -39,6 +39,8 @@ pub struct Shape {
     pub region_lanes: u32,
     /// Threads that work on a region.
     pub region_threads: u32,
+    /// Regions that are at work on a multiprocessor.
+    pub region_blocks: u32,
 }
 
 /// Device code that is compiled by itself.
@@ -67,9 +69,10 @@ impl Shape {
     fn defines(&self) -> String {
         let name = |double| if double { "double" } else { "float" };
         let (real, color) = (name(self.double), name(self.double_color));
-        let (lanes, region_lanes, threads) = (self.lanes, self.region_lanes, self.region_threads);
+        let (lanes, region_lanes) = (self.lanes, self.region_lanes);
+        let (threads, blocks) = (self.region_threads, self.region_blocks);
         format!(
-            "#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define REGION_LANES {region_lanes}u\n#define REGION_THREADS {threads}\n"
+            "#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define REGION_LANES {region_lanes}u\n#define REGION_THREADS {threads}\n#define REGION_BLOCKS {blocks}\n"
         )
     }
 
@@ -80,6 +83,7 @@ impl Shape {
             double_color: self.double,
             region_lanes: self.lanes,
             region_threads: THREADS,
+            region_blocks: 1,
             ..*self
         }
     }
