@@ -166,7 +166,10 @@ impl Bridge {
     /// first call.
     pub fn kernels(&self, channels: bool) -> Result<Kernels> {
         let server = self.server(channels);
-        server.map_or_else(|| Ok(Kernels::default()), |(backend, _)| backend.kernels(channels))
+        server.map_or_else(
+            || Ok(Kernels::default()),
+            |(backend, _)| backend.kernels(channels),
+        )
     }
 
     /// Multiply-adds of an event in calls with or without channels, with those of the colour sums;
@@ -324,10 +327,7 @@ impl Bridge {
         }
         serves.with_channels &= pairs.all(|(a, b)| agree(&a.amp2, &b.amp2, tolerance));
         team.set_profile(self.profile);
-        engines.recursion = Recursion::Ready {
-            team,
-            serves,
-        };
+        engines.recursion = Recursion::Ready { team, serves };
         Ok(())
     }
 

@@ -94,7 +94,9 @@ impl Machine {
         let (level, threads) = match self {
             Machine::Cpu { level, threads } => (*level, *threads),
             Machine::Gpu(gpus) => {
-                return Ok(Box::new(gpus.engines(process, color, binding, plan, precision)?));
+                return Ok(Box::new(
+                    gpus.engines(process, color, binding, plan, precision)?,
+                ));
             }
         };
         fn team<T: Real>(

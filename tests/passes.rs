@@ -2,9 +2,9 @@
 
 mod common;
 
+use mebridge::backend::Parts;
 use mebridge::color::Split;
 use mebridge::cpu::simd::Level;
-use mebridge::backend::Parts;
 use mebridge::cpu::{Engine, Team};
 use mebridge::events::Events;
 use mebridge::import::import_directory;

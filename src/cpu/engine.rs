@@ -4,10 +4,10 @@
 //! a thread) does not grow with their number.
 
 use super::block::Blocks;
-use crate::backend::BadMomentum;
 use super::general::General;
 use super::simd::{Level, Real, dispatch};
 use super::worker::Worker;
+use crate::backend::BadMomentum;
 use crate::color::{self, Split};
 use crate::events::{Answers, Events};
 use crate::plan::binding::{Binding, Coupling};

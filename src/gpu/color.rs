@@ -52,7 +52,9 @@ impl ColorTables {
                     count += 1;
                 }
                 if count > 0 {
-                    tables.passes.extend([slots as u32, count, u32::from(i == 0)]);
+                    tables
+                        .passes
+                        .extend([slots as u32, count, u32::from(i == 0)]);
                 }
             }
         }
@@ -73,7 +75,12 @@ impl ColorTables {
                         });
                     }
                 }
-                groups.push([(first + top) as u32, (size - top) as u32, rows as u32, entry]);
+                groups.push([
+                    (first + top) as u32,
+                    (size - top) as u32,
+                    rows as u32,
+                    entry,
+                ]);
             }
             first += size;
         }
@@ -99,7 +106,12 @@ fn places(split: &Split) -> Vec<u32> {
     let mut places = vec![u32::MAX; split.flows];
     let mut next = 0;
     let all = 0..split.flows as u32;
-    for slot in split.blocks.iter().flat_map(|b| b.slots.iter().copied()).chain(all) {
+    for slot in split
+        .blocks
+        .iter()
+        .flat_map(|b| b.slots.iter().copied())
+        .chain(all)
+    {
         let place = &mut places[slot as usize];
         if *place == u32::MAX {
             *place = next;

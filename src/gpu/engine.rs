@@ -8,20 +8,22 @@ mod report;
 
 use super::arena::{Arena, Offset, Uploaded};
 use super::color::ColorTables;
+use super::driver::{
+    Argument, Buffer, Driver, Event, Function, Graph, Pointer, Properties, Shape, Stream,
+};
 use super::generated::Generated;
-use super::shares::Shares;
-use super::straight::Straight;
-use super::driver::{Argument, Buffer, Driver, Event, Function, Graph, Pointer, Properties, Shape, Stream};
 use super::library::Library;
+use super::shares::Shares;
 use super::source::{self, Unit};
+use super::straight::Straight;
 use super::tables::{Kind, Level, Squares, Tables};
 use crate::backend::{BadMomentum, KERNELS, Parts};
 use crate::color::Split;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::Plan;
-use crate::plan::kernel::Kernel;
 use crate::plan::binding::Binding;
+use crate::plan::kernel::Kernel;
 use crate::process::Process;
 use crate::runtime::Precision;
 use num_complex::Complex64;
@@ -265,7 +267,9 @@ fn bytes<T: Copy>(array: &[T]) -> &[u8] {
 /// The bytes of an array of numbers, for which every pattern of bits is a value.
 fn bytes_mut<T: Copy>(array: &mut [T]) -> &mut [u8] {
     // SAFETY: as for `bytes`.
-    unsafe { std::slice::from_raw_parts_mut(array.as_mut_ptr().cast(), std::mem::size_of_val(array)) }
+    unsafe {
+        std::slice::from_raw_parts_mut(array.as_mut_ptr().cast(), std::mem::size_of_val(array))
+    }
 }
 
 impl Engine {
@@ -323,7 +327,9 @@ impl Engine {
             levels.iter().map(level).collect()
         };
         let mut arena = Arena::default();
-        let places = Places::new(&mut arena, process, &plan, &tables, &color, &kinds, &region, double, precision);
+        let places = Places::new(
+            &mut arena, process, &plan, &tables, &color, &kinds, &region, double, precision,
+        );
         let stream = driver.stream()?;
         let uploaded = arena.upload(driver, stream);
         driver.drop_stream(stream);
@@ -459,7 +465,13 @@ impl Engine {
         let arrays = Arrays::of(LANES as usize, legs);
         let fits = |blocks: usize, slots: usize| {
             let working: usize = self.bytes_of(blocks).iter().sum();
-            slots * (working + blocks * (arrays.input + arrays.output + 16 * self.tables.given.len() * LANES as usize)) <= limit
+            slots
+                * (working
+                    + blocks
+                        * (arrays.input
+                            + arrays.output
+                            + 16 * self.tables.given.len() * LANES as usize))
+                <= limit
         };
         let blocks = events.div_ceil(LANES as usize);
         // Chunks that are worth a launch.
@@ -481,7 +493,10 @@ impl Engine {
             return Ok((LANES as usize, 1));
         }
         Err(Error::GpuMemory {
-            what: format!("{} bytes for {LANES} events", self.bytes_of(1).iter().sum::<usize>()),
+            what: format!(
+                "{} bytes for {LANES} events",
+                self.bytes_of(1).iter().sum::<usize>()
+            ),
             free: limit,
             total,
         })
@@ -541,7 +556,11 @@ impl Engine {
     }
 
     /// Evaluates a few events and gives for each the contributions of helicities and all AMP2.
-    pub fn parts_of(&mut self, events: Events, legs: usize) -> Result<Result<Vec<Parts>, BadMomentum>> {
+    pub fn parts_of(
+        &mut self,
+        events: Events,
+        legs: usize,
+    ) -> Result<Result<Vec<Parts>, BadMomentum>> {
         let nevt = events.g_s.len();
         let mut all = Vec::with_capacity(nevt);
         for first in (0..nevt).step_by(LANES as usize) {
@@ -552,7 +571,8 @@ impl Engine {
                 igraph: None,
                 ..events.part(first, count, legs)
             };
-            let (mut mes, mut helicity, mut color) = (vec![0.0; count], vec![0; count], vec![0; count]);
+            let (mut mes, mut helicity, mut color) =
+                (vec![0.0; count], vec![0; count], vec![0; count]);
             let answers = Answers {
                 matrix_elements: &mut mes,
                 helicity: &mut helicity,
@@ -567,10 +587,19 @@ impl Engine {
                     event: first + bad as usize,
                 }));
             }
-            let helicities = self.rows(self.slots[0].contributions.pointer(), self.tables.waves.len())?;
+            let helicities = self.rows(
+                self.slots[0].contributions.pointer(),
+                self.tables.waves.len(),
+            )?;
             let amp2 = self.amp2()?;
             for lane in 0..count {
-                let column = |rows: &[f64]| rows[lane..].iter().step_by(LANES as usize).copied().collect();
+                let column = |rows: &[f64]| {
+                    rows[lane..]
+                        .iter()
+                        .step_by(LANES as usize)
+                        .copied()
+                        .collect()
+                };
                 all.push(Parts {
                     helicities: column(&helicities),
                     amp2: column(&amp2),
@@ -897,7 +926,15 @@ impl Engine {
                 launch(
                     run.function,
                     shape,
-                    &[memory, vectors, Number(events), operands, At(starts), count, numbers],
+                    &[
+                        memory,
+                        vectors,
+                        Number(events),
+                        operands,
+                        At(starts),
+                        count,
+                        numbers,
+                    ],
                 )?;
             }
             Ok::<(), Error>(())
@@ -914,14 +951,25 @@ impl Engine {
         let (parts, region_blocks) = (parts as u32, region_blocks as u32);
         let colors = channels || igraph;
         let of = |there: bool, buffer: &Buffer| At(if there { buffer.pointer() } else { 0 });
-        let (jamp2, amp2) = (of(colors, &slot.jamp2), of(weights && by_amplitudes, &slot.amp2));
+        let (jamp2, amp2) = (
+            of(colors, &slot.jamp2),
+            of(weights && by_amplitudes, &slot.amp2),
+        );
         let contributions = At(slot.contributions.pointer());
         launch(
             self.helicities,
             Shape {
                 blocks: [parts, region_blocks, 1],
-                threads: [self.region_lanes, self.region_threads / self.region_lanes, 1],
-                shared: if self.shared { self.region_bytes as u32 } else { 0 },
+                threads: [
+                    self.region_lanes,
+                    self.region_threads / self.region_lanes,
+                    1,
+                ],
+                shared: if self.shared {
+                    self.region_bytes as u32
+                } else {
+                    0
+                },
             },
             &[
                 at(places.helicities),
@@ -937,7 +985,14 @@ impl Engine {
         slot.mark(marks, 4)?;
         let choices = self.uploaded.at(places.choices);
         let sums = [contributions, jamp2, amp2];
-        self.answer(slot, arrays, (count, channels, igraph), choices, sums, parts)?;
+        self.answer(
+            slot,
+            arrays,
+            (count, channels, igraph),
+            choices,
+            sums,
+            parts,
+        )?;
         if all_amp2 && !by_amplitudes {
             let arguments = [
                 at(places.choices),
@@ -986,7 +1041,10 @@ impl Recipe {
         shape: source::Shape,
         options: Options,
     ) -> Option<Recipe> {
-        let recursive = plan.amplitudes.iter().any(|batch| batch.kernel == Kernel::Dots);
+        let recursive = plan
+            .amplitudes
+            .iter()
+            .any(|batch| batch.kernel == Kernel::Dots);
         if options.straight == 0 {
             return None;
         }
@@ -994,7 +1052,13 @@ impl Recipe {
             false => None,
             true => {
                 let good = &plan.helicities;
-                Some(Shares::best(process, binding, good, recursive, options.straight)?)
+                Some(Shares::best(
+                    process,
+                    binding,
+                    good,
+                    recursive,
+                    options.straight,
+                )?)
             }
         };
         let allowed = process.channels.color_allowed.iter().map(|row| {
@@ -1035,6 +1099,7 @@ impl Recipe {
             parts: 1,
             group: 0,
             functions: false,
+            together: false,
             shares: self.shares.as_ref(),
         })
     }
@@ -1148,8 +1213,14 @@ impl Places {
         let groups = arena.numbers(groups.into_iter().flatten());
         let number = |kind: Kind| kinds.iter().position(|&k| k == kind).unwrap_or(kinds.len());
         let runs = tables.amplitudes.iter();
-        let amplitudes = arena.numbers(runs.flat_map(|r| [count(number(r.kind)), r.first, r.count]));
-        let runs: Vec<u32> = tables.sums.iter().flatten().flat_map(|r| [r.first, r.count]).collect();
+        let amplitudes =
+            arena.numbers(runs.flat_map(|r| [count(number(r.kind)), r.first, r.count]));
+        let runs: Vec<u32> = tables
+            .sums
+            .iter()
+            .flatten()
+            .flat_map(|r| [r.first, r.count])
+            .collect();
         let sum_count = count(runs.len() / 2);
         let sums = arena.numbers(runs);
         let passes = arena.numbers(color.passes.iter().copied());

@@ -31,7 +31,8 @@ impl Gpus {
     /// Those that the switches ask for.
     pub fn open(switches: &Switches, cache: Cache) -> Result<Gpus> {
         let count = cuda::devices()?;
-        let ordinals = super::choose::choose(&switches.device, |name| std::env::var(name).ok(), count)?;
+        let ordinals =
+            super::choose::choose(&switches.device, |name| std::env::var(name).ok(), count)?;
         let drivers = ordinals.into_iter().map(Cuda::open);
         let drivers = drivers.collect::<Result<Vec<Arc<dyn Driver>>>>()?;
         Gpus::of(drivers, switches, cache)
@@ -61,7 +62,11 @@ impl Gpus {
         let name = |library: &Arc<Library>| library.driver().properties().name.clone();
         match &self.libraries[..] {
             [one] => name(one),
-            all => format!("{} x {}", all.len(), all.first().map(name).unwrap_or_default()),
+            all => format!(
+                "{} x {}",
+                all.len(),
+                all.first().map(name).unwrap_or_default()
+            ),
         }
     }
 
@@ -86,7 +91,15 @@ impl Gpus {
     ) -> Result<Engines> {
         let engine = |library| {
             let plan = plan.clone();
-            Engine::new(library, process, color, binding, plan, precision, self.options)
+            Engine::new(
+                library,
+                process,
+                color,
+                binding,
+                plan,
+                precision,
+                self.options,
+            )
         };
         Ok(Engines {
             engines: self.libraries.iter().map(engine).collect::<Result<_>>()?,
@@ -149,7 +162,8 @@ impl Backend for Engines {
         let shares = self.engines.iter_mut().zip(answers).enumerate();
         let results: Vec<Result<Result<(), BadMomentum>>> = std::thread::scope(|scope| {
             let start = |(i, (engine, ((matrix_elements, helicity), color)))| {
-                let (engine, matrix_elements): (&mut Engine, &mut [f64]) = (engine, matrix_elements);
+                let (engine, matrix_elements): (&mut Engine, &mut [f64]) =
+                    (engine, matrix_elements);
                 let events = events.part(i * size, matrix_elements.len(), legs);
                 let answers = Answers {
                     matrix_elements,

@@ -33,7 +33,10 @@ pub struct Generated {
 
 impl Generated {
     /// Begins to compile the kernel `straight` of a unit.
-    pub fn begin(library: &Arc<Library>, unit: impl FnOnce() -> Option<Unit> + Send + 'static) -> Generated {
+    pub fn begin(
+        library: &Arc<Library>,
+        unit: impl FnOnce() -> Option<Unit> + Send + 'static,
+    ) -> Generated {
         let state = Arc::new((Mutex::new(State::Compiling), Condvar::new()));
         let (library, theirs) = (library.clone(), state.clone());
         let work = move || {

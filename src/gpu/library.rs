@@ -23,9 +23,13 @@ pub struct Library {
 
 /// Options of the compiler for all programs.
 fn options() -> Vec<String> {
-    ["--std=c++17", "-default-device", "--extra-device-vectorization"]
-        .map(String::from)
-        .to_vec()
+    [
+        "--std=c++17",
+        "-default-device",
+        "--extra-device-vectorization",
+    ]
+    .map(String::from)
+    .to_vec()
 }
 
 impl Library {

@@ -23,14 +23,14 @@ mod engines;
 mod generated;
 pub mod library;
 pub mod routine;
+#[cfg(test)]
+mod routine_tests;
 mod shares;
 pub mod source;
 pub mod straight;
 pub mod tables;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod routine_tests;
 #[cfg(test)]
 mod vertices_tests;
 

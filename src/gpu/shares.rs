@@ -92,7 +92,10 @@ impl Shares {
             let Some(cut) = Cut::new(process, good, fixed) else {
                 continue;
             };
-            let own: Vec<u32> = cut.order[0].iter().map(|&place| good[place as usize]).collect();
+            let own: Vec<u32> = cut.order[0]
+                .iter()
+                .map(|&place| good[place as usize])
+                .collect();
             let plan = match recursive {
                 true => recursion::compile(process, binding, &own),
                 false => compile(process, binding, &own).ok(),
@@ -104,7 +107,10 @@ impl Shares {
                 break;
             }
             let multiply_adds = plan.count.multiply_adds * cut.order.len();
-            if best.as_ref().is_none_or(|b| multiply_adds < b.multiply_adds) {
+            if best
+                .as_ref()
+                .is_none_or(|b| multiply_adds < b.multiply_adds)
+            {
                 best = Some(Shares {
                     tables: Tables::new(&plan, binding)?,
                     plan,

@@ -201,7 +201,8 @@ fn fixed(kind: Kind, general: &[GeneralRoutine]) -> Option<(Vec<u8>, Layout, Opt
                 general.routine.outputs.len() as u8 - 2
             });
             let function = routine::device_function(&kind.name(), general);
-            let text = format!("#ifndef FUNCTIONS\n#define FUNCTIONS\n{FUNCTIONS}\n#endif\n{function}");
+            let text =
+                format!("#ifndef FUNCTIONS\n#define FUNCTIONS\n{FUNCTIONS}\n#endif\n{function}");
             Some((inputs, Layout::of_routine(&general.routine), Some(text)))
         }
         Kind::Kernel(kernel) => Some((kernel.components().to_vec(), kernel.layout()?, None)),

@@ -66,7 +66,12 @@ fn kernels(bridge: &Bridge, channels: bool) {
     for name in ["load", "helicities", "answer"] {
         assert!(names.contains(&name), "{names:?}");
     }
-    assert!(kernels.each.iter().all(|k| k.launches > 0 && k.blocks > 0 && k.threads > 0));
+    assert!(
+        kernels
+            .each
+            .iter()
+            .all(|k| k.launches > 0 && k.blocks > 0 && k.threads > 0)
+    );
     assert!(kernels.bytes > 4 * 32);
 }
 
@@ -114,7 +119,10 @@ fn real_processes_agree_with_the_cpu() {
                 let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
                 on_gpu.settle();
                 let by = worst(&a.matrix_elements, &b.matrix_elements);
-                println!("{} {precision:?} {channels} {by:.1e} recursion {}", r.name, a.recursion);
+                println!(
+                    "{} {precision:?} {channels} {by:.1e} recursion {}",
+                    r.name, a.recursion
+                );
                 assert!(by < tolerance, "{}: {by:e}", r.name);
                 assert_eq!(a.good, b.good, "{}", r.name);
                 kernels(&on_gpu, channels);

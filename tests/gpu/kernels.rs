@@ -1,9 +1,9 @@
 //! What the engine says of its kernels and of its time.
 
 use crate::events::{Ask, Batch};
-use crate::support::{Gpu, conclude, some};
+use crate::support::{Gpu, bridge, conclude, some};
 use mebridge::machine::Machine;
-use mebridge::runtime::Precision;
+use mebridge::runtime::{Precision, Switches};
 use std::time::Instant;
 
 /// Events of the measured call: one chunk, so that no two kernels run at the same time.
@@ -21,8 +21,18 @@ fn kernels_and_phases_are_told() {
         "gg_ttggg.P1_gg_ttxggg",
     ]) {
         let batch = Batch::random(process, EVENTS);
-        for precision in [Precision::Double, Precision::Mixed, Precision::Float] {
-            let mut bridge = gpu.bridge(process, precision);
+        let precisions = [Precision::Double, Precision::Mixed, Precision::Float];
+        // Without generated code and, where it is generated, with it.
+        let kinds = precisions.map(|precision| [(precision, Some(0)), (precision, None)]);
+        for (precision, gpu_group) in kinds.into_iter().flatten() {
+            let switches = Switches {
+                precision,
+                gpu_group,
+                ..gpu.switches()
+            };
+            let mut bridge = bridge(process, &switches);
+            batch.run(Ask::CHANNELS, &mut bridge);
+            bridge.settle();
             batch.run(Ask::CHANNELS, &mut bridge);
             bridge.set_profile(true);
             let start = Instant::now();

@@ -17,6 +17,7 @@ mod cold;
 mod common;
 mod door;
 mod events;
+mod generated;
 mod graphs;
 mod kernels;
 mod leaks;

@@ -42,11 +42,12 @@ impl Gpu {
         DRIVER.get_or_init(|| Cuda::open(0).expect("the first GPU"))
     }
 
-    /// Switches that ask for it.
+    /// Switches that ask for it, and for no generated code: so no test waits for the compiler.
     pub fn switches(&self) -> Switches {
         self.driver();
         Switches {
             backend: Backend::Cuda,
+            gpu_group: Some(0),
             cache: CachePlace::Folder(cache()),
             ..Switches::default()
         }

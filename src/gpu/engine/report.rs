@@ -1,6 +1,6 @@
 //! What the kernels of an engine take of a GPU.
 
-use super::{Engine, LANES, Launch, Squares, THREADS};
+use super::{Arrays, Engine, LANES, Launch, STRAIGHT_SHAPE, Squares};
 use crate::backend::{Kernel, Kernels};
 use crate::error::Result;
 use crate::gpu::driver::Function;
@@ -10,6 +10,17 @@ use crate::gpu::tables::Level;
 impl Engine {
     /// The kernels that serve calls with or without channels.
     pub fn kernels(&self, channels: bool) -> Result<Kernels> {
+        let legs = self.plan.masses.len();
+        let arrays = Arrays::of(LANES as usize, legs);
+        let copied = (arrays.input + arrays.output) / LANES as usize;
+        let generated = self.generated[usize::from(channels)].as_ref();
+        if let Some(function) = generated.and_then(|generated| generated.get()) {
+            return Ok(Kernels {
+                each: vec![self.kernel("straight", function, STRAIGHT_SHAPE.0, 0)?],
+                // All else stays in registers.
+                bytes: copied,
+            });
+        }
         let mut each = vec![self.kernel("load", self.load, 128, 0)?];
         let mut operations = |levels: &[Level], launches: &[Vec<Launch>]| {
             let runs = levels.iter().flatten().zip(launches.iter().flatten());
@@ -17,7 +28,7 @@ impl Engine {
                 let name = source::run_name(run.kind);
                 match each.iter_mut().find(|kernel| kernel.name == name) {
                     Some(kernel) => kernel.launches += 1,
-                    None => each.push(self.kernel(&name, launch.function, THREADS, 0)?),
+                    None => each.push(self.kernel(&name, launch.function, source::THREADS, 0)?),
                 }
             }
             Ok(())
@@ -27,15 +38,12 @@ impl Engine {
             operations(levels, &self.squares)?;
         }
         let shared = if self.shared { self.region_bytes } else { 0 };
-        each.push(self.kernel("helicities", self.helicities, THREADS, shared)?);
+        each.push(self.kernel("helicities", self.helicities, self.region_threads, shared)?);
         each.push(self.kernel("answer", self.answer, 128, 0)?);
-        let legs = self.plan.masses.len();
-        let arrays = super::Arrays::of(LANES as usize, legs);
         Ok(Kernels {
             each,
             // Each number of the working memory is written and read at least once.
-            bytes: 2 * self.tables.vectors as usize * self.real()
-                + (arrays.input + arrays.output) / LANES as usize,
+            bytes: 2 * self.tables.vectors as usize * self.real() + copied,
         })
     }
 

@@ -1,17 +1,15 @@
 //! The ends of the code: sums over colours, and the answers.
 
 use super::Straight;
-use crate::gpu::shares::Shares;
 use super::graph::{Id, number};
 use super::values::Whole;
+use crate::gpu::shares::Shares;
 use std::fmt::Write;
 
 impl Straight<'_> {
     /// Leaves what belongs to a share where the kernel `answer` finds it; JAMP2 at `memory`.
     pub(super) fn leave(&self, whole: &Whole, shares: &Shares, text: &mut String) {
-        text.push_str(
-            "        const unsigned padded = (events + LANES - 1) / LANES * LANES;\n",
-        );
+        text.push_str("        const unsigned padded = (events + LANES - 1) / LANES * LANES;\n");
         let own = shares.order[0].len();
         for (i, &id) in whole.contributions.iter().enumerate() {
             let _ = writeln!(

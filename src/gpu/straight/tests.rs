@@ -129,6 +129,8 @@ fn run(
         double_color: true,
         lanes: 32,
         region_lanes: 32,
+        region_threads: 256,
+        region_blocks: 1,
     };
     let answer = include_str!("../../../cuda/answer.cuh");
     let text = format!("{}{answer}{}", shape.prelude(), source.text);
@@ -226,6 +228,7 @@ fn variants<'a>(straight: Straight<'a>) -> Vec<Straight<'a>> {
             group: 30,
             functions: true,
             together: true,
+            shares: None,
             registers: 40,
             ..straight
         },
@@ -311,6 +314,7 @@ fn check(process: &Process) {
                 group: 0,
                 functions: false,
                 together: false,
+                shares: None,
             };
             for variant in variants(straight) {
                 let source = variant.source().expect("source");
