@@ -43,6 +43,8 @@ const WHOLE: usize = 5_000;
 const REGISTERS: usize = 115;
 /// Threads of a block of it, and blocks that should fit on a multiprocessor.
 const STRAIGHT_SHAPE: (u32, u32) = (128, 2);
+/// Graphs that are kept; each is for a number of events.
+const GRAPHS: usize = 32;
 /// Parts into which helicities fall at most; JAMP2 of each are kept.
 const PARTS: usize = 256;
 /// The share of the memory that regions may take where they do not fit into shared memory.
@@ -59,8 +61,9 @@ const SMALLEST_CHUNK: usize = 1 << 14;
 pub struct Options {
     /// The share of the free memory that this engine may take.
     pub memory: f64,
-    /// Whether launches are recorded and replayed.
-    pub graphs: bool,
+    /// Whether launches are recorded and replayed; if nothing is said they are, unless phases are
+    /// to be told apart.
+    pub graphs: Option<bool>,
     /// The most multiply-adds of a thread for which straight-line code is generated.
     pub straight: usize,
 }
@@ -69,10 +72,21 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             memory: 0.9,
-            graphs: false,
+            graphs: None,
             straight: STRAIGHT,
         }
     }
+}
+
+/// How a chunk is evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// By kernels that walk tables.
+    Tables,
+    /// The same, and all AMP2 are kept.
+    AllAmp2,
+    /// By generated code, where there is some.
+    Generated,
 }
 
 /// The phases of a call, in the order in which they are done.
@@ -147,6 +161,7 @@ pub struct Engine {
     tables: Tables,
     options: Options,
     double: bool,
+    double_color: bool,
     region_lanes: u32,
     region_threads: u32,
     /// Groups of helicities.
@@ -363,6 +378,7 @@ impl Engine {
             tables,
             options,
             double,
+            double_color: shape.double_color,
             region_lanes: region.lanes,
             region_threads: region.threads,
             region_bytes: region.bytes,
@@ -413,6 +429,11 @@ impl Engine {
             Generated::begin(&self.library, move || recipe.unit(channels))
         });
         generated.get()
+    }
+
+    /// Whether the next launches are recorded.
+    fn graphs(&self) -> bool {
+        self.options.graphs.unwrap_or(!self.profile)
     }
 
     fn real(&self) -> usize {
@@ -512,6 +533,10 @@ impl Engine {
         let nevt = events.g_s.len();
         let (size, slots) = self.chunk(nevt, legs)?;
         self.prepare(size, slots, legs)?;
+        let way = match self.trusted(&events, legs)? {
+            true => Way::Generated,
+            false => Way::Tables,
+        };
         let Answers {
             mut matrix_elements,
             mut helicity,
@@ -534,7 +559,7 @@ impl Engine {
                 helicity: my_helicity,
                 color: my_color,
             };
-            result = self.enqueue(i % slots, &chunk, answers, bad, legs, false);
+            result = self.enqueue(i % slots, &chunk, answers, bad, legs, way);
             if result.is_err() {
                 break;
             }
@@ -553,6 +578,60 @@ impl Engine {
             }),
             None => Ok(()),
         })
+    }
+
+    /// Whether generated code serves such calls: it is there, and once, on the first events that it
+    /// is given, it has agreed with the tables.
+    fn trusted(&mut self, events: &Events, legs: usize) -> Result<bool> {
+        let (channels, igraph) = (events.channels.is_some(), events.igraph.is_some());
+        if self.generated(channels, igraph).is_none() {
+            return Ok(false);
+        }
+        let checked = |engine: &Engine| {
+            let generated = &engine.generated[usize::from(channels)];
+            generated.as_ref().is_some_and(|g| g.checked)
+        };
+        if checked(self) {
+            return Ok(true);
+        }
+        let count = events.g_s.len().min(LANES as usize);
+        let first = events.part(0, count, legs);
+        let mut values = [vec![0.0; count], vec![0.0; count]];
+        for (way, values) in [Way::Tables, Way::Generated].into_iter().zip(&mut values) {
+            let (mut helicity, mut color, mut bad) = (vec![0; count], vec![0; count], u32::MAX);
+            let answers = Answers {
+                matrix_elements: values,
+                helicity: &mut helicity,
+                color: &mut color,
+            };
+            let done = self.enqueue(0, &first, answers, &mut bad, legs, way);
+            self.library.driver().synchronize(self.slots[0].stream)?;
+            done?;
+            if bad != u32::MAX {
+                // The call itself says so.
+                return Ok(false);
+            }
+        }
+        let [tables, generated] = &values;
+        let tolerance = if self.double_color {
+            1e-9
+        } else if self.double {
+            1e-4
+        } else {
+            1e-2
+        };
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs() || a == b;
+        let agrees = tables.iter().zip(generated).all(near);
+        if let Some(code) = &mut self.generated[usize::from(channels)] {
+            code.checked = agrees;
+            if !agrees {
+                code.reject();
+                eprintln!(
+                    "mebridge: generated code for this GPU does not agree with the tables and is not used; please report it"
+                );
+            }
+        }
+        Ok(agrees)
     }
 
     /// Evaluates a few events and gives for each the contributions of helicities and all AMP2.
@@ -579,7 +658,7 @@ impl Engine {
                 color: &mut color,
             };
             let mut bad = u32::MAX;
-            let done = self.enqueue(0, &chunk, answers, &mut bad, legs, true);
+            let done = self.enqueue(0, &chunk, answers, &mut bad, legs, Way::AllAmp2);
             self.library.driver().synchronize(self.slots[0].stream)?;
             done?;
             if bad != u32::MAX {
@@ -666,15 +745,16 @@ impl Engine {
         answers: Answers,
         bad: &mut u32,
         legs: usize,
-        all_amp2: bool,
+        way: Way,
     ) -> Result<()> {
         let count = events.g_s.len();
         let arrays = Arrays::of(self.slots[slot].capacity, legs);
         let given = self.given(events);
-        let straight = match all_amp2 {
-            true => None,
-            false => self.generated(events.channels.is_some(), events.igraph.is_some()),
+        let straight = match way {
+            Way::Tables | Way::AllAmp2 => None,
+            Way::Generated => self.generated(events.channels.is_some(), events.igraph.is_some()),
         };
+        let all_amp2 = matches!(way, Way::AllAmp2);
         let number = slot;
         let driver = self.library.driver().clone();
         if self.profile && self.slots[number].events.is_empty() {
@@ -723,7 +803,7 @@ impl Engine {
             for phase in 2..6 {
                 slot.mark(self.profile, phase)?;
             }
-        } else if self.options.graphs {
+        } else if self.graphs() {
             let graph = match slot.graphs.get(&key) {
                 Some(&graph) => graph,
                 None => {
@@ -732,7 +812,15 @@ impl Engine {
                     let graph = driver.end_graph(stream);
                     work?;
                     let graph = graph?;
-                    self.slots[number].graphs.insert(key, graph);
+                    let graphs = &mut self.slots[number].graphs;
+                    if graphs.len() >= GRAPHS {
+                        // Calls of ever other sizes.
+                        driver.synchronize(stream)?;
+                        graphs
+                            .drain()
+                            .for_each(|(_, graph)| driver.drop_graph(graph));
+                    }
+                    graphs.insert(key, graph);
                     graph
                 }
             };
@@ -875,7 +963,7 @@ impl Engine {
         legs: usize,
     ) -> Result<()> {
         use Argument::{Number, Pointer as At};
-        let marks = self.profile && !self.options.graphs;
+        let marks = self.profile && !self.graphs();
         let driver = self.library.driver();
         let places = &self.places;
         let at = |offset| At(self.uploaded.at(offset));

@@ -48,7 +48,7 @@ impl Gpus {
             libraries: libraries.collect::<Result<_>>()?,
             options: Options {
                 memory: switches.gpu_memory.unwrap_or(defaults.memory),
-                graphs: switches.gpu_graphs.unwrap_or(defaults.graphs),
+                graphs: switches.gpu_graphs,
                 straight: match switches.gpu_group {
                     Some(0) => 0,
                     _ => defaults.straight,

@@ -8,11 +8,49 @@ use super::driver::Function;
 use super::library::Library;
 use super::source::Unit;
 use crate::error::Result;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Nobody waits longer for a compiler.
+const LONGEST: Duration = Duration::from_secs(600);
 /// How long the first call waits.
 const PATIENCE: Duration = Duration::from_millis(150);
+
+/// Compilers at work. A program that ends waits for them: the compiler's library is taken down
+/// then, and a thread that is still in it would crash the program after all its work is done.
+static AT_WORK: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// Counts a compiler as long as it is there.
+struct AtWork;
+
+impl AtWork {
+    fn new() -> AtWork {
+        static ONCE: Once = Once::new();
+        // What is registered later is called earlier, so this comes before the compiler's library
+        // is taken down, which was loaded before.
+        ONCE.call_once(|| {
+            // SAFETY: the function takes nothing and does not unwind.
+            let _ = unsafe { libc::atexit(wait_for_all) };
+        });
+        *AT_WORK.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        AtWork
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        *AT_WORK.0.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        AT_WORK.1.notify_all();
+    }
+}
+
+extern "C" fn wait_for_all() {
+    let count = AT_WORK.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let wait = AT_WORK
+        .1
+        .wait_timeout_while(count, LONGEST, |count| *count > 0);
+    drop(wait.unwrap_or_else(PoisonError::into_inner));
+}
 
 /// What has come of it.
 #[derive(Clone, Copy)]
@@ -29,6 +67,8 @@ enum State {
 pub struct Generated {
     state: Arc<(Mutex<State>, Condvar)>,
     asked: Instant,
+    /// Whether it has been compared with the tables.
+    pub checked: bool,
 }
 
 impl Generated {
@@ -39,7 +79,9 @@ impl Generated {
     ) -> Generated {
         let state = Arc::new((Mutex::new(State::Compiling), Condvar::new()));
         let (library, theirs) = (library.clone(), state.clone());
+        let at_work = AtWork::new();
         let work = move || {
+            let _at_work = at_work;
             let function = || -> Option<Result<Function>> {
                 let unit = unit()?;
                 Some(library.function(&unit, "straight", 0))
@@ -60,6 +102,7 @@ impl Generated {
         Generated {
             state,
             asked: Instant::now(),
+            checked: false,
         }
     }
 
@@ -68,9 +111,14 @@ impl Generated {
         self.wait(PATIENCE.saturating_sub(self.asked.elapsed()))
     }
 
+    /// It is not used any more.
+    pub fn reject(&self) {
+        *self.state.0.lock().unwrap_or_else(PoisonError::into_inner) = State::Failed;
+    }
+
     /// The kernel, once the compiler is done.
     pub fn settle(&self) -> Option<Function> {
-        self.wait(Duration::from_secs(3600))
+        self.wait(LONGEST)
     }
 
     fn wait(&self, patience: Duration) -> Option<Function> {
