@@ -15,8 +15,12 @@ impl Engine {
         let copied = (arrays.input + arrays.output) / LANES as usize;
         let generated = self.generated[usize::from(channels)].as_ref();
         if let Some(function) = generated.and_then(|generated| generated.get()) {
+            let mut each = vec![self.kernel("straight", function, STRAIGHT_SHAPE.0, 0)?];
+            if self.recipe.as_ref().is_some_and(|r| r.shares.is_some()) {
+                each.push(self.kernel("answer", self.answer, 128, 0)?);
+            }
             return Ok(Kernels {
-                each: vec![self.kernel("straight", function, STRAIGHT_SHAPE.0, 0)?],
+                each,
                 // All else stays in registers.
                 bytes: copied,
             });
