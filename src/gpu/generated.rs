@@ -5,7 +5,7 @@
 //! cache in no time; a call waits a moment for that.
 
 use super::driver::Function;
-use super::library::Library;
+use super::library::{COMPILER_STACK, Library};
 use super::source::Unit;
 use crate::error::Result;
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
@@ -95,7 +95,9 @@ impl Generated {
             *theirs.0.lock().unwrap_or_else(PoisonError::into_inner) = result;
             theirs.1.notify_all();
         };
-        let builder = std::thread::Builder::new().name("mebridge-compile".into());
+        let builder = std::thread::Builder::new()
+            .name("mebridge-compile".into())
+            .stack_size(COMPILER_STACK);
         if builder.spawn(work).is_err() {
             *state.0.lock().unwrap_or_else(PoisonError::into_inner) = State::Failed;
         }

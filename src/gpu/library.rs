@@ -13,6 +13,9 @@ use rustc_hash::FxHashMap as HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Bytes of stack of a thread in which the compiler runs: it goes deep into long functions.
+pub const COMPILER_STACK: usize = 64 << 20;
+
 /// The programs of one GPU.
 pub struct Library {
     driver: Arc<dyn Driver>,
@@ -64,20 +67,26 @@ impl Library {
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
         let next = AtomicUsize::new(0);
         let images = Mutex::new(Vec::from_iter(missing.iter().map(|_| None)));
+        let work = || {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                let Some(unit) = missing.get(i) else {
+                    return;
+                };
+                let image = self.image(unit);
+                images.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(image);
+            }
+        };
         std::thread::scope(|scope| {
             for _ in 0..threads.min(missing.len()) {
-                scope.spawn(|| {
-                    loop {
-                        let i = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(unit) = missing.get(i) else {
-                            return;
-                        };
-                        let image = self.image(unit);
-                        images.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(image);
-                    }
-                });
+                let builder = std::thread::Builder::new().stack_size(COMPILER_STACK);
+                if builder.spawn_scoped(scope, work).is_err() {
+                    break;
+                }
             }
         });
+        // Where no thread could be had.
+        work();
         let images = images.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (unit, image) in missing.into_iter().zip(images) {
             let module = self.driver.load(&image.expect("all were compiled")?)?;
