@@ -43,6 +43,10 @@ const WHOLE: usize = 5_000;
 const REGISTERS: usize = 115;
 /// Threads of a block of it, and blocks that should fit on a multiprocessor.
 const STRAIGHT_SHAPE: (u32, u32) = (128, 2);
+/// Warps of a multiprocessor that run the generated kernel of a helicity, in `float` and in `double`.
+const HELICITY_WARPS: [u32; 2] = [24, 16];
+/// Numbers of wavefunctions that it keeps in registers between amplitudes.
+const HELICITY_REGISTERS: usize = 16;
 /// Graphs that are kept; each is for a number of events.
 const GRAPHS: usize = 32;
 /// Parts into which helicities fall at most; JAMP2 of each are kept.
@@ -66,6 +70,8 @@ pub struct Options {
     pub graphs: Option<bool>,
     /// The most multiply-adds of a thread for which straight-line code is generated.
     pub straight: usize,
+    /// Multiply-adds of an event up to which one thread does all helicities.
+    pub whole: usize,
 }
 
 impl Default for Options {
@@ -74,6 +80,7 @@ impl Default for Options {
             memory: 0.9,
             graphs: None,
             straight: STRAIGHT,
+            whole: WHOLE,
         }
     }
 }
@@ -147,6 +154,8 @@ struct Places {
     values: Offset,
     given_at: Offset,
     helicities: Offset,
+    /// Addresses of the wavefunctions of each helicity.
+    waves: Offset,
     choices: Offset,
     /// The same where AMP2 come in parts.
     choices_of_shares: Offset,
@@ -181,7 +190,8 @@ pub struct Engine {
     levels: Vec<Vec<Launch>>,
     squares: Vec<Vec<Launch>>,
     slots: Vec<Slot>,
-    /// What generated code is made from, for small processes.
+    /// What generated code is made from: a kernel for all, or one for a helicity, which takes the
+    /// place of `helicities`.
     recipe: Option<Arc<Recipe>>,
     /// Generated code for calls without and with channels.
     generated: [Option<Generated>; 2],
@@ -190,6 +200,10 @@ pub struct Engine {
     seconds: [f64; Phase::ALL.len()],
     couplings: Vec<Complex64>,
 }
+
+/// What a graph is of: how many events, whether they have channels and IGRAPH, whether all AMP2 are
+/// kept, and whether there is generated code in it.
+type Recorded = (usize, bool, bool, bool, bool);
 
 /// What one chunk of events needs.
 struct Slot {
@@ -207,7 +221,7 @@ struct Slot {
     events: Vec<Event>,
     /// Whether the clocks have a chunk's times that were not added up.
     timed: bool,
-    graphs: HashMap<(usize, bool, bool, bool), Graph>,
+    graphs: HashMap<Recorded, Graph>,
 }
 
 /// Where the arrays of a chunk lie in its input and output.
@@ -349,7 +363,8 @@ impl Engine {
         let uploaded = arena.upload(driver, stream);
         driver.drop_stream(stream);
         let shared = if region.shared { region.bytes } else { 0 };
-        let recipe = Recipe::of(process, binding, &plan, &tables, split, shape, options);
+        let recipe = Recipe::of(process, binding, &plan, &tables, split, shape, options)
+            .or_else(|| Recipe::of_helicity(&plan, &tables, split, shape, options));
         let groups = region.groups(&tables).len();
         let mut wanted = driver.properties().processors as usize * BLOCKS_PER_PROCESSOR;
         if !region.shared {
@@ -420,15 +435,32 @@ impl Engine {
 
     /// Generated code for a call, if there is any.
     fn generated(&mut self, channels: bool, igraph: bool) -> Option<Function> {
-        if igraph && !channels {
-            return None;
-        }
+        let which = self.which(channels, igraph)?;
         let recipe = self.recipe.as_ref()?;
-        let generated = self.generated[usize::from(channels)].get_or_insert_with(|| {
+        let generated = self.generated[which].get_or_insert_with(|| {
             let recipe = recipe.clone();
-            Generated::begin(&self.library, move || recipe.unit(channels))
+            let kernel = if recipe.helicity {
+                "helicity"
+            } else {
+                "straight"
+            };
+            Generated::begin(&self.library, kernel, move || recipe.unit(which > 0))
         });
         generated.get()
+    }
+
+    /// Which of the generated kernels serves a call.
+    fn which(&self, channels: bool, igraph: bool) -> Option<usize> {
+        match self.of_helicity() {
+            true => Some(usize::from(channels || igraph)),
+            false if igraph && !channels => None,
+            false => Some(usize::from(channels)),
+        }
+    }
+
+    /// Whether generated code is a kernel for a helicity.
+    fn of_helicity(&self) -> bool {
+        self.recipe.as_ref().is_some_and(|recipe| recipe.helicity)
     }
 
     /// Whether the next launches are recorded.
@@ -460,7 +492,12 @@ impl Engine {
         let events = blocks * LANES as usize;
         let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
         let shares = shares.map_or(0, |shares| shares.order.len());
-        let in_parts = self.parts(blocks).0.max(shares) * events;
+        let helicities = if self.of_helicity() {
+            self.tables.waves.len()
+        } else {
+            0
+        };
+        let in_parts = self.parts(blocks).0.max(shares).max(helicities) * events;
         [
             self.tables.vectors as usize * events * real,
             match self.shared {
@@ -584,14 +621,13 @@ impl Engine {
     /// is given, it has agreed with the tables.
     fn trusted(&mut self, events: &Events, legs: usize) -> Result<bool> {
         let (channels, igraph) = (events.channels.is_some(), events.igraph.is_some());
+        let Some(which) = self.which(channels, igraph) else {
+            return Ok(false);
+        };
         if self.generated(channels, igraph).is_none() {
             return Ok(false);
         }
-        let checked = |engine: &Engine| {
-            let generated = &engine.generated[usize::from(channels)];
-            generated.as_ref().is_some_and(|g| g.checked)
-        };
-        if checked(self) {
+        if self.generated[which].as_ref().is_some_and(|g| g.checked) {
             return Ok(true);
         }
         let count = events.g_s.len().min(LANES as usize);
@@ -622,7 +658,7 @@ impl Engine {
         };
         let near = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs() || a == b;
         let agrees = tables.iter().zip(generated).all(near);
-        if let Some(code) = &mut self.generated[usize::from(channels)] {
+        if let Some(code) = &mut self.generated[which] {
             code.checked = agrees;
             if !agrees {
                 code.reject();
@@ -750,9 +786,13 @@ impl Engine {
         let count = events.g_s.len();
         let arrays = Arrays::of(self.slots[slot].capacity, legs);
         let given = self.given(events);
-        let straight = match way {
+        let generated = match way {
             Way::Tables | Way::AllAmp2 => None,
             Way::Generated => self.generated(events.channels.is_some(), events.igraph.is_some()),
+        };
+        let (straight, helicity) = match self.of_helicity() {
+            true => (None, generated),
+            false => (generated, None),
         };
         let all_amp2 = matches!(way, Way::AllAmp2);
         let number = slot;
@@ -804,11 +844,12 @@ impl Engine {
                 slot.mark(self.profile, phase)?;
             }
         } else if self.graphs() {
-            let graph = match slot.graphs.get(&key) {
+            let recorded = (count, channels, igraph, all_amp2, helicity.is_some());
+            let graph = match slot.graphs.get(&recorded) {
                 Some(&graph) => graph,
                 None => {
                     driver.begin_graph(stream)?;
-                    let work = self.work(slot, &arrays, key, legs);
+                    let work = self.work(slot, &arrays, key, legs, helicity);
                     let graph = driver.end_graph(stream);
                     work?;
                     let graph = graph?;
@@ -820,7 +861,7 @@ impl Engine {
                             .drain()
                             .for_each(|(_, graph)| driver.drop_graph(graph));
                     }
-                    graphs.insert(key, graph);
+                    graphs.insert(recorded, graph);
                     graph
                 }
             };
@@ -830,7 +871,7 @@ impl Engine {
                 self.slots[number].mark(self.profile, phase)?;
             }
         } else {
-            self.work(slot, &arrays, key, legs)?;
+            self.work(slot, &arrays, key, legs, helicity)?;
         }
         let download = |to: &mut [u8], at: u64| {
             // SAFETY: as for `upload`.
@@ -961,6 +1002,7 @@ impl Engine {
         arrays: &Arrays,
         (count, channels, igraph, all_amp2): (usize, bool, bool, bool),
         legs: usize,
+        helicity: Option<Function>,
     ) -> Result<()> {
         use Argument::{Number, Pointer as At};
         let marks = self.profile && !self.graphs();
@@ -1044,32 +1086,59 @@ impl Engine {
             of(weights && by_amplitudes, &slot.amp2),
         );
         let contributions = At(slot.contributions.pointer());
-        launch(
-            self.helicities,
-            Shape {
-                blocks: [parts, region_blocks, 1],
-                threads: [
-                    self.region_lanes,
-                    self.region_threads / self.region_lanes,
-                    1,
+        let mut parts = parts;
+        if let Some(function) = helicity {
+            let count = self.tables.waves.len() as u32;
+            let (threads, _) = helicity_shape(count, self.double);
+            let shape = Shape {
+                blocks: [count.div_ceil(threads / LANES), blocks.min(65535), 1],
+                threads: [threads, 1, 1],
+                shared: 0,
+            };
+            let row = self.tables.waves.first().map_or(0, |row| row.len() as u32);
+            launch(
+                function,
+                shape,
+                &[
+                    at(places.waves),
+                    Number(row),
+                    memory,
+                    vectors,
+                    Number(events),
+                    contributions,
+                    jamp2,
+                    amp2,
                 ],
-                shared: if self.shared {
-                    self.region_bytes as u32
-                } else {
-                    0
+            )?;
+            parts = count;
+        } else {
+            launch(
+                self.helicities,
+                Shape {
+                    blocks: [parts, region_blocks, 1],
+                    threads: [
+                        self.region_lanes,
+                        self.region_threads / self.region_lanes,
+                        1,
+                    ],
+                    shared: if self.shared {
+                        self.region_bytes as u32
+                    } else {
+                        0
+                    },
                 },
-            },
-            &[
-                at(places.helicities),
-                memory,
-                vectors,
-                Number(events),
-                of(!self.shared, &slot.regions),
-                contributions,
-                jamp2,
-                amp2,
-            ],
-        )?;
+                &[
+                    at(places.helicities),
+                    memory,
+                    vectors,
+                    Number(events),
+                    of(!self.shared, &slot.regions),
+                    contributions,
+                    jamp2,
+                    amp2,
+                ],
+            )?;
+        }
         slot.mark(marks, 4)?;
         let choices = self.uploaded.at(places.choices);
         let sums = [contributions, jamp2, amp2];
@@ -1106,8 +1175,23 @@ impl Engine {
     }
 }
 
+/// Threads of a block of the generated kernel of a helicity, and blocks that should fit on a
+/// multiprocessor. A warp takes a helicity, and what helicities of a block have in common comes from
+/// the memory next to the multiprocessor, so blocks are as large as the number of helicities allows.
+fn helicity_shape(helicities: u32, double: bool) -> (u32, u32) {
+    let warps = HELICITY_WARPS[usize::from(double)];
+    let each = [16, 8, 4].into_iter().find(|each| {
+        let idle = helicities.next_multiple_of(*each) - helicities;
+        warps.is_multiple_of(*each) && 8 * idle <= helicities
+    });
+    let each = each.unwrap_or(4);
+    (each * LANES, warps / each)
+}
+
 /// What straight-line code is made from.
 struct Recipe {
+    /// Whether it is for a helicity.
+    helicity: bool,
     shape: source::Shape,
     tables: Tables,
     plan: Plan,
@@ -1136,7 +1220,7 @@ impl Recipe {
         if options.straight == 0 {
             return None;
         }
-        let shares = match plan.count.multiply_adds > WHOLE {
+        let shares = match plan.count.multiply_adds > options.whole {
             false => None,
             true => {
                 let good = &plan.helicities;
@@ -1154,6 +1238,7 @@ impl Recipe {
             flows.filter(|(_, ok)| **ok).map(|(i, _)| i).collect()
         });
         Some(Recipe {
+            helicity: false,
             shape,
             tables: tables.clone(),
             plan: plan.clone(),
@@ -1164,13 +1249,49 @@ impl Recipe {
         })
     }
 
+    /// For the kernel of a helicity.
+    fn of_helicity(
+        plan: &Plan,
+        tables: &Tables,
+        split: &Split,
+        shape: source::Shape,
+        options: Options,
+    ) -> Option<Recipe> {
+        let recipe = Recipe {
+            helicity: true,
+            shape,
+            tables: tables.clone(),
+            plan: plan.clone(),
+            split: split.clone(),
+            shares: None,
+            allowed: Vec::new(),
+            normalization: 1.0,
+        };
+        (options.straight > 0 && recipe.straight(false).has_helicity()).then_some(recipe)
+    }
+
+    /// The code for calls without or with channels, or colours where it is for a helicity.
     fn unit(&self, channels: bool) -> Option<Unit> {
+        let straight = self.straight(channels);
+        if !self.helicity {
+            return self.shape.straight(&straight);
+        }
+        let (threads, blocks) = helicity_shape(self.tables.waves.len() as u32, self.shape.double);
+        self.shape.helicity(&Straight {
+            threads,
+            blocks,
+            registers: HELICITY_REGISTERS,
+            ..straight
+        })
+    }
+
+    fn straight(&self, channels: bool) -> Straight<'_> {
         let (threads, blocks) = STRAIGHT_SHAPE;
         let (tables, plan) = match &self.shares {
             Some(shares) => (&shares.tables, &shares.plan),
             None => (&self.tables, &self.plan),
         };
-        self.shape.straight(&Straight {
+        Straight {
             tables,
             general: &plan.general,
             split: &self.split,
@@ -1189,7 +1310,7 @@ impl Recipe {
             functions: false,
             together: false,
             shares: self.shares.as_ref(),
-        })
+        }
     }
 }
 
@@ -1393,6 +1514,7 @@ impl Places {
             starts,
             numbers,
             helicities,
+            waves,
             choices,
             choices_of_shares,
             masses: arena.reals(true, plan.masses.iter().copied()),

@@ -53,8 +53,17 @@ impl Gpus {
                     Some(0) => 0,
                     _ => defaults.straight,
                 },
+                whole: defaults.whole,
             },
         })
+    }
+
+    /// The same, with code for helicities even where there is code for all.
+    #[cfg(test)]
+    pub fn by_helicities(mut self) -> Gpus {
+        self.options.straight = 1;
+        self.options.whole = 0;
+        self
     }
 
     /// What they are called.

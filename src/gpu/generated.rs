@@ -1,4 +1,4 @@
-//! Straight-line code for small processes, compiled behind the scenes.
+//! Straight-line code for a process or for a helicity of it, compiled behind the scenes.
 //!
 //! The compiler takes seconds for what tables can do at once. So it works in a thread of its own, and
 //! until it is done the kernels that walk tables answer. What was compiled before comes from the
@@ -72,9 +72,10 @@ pub struct Generated {
 }
 
 impl Generated {
-    /// Begins to compile the kernel `straight` of a unit.
+    /// Begins to compile a kernel of a unit.
     pub fn begin(
         library: &Arc<Library>,
+        kernel: &'static str,
         unit: impl FnOnce() -> Option<Unit> + Send + 'static,
     ) -> Generated {
         let state = Arc::new((Mutex::new(State::Compiling), Condvar::new()));
@@ -84,7 +85,7 @@ impl Generated {
             let _at_work = at_work;
             let function = || -> Option<Result<Function>> {
                 let unit = unit()?;
-                Some(library.function(&unit, "straight", 0))
+                Some(library.function(&unit, kernel, 0))
             };
             let function = std::panic::catch_unwind(std::panic::AssertUnwindSafe(function));
             let result = match function {

@@ -6,7 +6,7 @@
 //! [`Unit`] is what is compiled, and kept, by itself: nearly all units are the same for every process.
 
 use super::routine;
-use super::straight::Straight;
+use super::straight::{Source, Straight};
 use super::tables::{Kind, Tables};
 use crate::plan::GeneralRoutine;
 use crate::plan::kernel::{Kernel, Layout, Momenta};
@@ -113,6 +113,15 @@ impl Shape {
 
     /// Straight-line code of a whole process.
     pub fn straight(&self, straight: &Straight) -> Option<Unit> {
+        Some(self.generated(straight, straight.source()?))
+    }
+
+    /// Straight-line code of a helicity.
+    pub fn helicity(&self, straight: &Straight) -> Option<Unit> {
+        Some(self.generated(straight, straight.helicity()?))
+    }
+
+    fn generated(&self, straight: &Straight, source: Source) -> Unit {
         let mut text = self.of_events();
         text.double_color = self.double_color;
         let mut text = [&text.prelude(), ANSWER].join("\n");
@@ -122,12 +131,11 @@ impl Shape {
         for (i, general) in straight.general.iter().enumerate() {
             text.push_str(&routine::device_function(&format!("General{i}"), general));
         }
-        let source = straight.source()?;
         text.push_str(&source.text);
-        Some(Unit {
+        Unit {
             text,
             kernels: source.kernels,
-        })
+        }
     }
 
     /// The kernel that does operations of a kind: one event a lane, threads in y and blocks in x

@@ -11,6 +11,7 @@
 
 mod answer;
 mod graph;
+mod helicity;
 mod steps;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use super::Gpus;
 use super::driver::Driver;
 use super::emulator::Emulator;
-use crate::backend::Kernels;
+use crate::backend::{Kernel, Kernels};
 use crate::bridge::Bridge;
 use crate::cache::Cache;
 use crate::events::{Answers, Events};
@@ -45,7 +45,12 @@ fn run(bridge: &mut Bridge, events: &Events) -> Outcome {
     outcome
 }
 
-fn bridges(gpu: &Arc<Emulator>, process: &Process, precision: Precision) -> [Bridge; 2] {
+fn bridges(
+    gpu: &Arc<Emulator>,
+    process: &Process,
+    precision: Precision,
+    by_helicities: bool,
+) -> [Bridge; 2] {
     let switches = Switches {
         precision,
         backend: Backend::Cpu,
@@ -54,26 +59,27 @@ fn bridges(gpu: &Arc<Emulator>, process: &Process, precision: Precision) -> [Bri
     let card = process.model.default_card();
     let driver: Arc<dyn Driver> = gpu.clone();
     let gpus = Gpus::of(vec![driver], &switches, Cache::default()).expect("a GPU");
+    let gpus = match by_helicities {
+        true => gpus.by_helicities(),
+        false => gpus,
+    };
     let on = |machine| Bridge::on(machine, process.clone(), &card, &switches, 64).expect("bridge");
     let cpu = Machine::choose(&switches).expect("a CPU");
     [on(cpu), on(Machine::Gpu(gpus))]
 }
 
 /// What a bridge says of its kernels must be what runs.
-fn kernels(bridge: &Bridge, channels: bool) {
+fn kernels(bridge: &Bridge, channels: bool) -> Vec<String> {
     let kernels = bridge.kernels(channels).expect("kernels");
-    let names: Vec<&str> = kernels.each.iter().map(|k| k.name.as_str()).collect();
-    let generated = names[0] == "straight";
-    for name in ["load", "helicities", "answer"] {
-        assert!(generated || names.contains(&name), "{names:?}");
-    }
-    assert!(
-        kernels
-            .each
-            .iter()
-            .all(|k| k.launches > 0 && k.blocks > 0 && k.threads > 0)
-    );
-    assert!(generated || kernels.bytes > 4 * 32);
+    let names: Vec<String> = kernels.each.iter().map(|k| k.name.clone()).collect();
+    let has = |name: &str| names.iter().any(|n| n == name);
+    let of_helicities = usize::from(has("helicities")) + usize::from(has("helicity"));
+    let tables = has("load") && of_helicities == 1 && has("answer");
+    assert!(tables != (names[0] == "straight"), "{names:?}");
+    let sound = |k: &Kernel| k.launches > 0 && k.blocks > 0 && k.threads > 0;
+    assert!(kernels.each.iter().all(sound), "{kernels:?}");
+    assert!(!tables || kernels.bytes > 4 * 32);
+    names
 }
 
 fn worst(a: &[f64], b: &[f64]) -> f64 {
@@ -83,6 +89,17 @@ fn worst(a: &[f64], b: &[f64]) -> f64 {
 
 #[test]
 fn real_processes_agree_with_the_cpu() {
+    compare(200, false);
+}
+
+/// Diagrams and recursion, all kinds of amplitudes, by the generated kernel of a helicity.
+#[test]
+fn real_processes_by_helicities_agree_with_the_cpu() {
+    compare(40, true);
+}
+
+/// Real processes of at most so many diagrams, or the one that the environment names.
+fn compare(diagrams: u32, by_helicities: bool) {
     let Some(references) = common::references() else {
         return;
     };
@@ -95,7 +112,7 @@ fn real_processes_agree_with_the_cpu() {
             continue;
         }
         let process = import_directory(&r.directory).expect("import").remove(0);
-        if only.is_none() && process.diagrams > 200 {
+        if only.is_none() && process.diagrams > diagrams {
             continue;
         }
         let legs = process.legs.len();
@@ -105,9 +122,10 @@ fn real_processes_agree_with_the_cpu() {
                 Precision::Mixed => 1e-5,
                 Precision::Float => 2e-3,
             };
-            let [mut cpu, mut on_gpu] = bridges(&gpu, &process, precision);
+            let [mut cpu, mut on_gpu] = bridges(&gpu, &process, precision, by_helicities);
             // The second time with generated code, where there is some.
-            for (nevt, channels) in [(37, false), (37, true), (1, true), (37, false), (36, true)] {
+            let calls = [(37, false), (37, true), (1, true), (37, false), (36, true)];
+            for (nevt, channels) in calls {
                 let all = Events {
                     momenta: &r.momenta,
                     g_s: &r.g_s,
@@ -126,7 +144,10 @@ fn real_processes_agree_with_the_cpu() {
                 );
                 assert!(by < tolerance, "{}: {by:e}", r.name);
                 assert_eq!(a.good, b.good, "{}", r.name);
-                kernels(&on_gpu, channels);
+                let names = kernels(&on_gpu, channels);
+                if by_helicities {
+                    assert!(names.iter().any(|n| n == "helicity"), "{names:?}");
+                }
                 assert_eq!(cpu.kernels(channels).expect("none"), Kernels::default());
                 if precision == Precision::Double {
                     assert_eq!(a.helicity, b.helicity, "{}", r.name);

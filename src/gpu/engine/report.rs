@@ -1,6 +1,6 @@
 //! What the kernels of an engine take of a GPU.
 
-use super::{Arrays, Engine, LANES, Launch, STRAIGHT_SHAPE, Squares};
+use super::{Arrays, Engine, LANES, Launch, STRAIGHT_SHAPE, Squares, helicity_shape};
 use crate::backend::{Kernel, Kernels};
 use crate::error::Result;
 use crate::gpu::driver::Function;
@@ -14,7 +14,8 @@ impl Engine {
         let arrays = Arrays::of(LANES as usize, legs);
         let copied = (arrays.input + arrays.output) / LANES as usize;
         let generated = self.generated[usize::from(channels)].as_ref();
-        if let Some(function) = generated.and_then(|generated| generated.get()) {
+        let generated = generated.and_then(|generated| generated.get());
+        if let (Some(function), false) = (generated, self.of_helicity()) {
             let mut each = vec![self.kernel("straight", function, STRAIGHT_SHAPE.0, 0)?];
             if self.recipe.as_ref().is_some_and(|r| r.shares.is_some()) {
                 each.push(self.kernel("answer", self.answer, 128, 0)?);
@@ -41,8 +42,16 @@ impl Engine {
         if let (Squares::Totals { levels, .. }, true) = (&self.tables.squares, channels) {
             operations(levels, &self.squares)?;
         }
-        let shared = if self.shared { self.region_bytes } else { 0 };
-        each.push(self.kernel("helicities", self.helicities, self.region_threads, shared)?);
+        each.push(match generated {
+            Some(function) => {
+                let (threads, _) = helicity_shape(self.tables.waves.len() as u32, self.double);
+                self.kernel("helicity", function, threads, 0)?
+            }
+            None => {
+                let shared = if self.shared { self.region_bytes } else { 0 };
+                self.kernel("helicities", self.helicities, self.region_threads, shared)?
+            }
+        });
         each.push(self.kernel("answer", self.answer, 128, 0)?);
         Ok(Kernels {
             each,

@@ -28,14 +28,14 @@ impl Whole {
 }
 
 /// Operands of one operation.
-struct Operation<'a> {
-    kind: Kind,
-    operands: &'a [u32],
+pub(super) struct Operation<'a> {
+    pub(super) kind: Kind,
+    pub(super) operands: &'a [u32],
 }
 
 impl Straight<'_> {
     /// Where each operation's operands end.
-    fn ends(&self) -> HashMap<u32, u32> {
+    pub(super) fn ends(&self) -> HashMap<u32, u32> {
         let tables = self.tables;
         let mut starts = tables.starts.clone();
         starts.sort_unstable();
@@ -45,7 +45,7 @@ impl Straight<'_> {
         starts.iter().copied().zip(next).collect()
     }
 
-    fn operations<'b>(
+    pub(super) fn operations<'b>(
         &'b self,
         ends: &'b HashMap<u32, u32>,
         levels: &'b [Level],
@@ -303,7 +303,7 @@ impl Straight<'_> {
 
     /// The operands of a kernel: numbers as they are, all else as values; the result is left out
     /// unless it is changed.
-    fn operands(
+    pub(super) fn operands(
         &self,
         kernel: Kernel,
         op: &[u32],
@@ -330,7 +330,12 @@ impl Straight<'_> {
     }
 
     /// The value of a kernel's operation.
-    fn kernel(&self, graph: &mut Graph, kernel: Kernel, operands: &[Operand]) -> Option<Id> {
+    pub(super) fn kernel(
+        &self,
+        graph: &mut Graph,
+        kernel: Kernel,
+        operands: &[Operand],
+    ) -> Option<Id> {
         let name = Kind::Kernel(kernel).name();
         let value = |i: usize| match operands.get(i)? {
             Operand::Value(id) => Some(*id),
@@ -541,7 +546,7 @@ fn numbers_of_propagator(graph: &Graph, propagator: Id) -> bool {
 }
 
 #[derive(Clone, Copy)]
-enum Operand {
+pub(super) enum Operand {
     Number(u32),
     Value(Id),
     Result(Address, u32),
