@@ -102,17 +102,31 @@ DEVICE Color color_rows(const unsigned *row, const Entries *entries, const Color
 
 /// Blocks of threads in x share the groups, in y the events. `contributions` are `[helicity][padded
 /// events]`, `jamp2` (if not 0) `[x][flow][padded events]`, `amp2` (if not 0) `[x][AMP2][padded events]`.
+/// With COLORS_OUTSIDE it does some groups only and ends with their JAMP, as
+/// `[group][group_size][flow][2][padded events]`; sums over helicities go on from one launch to the next.
 extern "C" __global__ void __launch_bounds__(REGION_THREADS, REGION_BLOCKS)
 helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events, char *regions,
-           Real *contributions, Real *jamp2, Real *amp2) {
+           Real *contributions, Real *jamp2, Real *amp2
+#ifdef COLORS_OUTSIDE
+           , unsigned first_group, unsigned groups, unsigned group_size, Color *outside
+#endif
+) {
     SHARED(char, shared);
     unsigned padded = (events + LANES - 1) / LANES * LANES;
     unsigned part = blockIdx.x, parts = gridDim.x;
     char *mine = regions ? regions + (Size)(part * gridDim.y + blockIdx.y) * h->bytes : shared;
     Real *of_helicity[2] = {(Real *)mine, (Real *)mine + h->region * REGION_LANES};
+#ifdef COLORS_OUTSIDE
+    unsigned begin = first_group + (unsigned)((Size)groups * part / parts);
+    unsigned end = first_group + (unsigned)((Size)groups * (part + 1) / parts);
+    // The first launch has at least as many groups as parts.
+    unsigned start = first_group ? ~0u : begin;
+#else
     Color *reduced = (Color *)(mine + h->bytes) - 2 * blockDim.y * REGION_LANES;
     unsigned begin = (unsigned)((Size)h->group_count * part / parts);
     unsigned end = (unsigned)((Size)h->group_count * (part + 1) / parts);
+    unsigned start = begin;
+#endif
     for (unsigned block = blockIdx.y; block < padded / REGION_LANES; block += gridDim.y) {
         unsigned event = block * REGION_LANES;
         Real *of_events = memory + (Size)(event / LANES) * vectors * LANES + event % LANES;
@@ -144,7 +158,7 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
             if (jamp2) {
                 FOR_LANES FOR_SLOTS(flow, h->flows) {
                     Real *to = jamp2 + ((Size)part * h->flows + flow) * padded + event + lane;
-                    Real sum = g == begin ? 0 : *to;
+                    Real sum = g == start ? 0 : *to;
                     for (unsigned k = 0; k < count; k++) {
                         Region r = {of_helicity[k] + lane};
                         Cx jamp = r.complex(h->jamp + 2 * flow);
@@ -156,7 +170,7 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
             if (amp2) {
                 FOR_LANES FOR_SLOTS(i, h->amp2_count) {
                     Real *to = amp2 + ((Size)part * h->amp2_count + i) * padded + event + lane;
-                    Real sum = g == begin ? 0 : *to;
+                    Real sum = g == start ? 0 : *to;
                     for (unsigned set = h->amp2[i]; set < h->amp2[i + 1]; set++)
                         for (unsigned k = 0; k < count; k++) {
                             Region r = {of_helicity[k] + lane};
@@ -169,6 +183,18 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                 }
                 __syncthreads();
             }
+#ifdef COLORS_OUTSIDE
+            FOR_LANES FOR_SLOTS(j, count * h->flows) {
+                unsigned k = j < h->flows ? 0 : 1, flow = j - k * h->flows;
+                Region r = {of_helicity[k] + lane};
+                Cx jamp = r.complex(h->jamp + 2 * flow);
+                Size slot = (Size)(g - first_group) * group_size + k;
+                Color *to = outside + (slot * h->flows + flow) * 2 * padded + event + lane;
+                to[0] = (Color)jamp.re;
+                to[padded] = (Color)jamp.im;
+            }
+            __syncthreads();
+#else
             // The colour sum; from here on the amplitudes are overwritten.
             const unsigned *op = h->orbits;
             for (unsigned i = 0; i < h->pass_count; i++) {
@@ -206,6 +232,7 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                 contributions[(Size)(k ? second : first) * padded + event + lane] = (Real)total;
             }
             // What is reduced is written again only after two more barriers.
+#endif
         }
     }
 }

@@ -4,8 +4,10 @@
 //! and channels go to the GPU and |M|^2, helicities and colours come back; two chunks at a time are
 //! under way, each with a stream and memory of its own, so that copies go on while the other computes.
 
+mod blas;
 mod report;
 
+use self::blas::Blas;
 use super::arena::{Arena, Offset, Uploaded};
 use super::color::ColorTables;
 use super::driver::{
@@ -72,6 +74,10 @@ pub struct Options {
     pub straight: usize,
     /// Multiply-adds of an event up to which one thread does all helicities.
     pub whole: usize,
+    /// Whether the GPU's own library does the colour sum; by its size if `None`.
+    pub blas: Option<bool>,
+    /// Whether it may do so with the precision of TF32.
+    pub tf32: bool,
 }
 
 impl Default for Options {
@@ -81,6 +87,8 @@ impl Default for Options {
             graphs: None,
             straight: STRAIGHT,
             whole: WHOLE,
+            blas: None,
+            tf32: false,
         }
     }
 }
@@ -190,6 +198,8 @@ pub struct Engine {
     levels: Vec<Vec<Launch>>,
     squares: Vec<Vec<Launch>>,
     slots: Vec<Slot>,
+    /// The colour sum, where the GPU's own library does it.
+    blas: Option<Blas>,
     /// What generated code is made from: a kernel for all, or one for a helicity, which takes the
     /// place of `helicities`.
     recipe: Option<Arc<Recipe>>,
@@ -215,6 +225,8 @@ struct Slot {
     contributions: Buffer,
     jamp2: Buffer,
     amp2: Buffer,
+    /// JAMP and their products with the colour matrix.
+    colors: Buffer,
     inputs: Buffer,
     outputs: Buffer,
     given: Buffer,
@@ -317,8 +329,12 @@ impl Engine {
         })?;
         let driver = library.driver();
         let double = precision != Precision::Float;
-        let color = ColorTables::new(split);
-        let region = RegionSize::choose(&tables, driver.properties(), precision);
+        let outside = blas::wanted(&options, split, driver)?;
+        let color = match outside {
+            true => ColorTables::default(),
+            false => ColorTables::new(split),
+        };
+        let region = RegionSize::choose(&tables, driver.properties(), precision, outside);
         let shape = source::Shape {
             double,
             double_color: precision == Precision::Double,
@@ -326,6 +342,7 @@ impl Engine {
             region_lanes: region.lanes,
             region_threads: region.threads,
             region_blocks: region.blocks,
+            colors_outside: outside,
         };
         let kinds = source::amplitude_kinds(&tables);
         let ends = shape.ends();
@@ -359,12 +376,28 @@ impl Engine {
         let places = Places::new(
             &mut arena, process, &plan, &tables, &color, &kinds, &region, double, precision,
         );
+        let blas = match outside {
+            true => Some(Blas::new(
+                library,
+                &mut arena,
+                &shape,
+                &process.color,
+                &tables,
+                &region,
+                &options,
+            )?),
+            false => None,
+        };
         let stream = driver.stream()?;
         let uploaded = arena.upload(driver, stream);
         driver.drop_stream(stream);
         let shared = if region.shared { region.bytes } else { 0 };
-        let recipe = Recipe::of(process, binding, &plan, &tables, split, shape, options)
-            .or_else(|| Recipe::of_helicity(&plan, &tables, split, shape, options));
+        // Generated code has the colour sum in it.
+        let recipe = match outside {
+            true => None,
+            false => Recipe::of(process, binding, &plan, &tables, split, shape, options)
+                .or_else(|| Recipe::of_helicity(&plan, &tables, split, shape, options)),
+        };
         let groups = region.groups(&tables).len();
         let mut wanted = driver.properties().processors as usize * BLOCKS_PER_PROCESSOR;
         if !region.shared {
@@ -387,6 +420,7 @@ impl Engine {
             library: library.clone(),
             binding: binding.clone(),
             recipe: recipe.map(Arc::new),
+            blas,
             uploaded: uploaded?,
             places,
             plan,
@@ -476,7 +510,10 @@ impl Engine {
     /// so many blocks of memory.
     fn parts(&self, blocks: usize) -> (usize, usize) {
         let there = (blocks * (LANES / self.region_lanes) as usize).clamp(1, 65535);
-        let parts = self.groups.clamp(1, PARTS);
+        let mut parts = self.groups.clamp(1, PARTS);
+        if let Some(blas) = &self.blas {
+            parts = parts.min(blas.batch(blocks));
+        }
         match self.shared {
             true => (parts, there),
             false => {
@@ -487,7 +524,7 @@ impl Engine {
     }
 
     /// Bytes that a chunk of so many blocks of memory takes.
-    fn bytes_of(&self, blocks: usize) -> [usize; 5] {
+    fn bytes_of(&self, blocks: usize) -> [usize; 6] {
         let real = self.real();
         let events = blocks * LANES as usize;
         let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
@@ -497,7 +534,13 @@ impl Engine {
         } else {
             0
         };
-        let in_parts = self.parts(blocks).0.max(shares).max(helicities) * events;
+        // With batches fewer blocks may have more parts.
+        let parts = match (&self.blas, self.shared) {
+            (None, _) => self.parts(blocks).0,
+            (_, true) => self.groups.clamp(1, PARTS),
+            (_, false) => self.groups.clamp(1, PARTS).min(self.wanted),
+        };
+        let in_parts = parts.max(shares).max(helicities) * events;
         [
             self.tables.vectors as usize * events * real,
             match self.shared {
@@ -512,6 +555,7 @@ impl Engine {
                     totals.len() * (LANES as usize).max(shares * events) * real
                 }
             },
+            self.blas.as_ref().map_or(0, |blas| blas.bytes(blocks)),
         ]
     }
 
@@ -848,6 +892,10 @@ impl Engine {
             let graph = match slot.graphs.get(&recorded) {
                 Some(&graph) => graph,
                 None => {
+                    // What the GPU's own library does the first time cannot be recorded.
+                    if self.blas.is_some() {
+                        self.work(slot, &arrays, key, legs, helicity)?;
+                    }
                     driver.begin_graph(stream)?;
                     let work = self.work(slot, &arrays, key, legs, helicity);
                     let graph = driver.end_graph(stream);
@@ -1112,32 +1160,33 @@ impl Engine {
             )?;
             parts = count;
         } else {
-            launch(
-                self.helicities,
-                Shape {
-                    blocks: [parts, region_blocks, 1],
-                    threads: [
-                        self.region_lanes,
-                        self.region_threads / self.region_lanes,
-                        1,
-                    ],
-                    shared: if self.shared {
-                        self.region_bytes as u32
-                    } else {
-                        0
-                    },
-                },
-                &[
-                    at(places.helicities),
-                    memory,
-                    vectors,
-                    Number(events),
-                    of(!self.shared, &slot.regions),
-                    contributions,
-                    jamp2,
-                    amp2,
+            let shape = Shape {
+                blocks: [parts, region_blocks, 1],
+                threads: [
+                    self.region_lanes,
+                    self.region_threads / self.region_lanes,
+                    1,
                 ],
-            )?;
+                shared: if self.shared {
+                    self.region_bytes as u32
+                } else {
+                    0
+                },
+            };
+            let arguments = [
+                at(places.helicities),
+                memory,
+                vectors,
+                Number(events),
+                of(!self.shared, &slot.regions),
+                contributions,
+                jamp2,
+                amp2,
+            ];
+            match &self.blas {
+                Some(blas) => self.color_sums(blas, slot, (events, shape), &arguments)?,
+                None => launch(self.helicities, shape, &arguments)?,
+            }
         }
         slot.mark(marks, 4)?;
         let choices = self.uploaded.at(places.choices);
@@ -1333,13 +1382,18 @@ struct RegionSize {
 impl RegionSize {
     /// Shared memory is read 128 bytes at a time, so many bytes of events that follow each other are
     /// best; fewer are taken where two blocks would not fit on a multiprocessor otherwise. Two
-    /// helicities together read their common wavefunctions once.
-    fn choose(tables: &Tables, gpu: &Properties, precision: Precision) -> RegionSize {
+    /// helicities together read their common wavefunctions once. Colour sums `outside` need no room.
+    fn choose(
+        tables: &Tables,
+        gpu: &Properties,
+        precision: Precision,
+        outside: bool,
+    ) -> RegionSize {
         let real = if precision == Precision::Float { 4 } else { 8 };
         let color = if precision == Precision::Double { 8 } else { 4 };
         // The colour sum overwrites amplitudes, where there are as many.
         let flows = 2 * tables.flows as u32;
-        let (scratch, numbers) = match tables.jamp >= flows {
+        let (scratch, numbers) = match outside || tables.jamp >= flows {
             true => (0, tables.region),
             false => (tables.region, tables.region + flows),
         };
@@ -1347,7 +1401,10 @@ impl RegionSize {
         let size = |lanes: u32, pairs: bool, (threads, blocks): (u32, u32), shared: bool| {
             let helicities = if pairs { 2 } else { 1 };
             let regions = helicities * numbers as usize * lanes as usize * real;
-            let sums = 2 * threads as usize * color;
+            let sums = match outside {
+                true => 0,
+                false => 2 * threads as usize * color,
+            };
             RegionSize {
                 lanes,
                 pairs,
@@ -1532,13 +1589,14 @@ impl Slot {
         let blocks = size.div_ceil(LANES as usize);
         let arrays = Arrays::of(size, legs);
         let buffer = |bytes| Buffer::new(driver, bytes);
-        let [memory, regions, contributions, jamp2, amp2] = engine.bytes_of(blocks);
+        let [memory, regions, contributions, jamp2, amp2, colors] = engine.bytes_of(blocks);
         Ok(Slot {
             memory: buffer(memory)?,
             regions: buffer(regions)?,
             contributions: buffer(contributions)?,
             jamp2: buffer(jamp2)?,
             amp2: buffer(amp2)?,
+            colors: buffer(colors)?,
             inputs: buffer(arrays.input)?,
             outputs: buffer(arrays.output)?,
             given: buffer(16 * engine.tables.given.len() * size)?,
@@ -1559,6 +1617,7 @@ impl Slot {
             &self.contributions,
             &self.jamp2,
             &self.amp2,
+            &self.colors,
             &self.inputs,
             &self.outputs,
             &self.given,

@@ -48,6 +48,8 @@ impl Gpus {
             libraries: libraries.collect::<Result<_>>()?,
             options: Options {
                 memory: switches.gpu_memory.unwrap_or(defaults.memory),
+                blas: switches.blas_color_sum,
+                tf32: switches.tf32.unwrap_or(false),
                 graphs: switches.gpu_graphs,
                 straight: match switches.gpu_group {
                     Some(0) => 0,

@@ -21,6 +21,7 @@ const MEMORY: &str = include_str!("../../cuda/memory.cuh");
 const WALK: &str = include_str!("../../cuda/walk.cuh");
 const LOAD: &str = include_str!("../../cuda/load.cuh");
 const HELICITIES: &str = include_str!("../../cuda/helicities.cuh");
+const COLOR: &str = include_str!("../../cuda/color.cuh");
 const ANSWER: &str = include_str!("../../cuda/answer.cuh");
 
 /// Threads of a block.
@@ -41,6 +42,8 @@ pub struct Shape {
     pub region_threads: u32,
     /// Regions that are at work on a multiprocessor.
     pub region_blocks: u32,
+    /// Whether the kernel of helicities ends with JAMP.
+    pub colors_outside: bool,
 }
 
 /// Device code that is compiled by itself.
@@ -71,8 +74,13 @@ impl Shape {
         let (real, color) = (name(self.double), name(self.double_color));
         let (lanes, region_lanes) = (self.lanes, self.region_lanes);
         let (threads, blocks) = (self.region_threads, self.region_blocks);
+        let outside = if self.colors_outside {
+            "#define COLORS_OUTSIDE\n"
+        } else {
+            ""
+        };
         format!(
-            "#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define REGION_LANES {region_lanes}u\n#define REGION_THREADS {threads}\n#define REGION_BLOCKS {blocks}\n"
+            "{outside}#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define REGION_LANES {region_lanes}u\n#define REGION_THREADS {threads}\n#define REGION_BLOCKS {blocks}\n"
         )
     }
 
@@ -84,6 +92,7 @@ impl Shape {
             region_lanes: self.lanes,
             region_threads: THREADS,
             region_blocks: 1,
+            colors_outside: false,
             ..*self
         }
     }
@@ -108,6 +117,18 @@ impl Shape {
         Unit {
             text: [&shape.defines(), NUMBER, MEMORY, LOAD, ANSWER].join("\n"),
             kernels: ["load", "answer", "gather"].map(String::from).to_vec(),
+        }
+    }
+
+    /// The kernel `color_dots`.
+    pub fn dots(&self) -> Unit {
+        let shape = Shape {
+            double_color: self.double_color,
+            ..self.of_events()
+        };
+        Unit {
+            text: [&shape.defines(), NUMBER, MEMORY, COLOR].join("\n"),
+            kernels: vec!["color_dots".into()],
         }
     }
 

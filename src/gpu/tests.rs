@@ -45,16 +45,28 @@ fn run(bridge: &mut Bridge, events: &Events) -> Outcome {
     outcome
 }
 
+/// The CPU's bridge and that of the GPU.
 fn bridges(
     gpu: &Arc<Emulator>,
     process: &Process,
     precision: Precision,
     by_helicities: bool,
 ) -> [Bridge; 2] {
+    bridges_with(gpu, process, precision, by_helicities, Switches::default())
+}
+
+/// The same with more switches.
+fn bridges_with(
+    gpu: &Arc<Emulator>,
+    process: &Process,
+    precision: Precision,
+    by_helicities: bool,
+    switches: Switches,
+) -> [Bridge; 2] {
     let switches = Switches {
         precision,
         backend: Backend::Cpu,
-        ..Switches::default()
+        ..switches
     };
     let card = process.model.default_card();
     let driver: Arc<dyn Driver> = gpu.clone();
@@ -153,6 +165,70 @@ fn compare(diagrams: u32, by_helicities: bool) {
                     assert_eq!(a.helicity, b.helicity, "{}", r.name);
                     assert_eq!(a.color, b.color, "{}", r.name);
                     assert_eq!(a.recursion, b.recursion, "{}", r.name);
+                }
+            }
+        }
+    }
+}
+
+/// The colour sum by products of matrices, in one batch of helicities and, with little memory, in
+/// several; launches recorded or not.
+#[test]
+fn colour_sums_by_matrix_products_agree_with_the_cpu() {
+    let Some(references) = common::references() else {
+        return;
+    };
+    let names = [
+        "gg_tt.P1_gg_ttx",
+        "gq_ttq.P1_gu_ttxu",
+        "gg_ttgg.P1_gg_ttxgg",
+    ];
+    for (memory, batches) in [(1 << 30, false), (16 << 20, true)] {
+        for r in references.iter().filter(|r| names.contains(&&*r.name)) {
+            let many = r.name.contains("ttgg");
+            if batches && !many {
+                continue;
+            }
+            let process = import_directory(&r.directory).expect("import").remove(0);
+            let legs = process.legs.len();
+            let all = |channels: bool| Events {
+                momenta: &r.momenta,
+                g_s: &r.g_s,
+                random_helicity: &r.random_helicity,
+                random_color: &r.random_color,
+                channels: channels.then_some(&r.channels),
+                igraph: None,
+            };
+            for (precision, tolerance) in [
+                (Precision::Double, 1e-12),
+                (Precision::Mixed, 1e-5),
+                (Precision::Float, 2e-3),
+            ] {
+                for graphs in [false, true] {
+                    let Some(gpu) = Emulator::with_memory(memory) else {
+                        return;
+                    };
+                    let switches = Switches {
+                        blas_color_sum: Some(true),
+                        gpu_graphs: Some(graphs),
+                        ..Switches::default()
+                    };
+                    let [mut cpu, mut on_gpu] = bridges_with(&gpu, &process, precision, false, switches);
+                    for (nevt, channels) in [(37, false), (64, true), (1, true), (37, false)] {
+                        let events = all(channels).first(nevt, legs);
+                        let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
+                        let by = worst(&a.matrix_elements, &b.matrix_elements);
+                        println!("{} {precision:?} {channels} {by:.1e}", r.name);
+                        assert!(by < tolerance, "{}: {by:e}", r.name);
+                        assert_eq!(a.good, b.good, "{}", r.name);
+                        if precision == Precision::Double {
+                            assert_eq!(a.helicity, b.helicity, "{}", r.name);
+                            assert_eq!(a.color, b.color, "{}", r.name);
+                        }
+                        kernels(&on_gpu, channels);
+                        let each = on_gpu.kernels(channels).expect("kernels").each;
+                        assert!(each.iter().any(|kernel| kernel.name == "color_dots"));
+                    }
                 }
             }
         }

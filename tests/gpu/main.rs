@@ -11,6 +11,7 @@
 //! | `MEBRIDGE_TEST_CACHE` | where compiled device code is kept between runs |
 //! | `MEBRIDGE_TEST_CYCLES`, `MEBRIDGE_TEST_SECONDS` | how many bridges are created and deleted, and for how long at most |
 
+mod blas;
 mod chunks;
 mod cold;
 #[path = "../common/mod.rs"]

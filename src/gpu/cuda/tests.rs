@@ -266,21 +266,24 @@ fn the_device_code_compiles() {
         include_str!("../../../cuda/answer.cuh"),
         "#define AMPLITUDES\n",
         include_str!("../../../cuda/helicities.cuh"),
+        include_str!("../../../cuda/color.cuh"),
     ]
     .join("\n");
     let options = ["--std=c++17", "-default-device", "-w"].map(String::from);
-    for (real, color) in [
-        ("double", "double"),
-        ("double", "float"),
-        ("float", "float"),
+    for (real, color, outside) in [
+        ("double", "double", ""),
+        ("double", "float", ""),
+        ("float", "float", ""),
+        ("double", "double", "#define COLORS_OUTSIDE\n"),
+        ("double", "float", "#define COLORS_OUTSIDE\n"),
     ] {
         let defines = format!(
-            "#define REAL {real}\n#define COLOR {color}\n#define LANES 32u\n#define REGION_LANES 32u\n"
+            "{outside}#define REAL {real}\n#define COLOR {color}\n#define LANES 32u\n#define REGION_LANES 32u\n#define REGION_THREADS 256\n#define REGION_BLOCKS 3\n"
         );
         for architecture in ["sm_80", "sm_90"] {
             let image = compile_for(architecture, &(defines.clone() + &text), &options);
             let image = image.unwrap_or_else(|e| panic!("{real} {color}: {e}"));
-            for kernel in ["load", "answer", "helicities"] {
+            for kernel in ["load", "answer", "helicities", "color_dots"] {
                 let found = image
                     .windows(kernel.len())
                     .any(|at| at == kernel.as_bytes());

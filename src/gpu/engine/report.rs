@@ -52,6 +52,10 @@ impl Engine {
                 self.kernel("helicities", self.helicities, self.region_threads, shared)?
             }
         });
+        if let Some(blas) = &self.blas {
+            let threads = LANES * super::blas::DOTS_THREADS;
+            each.push(self.kernel("color_dots", blas.dots(), threads, 0)?);
+        }
         each.push(self.kernel("answer", self.answer, 128, 0)?);
         Ok(Kernels {
             each,

@@ -131,6 +131,7 @@ fn run(
         region_lanes: 32,
         region_threads: 256,
         region_blocks: 1,
+        colors_outside: false,
     };
     let answer = include_str!("../../../cuda/answer.cuh");
     let text = format!("{}{answer}{}", shape.prelude(), source.text);

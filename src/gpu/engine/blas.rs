@@ -1,0 +1,221 @@
+//! The colour sum by the GPU's own library of matrix products.
+//!
+//! The kernel of helicities then ends with JAMP, which it writes to device memory for a batch of
+//! groups of helicities. Their products with the whole colour matrix are one call of the library: for each
+//! helicity A is JAMP with real and imaginary parts of all events as rows and flows as columns, B the
+//! symmetric matrix over its denominator. What is left is a sum over flows for each event. This pays
+//! where flows are many: the library comes close to the peak of the GPU, or may use its tensor cores.
+
+use super::super::driver::{Driver, Product, Stream};
+use super::super::source;
+use super::{Argument, Buffer, Engine, LANES, Offset, Options, RegionSize, Shape, Slot};
+use crate::color::Split;
+use crate::error::Result;
+use crate::gpu::arena::Arena;
+use crate::gpu::driver::Function;
+use crate::gpu::library::Library;
+use crate::gpu::tables::Tables;
+use crate::process::color::ColorMatrix;
+use std::sync::Arc;
+
+/// Multiply-adds of the colour sum of one helicity in blocks, beyond which the library does it
+/// unless something else is asked for.
+const WORTH: usize = 200_000;
+/// The share of the memory that JAMP and products of one chunk may take.
+const SHARE: f64 = 0.15;
+
+/// How the library does it.
+pub struct Blas {
+    /// The whole matrix, over its denominator.
+    matrix: Offset,
+    /// The groups of helicities.
+    groups: Offset,
+    group_count: usize,
+    /// Helicities of a group, at most.
+    group_size: usize,
+    flows: usize,
+    /// Bytes that JAMP and products should take at most.
+    budget: usize,
+    double: bool,
+    tf32: bool,
+    dots: Function,
+}
+
+/// Whether the library is to do it, where this is so: what was asked for, or what its size says if
+/// there is such a library.
+pub fn wanted(options: &Options, split: &Split, driver: &Arc<dyn Driver>) -> Result<bool> {
+    match options.blas {
+        Some(false) => Ok(false),
+        Some(true) => probe(driver).map(|()| true),
+        None => Ok(split.multiply_adds() > WORTH && probe(driver).is_ok()),
+    }
+}
+
+/// Multiplies two numbers: an error says that there is no such library.
+fn probe(driver: &Arc<dyn Driver>) -> Result<()> {
+    let stream = driver.stream()?;
+    let result = (|| {
+        let buffer = Buffer::new(driver, 24)?;
+        // SAFETY: three numbers of the buffer, which is there until the stream is done.
+        let result = unsafe {
+            driver.fill(stream, buffer.pointer(), 0, 24)?;
+            multiply_one(&**driver, stream, &buffer)
+        };
+        result.and(driver.synchronize(stream))
+    })();
+    driver.drop_stream(stream);
+    result
+}
+
+/// One product of one number.
+///
+/// # Safety
+/// Three numbers lie in the buffer until the stream is done.
+unsafe fn multiply_one(driver: &dyn Driver, stream: Stream, buffer: &Buffer) -> Result<()> {
+    let at = |i: u64| (buffer.pointer() + 8 * i, 1, 1);
+    let product = Product {
+        double: false,
+        tf32: false,
+        rows: 1,
+        columns: 1,
+        inner: 1,
+        a: at(0),
+        b: at(1),
+        c: at(2),
+        count: 1,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { driver.multiply(stream, product) }
+}
+
+impl Blas {
+    /// Puts the tables it needs to the others.
+    pub(super) fn new(
+        library: &Arc<Library>,
+        arena: &mut Arena,
+        shape: &source::Shape,
+        color: &ColorMatrix,
+        tables: &Tables,
+        region: &RegionSize,
+        options: &Options,
+    ) -> Result<Blas> {
+        let flows = color.flows as usize;
+        let double = shape.double_color;
+        let rows = (0..flows).flat_map(|i| (0..flows).map(move |j| color.entry(i, j)));
+        let matrix = arena.reals(double, rows);
+        let groups = region.groups(tables);
+        let paired = groups.iter().any(|group| group[1] != u32::MAX);
+        let (free, _) = library.driver().memory()?;
+        Ok(Blas {
+            matrix,
+            group_count: groups.len(),
+            group_size: if paired { 2 } else { 1 },
+            groups: arena.numbers(groups.into_iter().flatten()),
+            flows,
+            budget: (free as f64 * options.memory * SHARE) as usize,
+            double,
+            tf32: options.tf32,
+            dots: library.function(&shape.dots(), "color_dots", 0)?,
+        })
+    }
+
+    /// The kernel that adds up.
+    pub fn dots(&self) -> Function {
+        self.dots
+    }
+
+    /// Bytes of JAMP, or of the products, of a group for so many blocks of memory.
+    fn bytes_of_group(&self, blocks: usize) -> usize {
+        let number = if self.double { 8 } else { 4 };
+        self.group_size * self.flows * 2 * blocks * LANES as usize * number
+    }
+
+    /// Groups that are done together.
+    pub fn batch(&self, blocks: usize) -> usize {
+        let groups = self.budget / (2 * self.bytes_of_group(blocks)).max(1);
+        groups.clamp(1, self.group_count.max(1))
+    }
+
+    /// Bytes that chunks of up to so many blocks of memory need.
+    pub fn bytes(&self, blocks: usize) -> usize {
+        let one = 2 * self.bytes_of_group(blocks);
+        one.max(self.budget.min(one * self.group_count))
+    }
+}
+
+impl Engine {
+    /// JAMP and colour sums of all helicities, batch after batch; `arguments` are those of the
+    /// kernel of helicities up to `amp2`.
+    pub(super) fn color_sums(
+        &self,
+        blas: &Blas,
+        slot: &Slot,
+        (events, shape): (u32, Shape),
+        arguments: &[Argument],
+    ) -> Result<()> {
+        use Argument::{Number, Pointer as At};
+        let driver = self.library.driver();
+        let blocks = events.div_ceil(LANES);
+        let padded = blocks * LANES;
+        let batch = blas.batch(blocks as usize);
+        let flows = blas.flows as u32;
+        let jamp = slot.colors.pointer();
+        let product = jamp + (batch * blas.bytes_of_group(blocks as usize)) as u64;
+        for first in (0..blas.group_count).step_by(batch) {
+            let groups = batch.min(blas.group_count - first) as u32;
+            let slots = groups * blas.group_size as u32;
+            let mut arguments = arguments.to_vec();
+            arguments.extend([
+                Number(first as u32),
+                Number(groups),
+                Number(blas.group_size as u32),
+                At(jamp),
+            ]);
+            let numbers = 2 * u64::from(padded) * u64::from(flows);
+            let of_events = |at| (at, 2 * padded, numbers);
+            // SAFETY: the arguments are those of the kernels, and the slot has room for JAMP and
+            // products of a batch.
+            unsafe {
+                driver.launch(slot.stream, self.helicities, shape, &arguments)?;
+                driver.multiply(
+                    slot.stream,
+                    Product {
+                        double: blas.double,
+                        tf32: blas.tf32 && !blas.double,
+                        rows: 2 * padded,
+                        columns: flows,
+                        inner: flows,
+                        a: of_events(jamp),
+                        b: (self.uploaded.at(blas.matrix), flows, 0),
+                        c: of_events(product),
+                        count: slots,
+                    },
+                )?;
+                driver.launch(
+                    slot.stream,
+                    blas.dots,
+                    Shape {
+                        blocks: [blocks, slots.min(65535), 1],
+                        threads: [LANES, DOTS_THREADS, 1],
+                        shared: 0,
+                    },
+                    &[
+                        At(self.uploaded.at(blas.groups)),
+                        Number(first as u32),
+                        Number(blas.group_size as u32),
+                        Number(slots),
+                        Number(flows),
+                        Number(events),
+                        At(jamp),
+                        At(product),
+                        At(slot.contributions.pointer()),
+                    ],
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Threads that share the flows of an event, `DOTS_THREADS` in `cuda/color.cuh`.
+pub const DOTS_THREADS: u32 = 8;
