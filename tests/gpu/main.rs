@@ -21,6 +21,7 @@ mod events;
 mod generated;
 mod graphs;
 mod kernels;
+mod large;
 mod leaks;
 mod reference;
 mod side_by_side;
