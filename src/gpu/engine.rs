@@ -72,6 +72,10 @@ pub struct Options {
     pub graphs: Option<bool>,
     /// The most multiply-adds of a thread for which straight-line code is generated.
     pub straight: usize,
+    /// Operations in a group of the generated code of a whole process; 0: as the engine finds best.
+    pub group: usize,
+    /// Whether groups are functions of one kernel.
+    pub functions: bool,
     /// Multiply-adds of an event up to which one thread does all helicities.
     pub whole: usize,
     /// Whether the GPU's own library does the colour sum; by its size if `None`.
@@ -86,6 +90,8 @@ impl Default for Options {
             memory: 0.9,
             graphs: None,
             straight: STRAIGHT,
+            group: 0,
+            functions: true,
             whole: WHOLE,
             blas: None,
             tf32: false,
@@ -203,6 +209,8 @@ pub struct Engine {
     /// What generated code is made from: a kernel for all, or one for a helicity, which takes the
     /// place of `helicities`.
     recipe: Option<Arc<Recipe>>,
+    /// Numbers of memory of an event that generated code needs.
+    vectors: u32,
     /// Generated code for calls without and with channels.
     generated: [Option<Generated>; 2],
     profile: bool,
@@ -419,6 +427,7 @@ impl Engine {
             },
             library: library.clone(),
             binding: binding.clone(),
+            vectors: recipe.as_ref().map_or(0, Recipe::vectors),
             recipe: recipe.map(Arc::new),
             blas,
             uploaded: uploaded?,
@@ -468,17 +477,12 @@ impl Engine {
     }
 
     /// Generated code for a call, if there is any.
-    fn generated(&mut self, channels: bool, igraph: bool) -> Option<Function> {
+    fn generated(&mut self, channels: bool, igraph: bool) -> Option<Arc<[Function]>> {
         let which = self.which(channels, igraph)?;
         let recipe = self.recipe.as_ref()?;
         let generated = self.generated[which].get_or_insert_with(|| {
             let recipe = recipe.clone();
-            let kernel = if recipe.helicity {
-                "helicity"
-            } else {
-                "straight"
-            };
-            Generated::begin(&self.library, kernel, move || recipe.unit(which > 0))
+            Generated::begin(&self.library, move || recipe.unit(which > 0))
         });
         generated.get()
     }
@@ -542,7 +546,7 @@ impl Engine {
         };
         let in_parts = parts.max(shares).max(helicities) * events;
         [
-            self.tables.vectors as usize * events * real,
+            self.tables.vectors.max(self.vectors) as usize * events * real,
             match self.shared {
                 true => 0,
                 false => self.wanted * self.region_bytes,
@@ -835,7 +839,7 @@ impl Engine {
             Way::Generated => self.generated(events.channels.is_some(), events.igraph.is_some()),
         };
         let (straight, helicity) = match self.of_helicity() {
-            true => (None, generated),
+            true => (None, generated.map(|functions| functions[0])),
             false => (generated, None),
         };
         let all_amp2 = matches!(way, Way::AllAmp2);
@@ -882,8 +886,8 @@ impl Engine {
         let channels = events.channels.is_some();
         let igraph = events.igraph.is_some();
         let key = (count, channels, igraph, all_amp2);
-        if let Some(function) = straight {
-            self.launch_straight(slot, &arrays, key, function)?;
+        if let Some(functions) = straight {
+            self.launch_straight(slot, &arrays, key, &functions)?;
             for phase in 2..6 {
                 slot.mark(self.profile, phase)?;
             }
@@ -958,7 +962,7 @@ impl Engine {
         slot: &Slot,
         arrays: &Arrays,
         (count, channels, igraph, _): (usize, bool, bool, bool),
-        function: Function,
+        functions: &[Function],
     ) -> Result<()> {
         use Argument::{Number, Pointer as At};
         let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
@@ -975,7 +979,11 @@ impl Engine {
         let colors = channels || igraph;
         let contributions = of(shares.is_some(), &slot.contributions);
         let amp2 = of(shares.is_some() && channels, &slot.amp2);
-        let jamp2 = of(shares.is_some() && colors, &slot.jamp2);
+        // What groups as kernels leave each other lies in the memory of blocks.
+        let jamp2 = match shares {
+            None => of(functions.len() > 1, &slot.memory),
+            Some(_) => of(colors, &slot.jamp2),
+        };
         let arguments = [
             At(self.uploaded.at(self.places.choices)),
             Number(count as u32),
@@ -997,7 +1005,9 @@ impl Engine {
         // SAFETY: the arguments are those of the generated kernel.
         unsafe {
             let driver = self.library.driver();
-            driver.launch(slot.stream, function, shape, &arguments)?;
+            for &function in functions {
+                driver.launch(slot.stream, function, shape, &arguments)?;
+            }
         }
         if shares.is_none() {
             return Ok(());
@@ -1249,6 +1259,9 @@ struct Recipe {
     shares: Option<Shares>,
     allowed: Vec<Vec<u32>>,
     normalization: f64,
+    /// Operations in a group, 0 if all are one, and whether groups are functions.
+    group: usize,
+    functions: bool,
 }
 
 impl Recipe {
@@ -1269,7 +1282,7 @@ impl Recipe {
         if options.straight == 0 {
             return None;
         }
-        let shares = match plan.count.multiply_adds > options.whole {
+        let shares = match options.group == 0 && plan.count.multiply_adds > options.whole {
             false => None,
             true => {
                 let good = &plan.helicities;
@@ -1295,7 +1308,18 @@ impl Recipe {
             shares,
             allowed: allowed.collect(),
             normalization: 1.0 / f64::from(process.iden),
+            group: options.group,
+            functions: options.functions,
         })
+    }
+
+    /// Numbers of memory for each event that groups as kernels leave each other.
+    fn vectors(&self) -> u32 {
+        if self.helicity || self.group == 0 || self.functions {
+            return 0;
+        }
+        let vectors = |channels| self.straight(channels).source().map_or(0, |s| s.vectors);
+        vectors(false).max(vectors(true))
     }
 
     /// For the kernel of a helicity.
@@ -1315,6 +1339,8 @@ impl Recipe {
             shares: None,
             allowed: Vec::new(),
             normalization: 1.0,
+            group: 0,
+            functions: false,
         };
         (options.straight > 0 && recipe.straight(false).has_helicity()).then_some(recipe)
     }
@@ -1355,8 +1381,8 @@ impl Recipe {
             blocks,
             registers: if self.shares.is_some() { REGISTERS } else { 0 },
             parts: 1,
-            group: 0,
-            functions: false,
+            group: self.group,
+            functions: self.functions,
             together: false,
             shares: self.shares.as_ref(),
         }

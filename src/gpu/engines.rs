@@ -55,6 +55,8 @@ impl Gpus {
                     Some(0) => 0,
                     _ => defaults.straight,
                 },
+                group: switches.gpu_group.unwrap_or(0),
+                functions: switches.gpu_functions.unwrap_or(defaults.functions),
                 whole: defaults.whole,
             },
         })

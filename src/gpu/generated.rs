@@ -53,12 +53,12 @@ extern "C" fn wait_for_all() {
 }
 
 /// What has come of it.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum State {
     /// The compiler is at work.
     Compiling,
-    /// A kernel.
-    Ready(Function),
+    /// Kernels, to be run one after the other.
+    Ready(Arc<[Function]>),
     /// None; the tables serve.
     Failed,
 }
@@ -75,7 +75,6 @@ impl Generated {
     /// Begins to compile a kernel of a unit.
     pub fn begin(
         library: &Arc<Library>,
-        kernel: &'static str,
         unit: impl FnOnce() -> Option<Unit> + Send + 'static,
     ) -> Generated {
         let state = Arc::new((Mutex::new(State::Compiling), Condvar::new()));
@@ -83,9 +82,14 @@ impl Generated {
         let at_work = AtWork::new();
         let work = move || {
             let _at_work = at_work;
-            let function = || -> Option<Result<Function>> {
+            let function = || -> Option<Result<Arc<[Function]>>> {
                 let unit = unit()?;
-                Some(library.function(&unit, kernel, 0))
+                let kernels = unit.kernels.iter();
+                Some(
+                    kernels
+                        .map(|name| library.function(&unit, name, 0))
+                        .collect(),
+                )
             };
             let function = std::panic::catch_unwind(std::panic::AssertUnwindSafe(function));
             let result = match function {
@@ -110,7 +114,7 @@ impl Generated {
     }
 
     /// The kernel, if it is there.
-    pub fn get(&self) -> Option<Function> {
+    pub fn get(&self) -> Option<Arc<[Function]>> {
         self.wait(PATIENCE.saturating_sub(self.asked.elapsed()))
     }
 
@@ -120,17 +124,17 @@ impl Generated {
     }
 
     /// The kernel, once the compiler is done.
-    pub fn settle(&self) -> Option<Function> {
+    pub fn settle(&self) -> Option<Arc<[Function]>> {
         self.wait(LONGEST)
     }
 
-    fn wait(&self, patience: Duration) -> Option<Function> {
+    fn wait(&self, patience: Duration) -> Option<Arc<[Function]>> {
         let (state, done) = &*self.state;
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let compiling = |state: &mut State| matches!(state, State::Compiling);
         let waited = done.wait_timeout_while(state, patience, compiling);
-        match *waited.unwrap_or_else(PoisonError::into_inner).0 {
-            State::Ready(function) => Some(function),
+        match &*waited.unwrap_or_else(PoisonError::into_inner).0 {
+            State::Ready(functions) => Some(functions.clone()),
             State::Compiling | State::Failed => None,
         }
     }

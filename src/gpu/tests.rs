@@ -213,7 +213,8 @@ fn colour_sums_by_matrix_products_agree_with_the_cpu() {
                         gpu_graphs: Some(graphs),
                         ..Switches::default()
                     };
-                    let [mut cpu, mut on_gpu] = bridges_with(&gpu, &process, precision, false, switches);
+                    let [mut cpu, mut on_gpu] =
+                        bridges_with(&gpu, &process, precision, false, switches);
                     for (nevt, channels) in [(37, false), (64, true), (1, true), (37, false)] {
                         let events = all(channels).first(nevt, legs);
                         let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));

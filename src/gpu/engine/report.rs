@@ -15,8 +15,11 @@ impl Engine {
         let copied = (arrays.input + arrays.output) / LANES as usize;
         let generated = self.generated[usize::from(channels)].as_ref();
         let generated = generated.and_then(|generated| generated.get());
-        if let (Some(function), false) = (generated, self.of_helicity()) {
-            let mut each = vec![self.kernel("straight", function, STRAIGHT_SHAPE.0, 0)?];
+        if let (Some(function), false) = (&generated, self.of_helicity()) {
+            let threads = STRAIGHT_SHAPE.0;
+            let each = function.iter();
+            let each = each.map(|&f| self.kernel("straight", f, threads, 0));
+            let mut each = each.collect::<Result<Vec<_>>>()?;
             if self.recipe.as_ref().is_some_and(|r| r.shares.is_some()) {
                 each.push(self.kernel("answer", self.answer, 128, 0)?);
             }
@@ -45,7 +48,7 @@ impl Engine {
         each.push(match generated {
             Some(function) => {
                 let (threads, _) = helicity_shape(self.tables.waves.len() as u32, self.double);
-                self.kernel("helicity", function, threads, 0)?
+                self.kernel("helicity", function[0], threads, 0)?
             }
             None => {
                 let shared = if self.shared { self.region_bytes } else { 0 };
