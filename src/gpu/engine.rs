@@ -1148,8 +1148,9 @@ impl Engine {
         if let Some(function) = helicity {
             let count = self.tables.waves.len() as u32;
             let (threads, _) = helicity_shape(count, self.double);
+            // Chunks have fewer blocks than a launch may have in y.
             let shape = Shape {
-                blocks: [count.div_ceil(threads / LANES), blocks.min(65535), 1],
+                blocks: [count.div_ceil(threads / LANES), blocks, 1],
                 threads: [threads, 1, 1],
                 shared: 0,
             };

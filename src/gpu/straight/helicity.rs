@@ -133,15 +133,21 @@ impl Straight<'_> {
         let _ = write!(
             text,
             r#"
-/// Blocks in x share the helicities, in y the events.
+/// Blocks in x share the helicities, in y the events. One block of threads for a block of memory, and a
+/// thread for each event and helicity: loops, where none is needed, would cost registers.
 extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 helicity(const unsigned *waves, unsigned wave_count, Real *memory, unsigned vectors, unsigned events,
          Real *contributions, Real *jamp2, Real *amp2) {{
     const unsigned padded = (events + LANES - 1) / LANES * LANES;
-    for (unsigned block = blockIdx.y; block < padded / LANES; block += gridDim.y)
+    const unsigned block = blockIdx.y;
+#ifdef __CUDA_ARCH__
+    {{
+        const unsigned t = threadIdx.x;
+#else
     for (unsigned t = threadIdx.x; t < {threads}u; t += blockDim.x) {{
+#endif
         const unsigned place = blockIdx.x * {each}u + t / LANES;
-        if (place >= {count}u) break;
+        if (place >= {count}u) return;
         const unsigned h = helicity_order[place], e = block * LANES + t % LANES;
         const unsigned *const w = {of_row};
         const Memory m = {{memory + (Size)block * vectors * LANES + t % LANES}};
