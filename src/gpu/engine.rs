@@ -400,11 +400,16 @@ impl Engine {
         let uploaded = arena.upload(driver, stream);
         driver.drop_stream(stream);
         let shared = if region.shared { region.bytes } else { 0 };
-        // Generated code has the colour sum in it.
+        // Generated code has the colour sum in it, always in the precision of the amplitudes: to
+        // turn JAMP into single precision costs more there than is saved.
+        let generated = source::Shape {
+            double_color: double,
+            ..shape
+        };
         let recipe = match outside {
             true => None,
-            false => Recipe::of(process, binding, &plan, &tables, split, shape, options)
-                .or_else(|| Recipe::of_helicity(&plan, &tables, split, shape, options)),
+            false => Recipe::of(process, binding, &plan, &tables, split, generated, options)
+                .or_else(|| Recipe::of_helicity(&plan, &tables, split, generated, options)),
         };
         let groups = region.groups(&tables).len();
         let mut wanted = driver.properties().processors as usize * BLOCKS_PER_PROCESSOR;
@@ -892,6 +897,7 @@ impl Engine {
                 slot.mark(self.profile, phase)?;
             }
         } else if self.graphs() {
+            let mut done = false;
             let recorded = (count, channels, igraph, all_amp2, helicity.is_some());
             let graph = match slot.graphs.get(&recorded) {
                 Some(&graph) => graph,
@@ -899,6 +905,7 @@ impl Engine {
                     // What the GPU's own library does the first time cannot be recorded.
                     if self.blas.is_some() {
                         self.work(slot, &arrays, key, legs, helicity)?;
+                        done = true;
                     }
                     driver.begin_graph(stream)?;
                     let work = self.work(slot, &arrays, key, legs, helicity);
@@ -917,7 +924,9 @@ impl Engine {
                     graph
                 }
             };
-            driver.launch_graph(stream, graph)?;
+            if !done {
+                driver.launch_graph(stream, graph)?;
+            }
             // Of a graph only the whole is known.
             for phase in 2..6 {
                 self.slots[number].mark(self.profile, phase)?;
