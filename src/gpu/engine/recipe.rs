@@ -1,0 +1,176 @@
+//! What generated code is made from: which process gets which.
+
+use super::*;
+
+/// Multiply-adds of a thread up to which straight-line code is generated.
+pub(super) const STRAIGHT: usize = 3_500;
+
+/// Multiply-adds of an event up to which one thread does all helicities.
+pub(super) const WHOLE: usize = 5_000;
+
+/// Numbers that it keeps in registers where a thread takes a share of the helicities.
+pub(super) const REGISTERS: usize = 115;
+
+/// Threads of a block of it, and blocks that should fit on a multiprocessor.
+pub(super) const STRAIGHT_SHAPE: (u32, u32) = (128, 2);
+
+/// Warps of a multiprocessor that run the generated kernel of a helicity, in `float` and in `double`.
+pub(super) const HELICITY_WARPS: [u32; 2] = [24, 16];
+
+/// Numbers of wavefunctions that it keeps in registers between amplitudes.
+pub(super) const HELICITY_REGISTERS: usize = 16;
+
+/// Threads of a block of the generated kernel of a helicity, and blocks that should fit on a
+/// multiprocessor. A warp takes a helicity, and what helicities of a block have in common comes from
+/// the memory next to the multiprocessor, so blocks are as large as the number of helicities allows.
+pub(super) fn helicity_shape(helicities: u32, double: bool) -> (u32, u32) {
+    let warps = HELICITY_WARPS[usize::from(double)];
+    let each = [16, 8, 4].into_iter().find(|each| {
+        let idle = helicities.next_multiple_of(*each) - helicities;
+        warps.is_multiple_of(*each) && 8 * idle <= helicities
+    });
+    let each = each.unwrap_or(4);
+    (each * LANES, warps / each)
+}
+
+/// What straight-line code is made from.
+pub(super) struct Recipe {
+    /// Whether it is for a helicity.
+    pub(super) helicity: bool,
+    pub(super) shape: source::Shape,
+    pub(super) tables: Tables,
+    pub(super) plan: Plan,
+    pub(super) split: Split,
+    /// Unless a thread does all helicities.
+    pub(super) shares: Option<Shares>,
+    pub(super) allowed: Vec<Vec<u32>>,
+    pub(super) normalization: f64,
+    /// Operations in a group, 0 if all are one, and whether groups are functions.
+    pub(super) group: usize,
+    pub(super) functions: bool,
+}
+
+impl Recipe {
+    /// For a process that is small enough.
+    pub(super) fn of(
+        process: &Process,
+        binding: &Binding,
+        plan: &Plan,
+        tables: &Tables,
+        split: &Split,
+        shape: source::Shape,
+        options: Options,
+    ) -> Option<Recipe> {
+        let recursive = plan
+            .amplitudes
+            .iter()
+            .any(|batch| batch.kernel == Kernel::Dots);
+        if options.straight == 0 {
+            return None;
+        }
+        let shares = match options.group == 0 && plan.count.multiply_adds > options.whole {
+            false => None,
+            true => {
+                let good = &plan.helicities;
+                Some(Shares::best(
+                    process,
+                    binding,
+                    good,
+                    recursive,
+                    options.straight,
+                )?)
+            }
+        };
+        let allowed = process.channels.color_allowed.iter().map(|row| {
+            let flows = (0..).zip(row);
+            flows.filter(|(_, ok)| **ok).map(|(i, _)| i).collect()
+        });
+        Some(Recipe {
+            helicity: false,
+            shape,
+            tables: tables.clone(),
+            plan: plan.clone(),
+            split: split.clone(),
+            shares,
+            allowed: allowed.collect(),
+            normalization: 1.0 / f64::from(process.iden),
+            group: options.group,
+            functions: options.functions,
+        })
+    }
+
+    /// Numbers of memory for each event that groups as kernels leave each other.
+    pub(super) fn vectors(&self) -> u32 {
+        if self.helicity || self.group == 0 || self.functions {
+            return 0;
+        }
+        let vectors = |channels| self.straight(channels).source().map_or(0, |s| s.vectors);
+        vectors(false).max(vectors(true))
+    }
+
+    /// For the kernel of a helicity.
+    pub(super) fn of_helicity(
+        plan: &Plan,
+        tables: &Tables,
+        split: &Split,
+        shape: source::Shape,
+        options: Options,
+    ) -> Option<Recipe> {
+        let recipe = Recipe {
+            helicity: true,
+            shape,
+            tables: tables.clone(),
+            plan: plan.clone(),
+            split: split.clone(),
+            shares: None,
+            allowed: Vec::new(),
+            normalization: 1.0,
+            group: 0,
+            functions: false,
+        };
+        (options.straight > 0 && recipe.straight(false).has_helicity()).then_some(recipe)
+    }
+
+    /// The code for calls without or with channels, or colours where it is for a helicity.
+    pub(super) fn unit(&self, channels: bool) -> Option<Unit> {
+        let straight = self.straight(channels);
+        if !self.helicity {
+            return self.shape.straight(&straight);
+        }
+        let (threads, blocks) = helicity_shape(self.tables.waves.len() as u32, self.shape.double);
+        self.shape.helicity(&Straight {
+            threads,
+            blocks,
+            registers: HELICITY_REGISTERS,
+            ..straight
+        })
+    }
+
+    pub(super) fn straight(&self, channels: bool) -> Straight<'_> {
+        let (threads, blocks) = STRAIGHT_SHAPE;
+        let (tables, plan) = match &self.shares {
+            Some(shares) => (&shares.tables, &shares.plan),
+            None => (&self.tables, &self.plan),
+        };
+        Straight {
+            tables,
+            general: &plan.general,
+            split: &self.split,
+            masses: &plan.masses,
+            helicities: &plan.helicities,
+            denominator: &plan.channels.denominator,
+            allowed: &self.allowed,
+            normalization: self.normalization,
+            channels,
+            colors: channels,
+            threads,
+            blocks,
+            registers: if self.shares.is_some() { REGISTERS } else { 0 },
+            parts: 1,
+            group: self.group,
+            functions: self.functions,
+            together: false,
+            shares: self.shares.as_ref(),
+        }
+    }
+}

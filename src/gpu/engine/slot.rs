@@ -1,0 +1,156 @@
+//! What one chunk of events needs while it is under way.
+
+use super::*;
+
+/// What a graph is of: how many events, whether they have channels and IGRAPH, whether all AMP2 are
+/// kept, and whether there is generated code in it.
+pub(super) type Recorded = (usize, bool, bool, bool, bool);
+
+/// What one chunk of events needs.
+pub(super) struct Slot {
+    pub(super) driver: Arc<dyn Driver>,
+    pub(super) stream: Stream,
+    pub(super) capacity: usize,
+    pub(super) memory: Buffer,
+    pub(super) regions: Buffer,
+    pub(super) contributions: Buffer,
+    pub(super) jamp2: Buffer,
+    pub(super) amp2: Buffer,
+    /// JAMP and their products with the colour matrix.
+    pub(super) colors: Buffer,
+    pub(super) inputs: Buffer,
+    pub(super) outputs: Buffer,
+    pub(super) given: Buffer,
+    pub(super) events: Vec<Event>,
+    /// Whether the clocks have a chunk's times that were not added up.
+    pub(super) timed: bool,
+    pub(super) graphs: HashMap<Recorded, Graph>,
+}
+
+/// Where the arrays of a chunk lie in its input and output.
+pub(super) struct Arrays {
+    pub(super) momenta: u64,
+    pub(super) g_s: u64,
+    pub(super) random_helicity: u64,
+    pub(super) random_color: u64,
+    pub(super) channels: u64,
+    pub(super) igraph: u64,
+    pub(super) input: usize,
+    pub(super) matrix_elements: u64,
+    pub(super) helicity: u64,
+    pub(super) color: u64,
+    pub(super) bad: u64,
+    pub(super) output: usize,
+}
+
+impl Arrays {
+    pub(super) fn of(events: usize, legs: usize) -> Arrays {
+        let mut next = 0;
+        let mut take = |bytes: usize| {
+            let at = next;
+            next += bytes.next_multiple_of(256);
+            at as u64
+        };
+        let (momenta, g_s) = (take(events * legs * 32), take(events * 8));
+        let (random_helicity, random_color) = (take(events * 8), take(events * 8));
+        let (channels, igraph) = (take(events * 4), take(events * 4));
+        let input = next;
+        next = 0;
+        let mut take = |bytes: usize| {
+            let at = next;
+            next += bytes.next_multiple_of(256);
+            at as u64
+        };
+        let (matrix_elements, helicity) = (take(events * 8), take(events * 4));
+        let (color, bad) = (take(events * 4), take(4));
+        Arrays {
+            momenta,
+            g_s,
+            random_helicity,
+            random_color,
+            channels,
+            igraph,
+            input,
+            matrix_elements,
+            helicity,
+            color,
+            bad,
+            output: next,
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn new(engine: &Engine, size: usize, legs: usize) -> Result<Slot> {
+        let driver = engine.library.driver();
+        let blocks = size.div_ceil(LANES as usize);
+        let arrays = Arrays::of(size, legs);
+        let buffer = |bytes| Buffer::new(driver, bytes);
+        let [memory, regions, contributions, jamp2, amp2, colors] = engine.bytes_of(blocks);
+        Ok(Slot {
+            memory: buffer(memory)?,
+            regions: buffer(regions)?,
+            contributions: buffer(contributions)?,
+            jamp2: buffer(jamp2)?,
+            amp2: buffer(amp2)?,
+            colors: buffer(colors)?,
+            inputs: buffer(arrays.input)?,
+            outputs: buffer(arrays.output)?,
+            given: buffer(16 * engine.tables.given.len() * size)?,
+            stream: driver.stream()?,
+            driver: driver.clone(),
+            capacity: size,
+            events: Vec::new(),
+            timed: false,
+            graphs: HashMap::default(),
+        })
+    }
+
+    /// Bytes of device memory that it holds.
+    pub(super) fn bytes(&self) -> usize {
+        [
+            &self.memory,
+            &self.regions,
+            &self.contributions,
+            &self.jamp2,
+            &self.amp2,
+            &self.colors,
+            &self.inputs,
+            &self.outputs,
+            &self.given,
+        ]
+        .iter()
+        .map(|b| b.bytes())
+        .sum()
+    }
+
+    /// Puts a clock between phases.
+    pub(super) fn mark(&self, profile: bool, phase: usize) -> Result<()> {
+        match self.events.get(phase) {
+            Some(&event) if profile => self.driver.record(self.stream, event),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds what the clocks say.
+    pub(super) fn add_seconds(&self, mut seconds: [f64; 6]) -> Result<[f64; 6]> {
+        for (sum, pair) in seconds.iter_mut().zip(self.events.windows(2)) {
+            *sum += self.driver.seconds(pair[0], pair[1])?;
+        }
+        Ok(seconds)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        // Nothing may use the memory any more. An error here was told before, or will be.
+        let _ = self.driver.synchronize(self.stream);
+        for (_, graph) in self.graphs.drain() {
+            self.driver.drop_graph(graph);
+        }
+        for event in self.events.drain(..) {
+            self.driver.drop_event(event);
+        }
+        self.driver.drop_stream(self.stream);
+    }
+}
