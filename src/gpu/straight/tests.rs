@@ -363,7 +363,7 @@ fn real_processes_agree_with_the_cpu() {
         eprintln!("SKIPPED: set MEBRIDGE_MG5_OUTPUTS to the folder that holds the *.mad outputs");
         return;
     };
-    for output in ["ee_mumu", "gg_ttg"] {
+    for output in ["ee_mumu", "gg_tt"] {
         let folder = outputs.join(format!("{output}.mad/SubProcesses"));
         let mut directories: Vec<_> = std::fs::read_dir(&folder)
             .expect("SubProcesses")
