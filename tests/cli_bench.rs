@@ -84,6 +84,9 @@ Options:
       --label <TEXT>
           Name of this result in legends [default: mebridge and its version]
 
+      --device-time
+          On a GPU: count the time of its kernels alone, by its own clocks, without copies
+
       --no-plots
           Write no figures
 
