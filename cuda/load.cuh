@@ -1,8 +1,5 @@
 // Events as MadEvent holds them into the memory of blocks: the first kernel of a chunk.
 
-/// A momentum may be off its mass shell by this part of its energy squared.
-#define OFF_SHELL ((Real)1e-4)
-
 /// Momenta `double [events][4 legs]` and G `double [events]`. Lanes without an event repeat the last
 /// one. Masses and constants (an address and a number each) are `double`. `given` are couplings of each event, `double
 /// [count][2][events]`, and where they go. The number of the first event with a momentum that is
@@ -24,13 +21,7 @@ extern "C" __global__ void load(Real *memory, unsigned vectors, unsigned events,
         for (unsigned leg = 0; leg < legs; leg++, p += 4) {
             Momentum q = {{(Real)p[0], (Real)p[1], (Real)p[2], (Real)p[3]}};
             m.put_momentum(leg_momenta + 4 * leg, q);
-            Real mass = (Real)masses[leg];
-            Real e2 = q.p[0] * q.p[0];
-            Real p2 = fused(q.p[1], q.p[1], fused(q.p[2], q.p[2], fused(q.p[3], q.p[3], mass * mass)));
-            Real off = e2 - p2;
-            // Comparisons are false for NaN, infinity minus infinity is NaN, and no number is less
-            // than itself.
-            good = good && (off < 0 ? -off : off) < e2 * OFF_SHELL && 0 < q.p[0];
+            good = good && on_shell(q, (Real)masses[leg]);
         }
         if (!good) atomicMin(bad, event);
         m.put_real(g, (Real)gs[event]);

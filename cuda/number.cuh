@@ -215,3 +215,15 @@ DEVICE Cx dot(Momentum p, Four v) {
     t = neg_scale_add(v.c[2], p.p[2], t);
     return neg_scale_add(v.c[3], p.p[3], t);
 }
+
+// ---------------------------------------------------------------------------------------------
+// A momentum may be off its mass shell by this part of its energy squared.
+#define OFF_SHELL Real(1e-4)
+
+// Whether a momentum has a positive energy and is on its mass shell. Comparisons are false for NaN, and
+// infinity minus infinity is NaN.
+DEVICE bool on_shell(Momentum q, Real mass) {
+    Real e2 = q.p[0] * q.p[0];
+    Real p2 = fused(q.p[1], q.p[1], fused(q.p[2], q.p[2], fused(q.p[3], q.p[3], mass * mass)));
+    return (magnitude(e2 - p2) < e2 * OFF_SHELL) & (0 < q.p[0]);
+}

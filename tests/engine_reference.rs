@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::Reference;
+use common::{Reference, worst};
 use mebridge::bridge::Bridge;
 use mebridge::cpu::simd::Level;
 use mebridge::events::{Answers, Events};
@@ -60,14 +60,6 @@ fn run(
         color,
         good,
     }
-}
-
-/// Largest relative difference.
-fn worst(a: &[f64], b: &[f64]) -> f64 {
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| ((a - b) / b).abs())
-        .fold(0.0, |w, x| if x > w || x.is_nan() { x } else { w })
 }
 
 fn differing(a: &[i32], b: &[i32]) -> usize {

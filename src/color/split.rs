@@ -97,6 +97,22 @@ impl Split {
             })
     }
 
+    /// The place of each slot where the slots of a block lie in a row: those of the blocks first, in
+    /// their order.
+    pub fn places(&self) -> Vec<u32> {
+        let mut places = vec![u32::MAX; self.flows];
+        let mut next = 0;
+        let of_blocks = self.blocks.iter().flat_map(|b| b.slots.iter().copied());
+        for slot in of_blocks.chain(0..self.flows as Slot) {
+            let place = &mut places[slot as usize];
+            if *place == u32::MAX {
+                *place = next;
+                next += 1;
+            }
+        }
+        places
+    }
+
     /// Multiply-adds and additions of one sum: two for each entry, for real and imaginary part,
     /// two for each row and as many for each addition.
     pub fn multiply_adds(&self) -> usize {

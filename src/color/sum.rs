@@ -5,7 +5,7 @@
 //! the JAMPs and writes the scratch, the others work in it; tables of places, walked from one end
 //! to the other, say where. Where a matrix has no blocks the JAMPs are summed as they are.
 
-use super::split::{Block, Slot, Split};
+use super::split::{Block, Split};
 use super::triangle::Triangle;
 use crate::cpu::simd::{Simd, Task};
 
@@ -30,23 +30,7 @@ impl<T: Copy + Default> ColorSum<T> {
     /// Lays out a matrix, with `convert` from double precision.
     pub fn new(split: &Split, convert: impl Fn(f64) -> T) -> Self {
         let flows = split.flows;
-        // The place of each slot: those of the blocks first.
-        let mut place = vec![u32::MAX; flows];
-        let mut next = 0;
-        let all = 0..flows as Slot;
-        for slot in split
-            .blocks
-            .iter()
-            .flat_map(|b| &b.slots)
-            .copied()
-            .chain(all)
-        {
-            let place = &mut place[slot as usize];
-            if *place == u32::MAX {
-                *place = next;
-                next += 1;
-            }
-        }
+        let place = split.places();
         let mut first = 0;
         let blocks = split.blocks.iter().map(|Block { slots, matrix }| {
             let triangle = Triangle::new(matrix, first, |x| convert(x / split.denominator));

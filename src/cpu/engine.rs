@@ -175,17 +175,7 @@ impl<T: Real> Engine<T> {
             config_of_channel: (0..=process.diagrams)
                 .map(|diagram| channels.config_of(diagram).map(|c| c as u32))
                 .collect(),
-            color_allowed: channels
-                .color_allowed
-                .iter()
-                .map(|row| {
-                    let flows = row.iter().enumerate();
-                    flows
-                        .filter(|(_, ok)| **ok)
-                        .map(|(i, _)| i as u32)
-                        .collect()
-                })
-                .collect(),
+            color_allowed: channels.allowed_flows(),
             profile: false,
             binding: binding.clone(),
             plan,

@@ -26,7 +26,7 @@ impl ColorTables {
     /// The tables of a matrix.
     pub fn new(split: &Split) -> ColorTables {
         let mut tables = ColorTables::default();
-        let places = places(split);
+        let places = split.places();
         if split.passes.is_empty() {
             // JAMP as they are.
             tables.passes.extend([1, split.flows as u32, 1]);
@@ -99,24 +99,4 @@ impl ColorTables {
     pub fn row_count(&self) -> usize {
         self.rows.len() / 4
     }
-}
-
-/// The place of each slot: those of the blocks first, in their order.
-fn places(split: &Split) -> Vec<u32> {
-    let mut places = vec![u32::MAX; split.flows];
-    let mut next = 0;
-    let all = 0..split.flows as u32;
-    for slot in split
-        .blocks
-        .iter()
-        .flat_map(|b| b.slots.iter().copied())
-        .chain(all)
-    {
-        let place = &mut places[slot as usize];
-        if *place == u32::MAX {
-            *place = next;
-            next += 1;
-        }
-    }
-    places
 }

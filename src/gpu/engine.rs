@@ -207,6 +207,11 @@ fn by_event(count: usize) -> Shape {
     }
 }
 
+/// An address, or 0 where there is nothing.
+fn optional(there: bool, at: Pointer) -> Argument {
+    Argument::Pointer(if there { at } else { 0 })
+}
+
 /// The bytes of an array.
 fn bytes<T: Copy>(array: &[T]) -> &[u8] {
     // SAFETY: numbers without padding; every byte of them is defined.
@@ -359,11 +364,6 @@ impl Engine {
         &self.plan
     }
 
-    /// Its tables.
-    pub fn tables(&self) -> &Tables {
-        &self.tables
-    }
-
     /// Whether to measure where the time goes; it costs a little.
     pub fn set_profile(&mut self, profile: bool) {
         self.profile = profile;
@@ -470,6 +470,18 @@ impl Engine {
 
     /// The events of a chunk of a call of so many, and how many chunks are under way at a time.
     fn chunk(&self, events: usize, legs: usize) -> Result<(usize, usize)> {
+        let blocks = events.div_ceil(LANES as usize);
+        // Chunks that are worth a launch.
+        let worth = (CHUNK_WORK / self.plan.count.multiply_adds.max(1)).max(SMALLEST_CHUNK);
+        let most = LARGEST_CHUNK / LANES as usize;
+        let smallest = worth.min(LARGEST_CHUNK) / LANES as usize;
+        // Times of chunks that overlap would not add up.
+        let alone = (blocks <= 2 * smallest || self.profile) && blocks <= most;
+        let size = blocks * LANES as usize;
+        if alone && self.slots.first().is_some_and(|s| s.capacity >= size) {
+            // There is room already; to ask the GPU takes longer than a small call.
+            return Ok((size, 1));
+        }
         let (free, total) = self.library.driver().memory()?;
         let mine: usize = self.slots.iter().map(Slot::bytes).sum();
         let limit = (free as f64 * self.options.memory) as usize + mine;
@@ -484,14 +496,8 @@ impl Engine {
                             + 16 * self.tables.given.len() * LANES as usize))
                 <= limit
         };
-        let blocks = events.div_ceil(LANES as usize);
-        // Chunks that are worth a launch.
-        let worth = (CHUNK_WORK / self.plan.count.multiply_adds.max(1)).max(SMALLEST_CHUNK);
-        let most = LARGEST_CHUNK / LANES as usize;
-        let smallest = worth.min(LARGEST_CHUNK) / LANES as usize;
-        // Times of chunks that overlap would not add up.
-        if (blocks <= 2 * smallest || self.profile) && blocks <= most && fits(blocks, 1) {
-            return Ok((blocks * LANES as usize, 1));
+        if alone && fits(blocks, 1) {
+            return Ok((size, 1));
         }
         let mut size = blocks.div_ceil(4).clamp(smallest.min(blocks), most);
         while size > 1 && !fits(size, 2) {
@@ -875,7 +881,6 @@ impl Engine {
     ) -> Result<()> {
         use Argument::{Number, Pointer as At};
         let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
-        let of_events = |there: bool, at: u64| At(if there { input + at } else { 0 });
         let (threads, _) = STRAIGHT_SHAPE;
         let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
         let in_y = shares.map_or(1, |shares| shares.order.len() as u32);
@@ -884,7 +889,7 @@ impl Engine {
             threads: [threads, 1, 1],
             shared: 0,
         };
-        let of = |there: bool, buffer: &Buffer| At(if there { buffer.pointer() } else { 0 });
+        let of = |there: bool, buffer: &Buffer| optional(there, buffer.pointer());
         let colors = channels || igraph;
         let contributions = of(shares.is_some(), &slot.contributions);
         let amp2 = of(shares.is_some() && channels, &slot.amp2);
@@ -901,8 +906,8 @@ impl Engine {
             At(slot.given.pointer()),
             At(input + arrays.random_helicity),
             At(input + arrays.random_color),
-            of_events(channels, arrays.channels),
-            of_events(igraph, arrays.igraph),
+            optional(channels, input + arrays.channels),
+            optional(igraph, input + arrays.igraph),
             At(output + arrays.matrix_elements),
             At(output + arrays.helicity),
             At(output + arrays.color),
@@ -938,7 +943,6 @@ impl Engine {
     ) -> Result<()> {
         use Argument::{Number, Pointer as At};
         let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
-        let of_events = |there: bool, at: u64| At(if there { input + at } else { 0 });
         let arguments = [
             At(choices),
             At(slot.memory.pointer()),
@@ -950,8 +954,8 @@ impl Engine {
             Number(parts),
             At(input + arrays.random_helicity),
             At(input + arrays.random_color),
-            of_events(channels, arrays.channels),
-            of_events(igraph, arrays.igraph),
+            optional(channels, input + arrays.channels),
+            optional(igraph, input + arrays.igraph),
             At(output + arrays.matrix_elements),
             At(output + arrays.helicity),
             At(output + arrays.color),
@@ -1047,7 +1051,7 @@ impl Engine {
         let (parts, region_blocks) = self.parts(blocks as usize);
         let (parts, region_blocks) = (parts as u32, region_blocks as u32);
         let colors = channels || igraph;
-        let of = |there: bool, buffer: &Buffer| At(if there { buffer.pointer() } else { 0 });
+        let of = |there: bool, buffer: &Buffer| optional(there, buffer.pointer());
         let (jamp2, amp2) = (
             of(colors, &slot.jamp2),
             of(weights && by_amplitudes, &slot.amp2),

@@ -125,13 +125,6 @@ pub struct Engines {
     engines: Vec<Engine>,
 }
 
-impl Engines {
-    /// The engine of each GPU.
-    pub fn each(&self) -> &[Engine] {
-        &self.engines
-    }
-}
-
 impl Backend for Engines {
     fn plan(&self) -> &Plan {
         self.engines[0].plan()

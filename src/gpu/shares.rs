@@ -69,7 +69,7 @@ impl Cut {
 
 impl Shares {
     /// The cut with the least work, among those of which one share takes at most so many
-    /// multiply-adds; `colors` are those of one colour sum.
+    /// multiply-adds.
     pub fn best(
         process: &Process,
         binding: &Binding,

@@ -57,17 +57,11 @@ pub struct Straight<'a> {
     /// Numbers that lie in registers between operations; what is alive beyond that is put away
     /// into the thread's own memory.
     pub registers: usize,
-    /// Parts in which the helicities are done; each computes for itself what it needs, so that
-    /// less is alive at a time, and more is computed.
-    pub parts: usize,
     /// Values of a group, 0 if all are one group.
     pub group: usize,
     /// Whether groups are functions of one kernel; then what goes from one to another lies in the
     /// thread's own memory. Otherwise each is a kernel, and the answers another one.
     pub functions: bool,
-    /// Whether the threads of a block wait for each other between functions, so that code that is
-    /// too large for the caches is fetched once for all of them.
-    pub together: bool,
     /// Where a thread takes a share of the helicities of an event; then blocks in y are shares, and the
     /// kernel leaves what `cuda/answer.cuh` needs.
     pub shares: Option<&'a Shares>,
@@ -117,10 +111,6 @@ DEVICE Momentum load_leg(const Pair *leg) {
     return momentum(Real(a.a), Real(a.b), Real(b.a), Real(b.b));
 }
 
-DEVICE Momentum load_leg_again(const Pair *leg) {
-    asm volatile("" : : "l"(leg) : "memory");
-    return load_leg(leg);
-}
 "#;
 
 impl Straight<'_> {
@@ -204,9 +194,6 @@ impl Straight<'_> {
             self.check(text);
             self.room(steps, text);
             for i in 0..groups.len() {
-                if self.together {
-                    text.push_str("        __syncthreads();\n");
-                }
                 let _ = writeln!(
                     text,
                     "        straight_{i}(kept, e, events, leg, gs, given);"

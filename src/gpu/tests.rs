@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
+use common::worst;
 
 struct Outcome {
     matrix_elements: Vec<f64>,
@@ -92,11 +93,6 @@ fn kernels(bridge: &Bridge, channels: bool) -> Vec<String> {
     assert!(kernels.each.iter().all(sound), "{kernels:?}");
     assert!(!tables || kernels.bytes > 4 * 32);
     names
-}
-
-fn worst(a: &[f64], b: &[f64]) -> f64 {
-    let each = a.iter().zip(b).map(|(a, b)| ((a - b) / b).abs());
-    each.fold(0.0, |w, x| if x > w || x.is_nan() { x } else { w })
 }
 
 #[test]

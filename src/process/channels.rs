@@ -54,6 +54,15 @@ impl Channels {
         ranges.iter().map(text).collect::<Vec<_>>().join(", ")
     }
 
+    /// For each configuration the colour flows that it allows.
+    pub fn allowed_flows(&self) -> Vec<Vec<u32>> {
+        let allowed = |row: &Vec<bool>| {
+            let flows = (0..).zip(row).filter(|(_, ok)| **ok);
+            flows.map(|(i, _)| i).collect()
+        };
+        self.color_allowed.iter().map(allowed).collect()
+    }
+
     /// The configuration (from 0) of a channel, the first that names its diagram.
     pub fn config_of(&self, channel: u32) -> Option<usize> {
         if channel == 0 {

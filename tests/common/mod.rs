@@ -133,3 +133,18 @@ fn parse(name: String, directory: PathBuf, text: &str) -> Reference {
     }
     r
 }
+
+/// Largest relative difference; infinite where lengths differ or something is no number.
+pub fn worst(a: &[f64], b: &[f64]) -> f64 {
+    if a.len() != b.len() {
+        return f64::INFINITY;
+    }
+    let each = a.iter().zip(b).map(|(a, b)| match a == b {
+        true => 0.0,
+        false => ((a - b) / b).abs(),
+    });
+    each.fold(
+        0.0,
+        |w: f64, x| if x.is_nan() { f64::INFINITY } else { w.max(x) },
+    )
+}

@@ -1,6 +1,7 @@
 //! The colour sum by the GPU's own library of matrix products.
 
-use crate::events::{Ask, Batch, worst};
+use crate::common::worst;
+use crate::events::{Ask, Batch};
 use crate::support::{Gpu, bridge, conclude, on_cpu, some};
 use mebridge::runtime::{Precision, Switches};
 use std::time::Instant;

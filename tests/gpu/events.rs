@@ -1,6 +1,6 @@
 //! Events, and their answers.
 
-use crate::common::Reference;
+use crate::common::{Reference, worst};
 use mebridge::Result;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
@@ -196,21 +196,6 @@ pub fn run(bridge: &mut Bridge, events: &Events) -> Result<Outcome> {
     };
     bridge.run(events, &mut answers)?;
     Ok(outcome)
-}
-
-/// Largest relative difference; infinite where lengths differ or something is no number.
-pub fn worst(a: &[f64], b: &[f64]) -> f64 {
-    if a.len() != b.len() {
-        return f64::INFINITY;
-    }
-    let each = a.iter().zip(b).map(|(a, b)| match a == b {
-        true => 0.0,
-        false => ((a - b) / b).abs(),
-    });
-    each.fold(
-        0.0,
-        |w: f64, x| if x.is_nan() { f64::INFINITY } else { w.max(x) },
-    )
 }
 
 pub fn differing(a: &[i32], b: &[i32]) -> usize {

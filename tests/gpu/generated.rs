@@ -1,8 +1,8 @@
 //! Straight-line code that is generated for a process, compiled behind the scenes: what the kernels
 //! that walk tables answer until then, and what it answers afterwards.
 
-use crate::common::Reference;
-use crate::events::{Ask, Batch, run, worst};
+use crate::common::{Reference, worst};
+use crate::events::{Ask, Batch, run};
 use crate::support::{Gpu, bridge, cases, conclude};
 use mebridge::Error;
 use mebridge::bridge::Bridge;

@@ -1,6 +1,7 @@
 //! All reference files in all precisions, and more events against the CPU.
 
-use crate::events::{Ask, Batch, Outcome, differing, worst};
+use crate::common::worst;
+use crate::events::{Ask, Batch, Outcome, differing};
 use crate::support::{Gpu, cases, conclude, on_cpu};
 use mebridge::runtime::Precision;
 use std::time::Instant;

@@ -103,8 +103,8 @@ impl Places {
         let config_of_channel = arena.numbers((0..=process.diagrams).map(config));
         let denominator = arena.numbers(plan.channels.denominator.iter().copied());
         let (mut allowed, mut flows) = (vec![0], Vec::new());
-        for row in &channels.color_allowed {
-            flows.extend((0..).zip(row).filter(|(_, ok)| **ok).map(|(i, _)| i));
+        for of_config in channels.allowed_flows() {
+            flows.extend(of_config);
             allowed.push(count(flows.len()));
         }
         let (allowed, flows) = (arena.numbers(allowed), arena.numbers(flows));

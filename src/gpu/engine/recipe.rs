@@ -68,6 +68,11 @@ impl Recipe {
         if options.straight == 0 {
             return None;
         }
+        // A helicity by itself is at least as much work as its part of all.
+        let least = plan.count.multiply_adds / plan.helicities.len().max(1);
+        if options.group == 0 && least > options.straight {
+            return None;
+        }
         let shares = match options.group == 0 && plan.count.multiply_adds > options.whole {
             false => None,
             true => {
@@ -81,10 +86,6 @@ impl Recipe {
                 )?)
             }
         };
-        let allowed = process.channels.color_allowed.iter().map(|row| {
-            let flows = (0..).zip(row);
-            flows.filter(|(_, ok)| **ok).map(|(i, _)| i).collect()
-        });
         Some(Recipe {
             helicity: false,
             shape,
@@ -92,7 +93,7 @@ impl Recipe {
             plan: plan.clone(),
             split: split.clone(),
             shares,
-            allowed: allowed.collect(),
+            allowed: process.channels.allowed_flows(),
             normalization: 1.0 / f64::from(process.iden),
             group: options.group,
             functions: options.functions,
@@ -166,10 +167,8 @@ impl Recipe {
             threads,
             blocks,
             registers: if self.shares.is_some() { REGISTERS } else { 0 },
-            parts: 1,
             group: self.group,
             functions: self.functions,
-            together: false,
             shares: self.shares.as_ref(),
         }
     }

@@ -45,24 +45,19 @@ pub(super) struct Arrays {
 
 impl Arrays {
     pub(super) fn of(events: usize, legs: usize) -> Arrays {
-        let mut next = 0;
-        let mut take = |bytes: usize| {
-            let at = next;
-            next += bytes.next_multiple_of(256);
+        fn take(next: &mut usize, bytes: usize) -> u64 {
+            let at = *next;
+            *next += bytes.next_multiple_of(256);
             at as u64
-        };
-        let (momenta, g_s) = (take(events * legs * 32), take(events * 8));
-        let (random_helicity, random_color) = (take(events * 8), take(events * 8));
-        let (channels, igraph) = (take(events * 4), take(events * 4));
-        let input = next;
-        next = 0;
-        let mut take = |bytes: usize| {
-            let at = next;
-            next += bytes.next_multiple_of(256);
-            at as u64
-        };
-        let (matrix_elements, helicity) = (take(events * 8), take(events * 4));
-        let (color, bad) = (take(events * 4), take(4));
+        }
+        let (mut input, mut output) = (0, 0);
+        let mut take_in = |bytes| take(&mut input, bytes);
+        let (momenta, g_s) = (take_in(events * legs * 32), take_in(events * 8));
+        let (random_helicity, random_color) = (take_in(events * 8), take_in(events * 8));
+        let (channels, igraph) = (take_in(events * 4), take_in(events * 4));
+        let mut take_out = |bytes| take(&mut output, bytes);
+        let (matrix_elements, helicity) = (take_out(events * 8), take_out(events * 4));
+        let (color, bad) = (take_out(events * 4), take_out(4));
         Arrays {
             momenta,
             g_s,
@@ -75,7 +70,7 @@ impl Arrays {
             helicity,
             color,
             bad,
-            output: next,
+            output,
         }
     }
 }

@@ -163,13 +163,11 @@ impl Straight<'_> {
         );
     }
 
-    /// `color_sum` of all JAMP, and `on_shell`.
+    /// `color_sum` of all JAMP.
     pub(super) fn colors_function(&self) -> String {
         let split = self.split;
         let arguments: Vec<String> = (0..split.flows).map(|i| format!("Cx j{i}")).collect();
-        let mut text = String::from(
-            "DEVICE bool on_shell(Momentum q, Real mass) {\n    Real e2 = q.p[0] * q.p[0];\n    Real off = e2 - fused(q.p[1], q.p[1], fused(q.p[2], q.p[2], fused(q.p[3], q.p[3], mass * mass)));\n    return (magnitude(off) < e2 * Real(1e-4)) & (0 < q.p[0]);\n}\n",
-        );
+        let mut text = String::new();
         let _ = writeln!(
             text,
             "DEVICE Real color_sum({}) {{\n    Color total = 0;",

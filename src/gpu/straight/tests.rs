@@ -1,5 +1,5 @@
 //! Straight-line code on the stand-in for a GPU, against the CPU's engine, in one piece, with values
-//! put away, in parts and in groups.
+//! put away, and in groups.
 
 use super::{Source, Straight};
 use crate::bridge::Bridge;
@@ -218,7 +218,6 @@ fn variants<'a>(straight: Straight<'a>) -> Vec<Straight<'a>> {
         straight,
         Straight {
             registers: 60,
-            parts: 3,
             ..straight
         },
         Straight {
@@ -228,8 +227,6 @@ fn variants<'a>(straight: Straight<'a>) -> Vec<Straight<'a>> {
         Straight {
             group: 30,
             functions: true,
-            together: true,
-            shares: None,
             registers: 40,
             ..straight
         },
@@ -249,16 +246,7 @@ fn check(process: &Process) {
         .collect();
     let sample = Sample::new(process, &masses);
     let split = Split::new(&process.color);
-    let rows = process.channels.color_allowed.iter();
-    let allowed: Vec<Vec<u32>> = rows
-        .map(|row| {
-            (0..)
-                .zip(row)
-                .filter(|(_, ok)| **ok)
-                .map(|(i, _)| i)
-                .collect()
-        })
-        .collect();
+    let allowed = process.channels.allowed_flows();
     let switches = Switches {
         backend: Backend::Cpu,
         ..Switches::default()
@@ -311,10 +299,8 @@ fn check(process: &Process) {
                 threads: 128,
                 blocks: 2,
                 registers: 0,
-                parts: 1,
                 group: 0,
                 functions: false,
-                together: false,
                 shares: None,
             };
             for variant in variants(straight) {

@@ -81,7 +81,7 @@ impl Straight<'_> {
             let id = graph.push(Type::Complex, text, Vec::new(), false);
             graph.memory.insert(address, id);
         }
-        self.event(&mut graph, &ends, 0)?;
+        self.event(&mut graph, &ends)?;
         let mut squares = Vec::new();
         if let (true, Squares::Totals { levels, totals }) = (self.channels, &tables.squares) {
             for operation in self.operations(&ends, levels) {
@@ -102,13 +102,7 @@ impl Straight<'_> {
         let amplitudes = std::slice::from_ref(&tables.amplitudes);
         let helicities = tables.groups.iter().flatten().copied();
         let helicities: Vec<u32> = helicities.filter(|&h| h != u32::MAX).collect();
-        let mut part = 0;
-        for (i, &helicity) in helicities.iter().enumerate() {
-            let mine = i * self.parts.max(1) / helicities.len();
-            if mine != part {
-                part = mine;
-                self.event(&mut whole.graph, &ends, part)?;
-            }
+        for helicity in helicities {
             let waves = tables.waves.get(helicity as usize)?;
             let mut region: HashMap<Address, Id> = HashMap::default();
             for operation in self.operations(&ends, amplitudes) {
@@ -166,12 +160,9 @@ impl Straight<'_> {
     }
 
     /// All values up to the amplitudes, once more for each part.
-    fn event(&self, graph: &mut Graph, ends: &HashMap<u32, u32>, part: usize) -> Option<()> {
+    fn event(&self, graph: &mut Graph, ends: &HashMap<u32, u32>) -> Option<()> {
         for leg in 0..self.masses.len() as u32 {
-            let text = match part {
-                0 => format!("load_leg(leg + {})", 2 * leg),
-                _ => format!("load_leg_again(leg + {}) /* {part} */", 2 * leg),
-            };
+            let text = format!("load_leg(leg + {})", 2 * leg);
             let id = graph.push(Type::Momentum, text, Vec::new(), false);
             graph.memory.insert(self.tables.leg_momenta + 4 * leg, id);
         }
