@@ -6,14 +6,15 @@
 //! symmetric matrix over its denominator. What is left is a sum over flows for each event. This pays
 //! where flows are many: the library comes close to the peak of the GPU, or may use its tensor cores.
 
-use super::super::driver::{Driver, Product, Stream};
-use super::super::source;
-use super::{Argument, Buffer, Engine, LANES, Offset, Options, RegionSize, Shape, Slot};
+use super::region::RegionSize;
+use super::slot::Slot;
+use super::{Engine, LANES, Options};
 use crate::color::Split;
 use crate::error::Result;
-use crate::gpu::arena::Arena;
-use crate::gpu::driver::Function;
+use crate::gpu::arena::{Arena, Offset};
+use crate::gpu::driver::{Argument, Buffer, Driver, Function, Product, Shape, Stream};
 use crate::gpu::library::Library;
+use crate::gpu::source;
 use crate::gpu::tables::Tables;
 use crate::process::color::ColorMatrix;
 use std::sync::Arc;

@@ -1,6 +1,12 @@
 //! The tables of a process in the memory of a GPU, as `cuda/helicities.cuh` and `cuda/answer.cuh` have them.
 
-use super::*;
+use super::region::RegionSize;
+use crate::gpu::arena::{Arena, Offset};
+use crate::gpu::color::ColorTables;
+use crate::gpu::tables::{Kind, Squares, Tables};
+use crate::plan::Plan;
+use crate::process::Process;
+use crate::runtime::Precision;
 
 /// Where the tables lie.
 pub(super) struct Places {

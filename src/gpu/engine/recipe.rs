@@ -1,6 +1,15 @@
 //! What generated code is made from: which process gets which.
 
-use super::*;
+use super::{LANES, Options};
+use crate::color::Split;
+use crate::gpu::shares::Shares;
+use crate::gpu::source::{self, Unit};
+use crate::gpu::straight::Straight;
+use crate::gpu::tables::Tables;
+use crate::plan::Plan;
+use crate::plan::binding::Binding;
+use crate::plan::kernel::Kernel;
+use crate::process::Process;
 
 /// Multiply-adds of a thread up to which straight-line code is generated.
 pub(super) const STRAIGHT: usize = 3_500;

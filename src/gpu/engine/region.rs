@@ -1,6 +1,9 @@
 //! Regions of the kernel of helicities: how many events each has, how large it is, and where it lies.
 
-use super::*;
+use super::LANES;
+use crate::gpu::driver::Properties;
+use crate::gpu::tables::Tables;
+use crate::runtime::Precision;
 
 /// Regions: how many events each has, how large it is, and where it lies.
 pub(super) struct RegionSize {

@@ -1,11 +1,14 @@
 //! What the kernels of an engine take of a GPU.
 
-use super::{Arrays, Engine, LANES, Launch, STRAIGHT_SHAPE, Squares, helicity_shape};
+use super::launch::Launch;
+use super::recipe::{STRAIGHT_SHAPE, helicity_shape};
+use super::slot::Arrays;
+use super::{Engine, LANES};
 use crate::backend::{Kernel, Kernels};
 use crate::error::Result;
 use crate::gpu::driver::Function;
 use crate::gpu::source;
-use crate::gpu::tables::Level;
+use crate::gpu::tables::{Level, Squares};
 
 impl Engine {
     /// The kernels that serve calls with or without channels.

@@ -1,6 +1,10 @@
 //! What one chunk of events needs while it is under way.
 
-use super::*;
+use super::{Engine, LANES};
+use crate::error::Result;
+use crate::gpu::driver::{Buffer, Driver, Event, Graph, Stream};
+use rustc_hash::FxHashMap as HashMap;
+use std::sync::Arc;
 
 /// What a graph is of: how many events, whether they have channels and IGRAPH, whether all AMP2 are
 /// kept, and whether there is generated code in it.

@@ -1,0 +1,84 @@
+//! Generated code: which serves a call, and whether it agrees with the tables.
+
+use super::chunks::Way;
+use super::{Engine, LANES};
+use crate::error::Result;
+use crate::events::{Answers, Events};
+use crate::gpu::driver::Function;
+use crate::gpu::generated::Generated;
+use std::sync::Arc;
+
+impl Engine {
+    /// Generated code for a call, if there is any.
+    pub(super) fn generated(&mut self, channels: bool, igraph: bool) -> Option<Arc<[Function]>> {
+        let which = self.which(channels, igraph)?;
+        let recipe = self.recipe.as_ref()?;
+        let generated = self.generated[which].get_or_insert_with(|| {
+            let recipe = recipe.clone();
+            Generated::begin(&self.library, move || recipe.unit(which > 0))
+        });
+        generated.get()
+    }
+
+    /// Which of the generated kernels serves a call.
+    fn which(&self, channels: bool, igraph: bool) -> Option<usize> {
+        match self.of_helicity() {
+            true => Some(usize::from(channels || igraph)),
+            false if igraph && !channels => None,
+            false => Some(usize::from(channels)),
+        }
+    }
+
+    /// Whether generated code serves such calls: it is there, and once, on the first events that it
+    /// is given, it has agreed with the tables.
+    pub(super) fn trusted(&mut self, events: &Events, legs: usize) -> Result<bool> {
+        let (channels, igraph) = (events.channels.is_some(), events.igraph.is_some());
+        let Some(which) = self.which(channels, igraph) else {
+            return Ok(false);
+        };
+        if self.generated(channels, igraph).is_none() {
+            return Ok(false);
+        }
+        if self.generated[which].as_ref().is_some_and(|g| g.checked) {
+            return Ok(true);
+        }
+        let count = events.g_s.len().min(LANES as usize);
+        let first = events.part(0, count, legs);
+        let mut values = [vec![0.0; count], vec![0.0; count]];
+        for (way, values) in [Way::Tables, Way::Generated].into_iter().zip(&mut values) {
+            let (mut helicity, mut color, mut bad) = (vec![0; count], vec![0; count], u32::MAX);
+            let answers = Answers {
+                matrix_elements: values,
+                helicity: &mut helicity,
+                color: &mut color,
+            };
+            let done = self.enqueue(0, &first, answers, &mut bad, legs, way);
+            self.library.driver().synchronize(self.slots[0].stream)?;
+            done?;
+            if bad != u32::MAX {
+                // The call itself says so.
+                return Ok(false);
+            }
+        }
+        let [tables, generated] = &values;
+        let tolerance = if self.double_color {
+            1e-9
+        } else if self.double {
+            1e-4
+        } else {
+            1e-2
+        };
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs() || a == b;
+        let agrees = tables.iter().zip(generated).all(near);
+        if let Some(code) = &mut self.generated[which] {
+            code.checked = agrees;
+            if !agrees {
+                code.reject();
+                eprintln!(
+                    "mebridge: generated code for this GPU does not agree with the tables and is not used; please report it"
+                );
+            }
+        }
+        Ok(agrees)
+    }
+}

@@ -1,0 +1,244 @@
+//! A call: its chunks of events, and what is put into a stream for each.
+
+use super::slot::Arrays;
+use super::{Engine, Phase};
+use crate::backend::BadMomentum;
+use crate::error::Result;
+use crate::events::{Answers, Events};
+
+/// Graphs that are kept; each is for a number of events.
+const GRAPHS: usize = 32;
+
+/// How a chunk is evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// By kernels that walk tables.
+    Tables,
+    /// The same, and all AMP2 are kept.
+    AllAmp2,
+    /// By generated code, where there is some.
+    Generated,
+}
+
+/// The bytes of an array.
+pub(super) fn bytes<T: Copy>(array: &[T]) -> &[u8] {
+    // SAFETY: numbers without padding; every byte of them is defined.
+    unsafe { std::slice::from_raw_parts(array.as_ptr().cast(), std::mem::size_of_val(array)) }
+}
+
+/// The bytes of an array of numbers, for which every pattern of bits is a value.
+pub(super) fn bytes_mut<T: Copy>(array: &mut [T]) -> &mut [u8] {
+    // SAFETY: as for `bytes`.
+    unsafe {
+        std::slice::from_raw_parts_mut(array.as_mut_ptr().cast(), std::mem::size_of_val(array))
+    }
+}
+
+impl Engine {
+    /// Evaluates events whose arrays, channels and igraphs have been checked.
+    pub fn run(
+        &mut self,
+        events: Events,
+        answers: Answers,
+        legs: usize,
+    ) -> Result<Result<(), BadMomentum>> {
+        let nevt = events.g_s.len();
+        let (size, slots) = self.chunk(nevt, legs)?;
+        self.prepare(size, slots, legs)?;
+        let way = match self.trusted(&events, legs)? {
+            true => Way::Generated,
+            false => Way::Tables,
+        };
+        let Answers {
+            mut matrix_elements,
+            mut helicity,
+            mut color,
+        } = answers;
+        let mut bad = vec![u32::MAX; nevt.div_ceil(size)];
+        let mut result = Ok(());
+        for (i, bad) in bad.iter_mut().enumerate() {
+            let first = i * size;
+            let count = size.min(nevt - first);
+            let (mine, rest) = matrix_elements.split_at_mut(count);
+            matrix_elements = rest;
+            let (my_helicity, rest) = helicity.split_at_mut(count);
+            helicity = rest;
+            let (my_color, rest) = color.split_at_mut(count);
+            color = rest;
+            let chunk = events.part(first, count, legs);
+            let answers = Answers {
+                matrix_elements: mine,
+                helicity: my_helicity,
+                color: my_color,
+            };
+            result = self.enqueue(i % slots, &chunk, answers, bad, legs, way);
+            if result.is_err() {
+                break;
+            }
+        }
+        // Copies into the arrays of the caller must be over, whatever happened.
+        for i in 0..self.slots.len() {
+            let done = self.library.driver().synchronize(self.slots[i].stream);
+            result = result.and(done);
+        }
+        result?;
+        self.measure()?;
+        let first_bad = bad.iter().position(|&b| b != u32::MAX);
+        Ok(match first_bad {
+            Some(i) => Err(BadMomentum {
+                event: i * size + bad[i] as usize,
+            }),
+            None => Ok(()),
+        })
+    }
+
+    /// Puts all work on a chunk into the slot's stream.
+    pub(super) fn enqueue(
+        &mut self,
+        slot: usize,
+        events: &Events,
+        answers: Answers,
+        bad: &mut u32,
+        legs: usize,
+        way: Way,
+    ) -> Result<()> {
+        let count = events.g_s.len();
+        let arrays = Arrays::of(self.slots[slot].capacity, legs);
+        let given = self.given(events);
+        let generated = match way {
+            Way::Tables | Way::AllAmp2 => None,
+            Way::Generated => self.generated(events.channels.is_some(), events.igraph.is_some()),
+        };
+        let (straight, helicity) = match self.of_helicity() {
+            true => (None, generated.map(|functions| functions[0])),
+            false => (generated, None),
+        };
+        let all_amp2 = matches!(way, Way::AllAmp2);
+        let number = slot;
+        let driver = self.library.driver().clone();
+        if self.profile && self.slots[number].events.is_empty() {
+            let clocks = (0..=Phase::ALL.len()).map(|_| driver.event());
+            self.slots[number].events = clocks.collect::<Result<_>>()?;
+        }
+        let slot = &self.slots[number];
+        let stream = slot.stream;
+        // The events of a slot's last chunk are read before they are recorded anew.
+        if self.profile && slot.timed {
+            driver.synchronize(stream)?;
+            self.seconds = slot.add_seconds(self.seconds)?;
+        }
+        slot.mark(self.profile, 0)?;
+        let input = slot.inputs.pointer();
+        let output = slot.outputs.pointer();
+        let upload = |at: u64, bytes: &[u8]| {
+            // SAFETY: the slot has room for as many events as it was made for; the caller's arrays stay
+            // until all streams have been waited for.
+            unsafe { driver.upload(stream, input + at, bytes) }
+        };
+        upload(arrays.momenta, bytes(events.momenta))?;
+        upload(arrays.g_s, bytes(events.g_s))?;
+        upload(arrays.random_helicity, bytes(events.random_helicity))?;
+        upload(arrays.random_color, bytes(events.random_color))?;
+        if let Some(channels) = events.channels {
+            upload(arrays.channels, bytes(channels))?;
+        }
+        if let Some(igraph) = events.igraph {
+            upload(arrays.igraph, bytes(igraph))?;
+        }
+        // SAFETY: the output has four bytes there; the slot has room for the couplings of its
+        // events, and they have been read when `upload` returns.
+        unsafe {
+            driver.fill(stream, output + arrays.bad, 0xff, 4)?;
+            if !given.is_empty() {
+                driver.upload(stream, slot.given.pointer(), bytes(&given))?;
+            }
+        }
+        slot.mark(self.profile, 1)?;
+        let channels = events.channels.is_some();
+        let igraph = events.igraph.is_some();
+        let key = (count, channels, igraph, all_amp2);
+        if let Some(functions) = straight {
+            self.launch_straight(slot, &arrays, key, &functions)?;
+            for phase in 2..6 {
+                slot.mark(self.profile, phase)?;
+            }
+        } else if self.graphs() {
+            let mut done = false;
+            let recorded = (count, channels, igraph, all_amp2, helicity.is_some());
+            let graph = match slot.graphs.get(&recorded) {
+                Some(&graph) => graph,
+                None => {
+                    // What the GPU's own library does the first time cannot be recorded.
+                    if self.blas.is_some() {
+                        self.work(slot, &arrays, key, legs, helicity)?;
+                        done = true;
+                    }
+                    driver.begin_graph(stream)?;
+                    let work = self.work(slot, &arrays, key, legs, helicity);
+                    let graph = driver.end_graph(stream);
+                    work?;
+                    let graph = graph?;
+                    let graphs = &mut self.slots[number].graphs;
+                    if graphs.len() >= GRAPHS {
+                        // Calls of ever other sizes.
+                        driver.synchronize(stream)?;
+                        graphs
+                            .drain()
+                            .for_each(|(_, graph)| driver.drop_graph(graph));
+                    }
+                    graphs.insert(recorded, graph);
+                    graph
+                }
+            };
+            if !done {
+                driver.launch_graph(stream, graph)?;
+            }
+            // Of a graph only the whole is known.
+            for phase in 2..6 {
+                self.slots[number].mark(self.profile, phase)?;
+            }
+        } else {
+            self.work(slot, &arrays, key, legs, helicity)?;
+        }
+        let download = |to: &mut [u8], at: u64| {
+            // SAFETY: as for `upload`.
+            unsafe { driver.download(stream, to, output + at) }
+        };
+        download(bytes_mut(answers.matrix_elements), arrays.matrix_elements)?;
+        download(bytes_mut(answers.helicity), arrays.helicity)?;
+        download(bytes_mut(answers.color), arrays.color)?;
+        download(bytes_mut(std::slice::from_mut(bad)), arrays.bad)?;
+        self.slots[number].mark(self.profile, 6)?;
+        self.slots[number].timed = self.profile;
+        Ok(())
+    }
+
+    /// Couplings that are no polynomials in G: `[coupling][real, imaginary][event]`.
+    fn given(&mut self, events: &Events) -> Vec<f64> {
+        let count = events.g_s.len();
+        let mut values = vec![0.0; 2 * self.tables.given.len() * count];
+        if values.is_empty() {
+            return values;
+        }
+        for (event, &g) in events.g_s.iter().enumerate() {
+            self.binding.evaluate(g, &mut self.couplings);
+            for (i, &(coupling, _)) in self.tables.given.iter().enumerate() {
+                let value = self.couplings[coupling as usize];
+                values[2 * i * count + event] = value.re;
+                values[(2 * i + 1) * count + event] = value.im;
+            }
+        }
+        values
+    }
+
+    /// Adds the times of chunks that are done.
+    fn measure(&mut self) -> Result<()> {
+        if self.profile {
+            for slot in self.slots.iter_mut().filter(|slot| slot.timed) {
+                self.seconds = slot.add_seconds(self.seconds)?;
+                slot.timed = false;
+            }
+        }
+        Ok(())
+    }
+}

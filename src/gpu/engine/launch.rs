@@ -1,0 +1,298 @@
+//! The launches that evaluate a chunk of events.
+
+use super::recipe::{STRAIGHT_SHAPE, helicity_shape};
+use super::slot::{Arrays, Slot};
+use super::{Engine, LANES};
+use crate::error::{Error, Result};
+use crate::gpu::driver::{Argument, Buffer, Function, Pointer, Shape};
+use crate::gpu::source;
+use crate::gpu::tables::Squares;
+
+/// Kernels that run operations, with the tables of each launch.
+pub(super) struct Launch {
+    pub(super) function: Function,
+    pub(super) first: u32,
+    pub(super) count: u32,
+}
+
+/// A thread for each event.
+fn by_event(count: usize) -> Shape {
+    let threads = (count as u32).next_multiple_of(LANES);
+    Shape {
+        blocks: [threads.div_ceil(128), 1, 1],
+        threads: [128, 1, 1],
+        shared: 0,
+    }
+}
+
+/// An address, or 0 where there is nothing.
+fn optional(there: bool, at: Pointer) -> Argument {
+    Argument::Pointer(if there { at } else { 0 })
+}
+
+impl Engine {
+    /// Everything between the copies, by generated code.
+    pub(super) fn launch_straight(
+        &self,
+        slot: &Slot,
+        arrays: &Arrays,
+        (count, channels, igraph, _): (usize, bool, bool, bool),
+        functions: &[Function],
+    ) -> Result<()> {
+        use Argument::{Number, Pointer as At};
+        let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
+        let (threads, _) = STRAIGHT_SHAPE;
+        let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
+        let in_y = shares.map_or(1, |shares| shares.order.len() as u32);
+        let shape = Shape {
+            blocks: [(count as u32).div_ceil(threads), in_y, 1],
+            threads: [threads, 1, 1],
+            shared: 0,
+        };
+        let of = |there: bool, buffer: &Buffer| optional(there, buffer.pointer());
+        let colors = channels || igraph;
+        let contributions = of(shares.is_some(), &slot.contributions);
+        let amp2 = of(shares.is_some() && channels, &slot.amp2);
+        // What groups as kernels leave each other lies in the memory of blocks.
+        let jamp2 = match shares {
+            None => of(functions.len() > 1, &slot.memory),
+            Some(_) => of(colors, &slot.jamp2),
+        };
+        let arguments = [
+            At(self.uploaded.at(self.places.choices)),
+            Number(count as u32),
+            At(input + arrays.momenta),
+            At(input + arrays.g_s),
+            At(slot.given.pointer()),
+            At(input + arrays.random_helicity),
+            At(input + arrays.random_color),
+            optional(channels, input + arrays.channels),
+            optional(igraph, input + arrays.igraph),
+            At(output + arrays.matrix_elements),
+            At(output + arrays.helicity),
+            At(output + arrays.color),
+            At(output + arrays.bad),
+            contributions,
+            amp2,
+            jamp2,
+        ];
+        // SAFETY: the arguments are those of the generated kernel.
+        unsafe {
+            let driver = self.library.driver();
+            for &function in functions {
+                driver.launch(slot.stream, function, shape, &arguments)?;
+            }
+        }
+        if shares.is_none() {
+            return Ok(());
+        }
+        let choices = self.uploaded.at(self.places.choices_of_shares);
+        let sums = [contributions, jamp2, amp2];
+        self.answer(slot, arrays, (count, channels, igraph), choices, sums, in_y)
+    }
+
+    /// From the contributions of helicities, JAMP2 and AMP2, in so many parts, to answers.
+    fn answer(
+        &self,
+        slot: &Slot,
+        arrays: &Arrays,
+        (count, channels, igraph): (usize, bool, bool),
+        choices: Pointer,
+        [contributions, jamp2, amp2]: [Argument; 3],
+        parts: u32,
+    ) -> Result<()> {
+        use Argument::{Number, Pointer as At};
+        let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
+        let arguments = [
+            At(choices),
+            At(slot.memory.pointer()),
+            Number(self.tables.vectors),
+            Number(count as u32),
+            contributions,
+            jamp2,
+            amp2,
+            Number(parts),
+            At(input + arrays.random_helicity),
+            At(input + arrays.random_color),
+            optional(channels, input + arrays.channels),
+            optional(igraph, input + arrays.igraph),
+            At(output + arrays.matrix_elements),
+            At(output + arrays.helicity),
+            At(output + arrays.color),
+            At(self.uploaded.at(self.places.normalization)),
+        ];
+        let driver = self.library.driver();
+        // SAFETY: the arguments are those of the kernel.
+        unsafe { driver.launch(slot.stream, self.answer, by_event(count), &arguments) }
+    }
+
+    /// Everything between the copies.
+    pub(super) fn work(
+        &self,
+        slot: &Slot,
+        arrays: &Arrays,
+        (count, channels, igraph, all_amp2): (usize, bool, bool, bool),
+        legs: usize,
+        helicity: Option<Function>,
+    ) -> Result<()> {
+        use Argument::{Number, Pointer as At};
+        let marks = self.profile && !self.graphs();
+        let driver = self.library.driver();
+        let places = &self.places;
+        let at = |offset| At(self.uploaded.at(offset));
+        let events = count as u32;
+        let blocks = events.div_ceil(LANES);
+        let vectors = Number(self.tables.vectors);
+        let memory = At(slot.memory.pointer());
+        let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
+        let launch = |function, shape, arguments: &[Argument]| {
+            // SAFETY: the arguments are those of the kernels in `cuda/`, and the tables were made for
+            // this memory.
+            unsafe { driver.launch(slot.stream, function, shape, arguments) }
+        };
+        let by_event = by_event(count);
+        launch(
+            self.load,
+            by_event,
+            &[
+                memory,
+                vectors,
+                Number(events),
+                At(input + arrays.momenta),
+                At(input + arrays.g_s),
+                Number(legs as u32),
+                Number(self.tables.leg_momenta),
+                Number(self.tables.g),
+                at(places.masses),
+                at(places.constants),
+                at(places.values),
+                Number(self.tables.constants.len() as u32),
+                at(places.given_at),
+                At(slot.given.pointer()),
+                Number(self.tables.given.len() as u32),
+                At(output + arrays.bad),
+            ],
+        )?;
+        let operations = |levels: &[Vec<Launch>]| {
+            for run in levels.iter().flatten() {
+                let slots = source::THREADS / LANES;
+                let shape = Shape {
+                    blocks: [run.count.div_ceil(slots), blocks.min(65535), 1],
+                    threads: [LANES, slots, 1],
+                    shared: 0,
+                };
+                let starts = self.uploaded.at(places.starts) + 4 * u64::from(run.first);
+                let operands = at(places.operands);
+                let (count, numbers) = (Number(run.count), at(places.numbers));
+                launch(
+                    run.function,
+                    shape,
+                    &[
+                        memory,
+                        vectors,
+                        Number(events),
+                        operands,
+                        At(starts),
+                        count,
+                        numbers,
+                    ],
+                )?;
+            }
+            Ok::<(), Error>(())
+        };
+        operations(&self.levels)?;
+        slot.mark(marks, 2)?;
+        let weights = channels || all_amp2;
+        if weights {
+            operations(&self.squares)?;
+        }
+        slot.mark(marks, 3)?;
+        let by_amplitudes = matches!(self.tables.squares, Squares::Amplitudes(_));
+        let (parts, region_blocks) = self.parts(blocks as usize);
+        let (parts, region_blocks) = (parts as u32, region_blocks as u32);
+        let colors = channels || igraph;
+        let of = |there: bool, buffer: &Buffer| optional(there, buffer.pointer());
+        let (jamp2, amp2) = (
+            of(colors, &slot.jamp2),
+            of(weights && by_amplitudes, &slot.amp2),
+        );
+        let contributions = At(slot.contributions.pointer());
+        let mut parts = parts;
+        if let Some(function) = helicity {
+            let count = self.tables.waves.len() as u32;
+            let (threads, _) = helicity_shape(count, self.double);
+            // Chunks have fewer blocks than a launch may have in y.
+            let shape = Shape {
+                blocks: [count.div_ceil(threads / LANES), blocks, 1],
+                threads: [threads, 1, 1],
+                shared: 0,
+            };
+            let row = self.tables.waves.first().map_or(0, |row| row.len() as u32);
+            launch(
+                function,
+                shape,
+                &[
+                    at(places.waves),
+                    Number(row),
+                    memory,
+                    vectors,
+                    Number(events),
+                    contributions,
+                    jamp2,
+                    amp2,
+                ],
+            )?;
+            parts = count;
+        } else {
+            let shape = Shape {
+                blocks: [parts, region_blocks, 1],
+                threads: [
+                    self.region_lanes,
+                    self.region_threads / self.region_lanes,
+                    1,
+                ],
+                shared: if self.shared {
+                    self.region_bytes as u32
+                } else {
+                    0
+                },
+            };
+            let arguments = [
+                at(places.helicities),
+                memory,
+                vectors,
+                Number(events),
+                of(!self.shared, &slot.regions),
+                contributions,
+                jamp2,
+                amp2,
+            ];
+            match &self.blas {
+                Some(blas) => self.color_sums(blas, slot, (events, shape), &arguments)?,
+                None => launch(self.helicities, shape, &arguments)?,
+            }
+        }
+        slot.mark(marks, 4)?;
+        let choices = self.uploaded.at(places.choices);
+        let sums = [contributions, jamp2, amp2];
+        self.answer(
+            slot,
+            arrays,
+            (count, channels, igraph),
+            choices,
+            sums,
+            parts,
+        )?;
+        if all_amp2 && !by_amplitudes {
+            let arguments = [
+                at(places.choices),
+                memory,
+                vectors,
+                Number(events),
+                At(slot.amp2.pointer()),
+            ];
+            launch(self.gather, by_event, &arguments)?;
+        }
+        slot.mark(marks, 5)
+    }
+}
