@@ -25,6 +25,8 @@ typedef uint3 dim3;
 [[maybe_unused]] static thread_local uint3 blockIdx = {0, 0, 0};
 [[maybe_unused]] static thread_local dim3 blockDim = {1, 1, 1};
 [[maybe_unused]] static thread_local dim3 gridDim = {1, 1, 1};
+// Threads in x that a block would have on a GPU.
+[[maybe_unused]] static thread_local unsigned int emulator_threads = 1;
 
 // All that a block of a GPU can have.
 static const unsigned int EMULATOR_SHARED = 232448;
@@ -37,9 +39,10 @@ alignas(128) static thread_local unsigned char emulator_shared[EMULATOR_SHARED +
 // nothing of use.
 extern "C" __attribute__((visibility("default"))) void emulator_begin(
     unsigned int x, unsigned int y, unsigned int z, unsigned int blocks_x, unsigned int blocks_y,
-    unsigned int blocks_z, unsigned int shared) {
+    unsigned int blocks_z, unsigned int threads, unsigned int shared) {
     blockIdx = {x, y, z};
     gridDim = {blocks_x, blocks_y, blocks_z};
+    emulator_threads = threads;
     std::memset(emulator_shared, 0xff, shared + EMULATOR_ZONE);
 }
 

@@ -61,6 +61,8 @@ pub struct Kernel {
     pub launches: usize,
     /// Threads of a block.
     pub threads: u32,
+    /// Numbers of threads that were tried for it, with seconds for an event.
+    pub tried: Vec<(u32, f64)>,
     /// Registers of a thread.
     pub registers: u32,
     /// Bytes of a thread's own memory: what did not fit into registers.

@@ -120,6 +120,11 @@ pub const SWITCHES: &[Switch] = &[
         meaning: "groups as functions of one kernel on a GPU, not as kernels of their own",
     },
     Switch {
+        name: "GPUTUNE",
+        values: ON_OFF,
+        meaning: "threads of a block on a GPU by the times of the first large launches (on if not set)",
+    },
+    Switch {
         name: "ENABLEFPE",
         values: "any",
         meaning: "floating-point exceptions of the plugin's own programs, not used by mebridge",
@@ -277,6 +282,8 @@ pub struct Switches {
     pub gpu_group: Option<usize>,
     /// `GPUFUNCTIONS`.
     pub gpu_functions: Option<bool>,
+    /// `GPUTUNE`.
+    pub gpu_tune: Option<bool>,
     /// `CACHE`. Switches of the environment, or of the C interface, mean the user's cache where they
     /// do not say otherwise; [`Switches::default`] means none.
     pub cache: CachePlace,
@@ -300,6 +307,7 @@ impl Default for Switches {
             gpu_memory: None,
             gpu_group: None,
             gpu_functions: None,
+            gpu_tune: None,
             cache: CachePlace::default(),
         }
     }
@@ -396,6 +404,7 @@ impl Switches {
             "CUBLASTF32TENSOR" => self.tf32 = Some(on(&word)),
             "GPUGRAPHS" => self.gpu_graphs = Some(on(&word)),
             "GPUFUNCTIONS" => self.gpu_functions = Some(on(&word)),
+            "GPUTUNE" => self.gpu_tune = Some(on(&word)),
             "GPUGROUP" => self.gpu_group = Some(word.parse().map_err(|_| bad())?),
             "GPUMEMORY" => match word.parse() {
                 Ok(share) if 0.0 < share && share <= 1.0 => self.gpu_memory = Some(share),
@@ -520,6 +529,7 @@ mod tests {
             "BLASCOLORSUM" => s.blas_color_sum,
             "CUBLASTF32TENSOR" => s.tf32,
             "GPUGRAPHS" => s.gpu_graphs,
+            "GPUTUNE" => s.gpu_tune,
             _ => s.gpu_functions,
         };
         for name in [
@@ -527,6 +537,7 @@ mod tests {
             "CUBLASTF32TENSOR",
             "GPUGRAPHS",
             "GPUFUNCTIONS",
+            "GPUTUNE",
         ] {
             for (value, means) in [
                 ("", None),

@@ -1,4 +1,5 @@
-//! A cache on disk of what is costly to make: imported processes, plans, blocks of colour matrices.
+//! A cache on disk of what is costly to make: imported processes, plans, blocks of colour matrices,
+//! device code and the sizes of its blocks.
 //!
 //! It is never needed. Whatever is wrong with it (no place, a full disk, files that are damaged,
 //! foreign or of another version, programs that write at the same time), the work is done again,
@@ -43,11 +44,19 @@ pub enum Kind {
     Color,
     /// Device code, compiled.
     Device,
+    /// How many threads the blocks of a kernel should have.
+    Blocks,
 }
 
 impl Kind {
     /// All.
-    pub const ALL: [Kind; 4] = [Kind::Process, Kind::Plan, Kind::Color, Kind::Device];
+    pub const ALL: [Kind; 5] = [
+        Kind::Process,
+        Kind::Plan,
+        Kind::Color,
+        Kind::Device,
+        Kind::Blocks,
+    ];
 
     /// The extension.
     pub fn name(self) -> &'static str {
@@ -56,6 +65,7 @@ impl Kind {
             Kind::Plan => "plan",
             Kind::Color => "color",
             Kind::Device => "device",
+            Kind::Blocks => "blocks",
         }
     }
 }

@@ -18,7 +18,7 @@ use memory::{Memory, wrong};
 use queue::{Point, Queue, Recordings, Work};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Bytes of shared memory of a block, as host.h has them.
 const SHARED: usize = 232_448;
@@ -51,6 +51,24 @@ struct State {
     points: Vec<Option<Point>>,
     graphs: Vec<Option<Arc<Vec<Work>>>>,
     recordings: Recordings,
+    log: Log,
+    cost: Option<Cost>,
+    /// How much later it is than by the clock of the machine.
+    late: Duration,
+}
+
+/// How long a launch of a kernel takes with so many threads in a block.
+pub type Cost = fn(&str, u32) -> Duration;
+
+/// What was done.
+#[derive(Default)]
+pub struct Log {
+    /// Kernels, with threads of a block.
+    pub launches: Vec<(String, u32)>,
+    /// Recordings that were played.
+    pub graphs: usize,
+    /// Queues that waited for a point in another.
+    pub waits: usize,
 }
 
 /// What a number names in a list.
@@ -100,6 +118,16 @@ impl Emulator {
             total,
             state: Mutex::default(),
         }))
+    }
+
+    /// What has been done since this was asked last.
+    pub fn take_log(&self) -> Log {
+        std::mem::take(&mut self.state().log)
+    }
+
+    /// Clocks tell from now on that launches take so much longer.
+    pub fn set_cost(&self, cost: Cost) {
+        self.state().cost = Some(cost);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -180,6 +208,11 @@ impl State {
                 // SAFETY: the kernel is of this library; whoever launched it promised the rest.
                 let result = unsafe { library.run(kernel.address, *shape, all) };
                 let result = result.and_then(|()| self.memory.check_all());
+                let threads = shape.threads.iter().product();
+                if let Some(cost) = self.cost {
+                    self.late += cost(&kernel.name, threads);
+                }
+                self.log.launches.push((kernel.name.clone(), threads));
                 result.map_err(|error| wrong(format!("kernel {}: {error}", kernel.name)))?;
             }
             Work::Multiply(product) => {
@@ -196,15 +229,19 @@ impl State {
                 if let Some(Some(point)) = self.points.get_mut(event.0)
                     && point.at.is_some_and(|(_, last)| last == *number)
                 {
-                    point.passed = Some(Instant::now());
+                    point.passed = Some(Instant::now() + self.late);
                 }
             }
             Work::Wait { stream, number } => {
+                self.log.waits += 1;
                 if self.queues[stream.0].is_some() {
                     self.run(*stream, *number)?;
                 }
             }
-            Work::Graph(works) => works.iter().try_for_each(|work| self.perform(work))?,
+            Work::Graph(works) => {
+                self.log.graphs += 1;
+                works.iter().try_for_each(|work| self.perform(work))?;
+            }
         }
         Ok(())
     }

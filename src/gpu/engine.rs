@@ -11,6 +11,8 @@
 //! | `check` | which generated code serves a call, and whether it agrees with the tables |
 //! | `recipe` | what generated code is made from |
 //! | `contributions` | what helicities and diagrams contribute to a few events |
+//! | `blocks` | threads of the blocks of kernels: constants, what is being tried, what was chosen |
+//! | `tuning` | the choice of one of these by times |
 //! | `blas` | the colour sum by the GPU's own library |
 //! | `memory` | the memory of chunks, and so their sizes |
 //! | `slot` | what one chunk needs while it is under way |
@@ -20,6 +22,7 @@
 //! | `report` | what the kernels take of the GPU |
 
 mod blas;
+mod blocks;
 mod check;
 mod chunks;
 mod contributions;
@@ -31,6 +34,7 @@ mod recipe;
 mod region;
 mod report;
 mod slot;
+mod tuning;
 
 pub use phase::Phase;
 
@@ -48,6 +52,7 @@ use crate::plan::binding::Binding;
 use crate::process::Process;
 use crate::runtime::Precision;
 use blas::Blas;
+use blocks::Tuning;
 use launch::Launch;
 use num_complex::Complex64;
 use places::Places;
@@ -80,6 +85,8 @@ pub struct Options {
     pub blas: Option<bool>,
     /// Whether it may do so with the precision of TF32.
     pub tf32: bool,
+    /// Whether threads of blocks are chosen by the times of launches.
+    pub tune: bool,
 }
 
 impl Default for Options {
@@ -93,6 +100,7 @@ impl Default for Options {
             whole: WHOLE,
             blas: None,
             tf32: false,
+            tune: true,
         }
     }
 }
@@ -134,6 +142,7 @@ pub struct Engine {
     vectors: u32,
     /// Generated code for calls without and with channels.
     generated: [Option<Generated>; 2],
+    tuning: Tuning,
     profile: bool,
     /// Seconds spent in each phase.
     seconds: [f64; Phase::ALL.len()],
@@ -261,6 +270,7 @@ impl Engine {
             shared: region.shared,
             slots: Vec::new(),
             generated: [None, None],
+            tuning: Tuning::default(),
             profile: false,
             seconds: Default::default(),
             couplings: Vec::new(),

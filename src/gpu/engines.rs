@@ -58,6 +58,7 @@ impl Gpus {
                 group: switches.gpu_group.unwrap_or(0),
                 functions: switches.gpu_functions.unwrap_or(defaults.functions),
                 whole: defaults.whole,
+                tune: switches.gpu_tune.unwrap_or(defaults.tune),
             },
         })
     }

@@ -22,6 +22,8 @@ pub struct Library {
     cache: Cache,
     compiler: String,
     modules: Mutex<HashMap<String, Module>>,
+    /// The program and the name of each kernel.
+    kernels: Mutex<HashMap<Function, (Module, String)>>,
 }
 
 /// Options of the compiler for all programs.
@@ -43,6 +45,7 @@ impl Library {
             driver,
             cache,
             modules: Mutex::default(),
+            kernels: Mutex::default(),
         })
     }
 
@@ -103,7 +106,43 @@ impl Library {
             let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
             modules[&unit.text]
         };
-        self.driver.function(module, name, shared)
+        let function = self.driver.function(module, name, shared)?;
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        kernels.insert(function, (module, name.to_owned()));
+        Ok(function)
+    }
+
+    /// How many threads the blocks of a kernel should have for some work, if that was found out before.
+    pub fn remembered_threads(&self, function: Function, work: &[u32]) -> Option<u32> {
+        let key = self.key_of_threads(function, work)?;
+        self.cache.load(Kind::Blocks, &key)
+    }
+
+    /// Keeps that for later.
+    pub fn remember_threads(&self, function: Function, work: &[u32], threads: u32) {
+        if let Some(key) = self.key_of_threads(function, work) {
+            self.cache.store(Kind::Blocks, &key, &threads);
+        }
+    }
+
+    /// What that depends on; none where nothing is kept.
+    fn key_of_threads(&self, function: Function, work: &[u32]) -> Option<Key> {
+        if !self.cache.is_on() {
+            return None;
+        }
+        let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let (module, name) = kernels.get(&function)?;
+        let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let (text, _) = modules.iter().find(|(_, known)| *known == module)?;
+        let gpu = self.driver.properties();
+        let mut key = Key::of("threads of a block");
+        key.value(&self.compiler)?;
+        key.value(&options())?;
+        key.value(text)?;
+        key.value(name)?;
+        key.value(&(&gpu.name, gpu.processors))?;
+        key.value(work)?;
+        Some(key.finish())
     }
 
     /// What a kernel takes.

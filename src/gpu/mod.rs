@@ -32,6 +32,8 @@ pub mod tables;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tuning_tests;
+#[cfg(test)]
 mod vertices_tests;
 
 pub use engines::{Engines, Gpus, might_be_there};

@@ -14,7 +14,7 @@ use crate::runtime::{Backend, Precision, Switches};
 use std::sync::Arc;
 
 #[path = "../../tests/common/mod.rs"]
-mod common;
+pub(super) mod common;
 use common::worst;
 
 struct Outcome {

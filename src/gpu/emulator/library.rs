@@ -91,7 +91,7 @@ fn complaint() -> String {
     }
 }
 
-type Begin = unsafe extern "C" fn(u32, u32, u32, u32, u32, u32, u32);
+type Begin = unsafe extern "C" fn(u32, u32, u32, u32, u32, u32, u32, u32);
 type End = unsafe extern "C" fn(u32) -> i32;
 #[rustfmt::skip]
 type Kernel = unsafe extern "C" fn(
@@ -154,7 +154,7 @@ impl Library {
             #[rustfmt::skip]
             let kept = unsafe {
                 let kernel = std::mem::transmute::<usize, Kernel>(kernel);
-                (self.begin)(i, j, k, x, y, z, shape.shared);
+                (self.begin)(i, j, k, x, y, z, shape.threads[0], shape.shared);
                 kernel(
                     a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7],
                     a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15],

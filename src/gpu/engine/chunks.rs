@@ -1,5 +1,6 @@
 //! A call: its chunks of events, and what is put into a stream for each.
 
+use super::blocks::{Sizes, Sort};
 use super::slot::Arrays;
 use super::{Engine, Phase};
 use crate::backend::BadMomentum;
@@ -43,6 +44,7 @@ impl Engine {
         legs: usize,
     ) -> Result<Result<(), BadMomentum>> {
         let nevt = events.g_s.len();
+        self.tuning.begin();
         let (size, slots) = self.chunk(nevt, legs)?;
         self.prepare(size, slots, legs)?;
         let way = match self.trusted(&events, legs)? {
@@ -83,6 +85,7 @@ impl Engine {
         }
         result?;
         self.measure()?;
+        self.learn()?;
         let first_bad = bad.iter().position(|&b| b != u32::MAX);
         Ok(match first_bad {
             Some(i) => Err(BadMomentum {
@@ -108,6 +111,15 @@ impl Engine {
         let generated = match way {
             Way::Tables | Way::AllAmp2 => None,
             Way::Generated => self.generated(events.channels.is_some(), events.igraph.is_some()),
+        };
+        let sort = Sort {
+            channels: events.channels.is_some(),
+            igraph: events.igraph.is_some(),
+            generated: generated.is_some(),
+        };
+        self.slots[slot].sizes = match way {
+            Way::AllAmp2 => Sizes::default(),
+            _ => self.sizes(sort, generated.as_deref(), count)?,
         };
         let (straight, helicity) = match self.of_helicity() {
             true => (None, generated.map(|functions| functions[0])),
@@ -153,6 +165,9 @@ impl Engine {
                 driver.upload(stream, slot.given.pointer(), bytes(&given))?;
             }
         }
+        if let Some(before) = self.tuning.before() {
+            driver.wait(stream, before)?;
+        }
         slot.mark(self.profile, 1)?;
         let channels = events.channels.is_some();
         let igraph = events.igraph.is_some();
@@ -162,7 +177,7 @@ impl Engine {
             for phase in 2..6 {
                 slot.mark(self.profile, phase)?;
             }
-        } else if self.graphs() {
+        } else if self.graphs() && !slot.sizes.tuning() {
             let mut done = false;
             let recorded = (count, channels, igraph, all_amp2, helicity.is_some());
             let graph = match slot.graphs.get(&recorded) {
@@ -178,15 +193,12 @@ impl Engine {
                     let graph = driver.end_graph(stream);
                     work?;
                     let graph = graph?;
-                    let graphs = &mut self.slots[number].graphs;
-                    if graphs.len() >= GRAPHS {
+                    if slot.graphs.len() >= GRAPHS {
                         // Calls of ever other sizes.
                         driver.synchronize(stream)?;
-                        graphs
-                            .drain()
-                            .for_each(|(_, graph)| driver.drop_graph(graph));
+                        self.slots[number].drop_graphs();
                     }
-                    graphs.insert(recorded, graph);
+                    self.slots[number].graphs.insert(recorded, graph);
                     graph
                 }
             };
@@ -199,7 +211,14 @@ impl Engine {
             }
         } else {
             self.work(slot, &arrays, key, legs, helicity)?;
+            if self.graphs() {
+                for phase in 2..6 {
+                    slot.mark(self.profile, phase)?;
+                }
+            }
         }
+        let sizes = std::mem::take(&mut self.slots[number].sizes);
+        self.tuning.put(sort, count, sizes, &driver, stream)?;
         let download = |to: &mut [u8], at: u64| {
             // SAFETY: as for `upload`.
             unsafe { driver.download(stream, to, output + at) }

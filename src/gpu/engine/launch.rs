@@ -1,5 +1,6 @@
 //! The launches that evaluate a chunk of events.
 
+use super::blocks::BY_EVENT;
 use super::recipe::{STRAIGHT_SHAPE, helicity_shape};
 use super::slot::{Arrays, Slot};
 use super::{Engine, LANES};
@@ -15,12 +16,12 @@ pub(super) struct Launch {
     pub(super) count: u32,
 }
 
-/// A thread for each event.
-fn by_event(count: usize) -> Shape {
-    let threads = (count as u32).next_multiple_of(LANES);
+/// A thread for each event, so many in a block.
+fn by_event(count: usize, threads: u32) -> Shape {
+    let padded = (count as u32).next_multiple_of(LANES);
     Shape {
-        blocks: [threads.div_ceil(128), 1, 1],
-        threads: [128, 1, 1],
+        blocks: [padded.div_ceil(threads), 1, 1],
+        threads: [threads, 1, 1],
         shared: 0,
     }
 }
@@ -41,14 +42,8 @@ impl Engine {
     ) -> Result<()> {
         use Argument::{Number, Pointer as At};
         let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
-        let (threads, _) = STRAIGHT_SHAPE;
         let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
         let in_y = shares.map_or(1, |shares| shares.order.len() as u32);
-        let shape = Shape {
-            blocks: [(count as u32).div_ceil(threads), in_y, 1],
-            threads: [threads, 1, 1],
-            shared: 0,
-        };
         let of = |there: bool, buffer: &Buffer| optional(there, buffer.pointer());
         let colors = channels || igraph;
         let contributions = of(shares.is_some(), &slot.contributions);
@@ -76,12 +71,15 @@ impl Engine {
             amp2,
             jamp2,
         ];
-        // SAFETY: the arguments are those of the generated kernel.
-        unsafe {
-            let driver = self.library.driver();
-            for &function in functions {
-                driver.launch(slot.stream, function, shape, &arguments)?;
-            }
+        for &function in functions {
+            let threads = slot.sizes.threads(function, STRAIGHT_SHAPE.0);
+            let shape = Shape {
+                blocks: [(count as u32).div_ceil(threads), in_y, 1],
+                threads: [threads, 1, 1],
+                shared: 0,
+            };
+            // SAFETY: the arguments are those of the generated kernel.
+            unsafe { slot.launch(function, shape, &arguments)? };
         }
         if shares.is_none() {
             return Ok(());
@@ -121,9 +119,9 @@ impl Engine {
             At(output + arrays.color),
             At(self.uploaded.at(self.places.normalization)),
         ];
-        let driver = self.library.driver();
+        let threads = slot.sizes.threads(self.answer, BY_EVENT);
         // SAFETY: the arguments are those of the kernel.
-        unsafe { driver.launch(slot.stream, self.answer, by_event(count), &arguments) }
+        unsafe { slot.launch(self.answer, by_event(count, threads), &arguments) }
     }
 
     /// Everything between the copies.
@@ -137,7 +135,6 @@ impl Engine {
     ) -> Result<()> {
         use Argument::{Number, Pointer as At};
         let marks = self.profile && !self.graphs();
-        let driver = self.library.driver();
         let places = &self.places;
         let at = |offset| At(self.uploaded.at(offset));
         let events = count as u32;
@@ -148,12 +145,11 @@ impl Engine {
         let launch = |function, shape, arguments: &[Argument]| {
             // SAFETY: the arguments are those of the kernels in `cuda/`, and the tables were made for
             // this memory.
-            unsafe { driver.launch(slot.stream, function, shape, arguments) }
+            unsafe { slot.launch(function, shape, arguments) }
         };
-        let by_event = by_event(count);
         launch(
             self.load,
-            by_event,
+            by_event(count, slot.sizes.threads(self.load, BY_EVENT)),
             &[
                 memory,
                 vectors,
@@ -175,7 +171,7 @@ impl Engine {
         )?;
         let operations = |levels: &[Vec<Launch>]| {
             for run in levels.iter().flatten() {
-                let slots = source::THREADS / LANES;
+                let slots = slot.sizes.threads(run.function, source::THREADS) / LANES;
                 let shape = Shape {
                     blocks: [run.count.div_ceil(slots), blocks.min(65535), 1],
                     threads: [LANES, slots, 1],
@@ -220,7 +216,8 @@ impl Engine {
         let mut parts = parts;
         if let Some(function) = helicity {
             let count = self.tables.waves.len() as u32;
-            let (threads, _) = helicity_shape(count, self.double);
+            let (default, _) = helicity_shape(count, self.double);
+            let threads = slot.sizes.threads(function, default);
             // Chunks have fewer blocks than a launch may have in y.
             let shape = Shape {
                 blocks: [count.div_ceil(threads / LANES), blocks, 1],
@@ -291,7 +288,7 @@ impl Engine {
                 Number(events),
                 At(slot.amp2.pointer()),
             ];
-            launch(self.gather, by_event, &arguments)?;
+            launch(self.gather, by_event(count, BY_EVENT), &arguments)?;
         }
         slot.mark(marks, 5)
     }

@@ -1,5 +1,6 @@
 //! What the kernels of an engine take of a GPU.
 
+use super::blocks::BY_EVENT;
 use super::launch::Launch;
 use super::recipe::{STRAIGHT_SHAPE, helicity_shape};
 use super::slot::Arrays;
@@ -18,13 +19,14 @@ impl Engine {
         let copied = (arrays.input + arrays.output) / LANES as usize;
         let generated = self.generated[usize::from(channels)].as_ref();
         let generated = generated.and_then(|generated| generated.get());
+        let sort = (channels, generated.is_some());
         if let (Some(function), false) = (&generated, self.of_helicity()) {
             let threads = STRAIGHT_SHAPE.0;
             let each = function.iter();
-            let each = each.map(|&f| self.kernel("straight", f, threads, 0));
+            let each = each.map(|&f| self.kernel("straight", f, sort, threads, 0));
             let mut each = each.collect::<Result<Vec<_>>>()?;
             if self.recipe.as_ref().is_some_and(|r| r.shares.is_some()) {
-                each.push(self.kernel("answer", self.answer, 128, 0)?);
+                each.push(self.kernel("answer", self.answer, sort, BY_EVENT, 0)?);
             }
             return Ok(Kernels {
                 each,
@@ -32,14 +34,16 @@ impl Engine {
                 bytes: copied,
             });
         }
-        let mut each = vec![self.kernel("load", self.load, 128, 0)?];
+        let mut each = vec![self.kernel("load", self.load, sort, BY_EVENT, 0)?];
         let mut operations = |levels: &[Level], launches: &[Vec<Launch>]| {
             let runs = levels.iter().flatten().zip(launches.iter().flatten());
             for (run, launch) in runs {
                 let name = source::run_name(run.kind);
                 match each.iter_mut().find(|kernel| kernel.name == name) {
                     Some(kernel) => kernel.launches += 1,
-                    None => each.push(self.kernel(&name, launch.function, source::THREADS, 0)?),
+                    None => {
+                        each.push(self.kernel(&name, launch.function, sort, source::THREADS, 0)?)
+                    }
                 }
             }
             Ok(())
@@ -51,18 +55,24 @@ impl Engine {
         each.push(match generated {
             Some(function) => {
                 let (threads, _) = helicity_shape(self.tables.waves.len() as u32, self.double);
-                self.kernel("helicity", function[0], threads, 0)?
+                self.kernel("helicity", function[0], sort, threads, 0)?
             }
             None => {
                 let shared = if self.shared { self.region_bytes } else { 0 };
-                self.kernel("helicities", self.helicities, self.region_threads, shared)?
+                self.kernel(
+                    "helicities",
+                    self.helicities,
+                    sort,
+                    self.region_threads,
+                    shared,
+                )?
             }
         });
         if let Some(blas) = &self.blas {
             let threads = LANES * super::blas::DOTS_THREADS;
-            each.push(self.kernel("color_dots", blas.dots(), threads, 0)?);
+            each.push(self.kernel("color_dots", blas.dots(), sort, threads, 0)?);
         }
-        each.push(self.kernel("answer", self.answer, 128, 0)?);
+        each.push(self.kernel("answer", self.answer, sort, BY_EVENT, 0)?);
         Ok(Kernels {
             each,
             // Each number of the working memory is written and read at least once.
@@ -70,19 +80,23 @@ impl Engine {
         })
     }
 
+    /// Of calls with or without channels and generated code, with the default of its threads.
     fn kernel(
         &self,
         name: &str,
         function: Function,
-        threads: u32,
+        sort: (bool, bool),
+        default: u32,
         shared: usize,
     ) -> Result<Kernel> {
+        let (threads, tried) = self.chosen(sort, function, default);
         let driver = self.library.driver();
         let usage = driver.usage(function)?;
         Ok(Kernel {
             name: name.to_owned(),
             launches: 1,
             threads,
+            tried,
             registers: usage.registers,
             local: usage.local,
             shared: usage.shared + shared,

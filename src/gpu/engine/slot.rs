@@ -1,8 +1,9 @@
 //! What one chunk of events needs while it is under way.
 
+use super::blocks::Sizes;
 use super::{Engine, LANES};
 use crate::error::Result;
-use crate::gpu::driver::{Buffer, Driver, Event, Graph, Stream};
+use crate::gpu::driver::{Argument, Buffer, Driver, Event, Function, Graph, Shape, Stream};
 use rustc_hash::FxHashMap as HashMap;
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub(super) struct Slot {
     /// Whether the clocks have a chunk's times that were not added up.
     pub(super) timed: bool,
     pub(super) graphs: HashMap<Recorded, Graph>,
+    /// Threads of the blocks of the chunk's kernels.
+    pub(super) sizes: Sizes,
 }
 
 /// Where the arrays of a chunk lie in its input and output.
@@ -102,6 +105,7 @@ impl Slot {
             events: Vec::new(),
             timed: false,
             graphs: HashMap::default(),
+            sizes: Sizes::default(),
         })
     }
 
@@ -121,6 +125,30 @@ impl Slot {
         .iter()
         .map(|b| b.bytes())
         .sum()
+    }
+
+    /// Starts a kernel.
+    ///
+    /// # Safety
+    /// As for [`Driver::launch`].
+    pub(super) unsafe fn launch(
+        &self,
+        function: Function,
+        shape: Shape,
+        arguments: &[Argument],
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.sizes
+                .launch(&self.driver, self.stream, function, shape, arguments)
+        }
+    }
+
+    /// Forgets all recorded work, none of which is under way.
+    pub(super) fn drop_graphs(&mut self) {
+        for (_, graph) in self.graphs.drain() {
+            self.driver.drop_graph(graph);
+        }
     }
 
     /// Puts a clock between phases.
@@ -144,9 +172,7 @@ impl Drop for Slot {
     fn drop(&mut self) {
         // Nothing may use the memory any more. An error here was told before, or will be.
         let _ = self.driver.synchronize(self.stream);
-        for (_, graph) in self.graphs.drain() {
-            self.driver.drop_graph(graph);
-        }
+        self.drop_graphs();
         for event in self.events.drain(..) {
             self.driver.drop_event(event);
         }

@@ -27,8 +27,6 @@ const FLOWS: usize = 32;
 const AMPLITUDES: usize = 600;
 /// The most helicities.
 const HELICITIES: usize = 256;
-/// Events of a block of threads.
-const LANES: u32 = 32;
 
 /// What a number is multiplied with where it is added to a sum.
 #[derive(Clone, Copy)]
@@ -128,7 +126,6 @@ impl Straight<'_> {
             "waves + (Size)h * wave_count".into()
         };
         let (threads, blocks) = (self.threads, self.blocks);
-        let each = threads / LANES;
         let flows = tables.flows;
         let _ = write!(
             text,
@@ -142,11 +139,11 @@ helicity(const unsigned *waves, unsigned wave_count, Real *memory, unsigned vect
     const unsigned block = blockIdx.y;
 #ifdef __CUDA_ARCH__
     {{
-        const unsigned t = threadIdx.x;
+        const unsigned threads = blockDim.x, t = threadIdx.x;
 #else
-    for (unsigned t = threadIdx.x; t < {threads}u; t += blockDim.x) {{
+    for (unsigned threads = emulator_threads, t = 0; t < threads; t++) {{
 #endif
-        const unsigned place = blockIdx.x * {each}u + t / LANES;
+        const unsigned place = blockIdx.x * (threads / LANES) + t / LANES;
         if (place >= {count}u) return;
         const unsigned h = helicity_order[place], e = block * LANES + t % LANES;
         const unsigned *const w = {of_row};

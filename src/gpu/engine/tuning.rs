@@ -1,0 +1,196 @@
+//! Which number of threads the blocks of a kernel should have, by the times of its launches.
+//!
+//! A [`Chooser`] knows a few candidates and gives them to launches that are done anyway, each once a
+//! round. It keeps the shortest time of each, as the first launch of a kernel is slower than all
+//! others. After the last round the fastest is chosen, if it is faster than the default by more than noise.
+
+/// Rounds in which each candidate has its turn.
+const ROUNDS: usize = 2;
+
+/// The default goes where another needs less than this share of its time.
+const FASTER: f64 = 0.98;
+
+/// A number of threads that may be chosen.
+#[derive(Clone, Debug)]
+struct Candidate {
+    threads: u32,
+    /// Launches that were given it.
+    given: usize,
+    /// Launches whose time is known.
+    timed: usize,
+    /// The shortest of these times, in seconds for an event.
+    shortest: f64,
+}
+
+/// What is known of one kernel.
+#[derive(Clone, Debug)]
+pub(super) struct Chooser {
+    /// The default first.
+    candidates: Vec<Candidate>,
+    chosen: Option<u32>,
+}
+
+impl Chooser {
+    /// Between these, the first being the default; `remembered` is what was chosen before, and counts
+    /// if it is one of them.
+    pub(super) fn new(default: u32, others: &[u32], remembered: Option<u32>) -> Chooser {
+        let all = std::iter::once(&default).chain(others);
+        let chosen = match others {
+            [] => Some(default),
+            _ => remembered.filter(|threads| all.clone().any(|known| known == threads)),
+        };
+        let candidates = all.map(|&threads| Candidate {
+            threads,
+            given: 0,
+            timed: 0,
+            shortest: f64::INFINITY,
+        });
+        Chooser {
+            candidates: candidates.collect(),
+            chosen,
+        }
+    }
+
+    /// The default.
+    pub(super) fn default(&self) -> u32 {
+        self.candidates[0].threads
+    }
+
+    /// What a launch takes that is not given a candidate.
+    pub(super) fn threads(&self) -> u32 {
+        self.chosen.unwrap_or(self.default())
+    }
+
+    /// Whether it has been chosen.
+    pub(super) fn is_done(&self) -> bool {
+        self.chosen.is_some()
+    }
+
+    /// The candidate whose turn it is; none once all have been given, whether their times are known
+    /// or not.
+    pub(super) fn give(&mut self) -> Option<u32> {
+        if self.is_done() {
+            return None;
+        }
+        let next = self.candidates.iter_mut().min_by_key(|c| c.given)?;
+        if next.given == ROUNDS {
+            return None;
+        }
+        next.given += 1;
+        Some(next.threads)
+    }
+
+    /// Launches whose times are not known will never tell them.
+    pub(super) fn take_back(&mut self) {
+        for candidate in &mut self.candidates {
+            candidate.given = candidate.timed;
+        }
+    }
+
+    /// The time of a launch that was given a candidate, in seconds for an event. What is chosen, if
+    /// this was the last.
+    pub(super) fn tell(&mut self, threads: u32, seconds: f64) -> Option<u32> {
+        let mut candidates = self.candidates.iter_mut();
+        let told = candidates.find(|candidate| candidate.threads == threads)?;
+        told.timed += 1;
+        told.shortest = told.shortest.min(seconds);
+        if self.is_done() || self.candidates.iter().any(|c| c.timed < ROUNDS) {
+            return None;
+        }
+        let default = &self.candidates[0];
+        let best = self.candidates.iter();
+        let best = best.min_by(|a, b| a.shortest.total_cmp(&b.shortest))?;
+        self.chosen = Some(match best.shortest < FASTER * default.shortest {
+            true => best.threads,
+            false => default.threads,
+        });
+        self.chosen
+    }
+
+    /// What was tried, with seconds for an event.
+    pub(super) fn tried(&self) -> Vec<(u32, f64)> {
+        let timed = self.candidates.iter().filter(|c| c.timed > 0);
+        timed.map(|c| (c.threads, c.shortest)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Chooser;
+
+    /// Tells times that depend on the round and the candidate, and gives what was chosen.
+    fn choose(times: [[f64; 3]; 2]) -> u32 {
+        let mut chooser = Chooser::new(256, &[128, 64], None);
+        for (round, times) in times.into_iter().enumerate() {
+            for (i, (threads, seconds)) in [256, 128, 64].into_iter().zip(times).enumerate() {
+                assert!(!chooser.is_done());
+                assert_eq!(chooser.threads(), 256, "until it is done, the default");
+                assert_eq!(chooser.give(), Some(threads));
+                let last = (round, i) == (1, 2);
+                assert_eq!(chooser.tell(threads, seconds).is_some(), last);
+            }
+        }
+        assert!(chooser.is_done());
+        assert_eq!(chooser.give(), None);
+        assert_eq!(chooser.tried().len(), 3);
+        chooser.threads()
+    }
+
+    #[test]
+    fn the_fastest_is_chosen() {
+        assert_eq!(choose([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]]), 64);
+        assert_eq!(choose([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0]]), 128);
+        assert_eq!(choose([[1.0, 3.0, 2.0], [1.0, 3.0, 2.0]]), 256);
+    }
+
+    #[test]
+    fn a_cold_launch_does_not_count() {
+        assert_eq!(choose([[9.0, 2.0, 2.0], [1.0, 2.0, 2.0]]), 256);
+        assert_eq!(choose([[2.0, 9.0, 2.0], [2.0, 1.0, 2.0]]), 128);
+    }
+
+    #[test]
+    fn noise_does_not_count() {
+        assert_eq!(choose([[1.0, 0.99, 0.985], [1.0, 0.99, 1.0]]), 256);
+        assert_eq!(choose([[1.0, 0.99, 0.97], [1.0, 0.99, 1.0]]), 64);
+        assert_eq!(choose([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]), 256);
+        let none = [f64::NAN; 3];
+        assert_eq!(choose([none, none]), 256);
+    }
+
+    #[test]
+    fn what_is_remembered_counts_if_it_is_a_candidate() {
+        let mut chooser = Chooser::new(256, &[128, 64], Some(64));
+        assert!(chooser.is_done() && chooser.threads() == 64 && chooser.give().is_none());
+        for threads in [0, 32, 512, u32::MAX] {
+            let mut chooser = Chooser::new(256, &[128, 64], Some(threads));
+            assert!(!chooser.is_done() && chooser.threads() == 256);
+            assert_eq!(chooser.give(), Some(256));
+        }
+    }
+
+    #[test]
+    fn one_candidate_is_no_choice() {
+        let mut chooser = Chooser::new(128, &[], Some(64));
+        assert!(chooser.is_done() && chooser.threads() == 128);
+        assert_eq!(chooser.give(), None);
+    }
+
+    #[test]
+    fn times_may_come_late_or_not_at_all() {
+        let mut chooser = Chooser::new(2, &[1], None);
+        let given: Vec<_> = std::iter::from_fn(|| chooser.give()).collect();
+        assert_eq!(given, [2, 1, 2, 1]);
+        assert!(!chooser.is_done());
+        chooser.tell(2, 5.0);
+        chooser.tell(1, 4.0);
+        chooser.tell(2, 5.0);
+        chooser.take_back();
+        assert_eq!(chooser.give(), Some(1));
+        assert_eq!(chooser.give(), None);
+        // A number of threads that is no candidate tells nothing.
+        assert_eq!(chooser.tell(7, 0.1), None);
+        assert_eq!(chooser.tell(1, 6.0), Some(1));
+        assert_eq!(chooser.tried(), [(2, 5.0), (1, 4.0)]);
+    }
+}
