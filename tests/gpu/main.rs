@@ -26,3 +26,4 @@ mod leaks;
 mod reference;
 mod side_by_side;
 mod support;
+mod tuning;
