@@ -181,9 +181,22 @@ impl Sweep {
         let few = FEW.min(sample.nevt());
         call(&mut setup.bridge, sample, door, few)?;
         setup.bridge.settle();
+        let mut probed = few;
         let mut per_event = call(&mut setup.bridge, sample, door, few)? / few as f64;
         for &nevt in &self.nevt {
-            let needed = self.fewest() as f64 * per_event * nevt as f64;
+            let seconds =
+                |per_event: f64, nevt: usize| self.fewest() as f64 * per_event * nevt as f64;
+            let limit = self.limit.as_secs_f64();
+            // What a call costs whatever its events makes few of them look slow.
+            while seconds(per_event, nevt) > limit && probed < nevt {
+                let more = (8 * probed).min(nevt);
+                if seconds(per_event, more) > limit {
+                    break;
+                }
+                let time = call(&mut setup.bridge, sample, door, more)?;
+                (probed, per_event) = (more, time / more as f64);
+            }
+            let needed = seconds(per_event, nevt);
             if needed > self.limit.as_secs_f64() {
                 work.skipped.push(Skipped {
                     point: format!(
