@@ -407,7 +407,7 @@ impl Driver for Cuda {
                 Argument::Real(value) => std::ptr::from_ref(value).cast_mut().cast(),
             }
         };
-        let mut few = [std::ptr::null_mut(); 16];
+        let mut few = [std::ptr::null_mut(); 18];
         let mut many = Vec::new();
         let places = match few.get_mut(..arguments.len()) {
             Some(places) => {

@@ -4,8 +4,8 @@
 //! combinations of some settings of the fixed legs with the same settings of the free ones, the
 //! plan for one share does for every share, with other external wavefunctions of the fixed legs. So
 //! generated code is short, few of its numbers are alive at a time, and a thread takes one share of
-//! one event. What several shares have in common each computes for itself: more work, which free legs
-//! make less.
+//! one event. What depends on the helicities of few fixed legs comes before (`straight/prepared.rs`);
+//! what else shares have in common each computes for itself: more work, which free legs make less.
 
 use super::tables::Tables;
 use crate::plan::binding::Binding;

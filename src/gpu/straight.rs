@@ -12,6 +12,7 @@
 mod answer;
 mod graph;
 mod helicity;
+mod prepared;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,8 @@ use super::shares::Shares;
 use super::tables::Tables;
 use crate::color::Split;
 use crate::plan::GeneralRoutine;
-use graph::number;
+use graph::{Id, number};
+use prepared::Prepared;
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
 use steps::{Step, Steps};
@@ -62,9 +64,13 @@ pub struct Straight<'a> {
     /// Whether groups are functions of one kernel; then what goes from one to another lies in the
     /// thread's own memory. Otherwise each is a kernel, and the answers another one.
     pub functions: bool,
-    /// Where a thread takes a share of the helicities of an event; then blocks in y are shares, and the
-    /// kernel leaves what `cuda/answer.cuh` needs.
+    /// Where a thread takes a share of the helicities of an event; then threads in x are events, threads
+    /// in y and blocks in x share the shares, blocks in y the events, and the kernel leaves what
+    /// `cuda/answer.cuh` needs.
     pub shares: Option<&'a Shares>,
+    /// Values of shares that depend on the helicities of at most so many fixed legs are computed by a
+    /// kernel of their own, which comes first.
+    pub prepared: u32,
 }
 
 /// Device code of a whole process.
@@ -117,13 +123,14 @@ impl Straight<'_> {
     /// The device code. `None` if the tables make no sense.
     pub fn source(&self) -> Option<Source> {
         let whole = self.whole()?;
-        let steps = Steps::new(&whole, self.registers, self.group);
         let mut text = self.colors_function();
         text.push_str(KEEP);
         self.allowed_table(&mut text);
         if let Some(shares) = self.shares {
-            share_tables(shares, &mut text);
+            let prepared = self.prepare(&whole, shares, self.prepared)?;
+            return Some(self.of_shares(&prepared, shares, text));
         }
+        let steps = Steps::new(&whole, self.registers, self.group);
         let single = steps.groups.len() == 2;
         Some(match (single, self.functions) {
             (false, false) => self.kernels(&whole, &steps, text),
@@ -133,10 +140,7 @@ impl Straight<'_> {
                     self.check(text);
                     self.room(&steps, text);
                     self.steps(&whole, steps.groups.iter().flatten(), text);
-                    match self.shares {
-                        Some(shares) => self.leave(&whole, shares, text),
-                        None => self.answer(&whole, text),
-                    }
+                    self.answer(&whole, text);
                 });
                 Source {
                     text,
@@ -145,6 +149,61 @@ impl Straight<'_> {
                 }
             }
         })
+    }
+
+    /// What shares have in common, and the shares.
+    fn of_shares(&self, prepared: &Prepared, shares: &Shares, mut text: String) -> Source {
+        share_tables(shares, self.prepared == 0, &mut text);
+        prepared.tables(&mut text);
+        let vectors = prepared.vectors;
+        let memory = format!(
+            "        const Memory prepared = {{memory + (Size)(e / LANES) * {vectors} * LANES + e % LANES}};"
+        );
+        let before = Steps::new(&prepared.before, self.registers, 0);
+        self.kernel_of("prepare", &mut text, |text| {
+            self.check(text);
+            self.room(&before, text);
+            let _ = writeln!(text, "{memory}");
+            let steps = before.groups.iter().flatten();
+            self.steps_with(&prepared.before, steps, text, |id, text| {
+                let class = prepared.before.graph.values[id].class;
+                for at in prepared.puts.get(&id).into_iter().flatten() {
+                    let _ = writeln!(
+                        text,
+                        "        prepared.put_{}({at}, x{id});",
+                        class.access()
+                    );
+                }
+            });
+        });
+        let steps = Steps::new(&prepared.share, self.registers, 0);
+        self.head("straight", &mut text);
+        let count = shares.order.len();
+        let _ = write!(
+            text,
+            r#"
+    for (unsigned share = blockIdx.x * blockDim.y + threadIdx.y; share < {count}u;
+         share += gridDim.x * blockDim.y)
+    for (unsigned first = blockIdx.y * blockDim.x; first < events;
+         first += gridDim.y * blockDim.x) {{
+        // Threads without an event repeat the last one.
+        const unsigned mine = first + threadIdx.x, e = mine < events ? mine : events - 1;
+"#
+        );
+        if self.prepared == 0 {
+            share_helicities(shares, &mut text);
+        }
+        prepared.settings(&mut text);
+        let _ = writeln!(text, "{memory}");
+        self.room(&steps, &mut text);
+        self.steps(&prepared.share, steps.groups.iter().flatten(), &mut text);
+        self.leave(&prepared.share, shares, &mut text);
+        text.push_str("    }\n}\n");
+        Source {
+            text,
+            kernels: vec!["prepare".into(), "straight".into()],
+            vectors: vectors as u32,
+        }
     }
 
     /// Each group as a kernel.
@@ -209,8 +268,8 @@ impl Straight<'_> {
         }
     }
 
-    /// A kernel that does something for each event.
-    fn kernel_of(&self, name: &str, text: &mut String, body: impl FnOnce(&mut String)) {
+    /// The beginning of a kernel, up to its arguments.
+    fn head(&self, name: &str, text: &mut String) {
         let (threads, blocks) = (self.threads, self.blocks);
         let _ = write!(
             text,
@@ -219,7 +278,16 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 {name}(const Choices *c, unsigned events, const double *momenta, const double *gs,
          const double *given, const double *random_helicity, const double *random_color,
          const int *channels, const int *igraph, double *matrix_elements, int *helicity,
-         int *color, unsigned *bad, Real *contributions, Real *amp2, Real *memory) {{
+         int *color, unsigned *bad, Real *contributions, Real *jamp2, Real *amp2, Real *memory) {{"#
+        );
+    }
+
+    /// A kernel that does something for each event.
+    fn kernel_of(&self, name: &str, text: &mut String, body: impl FnOnce(&mut String)) {
+        self.head(name, text);
+        let _ = write!(
+            text,
+            r#"
     for (unsigned first = blockIdx.x * blockDim.x; first < events;
          first += gridDim.x * blockDim.x) {{
         // Threads without an event repeat the last one.
@@ -228,9 +296,6 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 "#,
             2 * self.masses.len()
         );
-        if let Some(shares) = self.shares {
-            share_helicities(shares, text);
-        }
         body(text);
         text.push_str("    }\n}\n");
     }
@@ -254,19 +319,41 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
         steps: impl IntoIterator<Item = &'b Step>,
         text: &mut String,
     ) {
+        self.steps_with(whole, steps, text, |_, _| {});
+    }
+
+    /// The same with something to be done behind each value.
+    fn steps_with<'b>(
+        &self,
+        whole: &Whole,
+        steps: impl IntoIterator<Item = &'b Step>,
+        text: &mut String,
+        behind: impl Fn(Id, &mut String),
+    ) {
         let mut known = FxHashSet::default();
+        let mut declare = |id: Id, text: &mut String| {
+            let class = whole.graph.values[id].class.name();
+            if known.insert(id) {
+                let _ = writeln!(text, "        {class} x{id};");
+            }
+        };
         for &step in steps {
             let _ = match step {
                 Step::Compute(id) => {
-                    known.insert(id);
-                    writeln!(text, "        {}", whole.graph.statement(id))
+                    declare(id, text);
+                    let value = &whole.graph.values[id];
+                    let _ = writeln!(text, "        x{id} = {};", value.text);
+                    behind(id, text);
+                    Ok(())
+                }
+                Step::Load(id) => {
+                    declare(id, text);
+                    let at = &whole.graph.values[id].text;
+                    writeln!(text, "        bring_back(x{id}, prepared, {at});")
                 }
                 Step::Put(id, at) => writeln!(text, "        put_away(kept, {at}, x{id});"),
                 Step::Get(id, at) => {
-                    let class = whole.graph.values[id].class.name();
-                    if known.insert(id) {
-                        let _ = writeln!(text, "        {class} x{id};");
-                    }
+                    declare(id, text);
                     writeln!(text, "        bring_back(x{id}, kept, {at});")
                 }
             };
@@ -288,15 +375,18 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
     }
 }
 
-/// Helicities of the fixed legs of each share, and where those of a share stand among all.
-fn share_tables(shares: &Shares, text: &mut String) {
-    let list = |numbers: &mut dyn Iterator<Item = String>| numbers.collect::<Vec<_>>().join(", ");
-    let helicities = list(&mut shares.helicities.iter().flatten().map(i8::to_string));
-    let order = list(&mut shares.order.iter().flatten().map(u32::to_string));
-    let _ = writeln!(
-        text,
-        "__constant__ signed char share_helicities[] = {{{helicities}}};\n__constant__ unsigned share_order[] = {{{order}}};"
-    );
+/// Where the helicities of a share stand among all, and those of its fixed legs if they are needed.
+fn share_tables(shares: &Shares, helicities: bool, text: &mut String) {
+    let mut table = |head: &str, numbers: &mut dyn Iterator<Item = String>| {
+        let list = numbers.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "__constant__ {head}[] = {{{list}}};");
+    };
+    let order = shares.order.iter().flatten();
+    table("unsigned share_order", &mut order.map(u32::to_string));
+    if helicities {
+        let each = shares.helicities.iter().flatten();
+        table("signed char share_helicities", &mut each.map(i8::to_string));
+    }
 }
 
 fn share_helicities(shares: &Shares, text: &mut String) {
@@ -304,7 +394,7 @@ fn share_helicities(shares: &Shares, text: &mut String) {
     for leg in (0..legs).filter(|&leg| shares.fixed[leg]) {
         let _ = writeln!(
             text,
-            "        const int h{leg} = share_helicities[blockIdx.y * {legs} + {leg}];"
+            "        const int h{leg} = share_helicities[share * {legs} + {leg}];"
         );
     }
 }

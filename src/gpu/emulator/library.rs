@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const HOST: &str = include_str!("../../../cuda/host.h");
 
 /// Most arguments of a kernel.
-pub(super) const ARGUMENTS: usize = 16;
+pub(super) const ARGUMENTS: usize = 18;
 
 /// The C++ compiler of this machine: `$CXX` or one of the usual names.
 pub(super) fn compiler() -> Option<PathBuf> {
@@ -95,7 +95,24 @@ type Begin = unsafe extern "C" fn(u32, u32, u32, u32, u32, u32, u32, u32);
 type End = unsafe extern "C" fn(u32) -> i32;
 #[rustfmt::skip]
 type Kernel = unsafe extern "C" fn(
-    u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
+    u64,
 );
 
 /// A loaded shared object; closed when it goes.
@@ -157,7 +174,7 @@ impl Library {
                 (self.begin)(i, j, k, x, y, z, shape.threads[0], shape.shared);
                 kernel(
                     a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7],
-                    a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15],
+                    a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15], a[16], a[17],
                 );
                 (self.end)(shape.shared)
             };

@@ -236,8 +236,10 @@ impl Engine {
             let in_y = shares.map_or(1, |shares| shares.order.len() as u32);
             let (threads, _) = STRAIGHT_SHAPE;
             let smaller = halves(threads, LANES);
-            for &function in functions {
-                add(function, threads, &smaller, in_y, &[in_y])?;
+            for (i, &function) in functions.iter().enumerate() {
+                // What shares have in common comes first.
+                let an_event = if i == 0 && shares.is_some() { 1 } else { in_y };
+                add(function, threads, &smaller, an_event, &[in_y])?;
             }
             if shares.is_some() {
                 add(self.answer, BY_EVENT, &ends, 1, &[in_y])?;

@@ -43,16 +43,12 @@ impl Engine {
         use Argument::{Number, Pointer as At};
         let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
         let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
-        let in_y = shares.map_or(1, |shares| shares.order.len() as u32);
+        let parts = shares.map_or(1, |shares| shares.order.len() as u32);
         let of = |there: bool, buffer: &Buffer| optional(there, buffer.pointer());
         let colors = channels || igraph;
         let contributions = of(shares.is_some(), &slot.contributions);
         let amp2 = of(shares.is_some() && channels, &slot.amp2);
-        // What groups as kernels leave each other lies in the memory of blocks.
-        let jamp2 = match shares {
-            None => of(functions.len() > 1, &slot.memory),
-            Some(_) => of(colors, &slot.jamp2),
-        };
+        let jamp2 = of(shares.is_some() && colors, &slot.jamp2);
         let arguments = [
             At(self.uploaded.at(self.places.choices)),
             Number(count as u32),
@@ -68,17 +64,32 @@ impl Engine {
             At(output + arrays.color),
             At(output + arrays.bad),
             contributions,
-            amp2,
             jamp2,
+            amp2,
+            // What kernels leave each other lies in the memory of blocks.
+            At(slot.memory.pointer()),
         ];
-        for &function in functions {
+        for (i, &function) in functions.iter().enumerate() {
             let threads = slot.sizes.threads(function, STRAIGHT_SHAPE.0);
-            let shape = Shape {
-                blocks: [(count as u32).div_ceil(threads), in_y, 1],
-                threads: [threads, 1, 1],
-                shared: 0,
+            let shape = match shares.is_some() && i > 0 {
+                // Blocks that follow each other take other shares of the same events. What shares have
+                // in common came first.
+                true => Shape {
+                    blocks: [
+                        parts.div_ceil(threads / LANES),
+                        (count as u32).div_ceil(LANES).min(65535),
+                        1,
+                    ],
+                    threads: [LANES, threads / LANES, 1],
+                    shared: 0,
+                },
+                false => Shape {
+                    blocks: [(count as u32).div_ceil(threads), 1, 1],
+                    threads: [threads, 1, 1],
+                    shared: 0,
+                },
             };
-            // SAFETY: the arguments are those of the generated kernel.
+            // SAFETY: the arguments are those of the generated kernels.
             unsafe { slot.launch(function, shape, &arguments)? };
         }
         if shares.is_none() {
@@ -86,7 +97,14 @@ impl Engine {
         }
         let choices = self.uploaded.at(self.places.choices_of_shares);
         let sums = [contributions, jamp2, amp2];
-        self.answer(slot, arrays, (count, channels, igraph), choices, sums, in_y)
+        self.answer(
+            slot,
+            arrays,
+            (count, channels, igraph),
+            choices,
+            sums,
+            parts,
+        )
     }
 
     /// From the contributions of helicities, JAMP2 and AMP2, in so many parts, to answers.

@@ -17,8 +17,12 @@ pub(super) const STRAIGHT: usize = 3_500;
 /// Multiply-adds of an event up to which one thread does all helicities.
 pub(super) const WHOLE: usize = 5_000;
 
-/// Numbers that it keeps in registers where a thread takes a share of the helicities.
-pub(super) const REGISTERS: usize = 115;
+/// Numbers that it keeps in registers where a thread takes a share of the helicities, in `float` and in
+/// `double`.
+pub(super) const REGISTERS: [usize; 2] = [200, 115];
+
+/// Values of shares that depend on the helicities of at most so many legs are computed before them.
+pub(super) const PREPARED: u32 = 2;
 
 /// Threads of a block of it, and blocks that should fit on a multiprocessor.
 pub(super) const STRAIGHT_SHAPE: (u32, u32) = (128, 2);
@@ -111,7 +115,8 @@ impl Recipe {
 
     /// Numbers of memory for each event that groups as kernels leave each other.
     pub(super) fn vectors(&self) -> u32 {
-        if self.helicity || self.group == 0 || self.functions {
+        let one_kernel = self.shares.is_none() && (self.group == 0 || self.functions);
+        if self.helicity || one_kernel {
             return 0;
         }
         let vectors = |channels| self.straight(channels).source().map_or(0, |s| s.vectors);
@@ -175,10 +180,14 @@ impl Recipe {
             colors: channels,
             threads,
             blocks,
-            registers: if self.shares.is_some() { REGISTERS } else { 0 },
+            registers: match self.shares {
+                Some(_) => REGISTERS[usize::from(self.shape.double)],
+                None => 0,
+            },
             group: self.group,
             functions: self.functions,
             shares: self.shares.as_ref(),
+            prepared: PREPARED,
         }
     }
 }

@@ -22,16 +22,23 @@ impl Engine {
         let sort = (channels, generated.is_some());
         if let (Some(function), false) = (&generated, self.of_helicity()) {
             let threads = STRAIGHT_SHAPE.0;
-            let each = function.iter();
-            let each = each.map(|&f| self.kernel("straight", f, sort, threads, 0));
+            let shares = self.recipe.as_ref().is_some_and(|r| r.shares.is_some());
+            let each = function.iter().enumerate().map(|(i, &function)| {
+                let name = if shares && i == 0 {
+                    "prepare"
+                } else {
+                    "straight"
+                };
+                self.kernel(name, function, sort, threads, 0)
+            });
             let mut each = each.collect::<Result<Vec<_>>>()?;
-            if self.recipe.as_ref().is_some_and(|r| r.shares.is_some()) {
+            if shares {
                 each.push(self.kernel("answer", self.answer, sort, BY_EVENT, 0)?);
             }
             return Ok(Kernels {
                 each,
                 // All else stays in registers.
-                bytes: copied,
+                bytes: 2 * self.vectors as usize * self.real() + copied,
             });
         }
         let mut each = vec![self.kernel("load", self.load, sort, BY_EVENT, 0)?];

@@ -7,14 +7,14 @@ use crate::gpu::shares::Shares;
 use std::fmt::Write;
 
 impl Straight<'_> {
-    /// Leaves what belongs to a share where the kernel `answer` finds it; JAMP2 at `memory`.
+    /// Leaves what belongs to a share where the kernel `answer` finds it.
     pub(super) fn leave(&self, whole: &Whole, shares: &Shares, text: &mut String) {
         text.push_str("        const unsigned padded = (events + LANES - 1) / LANES * LANES;\n");
         let own = shares.order[0].len();
         for (i, &id) in whole.contributions.iter().enumerate() {
             let _ = writeln!(
                 text,
-                "        contributions[(Size)share_order[blockIdx.y * {own} + {i}] * padded + e] = {};",
+                "        contributions[(Size)share_order[share * {own} + {i}] * padded + e] = {};",
                 whole.graph.name(id)
             );
         }
@@ -23,13 +23,13 @@ impl Straight<'_> {
             for (i, &id) in ids.iter().enumerate() {
                 let _ = writeln!(
                     text,
-                    "        {array}[(Size)(blockIdx.y * {count} + {i}) * padded + e] = {};",
+                    "        {array}[(Size)(share * {count} + {i}) * padded + e] = {};",
                     whole.graph.name(id)
                 );
             }
         };
         if self.colors {
-            each("memory", &whole.jamp2);
+            each("jamp2", &whole.jamp2);
         }
         if self.channels {
             each("amp2", &whole.amp2);

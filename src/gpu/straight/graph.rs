@@ -38,6 +38,17 @@ impl Type {
         }
     }
 
+    /// What functions that read and write it are called.
+    pub(super) fn access(self) -> &'static str {
+        match self {
+            Type::Real => "real",
+            Type::Complex => "complex",
+            Type::Momentum => "momentum",
+            Type::Four => "four",
+            Type::Matrix => "matrix",
+        }
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Type::Real => "Real",
@@ -61,6 +72,8 @@ pub(super) struct Value {
     pub(super) of: Vec<Id>,
     /// Whether the expression stands wherever the value is used.
     pub(super) literal: bool,
+    /// Whether it was computed before; then the expression is its address.
+    pub(super) stored: bool,
 }
 
 /// A number as it stands in the code.
@@ -87,6 +100,7 @@ impl Graph {
             text,
             of,
             literal,
+            stored: false,
         });
         self.values.len() - 1
     }
@@ -98,10 +112,16 @@ impl Graph {
         }
     }
 
-    /// The definition of a value.
-    pub(super) fn statement(&self, id: Id) -> String {
-        let value = &self.values[id];
-        format!("{} x{id} = {};", value.class.name(), value.text)
+    /// A value that was computed before, and lies there.
+    pub(super) fn stored(&mut self, class: Type, at: String) -> Id {
+        self.values.push(Value {
+            class,
+            text: at,
+            of: Vec::new(),
+            literal: false,
+            stored: true,
+        });
+        self.values.len() - 1
     }
 
     pub(super) fn literal(&mut self, class: Type, text: String) -> Id {

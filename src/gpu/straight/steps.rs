@@ -16,6 +16,8 @@ pub(super) enum Step {
     Put(Id, usize),
     /// Brings it back from there.
     Get(Id, usize),
+    /// Brings a value that was computed before.
+    Load(Id),
 }
 
 /// What the thread does.
@@ -39,7 +41,10 @@ impl Steps {
             }
             let of = &whole.graph.values[id].of;
             of.iter().for_each(|&of| state.bring(of));
-            state.steps.push(Step::Compute(id));
+            state.steps.push(match whole.graph.values[id].stored {
+                true => Step::Load(id),
+                false => Step::Compute(id),
+            });
             state.enter(id);
             of.iter().for_each(|&of| state.used(of, time));
             state.used(id, time);
@@ -120,7 +125,10 @@ impl State<'_> {
         }
         // Literals are nowhere.
         if let Some(&at) = self.away.get(&id) {
-            self.steps.push(Step::Get(id, at));
+            self.steps.push(match self.whole.graph.values[id].stored {
+                true => Step::Load(id),
+                false => Step::Get(id, at),
+            });
             self.enter(id);
         }
     }
@@ -136,8 +144,11 @@ impl State<'_> {
         if let Some(i) = self.here.iter().position(|&other| other == id) {
             self.here.swap_remove(i);
             self.numbers -= self.size(id);
-            if let Some(at) = self.away.remove(&id) {
-                self.free.push((at, self.room(id)));
+            match self.away.remove(&id) {
+                Some(at) if !self.whole.graph.values[id].stored => {
+                    self.free.push((at, self.room(id)));
+                }
+                _ => {}
             }
         }
     }
@@ -151,7 +162,10 @@ impl State<'_> {
             };
             self.here.swap_remove(i);
             self.numbers -= self.size(id);
-            if !self.away.contains_key(&id) {
+            if self.whole.graph.values[id].stored {
+                // It is somewhere already.
+                self.away.insert(id, 0);
+            } else if !self.away.contains_key(&id) {
                 let at = self.place(self.room(id));
                 self.away.insert(id, at);
                 self.steps.push(Step::Put(id, at));

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::events::{Answers, Events};
 use crate::gpu::driver::{Argument, Buffer, Driver, Pointer, Shape, Stream};
 use crate::gpu::emulator::Emulator;
+use crate::gpu::shares::Shares;
 use crate::gpu::source;
 use crate::gpu::tables::Tables;
 use crate::import::import_directory;
@@ -180,7 +181,7 @@ fn run(
         .map(Argument::Pointer),
     );
     arguments.extend(answers.map(Argument::Pointer));
-    arguments.extend([0, 0].map(Argument::Pointer));
+    arguments.extend([0, 0, 0].map(Argument::Pointer));
     let memory = vec![f64::NAN; padded * source.vectors as usize];
     arguments.push(Argument::Pointer(launch.doubles(&memory)?));
     for name in &source.kernels {
@@ -302,6 +303,7 @@ fn check(process: &Process) {
                 group: 0,
                 functions: false,
                 shares: None,
+                prepared: 0,
             };
             for variant in variants(straight) {
                 let source = variant.source().expect("source");
@@ -359,5 +361,72 @@ fn real_processes_agree_with_the_cpu() {
         directories.sort();
         let process = import_directory(&directories[0]).expect("import").remove(0);
         check(&process);
+    }
+}
+
+/// What shares have in common is computed for each setting of its legs, once, and each number has a
+/// place of its own.
+#[test]
+fn shares_find_what_they_have_in_common() {
+    let directory =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
+    let process = import_directory(&directory).expect("import").remove(0);
+    let card = process.model.default_card();
+    let binding = Binding::new(&process.model, &card).expect("binding");
+    let good: Vec<u32> = (0..process.helicities.len() as u32).collect();
+    let shares = Shares::best(&process, &binding, &good, true, 1000).expect("shares");
+    assert!(shares.order.len() > 1 && shares.fixed.iter().filter(|f| **f).count() > 1);
+    let split = Split::new(&process.color);
+    let allowed = process.channels.allowed_flows();
+    let straight = Straight {
+        tables: &shares.tables,
+        general: &shares.plan.general,
+        split: &split,
+        masses: &shares.plan.masses,
+        helicities: &good,
+        denominator: &shares.plan.channels.denominator,
+        allowed: &allowed,
+        normalization: 1.0,
+        channels: false,
+        colors: false,
+        threads: 128,
+        blocks: 2,
+        registers: 60,
+        group: 0,
+        functions: false,
+        shares: Some(&shares),
+        prepared: 0,
+    };
+    let whole = straight.whole().expect("values");
+    let mut before = 0;
+    for most in 0..=shares.fixed.len() as u32 {
+        let prepared = straight.prepare(&whole, &shares, most).expect("cut");
+        let mut taken = vec![false; prepared.vectors];
+        for (&id, places) in &prepared.puts {
+            let numbers = prepared.before.graph.values[id].class.numbers();
+            for at in places.iter().flat_map(|&at| at..at + numbers) {
+                assert!(
+                    !std::mem::replace(&mut taken[at], true),
+                    "two numbers at {at}"
+                );
+            }
+        }
+        assert!(taken.iter().all(|&taken| taken), "a place without a number");
+        // The more comes before, the less is left.
+        let values = prepared.before.order.len();
+        assert!(
+            values >= before,
+            "{values} values of {most} legs, {before} of fewer"
+        );
+        before = values;
+        let text = Straight {
+            prepared: most,
+            ..straight
+        }
+        .source()
+        .expect("source")
+        .text;
+        let by_helicity = text.matches("const int h").count();
+        assert_eq!(by_helicity > 0, most == 0, "helicities of {most} legs");
     }
 }

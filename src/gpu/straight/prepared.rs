@@ -1,0 +1,307 @@
+//! What shares of the helicities have in common, computed before them.
+//!
+//! A value of a share depends on the helicities of some *fixed* legs. Those that depend on few are the same in
+//! many shares: a kernel of its own computes each of them once an event for every setting of these legs, and
+//! leaves it in the memory of blocks, where the threads of the shares find it.
+
+use super::Straight;
+use super::graph::{Graph, Id, Schedule, Value};
+use super::values::Whole;
+use crate::gpu::shares::Shares;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet};
+use std::fmt::Write;
+
+/// What is computed before the shares, and what is left to them.
+pub(super) struct Prepared {
+    /// What the first kernel computes: `order` alone has a meaning.
+    pub(super) before: Whole,
+    /// Where it leaves which value.
+    pub(super) puts: HashMap<Id, Vec<usize>>,
+    /// What a share computes; values that the first kernel left are loaded.
+    pub(super) share: Whole,
+    /// Numbers of memory for each event.
+    pub(super) vectors: usize,
+    /// The sets of legs whose settings a share has to know, by bits.
+    sets: Vec<Set>,
+}
+
+/// Some fixed legs, and what helicities they have.
+struct Set {
+    legs: u32,
+    /// Different helicities of these legs (and of all others, which do not matter).
+    settings: Vec<Vec<i8>>,
+    /// Which of them a share has.
+    of_share: Vec<usize>,
+}
+
+impl Set {
+    fn new(legs: u32, shares: &Shares) -> Set {
+        let mut set = Set {
+            legs,
+            settings: Vec::new(),
+            of_share: Vec::new(),
+        };
+        for helicities in &shares.helicities {
+            let there = set.find(helicities);
+            set.of_share.push(there.unwrap_or(set.settings.len()));
+            if there.is_none() {
+                set.settings.push(helicities.clone());
+            }
+        }
+        set
+    }
+
+    /// Which setting these helicities of all legs are.
+    fn find(&self, helicities: &[i8]) -> Option<usize> {
+        let legs = |h: &[i8]| -> Vec<i8> {
+            let mine = h.iter().enumerate();
+            mine.filter(|(leg, _)| self.legs >> leg & 1 == 1)
+                .map(|(_, h)| *h)
+                .collect()
+        };
+        let wanted = legs(helicities);
+        self.settings.iter().position(|s| legs(s) == wanted)
+    }
+}
+
+/// The name by which a share knows its setting of these legs.
+fn setting_name(legs: u32) -> String {
+    format!("setting_{legs:x}")
+}
+
+/// A text with other names of values, and helicities of fixed legs, in it.
+fn renamed(
+    text: &str,
+    value: impl Fn(Id) -> Option<String>,
+    mut leg: impl FnMut(usize) -> String,
+) -> Option<String> {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        result.push_str(&rest[..start]);
+        rest = &rest[start..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+        match (word.as_bytes()[0], word[1..].parse::<usize>()) {
+            (b'x', Ok(id)) => result.push_str(&value(id)?),
+            (b'h', Ok(number)) => result.push_str(&leg(number)),
+            _ => result.push_str(word),
+        }
+        rest = after;
+    }
+    result.push_str(rest);
+    Some(result)
+}
+
+/// The fixed legs on which each value depends, as bits.
+fn legs_of_values(graph: &Graph) -> Option<Vec<u32>> {
+    let mut legs: Vec<u32> = Vec::with_capacity(graph.values.len());
+    for value in &graph.values {
+        let mut mine = 0;
+        for &of in &value.of {
+            mine |= legs.get(of)?;
+        }
+        let leg = |number: usize| {
+            mine |= 1 << number;
+            String::new()
+        };
+        renamed(&value.text, |_| Some(String::new()), leg)?;
+        legs.push(mine);
+    }
+    Some(legs)
+}
+
+/// The values that come before the shares, for every setting of the legs they depend on.
+struct Variants<'a> {
+    graph: Graph,
+    /// For each value of a share that comes before it its values at the settings of its legs.
+    of: HashMap<Id, Vec<Id>>,
+    legs: &'a [u32],
+    sets: &'a HashMap<u32, Set>,
+}
+
+impl Variants<'_> {
+    fn add(&mut self, id: Id, value: &Value) -> Option<()> {
+        let mut variants = Vec::new();
+        for setting in &self.sets.get(&self.legs[id])?.settings {
+            let at = |of: Id| -> Option<Id> {
+                let place = self.sets.get(&self.legs[of])?.find(setting)?;
+                self.of.get(&of)?.get(place).copied()
+            };
+            let text = renamed(
+                &value.text,
+                |of| at(of).map(|variant| self.graph.name(variant)),
+                |leg| setting[leg].to_string(),
+            )?;
+            // Literals are in the text already.
+            let of = value.of.iter().filter_map(|&of| at(of)).collect();
+            variants.push(self.graph.push(value.class, text, of, false));
+        }
+        self.of.insert(id, variants);
+        Some(())
+    }
+}
+
+impl Straight<'_> {
+    /// Cuts the values of a share: those that depend on at most so many fixed legs come before.
+    pub(super) fn prepare(&self, whole: &Whole, shares: &Shares, most: u32) -> Option<Prepared> {
+        let graph = &whole.graph;
+        let legs = legs_of_values(graph)?;
+        let is_before = |id: Id| !graph.values[id].literal && legs[id].count_ones() <= most;
+        let mut sets: HashMap<u32, Set> = HashMap::default();
+        for &id in whole.order.iter().filter(|&&id| is_before(id)) {
+            let set = || Set::new(legs[id], shares);
+            sets.entry(legs[id]).or_insert_with(set);
+        }
+        let mut variants = Variants {
+            graph: Graph::default(),
+            of: HashMap::default(),
+            legs: &legs,
+            sets: &sets,
+        };
+        let mut border = Border::default();
+        let mut share = Graph::default();
+        let mut mine: HashMap<Id, Id> = HashMap::default();
+        let mut schedule = Schedule::default();
+        let results = whole.results();
+        for &id in &whole.order {
+            let value = &graph.values[id];
+            if is_before(id) {
+                variants.add(id, value)?;
+                continue;
+            }
+            for &of in value.of.iter().filter(|&&of| is_before(of)) {
+                let variants = variants.of.get(&of)?;
+                mine.entry(of).or_insert_with(|| {
+                    border.load(&graph.values[of], legs[of], variants, &mut share)
+                });
+            }
+            let text = renamed(
+                &value.text,
+                |of| mine.get(&of).map(|&id| share.name(id)),
+                |leg| format!("h{leg}"),
+            )?;
+            let of = value.of.iter().filter_map(|of| mine.get(of).copied());
+            let new = share.push(value.class, text, of.collect(), false);
+            mine.insert(id, new);
+            schedule.need(&share, new);
+        }
+        for &id in results.iter().filter(|&&id| is_before(id)) {
+            let variants = variants.of.get(&id)?;
+            let new = mine
+                .entry(id)
+                .or_insert_with(|| border.load(&graph.values[id], legs[id], variants, &mut share));
+            schedule.need(&share, *new);
+        }
+        // A result that is a literal stays one.
+        let mut result = |&id: &Id| match graph.values[id].literal {
+            true => share.literal(graph.values[id].class, graph.values[id].text.clone()),
+            false => mine[&id],
+        };
+        let share_of = [&whole.contributions, &whole.jamp2, &whole.amp2];
+        let [contributions, jamp2, amp2] =
+            share_of.map(|ids| ids.iter().map(&mut result).collect());
+        let share = Whole {
+            graph: share,
+            contributions,
+            jamp2,
+            amp2,
+            order: schedule.order,
+        };
+        let mut first = Schedule::default();
+        let mut kept: Vec<(Id, usize)> = border.puts.iter().map(|(&id, at)| (id, at[0])).collect();
+        kept.sort_by_key(|&(_, at)| at);
+        for (id, _) in kept {
+            first.need(&variants.graph, id);
+        }
+        let before = Whole {
+            graph: variants.graph,
+            contributions: Vec::new(),
+            jamp2: Vec::new(),
+            amp2: Vec::new(),
+            order: first.order,
+        };
+        let known = border.sets;
+        let mut sets: Vec<Set> = sets
+            .into_values()
+            .filter(|s| known.contains(&s.legs))
+            .collect();
+        sets.sort_by_key(|set| set.legs);
+        Some(Prepared {
+            before,
+            puts: border.puts,
+            share,
+            vectors: border.vectors,
+            sets,
+        })
+    }
+}
+
+/// What goes from one kernel to the other.
+#[derive(Default)]
+struct Border {
+    puts: HashMap<Id, Vec<usize>>,
+    vectors: usize,
+    /// The sets of legs of what is loaded.
+    sets: FxHashSet<u32>,
+}
+
+impl Border {
+    /// Takes places for a value's variants, and gives the value that is loaded.
+    fn load(&mut self, value: &Value, legs: u32, variants: &[Id], share: &mut Graph) -> Id {
+        let numbers = value.class.numbers();
+        let first = self.vectors;
+        for &variant in variants {
+            self.puts.entry(variant).or_default().push(self.vectors);
+            self.vectors += numbers;
+        }
+        let at = match variants.len() {
+            1 => first.to_string(),
+            _ => {
+                self.sets.insert(legs);
+                format!("{first} + {} * {numbers}", setting_name(legs))
+            }
+        };
+        share.stored(value.class, at)
+    }
+}
+
+impl Prepared {
+    /// Which setting of its legs each share has.
+    pub(super) fn tables(&self, text: &mut String) {
+        for set in &self.sets {
+            let list: Vec<String> = set.of_share.iter().map(usize::to_string).collect();
+            let _ = writeln!(
+                text,
+                "__constant__ unsigned {}_of_share[] = {{{}}};",
+                setting_name(set.legs),
+                list.join(", ")
+            );
+        }
+    }
+
+    /// The settings of the share at hand.
+    pub(super) fn settings(&self, text: &mut String) {
+        for set in &self.sets {
+            let name = setting_name(set.legs);
+            let _ = writeln!(
+                text,
+                "        const unsigned {name} = {name}_of_share[share];"
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::renamed;
+
+    #[test]
+    fn values_and_helicities_get_other_names() {
+        let text = "external_vector(x12, Real(1e0), 0, h3, 1) + cx(x1.re, xy * h)";
+        let new = renamed(text, |id| Some(format!("y{id}")), |leg| format!("<{leg}>"));
+        let right = "external_vector(y12, Real(1e0), 0, <3>, 1) + cx(y1.re, xy * h)";
+        assert_eq!(new.as_deref(), Some(right));
+        assert_eq!(renamed(text, |_| None, |_| String::new()), None);
+    }
+}
