@@ -11,7 +11,7 @@ use crate::color::Split;
 use crate::cpu::simd::Level;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
-use crate::machine::Machine;
+use crate::machine::{Calls, Machine};
 use crate::plan::Plan;
 use crate::plan::binding::Binding;
 use crate::process::Process;
@@ -97,7 +97,8 @@ impl Bridge {
     /// A Bridge for calls of `nevt` events. `card` holds the values of the process's card
     /// parameters, see [`crate::process::model::Model::card`].
     pub fn new(process: Process, card: &[f64], switches: &Switches, nevt: usize) -> Result<Self> {
-        Bridge::on(Machine::choose(switches)?, process, card, switches, nevt)
+        let machine = Machine::choose(switches, Calls::of(&process, nevt))?;
+        Bridge::on(machine, process, card, switches, nevt)
     }
 
     /// The same on a machine that is given; the switches that choose one do not matter.

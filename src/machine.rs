@@ -1,7 +1,8 @@
 //! What evaluates: the CPU, or one or several GPUs.
 //!
 //! `CUDACPP_RUNTIME_BACKEND=cuda` asks for a GPU and is refused with the reason where none can be
-//! used, `cpu` never looks for one, and `auto`, the default, takes a GPU where one can be used.
+//! used, `cpu` never looks for one, and `auto`, the default, takes a GPU where one can be used, unless
+//! calls are so small that the CPU answers before a GPU has begun.
 
 use crate::backend::Backend as Runs;
 use crate::cache::Cache;
@@ -14,6 +15,38 @@ use crate::plan::Plan;
 use crate::plan::binding::Binding;
 use crate::process::Process;
 use crate::runtime::{Backend, Devices, Precision, Switches};
+
+/// Multiply-adds of a call that a core of a CPU does while a GPU begins and ends: some 70 microseconds, as
+/// measured with copies of a few events.
+const WORTH_A_GPU: usize = 2_500_000;
+/// Multiply-adds for each diagram and helicity of an event, roughly: plans of e+ e- > mu+ mu- to
+/// g g > t t~ g g g have 16 to 55.
+const OF_DIAGRAM: usize = 30;
+
+/// Calls of a bridge.
+#[derive(Clone, Copy, Debug)]
+pub struct Calls {
+    /// Events of a call.
+    pub nevt: usize,
+    /// Diagrams times helicities.
+    pub amplitudes: usize,
+}
+
+impl Calls {
+    /// Calls of so many events of a process.
+    pub fn of(process: &Process, nevt: usize) -> Calls {
+        Calls {
+            nevt,
+            amplitudes: process.diagrams as usize * process.helicities.len(),
+        }
+    }
+
+    /// Whether a GPU is worth it where the CPU has so many threads.
+    fn fill_a_gpu(self, threads: usize) -> bool {
+        let work = self.nevt.saturating_mul(self.amplitudes);
+        work.saturating_mul(OF_DIAGRAM) >= WORTH_A_GPU.saturating_mul(threads.max(1))
+    }
+}
 
 /// What evaluates.
 pub enum Machine {
@@ -29,8 +62,8 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// The one that the switches ask for.
-    pub fn choose(switches: &Switches) -> Result<Machine> {
+    /// The one that the switches ask for; where they leave it open, the better one for these calls.
+    pub fn choose(switches: &Switches, calls: Calls) -> Result<Machine> {
         // A level that does not exist is an error whatever evaluates.
         let level = match &switches.simd {
             Some(name) => Level::choose(name)?,
@@ -43,6 +76,12 @@ impl Machine {
         match switches.backend {
             Backend::Cpu => Ok(cpu),
             Backend::Auto if !gpu::might_be_there() => Ok(cpu),
+            // Who names a GPU wants it.
+            Backend::Auto
+                if switches.device == Devices::Auto && !calls.fill_a_gpu(switches.threads) =>
+            {
+                Ok(cpu)
+            }
             Backend::Auto => match Gpus::open(switches, Cache::new(&switches.cache)) {
                 Ok(gpus) => Ok(Machine::Gpu(gpus)),
                 Err(error) if switches.device != Devices::Auto => Err(error),
@@ -116,5 +155,22 @@ impl Machine {
             Precision::Mixed => Box::new(team::<f64>(process, color, binding, plan, at, true)?),
             Precision::Float => Box::new(team::<f32>(process, color, binding, plan, at, false)?),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Calls;
+
+    /// Where the two were measured to be equally fast: some 2500 events of e+ e- > mu+ mu-, 150 of
+    /// g g > t t~ g, fewer than 32 of g g > t t~ g g g.
+    #[test]
+    fn a_gpu_is_for_calls_that_are_worth_it() {
+        let calls = |amplitudes, nevt| Calls { nevt, amplitudes };
+        let (ee, ttg, ttggg) = (2 * 16, 16 * 32, 1240 * 128);
+        assert!(!calls(ee, 512).fill_a_gpu(1) && calls(ee, 8192).fill_a_gpu(1));
+        assert!(!calls(ttg, 32).fill_a_gpu(1) && calls(ttg, 512).fill_a_gpu(1));
+        assert!(calls(ttggg, 32).fill_a_gpu(1) && !calls(ttg, 512).fill_a_gpu(8));
+        assert!(calls(usize::MAX, usize::MAX).fill_a_gpu(usize::MAX));
     }
 }

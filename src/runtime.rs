@@ -42,7 +42,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch {
         name: "BACKEND",
         values: "auto, cpu or cuda",
-        meaning: "which engine evaluates; auto takes a GPU if there is one, else the CPU",
+        meaning: "which engine evaluates; auto takes a GPU if there is one and calls are large enough for it, else the CPU",
     },
     Switch {
         name: "SIMD",

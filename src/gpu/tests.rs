@@ -8,7 +8,7 @@ use crate::bridge::Bridge;
 use crate::cache::Cache;
 use crate::events::{Answers, Events};
 use crate::import::import_directory;
-use crate::machine::Machine;
+use crate::machine::{Calls, Machine};
 use crate::process::Process;
 use crate::runtime::{Backend, Precision, Switches};
 use std::sync::Arc;
@@ -77,7 +77,7 @@ fn bridges_with(
         false => gpus,
     };
     let on = |machine| Bridge::on(machine, process.clone(), &card, &switches, 64).expect("bridge");
-    let cpu = Machine::choose(&switches).expect("a CPU");
+    let cpu = Machine::choose(&switches, Calls::of(process, 64)).expect("a CPU");
     [on(cpu), on(Machine::Gpu(gpus))]
 }
 

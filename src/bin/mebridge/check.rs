@@ -23,6 +23,7 @@ use crate::source;
 use engine::{Door, Engine};
 use mebridge::Result;
 use mebridge::cpu::simd::Level;
+use mebridge::machine::Calls;
 use mebridge::runtime::Switches;
 use mebridge::statistics::{Class, Statistics};
 use profile::Profile;
@@ -166,13 +167,14 @@ impl Options {
                 bridge: self.bridge,
             },
         );
+        let calls = Calls::of(&source.process, nevt);
         let mut engine = if self.bridge {
             Door::open(&pairs, nevt, source.process.legs.len())
         } else {
             Engine::direct(source, &switches, nevt)?
         };
         sample.use_threads(switches.threads)?;
-        let gpu = engine.gpu(&switches)?;
+        let gpu = engine.gpu(&switches, calls)?;
         if gpu.is_some() {
             report.configuration.simd = "none";
         }

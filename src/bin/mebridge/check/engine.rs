@@ -7,7 +7,7 @@ use mebridge::Result;
 use mebridge::abi::fbridge;
 use mebridge::bridge::Bridge;
 use mebridge::events::Answers;
-use mebridge::machine::Machine;
+use mebridge::machine::{Calls, Machine};
 use mebridge::runtime::{PREFIX, Precision, Switches};
 use std::ffi::{OsString, c_void};
 use std::ptr::from_ref;
@@ -53,8 +53,8 @@ impl Engine {
         }
     }
 
-    /// The GPU that evaluates, if one does; `switches` are those that the engine was made with.
-    pub fn gpu(&self, switches: &Switches) -> Result<Option<String>> {
+    /// The GPU that evaluates, if one does; `switches` and calls are those that the engine was made with.
+    pub fn gpu(&self, switches: &Switches, calls: Calls) -> Result<Option<String>> {
         let name = |machine: &Machine| match machine {
             Machine::Cpu { .. } => None,
             Machine::Gpu(gpus) => Some(gpus.name()),
@@ -62,7 +62,7 @@ impl Engine {
         Ok(match self {
             Engine::Direct(bridge) => name(bridge.machine()),
             // They choose as we do, and do not say what.
-            Engine::Door(_) => name(&Machine::choose(switches)?),
+            Engine::Door(_) => name(&Machine::choose(switches, calls)?),
         })
     }
 
