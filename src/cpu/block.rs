@@ -95,16 +95,14 @@ impl<T: Real> Blocks<'_, '_, T> {
         let plan = &self.engine.plan;
         let numbers = 4 * plan.masses.len();
         let momenta = &self.events.momenta[first * numbers..(first + count) * numbers];
-        for i in 0..numbers {
-            // SAFETY: within the legs' momenta.
-            unsafe {
-                collect(
-                    m,
-                    plan.leg_momenta + i as u32,
-                    &momenta[i..],
-                    numbers,
-                    count,
-                );
+        // SAFETY: within the legs' momenta, and with all lanes within the events'.
+        unsafe {
+            if count < V::LANES {
+                return last_momenta(m.pointer(plan.leg_momenta), V::LANES, momenta, numbers);
+            }
+            for leg in (0..numbers).step_by(4) {
+                let p = V::columns(momenta.as_ptr().add(leg), numbers);
+                m.put_momentum(plan.leg_momenta + leg as u32, p);
             }
         }
     }
@@ -113,11 +111,9 @@ impl<T: Real> Blocks<'_, '_, T> {
     #[inline(always)]
     unsafe fn couplings<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, first: usize, count: usize) {
         let engine = self.engine;
-        let at = engine.scratch.g;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
-            collect(m, at, &self.events.g_s[first..], 1, count);
-            let g = m.real(at);
+            let g = self.lanes(m, first, count, self.events.g_s);
             for law in &engine.polynomials {
                 let mut value = Cx::new(V::zero(), V::zero());
                 for &(re, im) in law.coefficients.iter().rev() {
@@ -358,16 +354,27 @@ impl<T: Real> Blocks<'_, '_, T> {
             if self.events.channels.is_some() {
                 value = value * self.channel_weights(m);
             }
-            m.put_real(scratch.lanes, value);
             let answers = &mut self.answers.matrix_elements[first..first + count];
-            spread(m, scratch.lanes, answers, |x| x.to_f64());
+            if count == V::LANES {
+                value.store_doubles(answers.as_mut_ptr());
+            } else {
+                m.put_real(scratch.lanes, value);
+                spread(m, scratch.lanes, answers, |x| x.to_f64());
+            }
             let random = self.lanes(m, first, count, random_helicity);
             let numbers = engine.plan.helicities.iter().copied();
             let chosen = choose(m, random, total, numbers.zip(contributions));
-            m.put_real(scratch.lanes, chosen);
             let answers = &mut self.answers.helicity[first..first + count];
-            // SAFETY: a small whole number.
-            spread(m, scratch.lanes, answers, |x| x.to_f64().to_int_unchecked());
+            if count == V::LANES {
+                chosen.store_integers(answers.as_mut_ptr());
+            } else {
+                m.put_real(scratch.lanes, chosen);
+                spread(m, scratch.lanes, answers, |x| x.to_f64() as i32);
+            }
+            if self.events.channels.is_none() && self.events.igraph.is_none() {
+                self.answers.color[first..first + count].fill(0);
+                return;
+            }
             self.configurations(first, count);
             if self.worker.configs.iter().all(Option::is_none) {
                 self.answers.color[first..first + count].fill(0);
@@ -428,11 +435,17 @@ impl<T: Real> Blocks<'_, '_, T> {
         count: usize,
         numbers: &[f64],
     ) -> V {
-        let at = self.engine.scratch.lanes;
-        // SAFETY: an address of the scratch; lanes below `LANES`.
+        let numbers = &numbers[first..first + count];
+        // SAFETY: an address of the scratch; `LANES` numbers to read, or to write in the scratch.
         unsafe {
-            collect(m, at, &numbers[first..], 1, count);
-            m.real(at)
+            if count == V::LANES {
+                return V::load_doubles(numbers.as_ptr());
+            }
+            let at = m.pointer(self.engine.scratch.lanes);
+            for lane in 0..V::LANES {
+                *at.add(lane) = T::from_f64(numbers[lane.min(count - 1)]);
+            }
+            V::load(at)
         }
     }
 
@@ -456,36 +469,25 @@ impl<T: Real> Blocks<'_, '_, T> {
     }
 }
 
-/// One number of each event as a vector, every `stride`-th of a list; lanes without an event repeat
-/// the last one.
-#[inline(always)]
-unsafe fn collect<V: Simd>(
-    m: Memory<V>,
-    at: Address,
-    numbers: &[f64],
-    stride: usize,
-    count: usize,
-) {
-    let last = (count - 1) * stride;
-    assert!(last < numbers.len());
-    // SAFETY: the caller gives a valid address; no index is beyond the last one, which is checked.
-    unsafe {
-        let to = m.pointer(at);
-        let from = numbers.as_ptr();
-        if count == V::LANES {
-            // A loop of known length.
-            for lane in 0..V::LANES {
-                *to.add(lane) = V::Scalar::from_f64(*from.add(lane * stride));
-            }
-        } else {
-            for lane in 0..V::LANES {
-                *to.add(lane) = V::Scalar::from_f64(*from.add((lane * stride).min(last)));
-            }
+/// Copies the momenta of fewer events than lanes into vectors; lanes without an event repeat the last
+/// one. An event has so many `numbers`.
+///
+/// # Safety
+/// `to` is valid for a write of `lanes` times the numbers of an event.
+#[cold]
+#[inline(never)]
+unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbers: usize) {
+    let last = momenta.len() / numbers - 1;
+    for lane in 0..lanes {
+        let event = &momenta[lane.min(last) * numbers..][..numbers];
+        for (i, &x) in event.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { *to.add(i * lanes + lane) = T::from_f64(x) };
         }
     }
 }
 
-/// From a vector to one number for each event.
+/// From a vector to one number for each event, of which there are fewer than lanes.
 #[inline(always)]
 unsafe fn spread<V: Simd, T>(
     m: Memory<V>,
@@ -493,19 +495,9 @@ unsafe fn spread<V: Simd, T>(
     numbers: &mut [T],
     convert: impl Fn(V::Scalar) -> T,
 ) {
-    // SAFETY: the caller gives a valid address, and at most `LANES` numbers.
-    unsafe {
-        let from = m.pointer(at);
-        if numbers.len() == V::LANES {
-            // A loop of known length.
-            for lane in 0..V::LANES {
-                *numbers.get_unchecked_mut(lane) = convert(*from.add(lane));
-            }
-        } else {
-            for (lane, number) in numbers.iter_mut().enumerate() {
-                *number = convert(*from.add(lane));
-            }
-        }
+    for (lane, number) in numbers.iter_mut().enumerate() {
+        // SAFETY: the caller gives a valid address, and at most `LANES` numbers.
+        *number = unsafe { convert(*lane_of(m, at, lane)) };
     }
 }
 
@@ -542,8 +534,8 @@ unsafe fn off_shell<V: Simd>(
 ) -> Option<usize> {
     // SAFETY: addresses of the plan and the scratch.
     unsafe {
-        let mut worst = V::zero();
-        let one = worst.same(1.0);
+        let zero = V::zero();
+        let mut good = zero.eq(zero);
         for (leg, &mass) in engine.plan.masses.iter().enumerate() {
             let p = |i: u32| m.real(engine.plan.leg_momenta + 4 * leg as u32 + i);
             let (e, x, y, z) = (p(0), p(1), p(2), p(3));
@@ -552,11 +544,14 @@ unsafe fn off_shell<V: Simd>(
             // Comparisons are false for NaN, infinity minus infinity is NaN, and no number is less
             // than itself.
             let near = (e2 - p2).abs().lt(e2 * e.same(OFF_SHELL));
-            let positive = V::zero().lt(e);
-            worst = V::select(V::both(near, positive), worst, one);
+            good = V::both(good, V::both(near, zero.lt(e)));
         }
-        m.put_real(engine.scratch.check, worst);
-        (0..count).find(|&lane| (*lane_of(m, engine.scratch.check, lane)).to_f64() != 0.0)
+        if V::all(good) {
+            return None;
+        }
+        let at = engine.scratch.check;
+        m.put_real(at, V::select(good, zero, zero.same(1.0)));
+        (0..count).find(|&lane| (*lane_of(m, at, lane)).to_f64() != 0.0)
     }
 }
 

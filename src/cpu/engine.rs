@@ -60,8 +60,6 @@ pub(super) enum ColorSum<T> {
 /// Addresses behind those of the plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scratch {
-    /// G of the events.
-    pub g: Address,
     /// Non-zero in a lane whose momenta are bad.
     pub check: Address,
     /// |M|^2 of each good helicity.
@@ -114,7 +112,6 @@ impl<T: Real> Engine<T> {
             address
         };
         let scratch = Scratch {
-            g: take(1),
             check: take(1),
             matrix_elements: take(plan.tables.len()),
             jamp2: take(plan.flows),

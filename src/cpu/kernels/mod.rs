@@ -178,6 +178,19 @@ impl<V: Simd> Memory<V> {
             ]
         }
     }
+
+    /// Stores a momentum.
+    #[inline(always)]
+    pub(crate) unsafe fn put_momentum(self, address: u32, p: [V; 4]) {
+        // SAFETY: the caller promises that the addresses are valid.
+        unsafe {
+            let at = self.pointer(address);
+            p[0].store(at);
+            p[1].store(at.add(V::LANES));
+            p[2].store(at.add(2 * V::LANES));
+            p[3].store(at.add(3 * V::LANES));
+        }
+    }
 }
 
 /// Product of two complex vectors, metric (+,-,-,-).

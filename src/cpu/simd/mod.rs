@@ -21,6 +21,8 @@
 
 mod complex;
 mod dispatch;
+#[cfg(target_arch = "x86_64")]
+mod edges;
 mod level;
 mod plain;
 #[cfg(target_arch = "x86_64")]
@@ -77,6 +79,28 @@ pub trait Simd:
     /// # Safety
     /// `to` is valid for a write of `LANES` numbers and aligned to their size in all.
     unsafe fn store_single(self, to: *mut f32);
+    /// Reads four doubles for each lane, those of a lane `stride` numbers behind those of the one
+    /// before: the first of all lanes, the second of all lanes and so on, in this register's precision.
+    ///
+    /// # Safety
+    /// The CPU has the level; `from.add(lane * stride)` is valid for a read of four numbers for each
+    /// lane.
+    unsafe fn columns(from: *const f64, stride: usize) -> [Self; 4];
+    /// Reads a double for each lane, in this register's precision.
+    ///
+    /// # Safety
+    /// The CPU has the level; `from` is valid for a read of `LANES` numbers.
+    unsafe fn load_doubles(from: *const f64) -> Self;
+    /// Writes every lane in double precision.
+    ///
+    /// # Safety
+    /// `to` is valid for a write of `LANES` numbers.
+    unsafe fn store_doubles(self, to: *mut f64);
+    /// Writes every lane as an integer; lanes are whole numbers that fit.
+    ///
+    /// # Safety
+    /// `to` is valid for a write of `LANES` numbers.
+    unsafe fn store_integers(self, to: *mut i32);
 
     /// All lanes `x`; the existing value proves that the CPU has the level.
     #[inline(always)]
@@ -109,6 +133,8 @@ pub trait Simd:
     fn eq(self, b: Self) -> Self::Mask;
     /// Where both hold.
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+    /// Whether it holds in all lanes.
+    fn all(a: Self::Mask) -> bool;
     /// `yes` where the mask holds, otherwise `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 

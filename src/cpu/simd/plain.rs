@@ -73,6 +73,27 @@ macro_rules! plain {
                 // SAFETY: the caller's promise.
                 unsafe { *to = self.0 as f32 }
             }
+            #[inline(always)]
+            unsafe fn columns(from: *const f64, _: usize) -> [Self; 4] {
+                // SAFETY: the caller's promise.
+                let row = unsafe { *from.cast::<[f64; 4]>() };
+                row.map(|x| $name(x as $scalar))
+            }
+            #[inline(always)]
+            unsafe fn load_doubles(from: *const f64) -> Self {
+                // SAFETY: the caller's promise.
+                $name(unsafe { *from } as $scalar)
+            }
+            #[inline(always)]
+            unsafe fn store_doubles(self, to: *mut f64) {
+                // SAFETY: the caller's promise.
+                unsafe { *to = self.0 as f64 }
+            }
+            #[inline(always)]
+            unsafe fn store_integers(self, to: *mut i32) {
+                // SAFETY: the caller's promise.
+                unsafe { *to = self.0 as i32 }
+            }
             // Not the standard library's mul_add: without the instruction that is a slow call.
             #[inline(always)]
             fn mul_add(self, b: Self, c: Self) -> Self {
@@ -121,6 +142,10 @@ macro_rules! plain {
             #[inline(always)]
             fn both(a: bool, b: bool) -> bool {
                 a & b
+            }
+            #[inline(always)]
+            fn all(a: bool) -> bool {
+                a
             }
             #[inline(always)]
             fn select(mask: bool, yes: Self, no: Self) -> Self {

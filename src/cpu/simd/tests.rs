@@ -137,6 +137,75 @@ fn check<S: Real>(numbers: &[(f64, f64, f64)], relative: f64) {
     }
 }
 
+/// Numbers of events through registers and back.
+struct Edges<'a, S> {
+    /// Of each event so many numbers, of which the first four are read.
+    numbers: &'a [f64],
+    stride: usize,
+    of: std::marker::PhantomData<S>,
+}
+
+impl<S: Real> Task<S> for Edges<'_, S> {
+    /// Lanes, what is read of them as four numbers and what as one number each, as integers too.
+    type Output = (usize, Vec<f64>, Vec<f64>, Vec<i32>);
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = S>>(self) -> Self::Output {
+        let lanes = V::LANES;
+        assert!(self.numbers.len() >= lanes * self.stride);
+        let mut four = vec![0.0; 4 * lanes];
+        let mut one = vec![0.0; lanes];
+        let mut integers = vec![0; lanes];
+        // SAFETY: the CPU has the level; all arrays are long enough.
+        unsafe {
+            let columns = V::columns(self.numbers.as_ptr(), self.stride);
+            for (column, four) in columns.iter().zip(four.chunks_mut(lanes)) {
+                column.store_doubles(four.as_mut_ptr());
+            }
+            let x = V::load_doubles(self.numbers.as_ptr());
+            x.store_doubles(one.as_mut_ptr());
+            x.store_integers(integers.as_mut_ptr());
+            let zero = V::zero();
+            assert!(V::all(zero.eq(zero)) && !V::all(zero.lt(zero)));
+            // False in one lane only.
+            for lane in 0..lanes {
+                let mut other = vec![0.0; lanes];
+                other[lane] = 1.0;
+                assert!(!V::all(V::load_doubles(other.as_ptr()).eq(zero)));
+            }
+        }
+        (lanes, four, one, integers)
+    }
+}
+
+#[test]
+fn numbers_of_events_go_into_registers_and_back_in_order() {
+    fn check<S: Real>(stride: usize) {
+        let numbers: Vec<f64> = (0..16 * stride).map(|i| i as f64 + 1.0).collect();
+        for level in Level::supported() {
+            let task = Edges {
+                numbers: &numbers,
+                stride,
+                of: std::marker::PhantomData::<S>,
+            };
+            // SAFETY: the task asks for nothing but the level.
+            let (lanes, four, one, integers) = unsafe { dispatch(level, task) };
+            for lane in 0..lanes {
+                for column in 0..4 {
+                    let expected = numbers[lane * stride + column];
+                    assert_eq!(four[column * lanes + lane], expected, "{level}");
+                }
+                assert_eq!(one[lane], numbers[lane], "{level}");
+                assert_eq!(integers[lane], lane as i32 + 1, "{level}");
+            }
+        }
+    }
+    for stride in [4, 7, 16] {
+        check::<f64>(stride);
+        check::<f32>(stride);
+    }
+}
+
 proptest! {
     #[test]
     fn every_operation_does_what_it_says_at_every_level(
