@@ -3,6 +3,7 @@
 
 mod arena;
 mod block;
+mod crew;
 mod engine;
 pub mod general;
 pub mod kernels;

@@ -1,11 +1,12 @@
 //! Several threads on one engine.
 //!
-//! The events of a call are cut into chunks of whole vectors, and every thread takes the next one
-//! when it is done with its last: a thread that is held up by other work on the machine takes
-//! fewer. An event's answer does not depend on who computes it or on what is in its chunk. The
-//! caller's own thread is one of them; the others sleep between calls, and are not woken for a
-//! call that would be done before they are awake.
+//! Every thread takes the next chunk of the events of a call, whole vectors, when it is done with its
+//! last one: a thread that comes late or is held up by other work on the machine takes fewer. Chunks
+//! are a part of what is left, so that all are done at about the same time. An event's answer does not
+//! depend on who computes it or on what is in its chunk. The caller's own thread is one of them; the
+//! others ([`Crew`]) are not woken for a call that would be done before they are awake.
 
+use super::crew::Crew;
 use super::engine::{Engine, Timers};
 use super::simd::Real;
 use super::worker::Worker;
@@ -13,11 +14,13 @@ use crate::backend::{self, Backend, BadMomentum, Failure, Parts};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::Plan;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Chunks for each thread. At the end of a call a thread waits for the others for one chunk at
-/// most, so it is one part in this many that is lost.
-const CHUNKS: usize = 16;
+/// A chunk is what is left for each thread, divided by this.
+const CHUNKS: usize = 4;
+/// No chunk has fewer multiply-adds of vectors, unless that is less than a vector: some 4 microseconds of
+/// work, in which taking the next one does not count.
+const SMALLEST: usize = 10_000;
 /// A thread is woken for this many multiply-adds of vectors: some 25 microseconds of work.
 const WORTH_WAKING: usize = 60_000;
 
@@ -25,14 +28,7 @@ const WORTH_WAKING: usize = 60_000;
 pub struct Team<T: Real> {
     engine: Engine<T>,
     workers: Vec<Worker<T>>,
-    pool: Option<rayon::ThreadPool>,
-}
-
-/// The events of one worker.
-struct Share<'a> {
-    first: usize,
-    events: Events<'a>,
-    answers: Answers<'a>,
+    crew: Crew,
 }
 
 impl<T: Real> Team<T> {
@@ -40,22 +36,14 @@ impl<T: Real> Team<T> {
     pub fn new(engine: Engine<T>, threads: usize) -> Result<Self> {
         let workers = (0..threads.max(1)).map(|_| Worker::new(&engine));
         let workers = workers.collect::<Result<_>>()?;
-        let pool = if threads > 1 {
-            let builder = rayon::ThreadPoolBuilder::new()
-                .num_threads(threads - 1)
-                .thread_name(|i| format!("mebridge-{}", i + 1));
-            let pool = builder.build().map_err(|source| Error::Threads {
-                threads,
-                what: source.to_string(),
-            })?;
-            Some(pool)
-        } else {
-            None
-        };
+        let crew = Crew::new(threads.max(1) - 1).map_err(|source| Error::Threads {
+            threads,
+            what: source.to_string(),
+        })?;
         Ok(Team {
             engine,
             workers,
-            pool,
+            crew,
         })
     }
 
@@ -90,37 +78,34 @@ impl<T: Real> Team<T> {
         let lanes = engine.lanes();
         let vectors = events.g_s.len().div_ceil(lanes);
         let threads = self.threads_for(vectors);
-        let (mine, others) = self.workers.split_at_mut(1);
-        let mine = &mut mine[0];
-        let pool = match &self.pool {
-            Some(pool) if threads > 1 => pool,
-            _ => return engine.run(mine, events, answers),
-        };
-        let size = vectors.div_ceil(CHUNKS * threads).max(1) * lanes;
-        let chunks = Mutex::new(shares(events, answers, legs, size).into_iter());
-        let first_bad = Mutex::new(None);
-        let work = |worker: &mut Worker<T>| {
-            // No thread panics while it holds one of the locks.
-            let next = || chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
-            while let Some(chunk) = next() {
-                if let Err(bad) = engine.run(worker, chunk.events, chunk.answers) {
-                    let event = bad.event + chunk.first;
-                    let mut first = first_bad.lock().unwrap_or_else(PoisonError::into_inner);
-                    *first = Some(first.map_or(event, |first: usize| first.min(event)));
-                    // Chunks before this one have been taken, those behind it do not matter.
-                    return;
+        if threads == 1 {
+            return engine.run(&mut self.workers[0], events, answers);
+        }
+        let smallest = (SMALLEST / engine.plan().count.multiply_adds.max(1)).max(1);
+        let queue = Mutex::new(Queue {
+            events,
+            answers,
+            legs,
+            first: 0,
+            bad: None,
+        });
+        let workers: Vec<_> = self.workers[..threads].iter_mut().map(Mutex::new).collect();
+        self.crew.run(threads - 1, &|number| {
+            let worker = &mut lock(&workers[number]);
+            let next = || {
+                let mut queue = lock(&queue);
+                let left = queue.answers.helicity.len().div_ceil(lanes);
+                let vectors = (left / (CHUNKS * threads)).max(smallest);
+                queue.take(vectors * lanes)
+            };
+            while let Some(share) = next() {
+                if let Err(bad) = engine.run(worker, share.events, share.answers) {
+                    lock(&queue).refuse(share.first + bad.event);
                 }
             }
-        };
-        pool.in_place_scope(|scope| {
-            for worker in others.iter_mut().take(threads - 1) {
-                let work = &work;
-                scope.spawn(move |_| work(worker));
-            }
-            work(mine);
         });
-        let first_bad = first_bad.into_inner();
-        match first_bad.unwrap_or_else(PoisonError::into_inner) {
+        let queue = queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match queue.bad {
             Some(event) => Err(BadMomentum { event }),
             None => Ok(()),
         }
@@ -151,7 +136,14 @@ impl<T: Real> Team<T> {
             igraph: None,
             ..events
         };
-        for share in shares(events, answers, legs, self.engine.lanes()) {
+        let mut queue = Queue {
+            events,
+            answers,
+            legs,
+            first: 0,
+            bad: None,
+        };
+        while let Some(share) = queue.take(self.engine.lanes()) {
             let count = share.events.g_s.len();
             let first = share.first;
             let worker = &mut self.workers[0];
@@ -196,32 +188,62 @@ impl<T: Real> Backend for Team<T> {
     }
 }
 
-/// Cuts a call into calls of at most `size` events.
-fn shares<'a>(
+/// What is left of a call.
+struct Queue<'a> {
+    /// All events of the call.
     events: Events<'a>,
+    /// Those of the events that nobody took.
     answers: Answers<'a>,
     legs: usize,
-    size: usize,
-) -> Vec<Share<'a>> {
-    let nevt = events.g_s.len();
-    let mut shares = Vec::new();
-    let matrix_elements = answers.matrix_elements.chunks_mut(size);
-    let helicity = answers.helicity.chunks_mut(size);
-    let color = answers.color.chunks_mut(size);
-    for (i, ((matrix_elements, helicity), color)) in
-        matrix_elements.zip(helicity).zip(color).enumerate()
-    {
-        let first = i * size;
-        let end = (first + size).min(nevt);
-        shares.push(Share {
+    /// The first of them.
+    first: usize,
+    /// The first event whose momenta are bad.
+    bad: Option<usize>,
+}
+
+/// Some events of a call.
+struct Share<'a> {
+    first: usize,
+    events: Events<'a>,
+    answers: Answers<'a>,
+}
+
+impl<'a> Queue<'a> {
+    /// The next so many events, or as many as there are.
+    fn take(&mut self, size: usize) -> Option<Share<'a>> {
+        let size = size.min(self.answers.helicity.len());
+        if size == 0 {
+            return None;
+        }
+        let first = self.first;
+        self.first += size;
+        Some(Share {
             first,
-            events: events.part(first, end - first, legs),
+            events: self.events.part(first, size, self.legs),
             answers: Answers {
-                matrix_elements,
-                helicity,
-                color,
+                matrix_elements: front(&mut self.answers.matrix_elements, size),
+                helicity: front(&mut self.answers.helicity, size),
+                color: front(&mut self.answers.color, size),
             },
-        });
+        })
     }
-    shares
+
+    /// Notes a bad event. What nobody took lies behind it and does not matter any more.
+    fn refuse(&mut self, event: usize) {
+        self.bad = Some(self.bad.map_or(event, |bad| bad.min(event)));
+        let _ = self.take(usize::MAX);
+    }
+}
+
+/// Takes so many from the front, of which there are as many.
+fn front<'a, T>(rest: &mut &'a mut [T], size: usize) -> &'a mut [T] {
+    let (front, behind) = std::mem::take(rest).split_at_mut(size);
+    *rest = behind;
+    front
+}
+
+/// No thread panics while it holds one of the locks, but for a worker's; that one is not used again in the
+/// same call.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

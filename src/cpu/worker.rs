@@ -7,7 +7,8 @@ use crate::error::Result;
 use crate::events::Events;
 use num_complex::Complex64;
 
-/// Memory and notes of one thread.
+/// Memory and notes of one thread, on cache lines of their own.
+#[repr(align(128))]
 pub struct Worker<T> {
     vectors: Arena<T>,
     /// JAMPs in single precision, and the result of their colour sum.

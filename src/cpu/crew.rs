@@ -1,0 +1,281 @@
+//! Threads that wait for work on behalf of a caller.
+//!
+//! A call to [`Crew::run`] is often shorter than it takes to wake a thread, so a thread goes on looking
+//! for work for a while after its last piece, and one that has not come by the time the
+//! caller is done is not waited for.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle, Thread};
+use std::time::{Duration, Instant};
+
+/// How long a thread looks for work before it sleeps, and a caller for the end of a helper's work. Some
+/// times what it takes to wake a thread; on a machine with more threads than cores it is what
+/// is lost.
+const PATIENCE: Duration = Duration::from_micros(100);
+
+/// Waiting for a call.
+const IDLE: u32 = 0;
+/// There is a call that was not answered yet.
+const CALLED: u32 = 1;
+/// At work.
+const WORKING: u32 = 2;
+/// The thread is to end.
+const END: u32 = 3;
+
+/// What a helper does, given its number from 1.
+type Work<'a> = &'a (dyn Fn(usize) + Sync);
+
+/// Threads beside the caller's own.
+pub struct Crew {
+    helpers: Vec<Helper>,
+}
+
+struct Helper {
+    seat: Arc<Seat>,
+    /// `None` once it has ended.
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Where a helper finds its work; on cache lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Seat {
+    state: AtomicU32,
+    /// There while a call is not answered yet.
+    call: Mutex<Option<Call>>,
+}
+
+struct Call {
+    work: Work<'static>,
+    caller: Thread,
+}
+
+impl Crew {
+    /// Starts so many threads.
+    pub fn new(helpers: usize) -> std::io::Result<Crew> {
+        // Those that were started end with the crew if one cannot be.
+        let mut crew = Crew {
+            helpers: Vec::with_capacity(helpers),
+        };
+        for number in 1..=helpers {
+            let seat = Arc::new(Seat::default());
+            let mine = seat.clone();
+            let thread = thread::Builder::new()
+                .name(format!("mebridge-{number}"))
+                .spawn(move || mine.serve(number))?;
+            crew.helpers.push(Helper {
+                seat,
+                thread: Some(thread),
+            });
+        }
+        Ok(crew)
+    }
+
+    /// Does `work` on the caller's thread, as number 0, and on up to so many helpers at the same time. A
+    /// helper that comes too late does not do it at all. A panic of any of them goes on in the
+    /// caller.
+    pub fn run(&mut self, helpers: usize, work: Work) {
+        let panic: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
+        let guarded = |number: usize| {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| work(number))) {
+                lock(&panic).get_or_insert(payload);
+            }
+        };
+        let guarded: Work = &guarded;
+        // SAFETY: only the lifetime changes. A helper uses the reference while its seat is WORKING,
+        // or holds it as a call. `Called`, when dropped, takes back calls that were not answered and
+        // waits for the others, so both are over before `guarded` is.
+        let extended = unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(guarded) };
+        let caller = thread::current();
+        let helpers = &self.helpers[..helpers.min(self.helpers.len())];
+        let called = Called(helpers);
+        for helper in helpers {
+            helper.call(Call {
+                work: extended,
+                caller: caller.clone(),
+            });
+        }
+        guarded(0);
+        drop(called);
+        let payload = panic.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(payload) = payload {
+            resume_unwind(payload);
+        }
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        for helper in &mut self.helpers {
+            helper.seat.state.store(END, Ordering::Release);
+            if let Some(thread) = helper.thread.take() {
+                thread.thread().unpark();
+                // It catches all panics, and there is nobody to tell.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// Helpers that may have been called.
+struct Called<'a>(&'a [Helper]);
+
+impl Drop for Called<'_> {
+    fn drop(&mut self) {
+        for helper in self.0 {
+            helper.seat.dismiss();
+        }
+    }
+}
+
+impl Helper {
+    fn call(&self, call: Call) {
+        *lock(&self.seat.call) = Some(call);
+        self.seat.state.store(CALLED, Ordering::Release);
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
+}
+
+impl Seat {
+    /// What a helper does all its life.
+    fn serve(&self, number: usize) {
+        let mut patience = Patience::default();
+        loop {
+            match self.state.load(Ordering::Acquire) {
+                CALLED if self.moves(CALLED, WORKING) => {
+                    let call = lock(&self.call).take();
+                    let caller = call.map(|Call { work, caller }| {
+                        work(number);
+                        caller
+                    });
+                    self.state.store(IDLE, Ordering::Release);
+                    if let Some(caller) = caller {
+                        caller.unpark();
+                    }
+                    patience = Patience::default();
+                }
+                END => return,
+                _ => patience.wait(),
+            }
+        }
+    }
+
+    /// Takes a call back that was not answered; otherwise waits for the end of the work.
+    fn dismiss(&self) {
+        if self.moves(CALLED, IDLE) {
+            lock(&self.call).take();
+            return;
+        }
+        let mut patience = Patience::default();
+        while self.state.load(Ordering::Acquire) == WORKING {
+            patience.wait();
+        }
+    }
+
+    /// Changes the state, if it is still the one that is expected.
+    fn moves(&self, from: u32, to: u32) -> bool {
+        self.state
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+}
+
+/// Waits for another thread, first by looking again and again, then asleep. Whoever makes the change
+/// wakes the one that waits.
+#[derive(Default)]
+struct Patience {
+    since: Option<Instant>,
+}
+
+impl Patience {
+    /// Returns when it is worth looking again.
+    fn wait(&mut self) {
+        if self.since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+            thread::park();
+            return;
+        }
+        for _ in 0..16 {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// No thread panics while it holds one of the locks.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    /// Adds up the numbers below `count`, each taken by whoever comes first.
+    fn sum(crew: &mut Crew, helpers: usize, count: usize) -> usize {
+        let next = AtomicUsize::new(0);
+        let sum = AtomicUsize::new(0);
+        crew.run(helpers, &|_| {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                if i >= count {
+                    return;
+                }
+                sum.fetch_add(i, Ordering::Relaxed);
+            }
+        });
+        sum.into_inner()
+    }
+
+    #[test]
+    fn work_is_done_once_whoever_does_it() {
+        let mut crew = Crew::new(3).unwrap();
+        for count in 0..2000 {
+            assert_eq!(
+                sum(&mut crew, count % 5, count),
+                count * count.max(1).saturating_sub(1) / 2
+            );
+            if count % 500 == 0 {
+                // Long enough for all to sleep.
+                thread::sleep(10 * PATIENCE);
+            }
+        }
+        assert_eq!(sum(&mut Crew::new(0).unwrap(), 3, 10), 45);
+    }
+
+    #[test]
+    fn helpers_come_while_the_caller_works() {
+        let mut crew = Crew::new(2).unwrap();
+        let present = AtomicUsize::new(0);
+        crew.run(2, &|_| {
+            present.fetch_add(1, Ordering::SeqCst);
+            while present.load(Ordering::SeqCst) < 3 {
+                thread::yield_now();
+            }
+        });
+        assert_eq!(present.into_inner(), 3);
+    }
+
+    #[test]
+    fn a_panic_goes_on_in_the_caller_when_all_are_done() {
+        let mut crew = Crew::new(1).unwrap();
+        for who in 0..2 {
+            let present = AtomicUsize::new(0);
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                crew.run(1, &|number| {
+                    present.fetch_add(1, Ordering::SeqCst);
+                    while present.load(Ordering::SeqCst) < 2 {
+                        thread::yield_now();
+                    }
+                    assert_ne!(number, who, "expected");
+                });
+            }));
+            assert!(panicked.is_err());
+            assert_eq!(sum(&mut crew, 1, 100), 4950);
+        }
+    }
+}
