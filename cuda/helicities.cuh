@@ -110,6 +110,9 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
 #ifdef COLORS_OUTSIDE
            , unsigned first_group, unsigned groups, unsigned group_size, Color *outside
 #endif
+#ifdef CLOCKS
+           , Cycles *cycles
+#endif
 ) {
     SHARED(char, shared);
     unsigned padded = (events + LANES - 1) / LANES * LANES;
@@ -135,6 +138,9 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
             unsigned count = second == ~0u ? 1 : 2;
             const unsigned *waves = h->waves + (Size)first * h->wave_count;
             const unsigned *others = count == 2 ? h->waves + (Size)second * h->wave_count : waves;
+#ifdef CLOCKS
+            const unsigned long long clock_at_begin = cycles_now();
+#endif
             FOR_LANES {
                 Memory m = {of_events + lane};
                 Region r = {of_helicity[0] + lane}, s = {of_helicity[1] + lane};
@@ -195,6 +201,10 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
             }
             __syncthreads();
 #else
+#ifdef CLOCKS
+            __syncthreads();
+            const unsigned long long clock_before_color = cycles_now();
+#endif
             // The colour sum; from here on the amplitudes are overwritten.
             const unsigned *op = h->orbits;
             for (unsigned i = 0; i < h->pass_count; i++) {
@@ -232,6 +242,13 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                 contributions[(Size)(k ? second : first) * padded + event + lane] = (Real)total;
             }
             // What is reduced is written again only after two more barriers.
+#ifdef CLOCKS
+            // All warps of a block wait for each other; the first has a part of the last sums.
+            if (threadIdx.x + threadIdx.y == 0) {
+                const unsigned long long clock_at_end = cycles_now();
+                add_cycles(cycles, clock_at_end - clock_at_begin, clock_at_end - clock_before_color);
+            }
+#endif
 #endif
         }
     }

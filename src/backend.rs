@@ -11,8 +11,8 @@ pub trait Backend: Send {
     /// The plan.
     fn plan(&self) -> &Plan;
 
-    /// Whether to measure where the time goes; it costs a little.
-    fn set_profile(&mut self, profile: bool);
+    /// What to measure of where the time goes.
+    fn set_profile(&mut self, clocks: Clocks);
 
     /// Where the time went, as far as [`Backend::set_profile`] asked.
     fn timers(&self) -> Timers;
@@ -32,6 +32,20 @@ pub trait Backend: Send {
     /// Evaluates a few events and gives for each the contributions of helicities and, where
     /// the plan computes them, all AMP2.
     fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, Failure>;
+}
+
+/// What is measured of where the time goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clocks {
+    /// Nothing.
+    #[default]
+    None,
+    /// How long phases take, which costs a little. On a GPU the kernels are those of all other calls, so that colour
+    /// sums count as amplitudes.
+    Phases,
+    /// The same, and on a GPU colour sums by kernels that have clocks in them, which may make these a little
+    /// slower. They are compiled by the first call.
+    Kernels,
 }
 
 /// What one event's answer is made of.
@@ -102,17 +116,18 @@ impl From<Error> for Failure {
     }
 }
 
-/// The phase of [`Timers`] in which a CPU computes amplitudes and JAMP.
+/// The phase of [`Timers`] in which a GPU computes wavefunctions.
+pub const WAVEFUNCTIONS: &str = "wavefunctions";
+/// The phase in which a GPU computes squared diagrams by themselves.
+pub const SQUARES: &str = "squared diagrams";
+/// The phase in which amplitudes and JAMP are computed.
 pub const AMPLITUDES: &str = "amplitudes and JAMP";
-/// The phase in which a CPU sums over colours.
+/// The phase of the sums over colours.
 pub const COLOR: &str = "colour sum";
+/// The phase in which a GPU chooses helicities and colours.
+pub const CHOICES: &str = "choices";
 /// The phases in which a GPU computes.
-pub const KERNELS: [&str; 4] = [
-    "wavefunctions",
-    "squared diagrams",
-    "amplitudes, JAMP and colour sum",
-    "choices",
-];
+pub const KERNELS: [&str; 5] = [WAVEFUNCTIONS, SQUARES, AMPLITUDES, COLOR, CHOICES];
 
 /// Where the time went: names of phases, in the order in which they are done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,6 +147,13 @@ impl Timers {
         let mut all = self.0.iter();
         all.find(|(name, _)| *name == phase)
             .map_or(Duration::ZERO, |(_, time)| *time)
+    }
+
+    /// What has been added since.
+    pub fn since(&self, before: &Timers) -> Timers {
+        let all = self.0.iter();
+        let since = |&(name, time): &(_, Duration)| (name, time.saturating_sub(before.of(name)));
+        Timers(all.map(since).collect())
     }
 
     /// The time in which the kernels of a GPU ran, without copies.

@@ -4,7 +4,7 @@
 //! helicities on the first events that it sees, makes the plan for them, and from then on
 //! evaluates whatever it is given.
 
-use crate::backend::{Backend, Failure, Kernels, Timers};
+use crate::backend::{Backend, Clocks, Failure, Kernels, Timers};
 use crate::cache::Cache;
 use crate::cache::plans::Plans;
 use crate::color::Split;
@@ -30,7 +30,7 @@ pub struct Bridge {
     precision: Precision,
     all_helicities: bool,
     nevt: usize,
-    profile: bool,
+    clocks: Clocks,
     engines: Option<Engines>,
 }
 
@@ -120,7 +120,7 @@ impl Bridge {
             precision: switches.precision,
             all_helicities: switches.good_helicities_all,
             nevt,
-            profile: false,
+            clocks: Clocks::None,
             engines: None,
         })
     }
@@ -198,13 +198,13 @@ impl Bridge {
         self.plan().map(|plan| plan.helicities.len())
     }
 
-    /// Whether to measure where the time goes; it costs a little.
-    pub fn set_profile(&mut self, profile: bool) {
-        self.profile = profile;
+    /// What to measure of where the time goes.
+    pub fn set_profile(&mut self, clocks: Clocks) {
+        self.clocks = clocks;
         if let Some(engines) = &mut self.engines {
-            engines.diagrams.set_profile(profile);
+            engines.diagrams.set_profile(clocks);
             if let Recursion::Ready { team, .. } = &mut engines.recursion {
-                team.set_profile(profile);
+                team.set_profile(clocks);
             }
         }
     }
@@ -259,7 +259,7 @@ impl Bridge {
             diagrams,
             recursion: Recursion::NotAskedFor,
         });
-        self.set_profile(self.profile);
+        self.set_profile(self.clocks);
         Ok(count)
     }
 
@@ -327,7 +327,7 @@ impl Bridge {
             return Ok(());
         }
         serves.with_channels &= pairs.all(|(a, b)| agree(&a.amp2, &b.amp2, tolerance));
-        team.set_profile(self.profile);
+        team.set_profile(self.clocks);
         engines.recursion = Recursion::Ready { team, serves };
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::crew::Crew;
 use super::engine::{Engine, Timers};
 use super::simd::Real;
 use super::worker::Worker;
-use crate::backend::{self, Backend, BadMomentum, Failure, Parts};
+use crate::backend::{self, Backend, BadMomentum, Clocks, Failure, Parts};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::Plan;
@@ -167,8 +167,8 @@ impl<T: Real> Backend for Team<T> {
         self.engine.plan()
     }
 
-    fn set_profile(&mut self, profile: bool) {
-        Team::set_profile(self, profile);
+    fn set_profile(&mut self, clocks: Clocks) {
+        Team::set_profile(self, clocks != Clocks::None);
     }
 
     fn timers(&self) -> backend::Timers {

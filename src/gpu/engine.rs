@@ -13,6 +13,7 @@
 //! | `contributions` | what helicities and diagrams contribute to a few events |
 //! | `blocks` | threads of the blocks of kernels: constants, what is being tried, what was chosen |
 //! | `tuning` | the choice of one of these by times |
+//! | `clocks` | clocks that tell colour sums from amplitudes |
 //! | `blas` | the colour sum by the GPU's own library |
 //! | `memory` | the memory of chunks, and so their sizes |
 //! | `slot` | what one chunk needs while it is under way |
@@ -25,6 +26,7 @@ mod blas;
 mod blocks;
 mod check;
 mod chunks;
+mod clocks;
 mod contributions;
 mod launch;
 mod memory;
@@ -45,6 +47,7 @@ use super::generated::Generated;
 use super::library::Library;
 use super::source::{self, Unit};
 use super::tables::{Kind, Level, Run, Squares, Tables};
+use crate::backend::Clocks;
 use crate::color::Split;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
@@ -53,6 +56,7 @@ use crate::process::Process;
 use crate::runtime::Precision;
 use blas::Blas;
 use blocks::Tuning;
+use clocks::Clocked;
 use launch::Launch;
 use num_complex::Complex64;
 use places::Places;
@@ -114,6 +118,8 @@ pub struct Engine {
     options: Options,
     double: bool,
     double_color: bool,
+    /// What the kernel of helicities is compiled with.
+    shape: source::Shape,
     region_lanes: u32,
     region_threads: u32,
     /// Groups of helicities.
@@ -143,7 +149,9 @@ pub struct Engine {
     /// Generated code for calls without and with channels.
     generated: [Option<Generated>; 2],
     tuning: Tuning,
-    profile: bool,
+    /// What is measured.
+    clocks: Clocks,
+    clocked: Clocked,
     /// Seconds spent in each phase.
     seconds: [f64; Phase::ALL.len()],
     couplings: Vec<Complex64>,
@@ -182,7 +190,7 @@ impl Engine {
         };
         let kinds = source::amplitude_kinds(&tables);
         let ends = shape.ends();
-        let helicities = shape.helicities(&kinds, &plan.general);
+        let helicities = shape.helicities(&kinds, &plan.general, false);
         let walkers: HashMap<Kind, Unit> = tables
             .kinds()
             .into_iter()
@@ -264,6 +272,7 @@ impl Engine {
             options,
             double,
             double_color: shape.double_color,
+            shape,
             region_lanes: region.lanes,
             region_threads: region.threads,
             region_bytes: region.bytes,
@@ -271,7 +280,8 @@ impl Engine {
             slots: Vec::new(),
             generated: [None, None],
             tuning: Tuning::default(),
-            profile: false,
+            clocks: Clocks::None,
+            clocked: Clocked::default(),
             seconds: Default::default(),
             couplings: Vec::new(),
         })
@@ -282,9 +292,14 @@ impl Engine {
         &self.plan
     }
 
-    /// Whether to measure where the time goes; it costs a little.
-    pub fn set_profile(&mut self, profile: bool) {
-        self.profile = profile;
+    /// What to measure of where the time goes.
+    pub fn set_profile(&mut self, clocks: Clocks) {
+        self.clocks = clocks;
+    }
+
+    /// Whether the times of phases are measured.
+    fn profile(&self) -> bool {
+        self.clocks != Clocks::None
     }
 
     /// Seconds spent in a phase, as far as [`Engine::set_profile`] asked.
@@ -306,7 +321,11 @@ impl Engine {
 
     /// Whether the next launches are recorded.
     fn graphs(&self) -> bool {
-        self.options.graphs.unwrap_or(!self.profile)
+        match self.clocks {
+            Clocks::None => self.options.graphs.unwrap_or(true),
+            Clocks::Phases => self.options.graphs.unwrap_or(false),
+            Clocks::Kernels => false,
+        }
     }
 
     fn real(&self) -> usize {

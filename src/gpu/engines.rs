@@ -4,7 +4,7 @@ use super::cuda::{self, Cuda};
 use super::driver::{Driver, Properties};
 use super::engine::{Engine, Options, Phase};
 use super::library::Library;
-use crate::backend::{Backend, BadMomentum, Failure, Kernels, Parts, Timers};
+use crate::backend::{Backend, BadMomentum, Clocks, Failure, Kernels, Parts, Timers};
 use crate::cache::Cache;
 use crate::color::Split;
 use crate::error::Result;
@@ -71,6 +71,14 @@ impl Gpus {
         self
     }
 
+    /// The same, with code for shares of the helicities even where one thread can do all.
+    #[cfg(test)]
+    pub fn by_shares(mut self) -> Gpus {
+        self.options.straight = 1500;
+        self.options.whole = 0;
+        self
+    }
+
     /// What they are called.
     pub fn name(&self) -> String {
         let name = |library: &Arc<Library>| library.driver().properties().name.clone();
@@ -131,9 +139,9 @@ impl Backend for Engines {
         self.engines[0].plan()
     }
 
-    fn set_profile(&mut self, profile: bool) {
+    fn set_profile(&mut self, clocks: Clocks) {
         for engine in &mut self.engines {
-            engine.set_profile(profile);
+            engine.set_profile(clocks);
         }
     }
 

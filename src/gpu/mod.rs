@@ -13,6 +13,8 @@
 
 mod arena;
 pub mod choose;
+#[cfg(test)]
+mod clocks_tests;
 mod color;
 pub mod cuda;
 pub mod driver;

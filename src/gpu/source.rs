@@ -23,6 +23,7 @@ const LOAD: &str = include_str!("../../cuda/load.cuh");
 const HELICITIES: &str = include_str!("../../cuda/helicities.cuh");
 const COLOR: &str = include_str!("../../cuda/color.cuh");
 const ANSWER: &str = include_str!("../../cuda/answer.cuh");
+const CLOCKS: &str = include_str!("../../cuda/clocks.cuh");
 
 /// Threads of a block.
 pub const THREADS: u32 = 256;
@@ -61,6 +62,21 @@ pub fn amplitude_kinds(tables: &Tables) -> Vec<Kind> {
     kinds.sort_unstable();
     kinds.dedup();
     kinds
+}
+
+/// Text without what is under CLOCKS: what is compiled, and kept under its text, knows of no clocks unless
+/// they are asked for.
+fn without_clocks(text: &str) -> String {
+    let mut inside = false;
+    let mut rest = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        inside |= line.trim_end() == "#ifdef CLOCKS";
+        if !inside {
+            rest.push_str(line);
+        }
+        inside &= line.trim_end() != "#endif";
+    }
+    rest
 }
 
 /// The name of the kernel that does operations of a kind.
@@ -146,6 +162,9 @@ impl Shape {
         let mut text = self.of_events();
         text.double_color = self.double_color;
         let mut text = [&text.prelude(), ANSWER].join("\n");
+        if straight.clocks {
+            text.push_str(CLOCKS);
+        }
         if !straight.general.is_empty() {
             text.push_str(FUNCTIONS);
         }
@@ -188,9 +207,13 @@ extern "C" __global__ void __launch_bounds__(256)
         }
     }
 
-    /// The kernel of helicities.
-    pub fn helicities(&self, kinds: &[Kind], general: &[GeneralRoutine]) -> Unit {
+    /// The kernel of helicities, with clocks in it or without.
+    pub fn helicities(&self, kinds: &[Kind], general: &[GeneralRoutine], clocks: bool) -> Unit {
         let mut text = self.prelude();
+        if clocks {
+            text.push_str("#define CLOCKS\n");
+            text.push_str(CLOCKS);
+        }
         let mut cases = String::new();
         for (number, &kind) in kinds.iter().enumerate() {
             text.push_str(&looker(kind, general));
@@ -208,7 +231,10 @@ extern "C" __global__ void __launch_bounds__(256)
             );
         }
         let _ = writeln!(text, "#define AMPLITUDES{cases}");
-        text.push_str(HELICITIES);
+        match clocks {
+            true => text.push_str(HELICITIES),
+            false => text.push_str(&without_clocks(HELICITIES)),
+        }
         Unit {
             text,
             kernels: vec!["helicities".into()],
@@ -303,4 +329,35 @@ fn looker(kind: Kind, general: &[GeneralRoutine]) -> String {
         "{}\nDEVICE void look_{name}(const unsigned *op, Memory m, const unsigned *waves, Region r) {{\n    r.put_complex(op[{out}], {value});\n}}\n",
         function.unwrap_or_default()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLOCKS, HELICITIES, Shape, without_clocks};
+
+    #[test]
+    fn there_are_no_clocks_unless_they_are_asked_for() {
+        let rest = without_clocks(HELICITIES);
+        // Whole lines have gone, and nothing else.
+        let mut all = HELICITIES.lines();
+        assert!(rest.lines().all(|line| all.any(|other| other == line)));
+        let ifs = |text: &str| [text.matches("#if").count(), text.matches("#endif").count()];
+        assert_eq!(ifs(&rest)[0], ifs(&rest)[1]);
+        assert_eq!(ifs(HELICITIES)[0] - ifs(&rest)[0], 4);
+        let shape = Shape {
+            double: true,
+            double_color: true,
+            lanes: 32,
+            region_lanes: 16,
+            region_threads: 256,
+            region_blocks: 3,
+            colors_outside: false,
+        };
+        let [plain, clocked] = [false, true].map(|clocks| shape.helicities(&[], &[], clocks).text);
+        for word in ["clock", "cycles"] {
+            assert!(!plain.to_lowercase().contains(word));
+            assert!(clocked.to_lowercase().contains(word));
+        }
+        assert!(clocked.contains(CLOCKS));
+    }
 }

@@ -10,6 +10,7 @@
 //! those of [`Kernel::General`], called `General0`, ...).
 
 mod answer;
+mod clocks;
 mod graph;
 mod helicity;
 mod prepared;
@@ -71,6 +72,9 @@ pub struct Straight<'a> {
     /// Values of shares that depend on the helicities of at most so many fixed legs are computed by a
     /// kernel of their own, which comes first.
     pub prepared: u32,
+    /// Whether there are clocks in it, which tell colour sums from all else; then kernels have a last
+    /// argument for what they say.
+    pub clocks: bool,
 }
 
 /// Device code of a whole process.
@@ -83,6 +87,9 @@ pub struct Source {
     /// Numbers of `memory` for each event, the events in blocks of LANES; 0 if none is needed.
     pub vectors: u32,
 }
+
+/// The function that sums over colours.
+const COLOR_SUM: &str = "color_sum";
 
 /// How values are put away and brought back. The compiler must not see through that: what it
 /// could compute from a value it would keep alive with it.
@@ -190,6 +197,7 @@ impl Straight<'_> {
         const unsigned mine = first + threadIdx.x, e = mine < events ? mine : events - 1;
 "#
         );
+        self.clocks_begin(&mut text);
         if self.prepared == 0 {
             share_helicities(shares, &mut text);
         }
@@ -198,6 +206,7 @@ impl Straight<'_> {
         self.room(&steps, &mut text);
         self.steps(&prepared.share, steps.groups.iter().flatten(), &mut text);
         self.leave(&prepared.share, shares, &mut text);
+        self.clocks_end("threadIdx.x", &mut text);
         text.push_str("    }\n}\n");
         Source {
             text,
@@ -240,10 +249,14 @@ impl Straight<'_> {
         let Some((last, groups)) = steps.groups.split_last() else {
             return Source::default();
         };
+        let (taken, given) = match self.clocks {
+            true => (", unsigned long long &color_cycles", ", color_cycles"),
+            false => ("", ""),
+        };
         for (i, group) in groups.iter().enumerate() {
             let _ = writeln!(
                 text,
-                "static __device__ __noinline__ void straight_{i}(Real *kept, unsigned e, unsigned events, const Pair *leg, const double *gs, const double *given) {{"
+                "static __device__ __noinline__ void straight_{i}(Real *kept, unsigned e, unsigned events, const Pair *leg, const double *gs, const double *given{taken}) {{"
             );
             text.push_str("        kept = (Real *)__builtin_assume_aligned(kept, 16);\n");
             self.steps(whole, group, &mut text);
@@ -255,7 +268,7 @@ impl Straight<'_> {
             for i in 0..groups.len() {
                 let _ = writeln!(
                     text,
-                    "        straight_{i}(kept, e, events, leg, gs, given);"
+                    "        straight_{i}(kept, e, events, leg, gs, given{given});"
                 );
             }
             self.steps(whole, last, text);
@@ -270,7 +283,7 @@ impl Straight<'_> {
 
     /// The beginning of a kernel, up to its arguments.
     fn head(&self, name: &str, text: &mut String) {
-        let (threads, blocks) = (self.threads, self.blocks);
+        let (threads, blocks, cycles) = (self.threads, self.blocks, self.clocks_argument());
         let _ = write!(
             text,
             r#"
@@ -278,7 +291,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 {name}(const Choices *c, unsigned events, const double *momenta, const double *gs,
          const double *given, const double *random_helicity, const double *random_color,
          const int *channels, const int *igraph, double *matrix_elements, int *helicity,
-         int *color, unsigned *bad, Real *contributions, Real *jamp2, Real *amp2, Real *memory) {{"#
+         int *color, unsigned *bad, Real *contributions, Real *jamp2, Real *amp2, Real *memory{cycles}) {{"#
         );
     }
 
@@ -296,7 +309,9 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 "#,
             2 * self.masses.len()
         );
+        self.clocks_begin(text);
         body(text);
+        self.clocks_end("threadIdx.x", text);
         text.push_str("    }\n}\n");
     }
 
@@ -342,7 +357,18 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
                 Step::Compute(id) => {
                     declare(id, text);
                     let value = &whole.graph.values[id];
-                    let _ = writeln!(text, "        x{id} = {};", value.text);
+                    let statement = format!("        x{id} = {};\n", value.text);
+                    match value.text.starts_with(COLOR_SUM) {
+                        true => {
+                            let jamp = value
+                                .of
+                                .iter()
+                                .filter(|&&of| !whole.graph.values[of].literal);
+                            let jamp: Vec<String> = jamp.map(|of| format!("x{of}")).collect();
+                            self.clocked_colors(&jamp, &statement, &format!("x{id}"), text);
+                        }
+                        false => text.push_str(&statement),
+                    }
                     behind(id, text);
                     Ok(())
                 }

@@ -1,7 +1,8 @@
-//! What the engine says of its kernels and of its time.
+//! What the engine says of its kernels and of its time, amplitudes and colour sums apart.
 
 use crate::events::{Ask, Batch};
 use crate::support::{Gpu, bridge, conclude, some};
+use mebridge::backend::{AMPLITUDES, COLOR, Clocks};
 use mebridge::machine::Machine;
 use mebridge::runtime::{Precision, Switches};
 use std::time::Instant;
@@ -17,6 +18,7 @@ fn kernels_and_phases_are_told() {
     let mut wrong = Vec::new();
     for (r, process) in &some(&[
         "gg_tt.P1_gg_ttx",
+        "gg_ttg.P1_gg_ttxg",
         "gg_ttgg.P1_gg_ttxgg",
         "gg_ttggg.P1_gg_ttxggg",
     ]) {
@@ -33,12 +35,24 @@ fn kernels_and_phases_are_told() {
             let mut bridge = bridge(process, &switches);
             batch.run(Ask::CHANNELS, &mut bridge);
             bridge.settle();
-            batch.run(Ask::CHANNELS, &mut bridge);
-            bridge.set_profile(true);
-            let start = Instant::now();
-            batch.run(Ask::CHANNELS, &mut bridge);
-            let seconds = start.elapsed().as_secs_f64();
-            let timers = bridge.timers();
+            let right = batch.run(Ask::CHANNELS, &mut bridge);
+            // By the kernels of all other calls, and by those with clocks in them; the first call with
+            // clocks compiles.
+            let measured = [Clocks::Phases, Clocks::Kernels].map(|clocks| {
+                bridge.set_profile(clocks);
+                batch.run(Ask::CHANNELS, &mut bridge);
+                let before = bridge.timers();
+                let start = Instant::now();
+                let answer = batch.run(Ask::CHANNELS, &mut bridge);
+                let seconds = start.elapsed().as_secs_f64();
+                if let Some(what) = answer.differs(&right, 1e-12)
+                    && precision == Precision::Double
+                {
+                    wrong.push(format!("{}: {what} differ with {clocks:?}", r.name));
+                }
+                (seconds, bridge.timers().since(&before))
+            });
+            let [(_, plain), (seconds, timers)] = measured;
             let kernels = bridge.kernels(true).expect("kernels");
             let Machine::Gpu(gpus) = bridge.machine() else {
                 panic!("not on a GPU");
@@ -50,7 +64,23 @@ fn kernels_and_phases_are_told() {
                 "{name} {precision:?}: {EVENTS} events with channels in {seconds:.4} s by the clock"
             );
             for (phase, time) in &timers.0 {
-                println!("  {phase:32} {:.4} s", time.as_secs_f64());
+                println!("  {phase:32} {:.5} s", time.as_secs_f64());
+            }
+            let [amplitudes, color] = [AMPLITUDES, COLOR].map(|p| timers.of(p).as_secs_f64());
+            let both = amplitudes + color;
+            let without = plain.of(AMPLITUDES).as_secs_f64();
+            println!(
+                "  colour sums are {:.1} % of the two, which take {:.3} times as long as without clocks",
+                100.0 * color / both,
+                both / without
+            );
+            let divided = amplitudes > 0.0 && color > 0.0 && plain.of(COLOR).is_zero();
+            // Events of the driver are far apart, compared with what clocks cost.
+            if !(divided && both > 0.5 * without && both < 3.0 * without) {
+                wrong.push(format!(
+                    "{} {precision:?}: {amplitudes} s and {color} s, {without} s without clocks",
+                    r.name
+                ));
             }
             let running = timers.kernels().as_secs_f64();
             let flops = 2.0 * bridge.multiply_adds(true).expect("it has run") as f64;

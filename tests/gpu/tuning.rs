@@ -2,7 +2,7 @@
 
 use crate::events::{Ask, Batch};
 use crate::support::{Gpu, bridge, conclude, some};
-use mebridge::backend::Kernel;
+use mebridge::backend::{Clocks, Kernel};
 use mebridge::bridge::Bridge;
 use mebridge::process::Process;
 use mebridge::runtime::{CachePlace, Precision, Switches};
@@ -28,14 +28,14 @@ fn kernels(bridge: &Bridge, ask: Ask) -> Vec<Kernel> {
 
 /// The shortest time of the kernels of a call.
 fn fastest(bridge: &mut Bridge, batch: &Batch, ask: Ask) -> Duration {
-    bridge.set_profile(true);
+    bridge.set_profile(Clocks::Phases);
     let call = |bridge: &mut Bridge| {
         let before = bridge.timers().kernels();
         batch.run(ask, bridge);
         bridge.timers().kernels().saturating_sub(before)
     };
     let times: Vec<Duration> = (0..5).map(|_| call(bridge)).collect();
-    bridge.set_profile(false);
+    bridge.set_profile(Clocks::None);
     times.into_iter().min().expect("some")
 }
 

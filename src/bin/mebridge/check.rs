@@ -216,7 +216,7 @@ impl Options {
                 false => (nevt as u64 * iterations / PROFILED_SHARE) as usize,
             };
             let count = count.clamp(PROFILED_AT_LEAST.min(nevt), nevt);
-            let profile = engine.profile(&mut sample, count, switches.precision)?;
+            let profile = engine.profile(&mut sample, count, switches.precision, self.profile)?;
             times.color_share = profile.as_ref().and_then(Profile::color_share);
             report.profile = profile.filter(|_| self.profile);
         }

@@ -264,21 +264,25 @@ fn the_device_code_compiles() {
         include_str!("../../../cuda/walk.cuh"),
         include_str!("../../../cuda/load.cuh"),
         include_str!("../../../cuda/answer.cuh"),
+        include_str!("../../../cuda/clocks.cuh"),
         "#define AMPLITUDES\n",
         include_str!("../../../cuda/helicities.cuh"),
         include_str!("../../../cuda/color.cuh"),
     ]
     .join("\n");
     let options = ["--std=c++17", "-default-device", "-w"].map(String::from);
-    for (real, color, outside) in [
+    for (real, color, more) in [
         ("double", "double", ""),
         ("double", "float", ""),
         ("float", "float", ""),
         ("double", "double", "#define COLORS_OUTSIDE\n"),
         ("double", "float", "#define COLORS_OUTSIDE\n"),
+        ("double", "double", "#define CLOCKS\n"),
+        ("double", "float", "#define CLOCKS\n"),
+        ("float", "float", "#define CLOCKS\n"),
     ] {
         let defines = format!(
-            "{outside}#define REAL {real}\n#define COLOR {color}\n#define LANES 32u\n#define REGION_LANES 32u\n#define REGION_THREADS 256\n#define REGION_BLOCKS 3\n"
+            "{more}#define REAL {real}\n#define COLOR {color}\n#define LANES 32u\n#define REGION_LANES 32u\n#define REGION_THREADS 256\n#define REGION_BLOCKS 3\n"
         );
         for architecture in ["sm_80", "sm_90"] {
             let image = compile_for(architecture, &(defines.clone() + &text), &options);

@@ -6,9 +6,11 @@
 //! symmetric matrix over its denominator. What is left is a sum over flows for each event. This pays
 //! where flows are many: the library comes close to the peak of the GPU, or may use its tensor cores.
 
+use super::blocks::Clock;
 use super::region::RegionSize;
 use super::slot::Slot;
 use super::{Engine, LANES, Options};
+use crate::backend::Clocks;
 use crate::color::Split;
 use crate::error::Result;
 use crate::gpu::arena::{Arena, Offset};
@@ -182,10 +184,15 @@ impl Engine {
             ]);
             let numbers = 2 * u64::from(padded) * u64::from(flows);
             let of_events = |at| (at, 2 * padded, numbers);
-            // SAFETY: the arguments are those of the kernels, and the slot has room for JAMP and
-            // products of a batch.
+            // SAFETY: the arguments are those of the kernel, and the slot has room for JAMP of a batch.
+            unsafe { driver.launch(slot.stream, self.helicities, shape, &arguments)? };
+            let clock = || Clock::put(driver, slot.stream);
+            let before = match self.clocks {
+                Clocks::Kernels => Some(clock()?),
+                Clocks::None | Clocks::Phases => None,
+            };
+            // SAFETY: the arguments are those of the kernel, and the slot has room for products as well.
             unsafe {
-                driver.launch(slot.stream, self.helicities, shape, &arguments)?;
                 driver.multiply(
                     slot.stream,
                     Product {
@@ -220,6 +227,9 @@ impl Engine {
                         At(slot.contributions.pointer()),
                     ],
                 )?;
+            }
+            if let Some(before) = before {
+                slot.sums.borrow_mut().push([before, clock()?]);
             }
         }
         Ok(())

@@ -9,6 +9,7 @@ use super::recipe::{STRAIGHT_SHAPE, helicity_shape};
 use super::slot::Slot;
 use super::tuning::Chooser;
 use super::{Engine, LANES};
+use crate::backend::Clocks;
 use crate::error::Result;
 use crate::gpu::driver::{Argument, Driver, Event, Function, Shape, Stream};
 use crate::gpu::source;
@@ -48,13 +49,18 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Puts one into a queue.
-    fn put(driver: &Arc<dyn Driver>, stream: Stream) -> Result<Clock> {
+    pub(super) fn put(driver: &Arc<dyn Driver>, stream: Stream) -> Result<Clock> {
         let clock = Clock {
             driver: driver.clone(),
             event: driver.event()?,
         };
         driver.record(stream, clock.event)?;
         Ok(clock)
+    }
+
+    /// Seconds from here to another, both of which have been passed.
+    pub(super) fn seconds(&self, to: &Clock) -> Result<f64> {
+        self.driver.seconds(self.event, to.event)
     }
 }
 
@@ -179,6 +185,8 @@ impl Engine {
         if !self.options.tune {
             return Ok(Sizes::default());
         }
+        // Kernels with clocks in them tell nothing of those without.
+        let may_try = self.clocks != Clocks::Kernels;
         if !self.tuning.kernels.contains_key(&sort) {
             let kernels = self.tunable(sort, generated)?;
             self.tuning.kernels.insert(sort, kernels);
@@ -186,7 +194,7 @@ impl Engine {
         let mut sizes = Sizes::default();
         for kernel in self.tuning.kernels.get_mut(&sort).into_iter().flatten() {
             let mut given = None;
-            if !kernel.chooser.is_done() && events >= kernel.least {
+            if may_try && !kernel.chooser.is_done() && events >= kernel.least {
                 sizes.tuning = true;
                 given = kernel.chooser.give();
                 self.tuning.pending |= given.is_some();
@@ -284,7 +292,7 @@ impl Engine {
                 let mut seconds = None;
                 for (function, [before, after]) in &*clocks {
                     if *function == kernel.function {
-                        let time = before.driver.seconds(before.event, after.event)?;
+                        let time = before.seconds(after)?;
                         seconds = Some(seconds.unwrap_or(0.0) + time);
                     }
                 }

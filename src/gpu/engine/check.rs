@@ -15,13 +15,13 @@ impl Engine {
         let recipe = self.recipe.as_ref()?;
         let generated = self.generated[which].get_or_insert_with(|| {
             let recipe = recipe.clone();
-            Generated::begin(&self.library, move || recipe.unit(which > 0))
+            Generated::begin(&self.library, move || recipe.unit(which > 0, false))
         });
         generated.get()
     }
 
     /// Which of the generated kernels serves a call.
-    fn which(&self, channels: bool, igraph: bool) -> Option<usize> {
+    pub(super) fn which(&self, channels: bool, igraph: bool) -> Option<usize> {
         match self.of_helicity() {
             true => Some(usize::from(channels || igraph)),
             false if igraph && !channels => None,

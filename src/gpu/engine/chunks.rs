@@ -121,25 +121,32 @@ impl Engine {
             Way::AllAmp2 => Sizes::default(),
             _ => self.sizes(sort, generated.as_deref(), count)?,
         };
+        let clocked = match &generated {
+            Some(_) => self.clocked(self.which(sort.channels, sort.igraph))?,
+            None => self.clocked(None)?,
+        };
         let (straight, helicity) = match self.of_helicity() {
             true => (None, generated.map(|functions| functions[0])),
             false => (generated, None),
         };
         let all_amp2 = matches!(way, Way::AllAmp2);
+        let profile = self.profile();
         let number = slot;
         let driver = self.library.driver().clone();
-        if self.profile && self.slots[number].events.is_empty() {
-            let clocks = (0..=Phase::ALL.len()).map(|_| driver.event());
+        if profile && self.slots[number].events.is_empty() {
+            let clocks = (0..=Phase::BETWEEN.len()).map(|_| driver.event());
             self.slots[number].events = clocks.collect::<Result<_>>()?;
         }
         let slot = &self.slots[number];
         let stream = slot.stream;
         // The events of a slot's last chunk are read before they are recorded anew.
-        if self.profile && slot.timed {
+        if profile && slot.timed {
             driver.synchronize(stream)?;
             self.seconds = slot.add_seconds(self.seconds)?;
         }
-        slot.mark(self.profile, 0)?;
+        self.slots[number].set_clocked(clocked)?;
+        let slot = &self.slots[number];
+        slot.mark(profile, 0)?;
         let input = slot.inputs.pointer();
         let output = slot.outputs.pointer();
         let upload = |at: u64, bytes: &[u8]| {
@@ -168,15 +175,12 @@ impl Engine {
         if let Some(before) = self.tuning.before() {
             driver.wait(stream, before)?;
         }
-        slot.mark(self.profile, 1)?;
+        slot.mark(profile, 1)?;
         let channels = events.channels.is_some();
         let igraph = events.igraph.is_some();
         let key = (count, channels, igraph, all_amp2);
         if let Some(functions) = straight {
             self.launch_straight(slot, &arrays, key, &functions)?;
-            for phase in 2..6 {
-                slot.mark(self.profile, phase)?;
-            }
         } else if self.graphs() && !slot.sizes.tuning() {
             let mut done = false;
             let recorded = (count, channels, igraph, all_amp2, helicity.is_some());
@@ -207,13 +211,13 @@ impl Engine {
             }
             // Of a graph only the whole is known.
             for phase in 2..6 {
-                self.slots[number].mark(self.profile, phase)?;
+                self.slots[number].mark(profile, phase)?;
             }
         } else {
             self.work(slot, &arrays, key, legs, helicity)?;
             if self.graphs() {
                 for phase in 2..6 {
-                    slot.mark(self.profile, phase)?;
+                    slot.mark(profile, phase)?;
                 }
             }
         }
@@ -227,8 +231,8 @@ impl Engine {
         download(bytes_mut(answers.helicity), arrays.helicity)?;
         download(bytes_mut(answers.color), arrays.color)?;
         download(bytes_mut(std::slice::from_mut(bad)), arrays.bad)?;
-        self.slots[number].mark(self.profile, 6)?;
-        self.slots[number].timed = self.profile;
+        self.slots[number].mark(profile, 6)?;
+        self.slots[number].timed = profile;
         Ok(())
     }
 
@@ -252,7 +256,7 @@ impl Engine {
 
     /// Adds the times of chunks that are done.
     fn measure(&mut self) -> Result<()> {
-        if self.profile {
+        if self.profile() {
             for slot in self.slots.iter_mut().filter(|slot| slot.timed) {
                 self.seconds = slot.add_seconds(self.seconds)?;
                 slot.timed = false;

@@ -41,6 +41,9 @@ impl Engine {
         functions: &[Function],
     ) -> Result<()> {
         use Argument::{Number, Pointer as At};
+        let marks = self.profile();
+        slot.mark(marks, 2)?;
+        slot.mark(marks, 3)?;
         let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
         let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
         let parts = shares.map_or(1, |shares| shares.order.len() as u32);
@@ -89,11 +92,13 @@ impl Engine {
                     shared: 0,
                 },
             };
+            let (function, arguments) = slot.with_clocks(i, function, &arguments);
             // SAFETY: the arguments are those of the generated kernels.
             unsafe { slot.launch(function, shape, &arguments)? };
         }
+        slot.mark(marks, 4)?;
         if shares.is_none() {
-            return Ok(());
+            return slot.mark(marks, 5);
         }
         let choices = self.uploaded.at(self.places.choices_of_shares);
         let sums = [contributions, jamp2, amp2];
@@ -104,7 +109,8 @@ impl Engine {
             choices,
             sums,
             parts,
-        )
+        )?;
+        slot.mark(marks, 5)
     }
 
     /// From the contributions of helicities, JAMP2 and AMP2, in so many parts, to answers.
@@ -152,7 +158,7 @@ impl Engine {
         helicity: Option<Function>,
     ) -> Result<()> {
         use Argument::{Number, Pointer as At};
-        let marks = self.profile && !self.graphs();
+        let marks = self.profile() && !self.graphs();
         let places = &self.places;
         let at = |offset| At(self.uploaded.at(offset));
         let events = count as u32;
@@ -243,20 +249,18 @@ impl Engine {
                 shared: 0,
             };
             let row = self.tables.waves.first().map_or(0, |row| row.len() as u32);
-            launch(
-                function,
-                shape,
-                &[
-                    at(places.waves),
-                    Number(row),
-                    memory,
-                    vectors,
-                    Number(events),
-                    contributions,
-                    jamp2,
-                    amp2,
-                ],
-            )?;
+            let arguments = [
+                at(places.waves),
+                Number(row),
+                memory,
+                vectors,
+                Number(events),
+                contributions,
+                jamp2,
+                amp2,
+            ];
+            let (function, arguments) = slot.with_clocks(0, function, &arguments);
+            launch(function, shape, &arguments)?;
             parts = count;
         } else {
             let shape = Shape {
@@ -284,7 +288,10 @@ impl Engine {
             ];
             match &self.blas {
                 Some(blas) => self.color_sums(blas, slot, (events, shape), &arguments)?,
-                None => launch(self.helicities, shape, &arguments)?,
+                None => {
+                    let (function, arguments) = slot.with_clocks(0, self.helicities, &arguments);
+                    launch(function, shape, &arguments)?;
+                }
             }
         }
         slot.mark(marks, 4)?;

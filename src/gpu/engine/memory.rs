@@ -99,7 +99,7 @@ impl Engine {
         let most = LARGEST_CHUNK / LANES as usize;
         let smallest = worth.min(LARGEST_CHUNK) / LANES as usize;
         // Times of chunks that overlap would not add up.
-        let alone = (blocks <= 2 * smallest || self.profile) && blocks <= most;
+        let alone = (blocks <= 2 * smallest || self.profile()) && blocks <= most;
         let size = blocks * LANES as usize;
         if alone && self.slots.first().is_some_and(|s| s.capacity >= size) {
             // There is room already; to ask the GPU takes longer than a small call.

@@ -1,6 +1,6 @@
 //! The phases of a call, as clocks tell them apart.
 
-use crate::backend::KERNELS;
+use crate::backend::{AMPLITUDES, CHOICES, COLOR, SQUARES, WAVEFUNCTIONS};
 
 /// The phases of a call, in the order in which they are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +11,10 @@ pub enum Phase {
     Currents,
     /// AMP2 by operations of their own.
     Squares,
-    /// Amplitudes, JAMP and colour sums.
-    Helicities,
+    /// Amplitudes and JAMP; with generated code of whole events all but what follows.
+    Amplitudes,
+    /// Colour sums, where they are told from amplitudes; otherwise these have their time.
+    Color,
     /// Sums over helicities and choices.
     Answer,
     /// Answers back.
@@ -21,11 +23,22 @@ pub enum Phase {
 
 impl Phase {
     /// All, in order.
-    pub const ALL: [Phase; 6] = [
+    pub const ALL: [Phase; 7] = [
         Phase::CopyIn,
         Phase::Currents,
         Phase::Squares,
-        Phase::Helicities,
+        Phase::Amplitudes,
+        Phase::Color,
+        Phase::Answer,
+        Phase::CopyOut,
+    ];
+
+    /// What lies between the events of the driver; there colour sums are among the amplitudes.
+    pub(super) const BETWEEN: [Phase; 6] = [
+        Phase::CopyIn,
+        Phase::Currents,
+        Phase::Squares,
+        Phase::Amplitudes,
         Phase::Answer,
         Phase::CopyOut,
     ];
@@ -34,10 +47,11 @@ impl Phase {
     pub fn name(self) -> &'static str {
         match self {
             Phase::CopyIn => "copies to the GPU",
-            Phase::Currents => KERNELS[0],
-            Phase::Squares => KERNELS[1],
-            Phase::Helicities => KERNELS[2],
-            Phase::Answer => KERNELS[3],
+            Phase::Currents => WAVEFUNCTIONS,
+            Phase::Squares => SQUARES,
+            Phase::Amplitudes => AMPLITUDES,
+            Phase::Color => COLOR,
+            Phase::Answer => CHOICES,
             Phase::CopyOut => "copies back",
         }
     }

@@ -146,9 +146,13 @@ impl Recipe {
         (options.straight > 0 && recipe.straight(false).has_helicity()).then_some(recipe)
     }
 
-    /// The code for calls without or with channels, or colours where it is for a helicity.
-    pub(super) fn unit(&self, channels: bool) -> Option<Unit> {
-        let straight = self.straight(channels);
+    /// The code for calls without or with channels, or colours where it is for a helicity; with clocks in
+    /// it or without.
+    pub(super) fn unit(&self, channels: bool, clocks: bool) -> Option<Unit> {
+        let straight = Straight {
+            clocks,
+            ..self.straight(channels)
+        };
         if !self.helicity {
             return self.shape.straight(&straight);
         }
@@ -188,6 +192,7 @@ impl Recipe {
             functions: self.functions,
             shares: self.shares.as_ref(),
             prepared: PREPARED,
+            clocks: false,
         }
     }
 }

@@ -1,10 +1,11 @@
 //! What one chunk of events needs while it is under way.
 
-use super::blocks::Sizes;
-use super::{Engine, LANES};
+use super::blocks::{Clock, Sizes};
+use super::{Engine, LANES, Phase};
 use crate::error::Result;
 use crate::gpu::driver::{Argument, Buffer, Driver, Event, Function, Graph, Shape, Stream};
 use rustc_hash::FxHashMap as HashMap;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// What a graph is of: how many events, whether they have channels and IGRAPH, whether all AMP2 are
@@ -29,6 +30,11 @@ pub(super) struct Slot {
     pub(super) events: Vec<Event>,
     /// Whether the clocks have a chunk's times that were not added up.
     pub(super) timed: bool,
+    /// The kernels of the chunk that have clocks in them, and what these add to.
+    pub(super) clocked: Option<Arc<[Function]>>,
+    pub(super) cycles: Option<Buffer>,
+    /// Before and after each colour sum by the GPU's own library, if it is timed.
+    pub(super) sums: RefCell<Vec<[Clock; 2]>>,
     pub(super) graphs: HashMap<Recorded, Graph>,
     /// Threads of the blocks of the chunk's kernels.
     pub(super) sizes: Sizes,
@@ -104,6 +110,9 @@ impl Slot {
             capacity: size,
             events: Vec::new(),
             timed: false,
+            clocked: None,
+            cycles: None,
+            sums: RefCell::default(),
             graphs: HashMap::default(),
             sizes: Sizes::default(),
         })
@@ -160,11 +169,19 @@ impl Slot {
     }
 
     /// Adds what the clocks say.
-    pub(super) fn add_seconds(&self, mut seconds: [f64; 6]) -> Result<[f64; 6]> {
-        for (sum, pair) in seconds.iter_mut().zip(self.events.windows(2)) {
-            *sum += self.driver.seconds(pair[0], pair[1])?;
+    pub(super) fn add_seconds(
+        &self,
+        mut sums: [f64; Phase::ALL.len()],
+    ) -> Result<[f64; Phase::ALL.len()]> {
+        let mut seconds = [0.0; Phase::ALL.len()];
+        for (phase, pair) in Phase::BETWEEN.into_iter().zip(self.events.windows(2)) {
+            seconds[phase as usize] = self.driver.seconds(pair[0], pair[1])?;
         }
-        Ok(seconds)
+        self.divide(&mut seconds)?;
+        for (sum, seconds) in sums.iter_mut().zip(seconds) {
+            *sum += seconds;
+        }
+        Ok(sums)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The ends of the code: sums over colours, and the answers.
 
-use super::Straight;
 use super::graph::{Id, number};
 use super::values::Whole;
+use super::{COLOR_SUM, Straight};
 use crate::gpu::shares::Shares;
 use std::fmt::Write;
 
@@ -170,7 +170,7 @@ impl Straight<'_> {
         let mut text = String::new();
         let _ = writeln!(
             text,
-            "DEVICE Real color_sum({}) {{\n    Color total = 0;",
+            "DEVICE Real {COLOR_SUM}({}) {{\n    Color total = 0;",
             arguments.join(", ")
         );
         for part in ["re", "im"] {

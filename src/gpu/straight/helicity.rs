@@ -11,7 +11,7 @@
 
 use super::graph::{Graph, Id, Type, number};
 use super::values::{Operand, Operation};
-use super::{Source, Straight};
+use super::{COLOR_SUM, Source, Straight};
 use crate::gpu::tables::{Kind, Squares};
 use crate::plan::Address;
 use crate::plan::kernel::Kernel;
@@ -125,7 +125,7 @@ impl Straight<'_> {
         } else {
             "waves + (Size)h * wave_count".into()
         };
-        let (threads, blocks) = (self.threads, self.blocks);
+        let (threads, blocks, cycles) = (self.threads, self.blocks, self.clocks_argument());
         let flows = tables.flows;
         let _ = write!(
             text,
@@ -134,7 +134,7 @@ impl Straight<'_> {
 /// thread for each event and helicity: loops, where none is needed, would cost registers.
 extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 helicity(const unsigned *waves, unsigned wave_count, Real *memory, unsigned vectors, unsigned events,
-         Real *contributions, Real *jamp2, Real *amp2) {{
+         Real *contributions, Real *jamp2, Real *amp2{cycles}) {{
     const unsigned padded = (events + LANES - 1) / LANES * LANES;
     const unsigned block = blockIdx.y;
 #ifdef __CUDA_ARCH__
@@ -150,6 +150,7 @@ helicity(const unsigned *waves, unsigned wave_count, Real *memory, unsigned vect
         const Memory m = {{memory + (Size)block * vectors * LANES + t % LANES}};
 "#
         );
+        self.clocks_begin(&mut text);
         parts.write(self.registers, &mut text);
         let names: Vec<String> = parts.jamp.iter().map(|j| j.name()).collect();
         if self.colors {
@@ -162,11 +163,20 @@ helicity(const unsigned *waves, unsigned wave_count, Real *memory, unsigned vect
             }
             text.push_str("        }\n");
         }
-        let _ = writeln!(
-            text,
-            "        contributions[(Size)h * padded + e] = color_sum({});\n    }}\n}}",
-            names.join(", ")
-        );
+        let place = "contributions[(Size)h * padded + e]";
+        let sum = format!("{COLOR_SUM}({})", names.join(", "));
+        match self.clocks {
+            true => {
+                let statement = format!("        Real sum = {sum};\n");
+                self.clocked_colors(&names, &statement, "sum", &mut text);
+                let _ = writeln!(text, "        {place} = sum;");
+            }
+            false => {
+                let _ = writeln!(text, "        {place} = {sum};");
+            }
+        }
+        self.clocks_end("t", &mut text);
+        text.push_str("    }\n}\n");
         Some(Source {
             text,
             kernels: vec!["helicity".into()],

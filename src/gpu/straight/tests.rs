@@ -304,9 +304,11 @@ fn check(process: &Process) {
                 functions: false,
                 shares: None,
                 prepared: 0,
+                clocks: false,
             };
             for variant in variants(straight) {
                 let source = variant.source().expect("source");
+                assert!(!source.text.to_lowercase().contains("clock"));
                 let ran = run(&gpu, &source, process, plan, &events, &given).expect("run");
                 let pairs = ran.0.iter().zip(&expected.0);
                 for (event, (a, b)) in pairs.enumerate() {
@@ -396,6 +398,7 @@ fn shares_find_what_they_have_in_common() {
         functions: false,
         shares: Some(&shares),
         prepared: 0,
+        clocks: false,
     };
     let whole = straight.whole().expect("values");
     let mut before = 0;

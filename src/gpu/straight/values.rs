@@ -1,7 +1,7 @@
 //! From tables of operations to the values of one event.
 
-use super::Straight;
 use super::graph::{Graph, Id, Schedule, Type, number};
+use super::{COLOR_SUM, Straight};
 use crate::gpu::tables::{Kind, Level, Squares};
 use crate::plan::kernel::{Kernel, Mode};
 use crate::plan::walk::{Access, walk};
@@ -114,7 +114,7 @@ impl Straight<'_> {
             let jamp: Vec<Id> = (0..tables.flows as u32)
                 .map(|flow| region.get(&(tables.jamp + 2 * flow)).copied())
                 .collect::<Option<_>>()?;
-            let sum = whole.graph.call(Type::Real, "color_sum", &jamp, &[]);
+            let sum = whole.graph.call(Type::Real, COLOR_SUM, &jamp, &[]);
             *whole.contributions.get_mut(helicity as usize)? = sum;
             schedule.need(&whole.graph, sum);
             if self.colors {

@@ -11,6 +11,7 @@ use crate::progress::Progress;
 use crate::sample::{self, Numbers, Sample};
 use crate::source::Source;
 use mebridge::Result;
+use mebridge::backend::Clocks;
 use mebridge::bridge::Bridge;
 use mebridge::color::Split;
 use mebridge::cpu::simd::Level;
@@ -151,8 +152,10 @@ impl Sweep {
                     };
                     let process = source.process.clone();
                     let mut bridge = Bridge::new(process, &source.card, &switches, nevt)?;
-                    bridge.set_profile(self.device_time);
                     let gpu = bridge.level().is_none();
+                    if self.device_time && gpu {
+                        bridge.set_profile(Clocks::Phases);
+                    }
                     setups.push(Setup {
                         precision,
                         level: bridge.level().map_or("cuda", Level::name),

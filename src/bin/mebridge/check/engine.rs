@@ -5,6 +5,7 @@ use crate::sample::Sample;
 use crate::source::Source;
 use mebridge::Result;
 use mebridge::abi::fbridge;
+use mebridge::backend::Clocks;
 use mebridge::bridge::Bridge;
 use mebridge::events::Answers;
 use mebridge::machine::{Calls, Machine};
@@ -68,12 +69,13 @@ impl Engine {
 
     /// Where the time goes, from one more call of `count` events; nothing where it cannot be
     /// known. Measuring it takes time of its own, of which a small process would show much in its
-    /// throughput.
+    /// throughput. In `kernels` of a GPU are clocks for it, if asked for.
     pub fn profile(
         &mut self,
         sample: &mut Sample,
         count: usize,
         precision: Precision,
+        kernels: bool,
     ) -> Result<Option<Profile>> {
         let Engine::Direct(bridge) = self else {
             return Ok(None);
@@ -85,13 +87,24 @@ impl Engine {
             helicity: &mut answers.helicity[..count],
             color: &mut answers.color[..count],
         };
-        bridge.set_profile(true);
+        let events = events.first(count, legs);
+        bridge.set_profile(match kernels {
+            true => Clocks::Kernels,
+            false => Clocks::Phases,
+        });
+        if kernels && bridge.level().is_none() {
+            // What is compiled for this is not to be measured.
+            bridge.settle();
+            bridge.run(&events, &mut answers)?;
+        }
+        let before = bridge.timers();
         let start = Instant::now();
-        bridge.run(&events.first(count, legs), &mut answers)?;
+        bridge.run(&events, &mut answers)?;
         let elapsed = start.elapsed();
-        bridge.set_profile(false);
+        bridge.set_profile(Clocks::None);
         let channels = events.channels.is_some();
-        Profile::new(bridge, channels, precision, count, elapsed).map(Some)
+        let timers = bridge.timers().since(&before);
+        Profile::new(bridge, &timers, channels, precision, count, elapsed).map(Some)
     }
 }
 

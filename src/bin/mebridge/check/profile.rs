@@ -41,12 +41,12 @@ impl Profile {
     /// What a bridge has measured in one call.
     pub fn new(
         bridge: &Bridge,
+        timers: &Timers,
         channels: bool,
         precision: Precision,
         events: usize,
         elapsed: Duration,
     ) -> Result<Profile> {
-        let timers = bridge.timers();
         let workers = match bridge.machine() {
             Machine::Cpu { threads, .. } => *threads,
             Machine::Gpu(gpus) => gpus.count(),
@@ -70,14 +70,17 @@ impl Profile {
             events,
             seconds: elapsed.as_secs_f64(),
             workers,
-            phases: phases(&timers, elapsed * workers as u32),
+            phases: phases(timers, elapsed * workers as u32),
             gpu,
         })
     }
 
     /// The share of the time that goes into colour sums; a GPU does them in one kernel with
-    /// amplitudes.
+    /// amplitudes, and of its calls copies are a part.
     pub fn color_share(&self) -> Option<f64> {
+        if self.gpu.is_some() {
+            return None;
+        }
         let color = self.phases.iter().find(|(name, _)| *name == COLOR)?;
         Some((color.1 / (self.seconds * self.workers as f64)).min(1.0))
     }
