@@ -21,7 +21,8 @@ pub(super) const WHOLE: usize = 5_000;
 /// `double`.
 pub(super) const REGISTERS: [usize; 2] = [200, 115];
 
-/// Values of shares that depend on the helicities of at most so many legs are computed before them.
+/// Values of shares that depend on the helicities of at most so many legs are computed before them, where
+/// the shares have more than these.
 pub(super) const PREPARED: u32 = 2;
 
 /// Threads of a block of it, and blocks that should fit on a multiprocessor.
@@ -191,7 +192,10 @@ impl Recipe {
             group: self.group,
             functions: self.functions,
             shares: self.shares.as_ref(),
-            prepared: PREPARED,
+            prepared: self.shares.as_ref().map_or(0, |shares| {
+                let fixed = shares.fixed.iter().filter(|fixed| **fixed).count() as u32;
+                PREPARED.min(fixed.saturating_sub(1))
+            }),
             clocks: false,
         }
     }
