@@ -284,7 +284,9 @@ impl Bridge {
         engines.recursion = Recursion::None;
         let plan = engines.diagrams.plan();
         let (good, count) = (plan.helicities.clone(), plan.count);
-        let plan = self.plans.recursion(&self.process, &self.binding, &good);
+        let last = self.machine.last_pass();
+        let (process, binding) = (&self.process, &self.binding);
+        let plan = self.plans.recursion(process, binding, &good, last);
         let Some(plan) = plan else {
             return Ok(());
         };

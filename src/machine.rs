@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::gpu::{self, Gpus};
 use crate::plan::Plan;
 use crate::plan::binding::Binding;
+use crate::plan::passes::Pass;
 use crate::process::Process;
 use crate::runtime::{Backend, Devices, Precision, Switches};
 
@@ -118,6 +119,14 @@ impl Machine {
         match self {
             Machine::Cpu { level, threads } => format!("SIMD {level}, {threads} thread(s)"),
             Machine::Gpu(gpus) => gpus.name(),
+        }
+    }
+
+    /// The last pass of the plans that it takes.
+    pub fn last_pass(&self) -> Pass {
+        match self {
+            Machine::Cpu { .. } => Pass::Turns,
+            Machine::Gpu(_) => Pass::Slots,
         }
     }
 

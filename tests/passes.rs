@@ -11,7 +11,7 @@ use mebridge::import::import_directory;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
 use mebridge::plan::passes::{Pass, plan_after};
-use mebridge::plan::{Count, Plan};
+use mebridge::plan::{Count, Plan, slots, turns};
 use mebridge::process::Process;
 use rand::{Rng, SeedableRng};
 use std::path::Path;
@@ -83,6 +83,57 @@ fn passes(process: &Process) -> Vec<(Pass, Count)> {
     counts
 }
 
+/// Cuts the recursion into turns, whether it needs them or not.
+fn turns(process: &Process) {
+    let binding = Binding::new(&process.model, &process.model.default_card()).expect("binding");
+    let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+    let after = |pass| {
+        let plan = plan_after(pass, process, &binding, &all).expect("plan");
+        plan.expect("a recursion")
+    };
+    let (apart, whole) = (after(Pass::Conjugates), after(Pass::Slots));
+    let answer = parts(process, &binding, whole.clone());
+    for runs in [1, 2, 3, 8, 1000] {
+        let mut plan = apart.clone();
+        turns::cut(&mut plan, runs).expect("whole operations");
+        slots::reuse(&mut plan).expect("whole operations");
+        println!("{runs} runs: {} of {} vectors", plan.vectors, whole.vectors);
+        assert!(plan.turns.len() <= runs.min(plan.groups.len()));
+        assert!(runs == 1 || plan.vectors < whole.vectors);
+        assert!(plan.fits(process, &all));
+        let count = Count::of(&plan);
+        assert_eq!(
+            count,
+            Count {
+                vectors: count.vectors,
+                ..whole.count
+            }
+        );
+        let parts = parts(process, &binding, plan);
+        for (now, then) in parts.iter().zip(&answer) {
+            assert_eq!(now.helicities, then.helicities);
+            assert_eq!(now.amp2, then.amp2);
+        }
+    }
+}
+
+#[test]
+fn turns_of_currents_move_no_bit() {
+    let directory =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
+    turns(&import_directory(&directory).expect("import").remove(0));
+    let Some(outputs) = common::mg5_outputs() else {
+        return;
+    };
+    for directory in [
+        "gg_ttgg.mad/SubProcesses/P1_gg_ttxgg",
+        "gq_ttq.mad/SubProcesses/P1_gu_ttxu",
+    ] {
+        let processes = import_directory(&outputs.join(directory));
+        turns(&processes.expect("import").remove(0));
+    }
+}
+
 fn after(counts: &[(Pass, Count)], pass: Pass) -> Count {
     let found = counts.iter().find(|(p, _)| *p == pass);
     found.unwrap_or_else(|| panic!("no plan after {pass:?}")).1
@@ -102,6 +153,8 @@ fn no_pass_moves_the_answer_of_the_process_by_hand() {
     assert!(adds(Pass::PartialVertices) < adds(Pass::Recycling));
     assert!(adds(Pass::Conjugates) < adds(Pass::Basis));
     assert!(after(&counts, Pass::Slots).vectors <= after(&counts, Pass::Conjugates).vectors);
+    // It is small enough as it is.
+    assert_eq!(after(&counts, Pass::Turns), after(&counts, Pass::Slots));
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod common;
 
 use mebridge::import::import_directory;
 use mebridge::plan::binding::Binding;
+use mebridge::plan::passes::{Pass, plan_after};
 use mebridge::plan::walk::{Access, walk};
 use mebridge::plan::{Address, Batch, Plan, compile, recursion};
 use mebridge::process::Process;
@@ -87,9 +88,17 @@ fn check(plan: &Plan) {
     for batch in plan.currents.iter().chain(&plan.channels.squares) {
         memory.run(batch, None);
     }
-    for (table, _) in plan.tables.iter().zip(&plan.helicities) {
-        for batch in &plan.amplitudes {
-            memory.run(batch, Some(table));
+    let mut turns = plan.turns.iter().peekable();
+    for (group, at) in plan.groups.iter().zip(0..) {
+        if let Some(turn) = turns.next_if(|turn| turn.group == at) {
+            for batch in &turn.currents {
+                memory.run(batch, None);
+            }
+        }
+        for &h in group {
+            for batch in &plan.amplitudes {
+                memory.run(batch, Some(&plan.tables[h as usize]));
+            }
         }
         let mut units = plan.jamp.units.iter();
         for sum in &plan.jamp.sums {
@@ -112,6 +121,9 @@ fn check_process(process: &Process) {
     let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
     check(&compile(process, &binding, &all).expect("plan"));
     if let Some(plan) = recursion::compile(process, &binding, &all) {
+        check(&plan);
+    }
+    if let Some(plan) = plan_after(Pass::Turns, process, &binding, &all).expect("plan") {
         check(&plan);
     }
 }

@@ -8,6 +8,7 @@ use super::key::{Builder, Key};
 use super::{Cache, Kind};
 use crate::color::Split;
 use crate::error::Result;
+use crate::plan::passes::Pass;
 use crate::plan::{Plan, binding::Binding, compile, recursion};
 use crate::process::Process;
 use crate::process::color::ColorMatrix;
@@ -50,19 +51,20 @@ impl Plans {
         })
     }
 
-    /// The recursion for these helicities, if there is one.
+    /// The recursion for these helicities, with passes up to that one, if there is one.
     pub fn recursion(
         &self,
         process: &Process,
         binding: &Binding,
         helicities: &[u32],
+        last: Pass,
     ) -> Option<Plan> {
-        let key = self.key("recursion", helicities);
+        let key = self.key(&format!("recursion until {last:?}"), helicities);
         let fits = |plan: &Option<Plan>| {
             let plan = plan.as_ref();
             plan.is_none_or(|plan| plan.fits(process, helicities))
         };
-        let make = || Ok(recursion::compile(process, binding, helicities));
+        let make = || Ok(recursion::compile_until(last, process, binding, helicities));
         self.get(Kind::Plan, key, fits, make).ok().flatten()
     }
 

@@ -13,7 +13,7 @@ use crate::backend::BadMomentum;
 use crate::color::{self, sum::Sum};
 use crate::events::{Answers, Events};
 use crate::plan::kernel::Kernel;
-use crate::plan::{Address, Factor, MomentumSum, Propagator};
+use crate::plan::{Address, Batch, Factor, MomentumSum, Propagator};
 use std::time::Instant;
 
 /// How far a momentum may be off its mass shell, relative to its energy squared. MadEvent's are
@@ -73,20 +73,30 @@ impl<T: Real> Blocks<'_, '_, T> {
                 factor(m, &engine.plan.couplings, f);
             }
             externals::<V>(m, engine, base);
-            for batch in &engine.plan.currents {
+            self.currents::<V>(&engine.plan.currents);
+            self.helicities(m, first, count);
+            self.answer::<V>(m, first, count);
+        }
+        Ok(())
+    }
+
+    /// Off-shell wavefunctions.
+    #[inline(always)]
+    unsafe fn currents<V: Simd<Scalar = T>>(&mut self, batches: &[Batch]) {
+        let base = self.worker.vectors();
+        // SAFETY: addresses of the plan.
+        unsafe {
+            for batch in batches {
                 let operands = &batch.operands;
                 match batch.kernel {
                     Kernel::General(i) => {
-                        let routine = &engine.general[i as usize];
+                        let routine = &self.engine.general[i as usize];
                         general::run::<V, _>(routine, operands, Direct, base);
                     }
                     kernel => kernels::currents::<V, _>(kernel, operands, Direct, base),
                 }
             }
-            self.helicities(m, first, count);
-            self.answer::<V>(m, first, count);
         }
-        Ok(())
     }
 
     /// Copies momenta into vectors; lanes without an event repeat the last one.
@@ -168,7 +178,11 @@ impl<T: Real> Blocks<'_, '_, T> {
                 self.squares(m);
             }
             let mut done = 0;
-            for group in &plan.groups {
+            let mut turns = plan.turns.iter().peekable();
+            for (group, at) in plan.groups.iter().zip(0..) {
+                if let Some(turn) = turns.next_if(|turn| turn.group == at) {
+                    self.currents::<V>(&turn.currents);
+                }
                 let start = profile.then(Instant::now);
                 self.amplitudes::<V>(group);
                 if weights {

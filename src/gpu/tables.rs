@@ -158,6 +158,9 @@ impl Tables {
     /// The tables of a plan. `None` if its operations are not whole or read what nothing has written,
     /// which no plan does that [`Plan::fits`] or that was compiled here.
     pub fn new(plan: &Plan, binding: &Binding) -> Option<Tables> {
+        if !plan.turns.is_empty() {
+            return None;
+        }
         let mut maker = Maker::default();
         let leg_momenta = maker.take(4 * plan.masses.len() as u32);
         for leg in 0..plan.masses.len() as u32 {

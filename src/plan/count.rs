@@ -35,7 +35,8 @@ impl Count {
     /// Counts the work of a plan.
     pub fn of(plan: &Plan) -> Count {
         let helicities = plan.helicities.len();
-        let currents = plan.currents.iter().map(work);
+        let turns = plan.turns.iter().flat_map(|turn| &turn.currents);
+        let currents = plan.currents.iter().chain(turns).map(work);
         let (currents, in_currents) = currents.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let amplitudes = plan.amplitudes.iter().map(work);
         let (amplitudes, in_amplitudes) = amplitudes.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));

@@ -99,7 +99,7 @@ impl Plan {
             && self.externals.iter().all(external)
     }
 
-    /// The batches.
+    /// The batches, and the groups ahead of which turns are taken.
     fn operations_in_order(&self) -> bool {
         // For each wavefunction the vectors that amplitudes look at.
         let lines = self.tables.iter().map(Vec::len).min().unwrap_or(0);
@@ -119,7 +119,13 @@ impl Plan {
                         .is_some()
                 })
         };
-        currents.chain(squares.clone()).all(direct)
+        let turns = self.turns.iter().flat_map(|turn| &turn.currents);
+        currents.chain(squares.clone()).chain(turns).all(direct)
+            && self.turns.is_sorted_by(|a, b| a.group < b.group)
+            && self
+                .turns
+                .iter()
+                .all(|turn| (turn.group as usize) < self.groups.len())
             && squares
                 .clone()
                 .all(|batch| !matches!(batch.kernel, Kernel::General(_)))
@@ -222,7 +228,8 @@ mod tests {
     use crate::events::Events;
     use crate::import::import_directory;
     use crate::plan::binding::Binding;
-    use crate::plan::{GeneralRoutine, compile, recursion};
+    use crate::plan::passes::{Pass, plan_after};
+    use crate::plan::{GeneralRoutine, compile, recursion, slots, turns};
     use crate::process::example;
     use proptest::prelude::*;
     use std::path::Path;
@@ -239,6 +246,11 @@ mod tests {
         let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
         let mut plans = vec![compile(&process, &binding, &all).unwrap()];
         plans.extend(recursion::compile(&process, &binding, &all));
+        if let Some(mut plan) = plan_after(Pass::Conjugates, &process, &binding, &all).unwrap() {
+            turns::cut(&mut plan, 4).unwrap();
+            slots::reuse(&mut plan).unwrap();
+            plans.push(plan);
+        }
         Made {
             process,
             binding,
@@ -258,7 +270,7 @@ mod tests {
     #[test]
     fn plans_of_the_planner_fit() {
         let made = gg_ttx();
-        assert_eq!(made.plans.len(), 2);
+        assert_eq!(made.plans.len(), 3);
         for plan in &made.plans {
             assert!(plan.fits(&made.process, &made.all));
             assert!(plan.has_channels_of(&made.process));
@@ -285,6 +297,18 @@ mod tests {
                 assert!(!bad.fits(&made.process, &made.all));
                 bad.currents[batch].operands.pop();
                 assert!(!bad.fits(&made.process, &made.all));
+            }
+            for turn in 0..plan.turns.len() {
+                let mut bad = plan.clone();
+                let batch = bad.turns[turn].currents.last_mut().unwrap();
+                *batch.operands.last_mut().unwrap() = plan.vectors - 1;
+                assert!(!bad.fits(&made.process, &made.all));
+                let mut bad = plan.clone();
+                bad.turns[turn].group = plan.groups.len() as u32;
+                assert!(!bad.fits(&made.process, &made.all));
+                let mut bad = plan.clone();
+                bad.turns.swap(0, turn);
+                assert_eq!(bad.fits(&made.process, &made.all), turn == 0);
             }
             let mut bad = plan.clone();
             bad.tables.last_mut().unwrap().fill(Address::MAX);
@@ -346,7 +370,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(10_000))]
         #[test]
         fn a_damaged_plan_that_fits_can_be_run(
-            which in 0usize..2,
+            which in 0usize..3,
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         ) {
             thread_local! {

@@ -9,7 +9,8 @@
 //! fills in [`Plan::constants`] (once), couplings, momenta, propagators and factors, then the
 //! external wavefunctions, then runs the batches of [`Plan::currents`] in order. After that, for
 //! each helicity, it runs [`Plan::amplitudes`] with that helicity's table, and
-//! [`Plan::jamp`].
+//! [`Plan::jamp`]. A plan for a CPU may leave currents to
+//! [`Plan::turns`], to be computed in between.
 
 pub mod binding;
 mod compile;
@@ -23,6 +24,7 @@ pub mod recognize;
 pub mod recursion;
 pub mod slots;
 pub mod sums;
+pub mod turns;
 pub mod walk;
 
 pub use compile::compile;
@@ -72,6 +74,8 @@ pub struct Plan {
     /// groups of one or two. The two of a group differ only in the first wavefunction of each
     /// [`Kernel::Dots`], and all amplitudes are of that kind.
     pub groups: Vec<Vec<u32>>,
+    /// Currents that are computed between groups, by ascending groups.
+    pub turns: Vec<Turn>,
     /// Vectors from where the first helicity of a group has its amplitudes and JAMP to where the
     /// second has them.
     pub region: u32,
@@ -178,6 +182,16 @@ impl Batch {
     pub fn is_empty(&self) -> bool {
         self.operands.is_empty()
     }
+}
+
+/// Currents that are computed right ahead of a group of helicities, behind the groups before it,
+/// see [`turns`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The group, as an index into [`Plan::groups`].
+    pub group: u32,
+    /// The currents.
+    pub currents: Vec<Batch>,
 }
 
 /// What multichannel weights and colour choices need. AMP2 come either from the amplitudes of each

@@ -1,6 +1,6 @@
 //! The passes of the plan compiler, one after the other.
 //!
-//! Each pass leaves the answer as it is and makes less work of it (or memory, for the last one).
+//! Each pass leaves the answer as it is and makes less work of it (or memory, for the last two).
 //! They can be left out from the end, which is how their tests see that the answer does not move, and
 //! how `mebridge info --plan` tells what each one saves.
 
@@ -33,11 +33,14 @@ pub enum Pass {
     Conjugates,
     /// The memory of what nothing reads again serves for others ([`super::slots`]).
     Slots,
+    /// Currents are computed right ahead of the helicities that need them, if the plan does not fit
+    /// into the second cache ([`super::turns`]). Only for CPUs.
+    Turns,
 }
 
 impl Pass {
     /// All passes in order.
-    pub const ALL: [Pass; 8] = [
+    pub const ALL: [Pass; 9] = [
         Pass::List,
         Pass::Recycling,
         Pass::PartialVertices,
@@ -46,6 +49,7 @@ impl Pass {
         Pass::Basis,
         Pass::Conjugates,
         Pass::Slots,
+        Pass::Turns,
     ];
 
     /// What it does, in a few words.
@@ -59,6 +63,7 @@ impl Pass {
             Pass::Basis => "dependent currents as sums",
             Pass::Conjugates => "conjugates of currents",
             Pass::Slots => "memory used again",
+            Pass::Turns => "currents in turns",
         }
     }
 }

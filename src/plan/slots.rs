@@ -3,11 +3,12 @@
 //! A block of events that fits into the second cache is evaluated without waiting for memory. The
 //! operations are in an order in which small currents come first; here each wavefunction (and each
 //! matrix of squared diagrams) gets its place when it is computed and gives it back behind the
-//! batch that reads it last. Whatever helicities look up is kept to the end. What was freed last is
-//! used first, as it is the likeliest to be in the first cache.
+//! batch that reads it last. What helicities look up is kept to the next turn behind the last of
+//! them, or to the end. What was freed last is used first, as it is the likeliest to be in the
+//! first cache.
 
 use super::walk::{Access, walk};
-use super::{Address, Batch, Plan};
+use super::{Address, Batch, GeneralRoutine, Plan};
 use rustc_hash::FxHashMap as HashMap;
 
 /// A wavefunction or a matrix.
@@ -21,7 +22,8 @@ struct Object {
 /// Gives all wavefunctions new places. `None`, and the plan as it was, if its operations are not
 /// whole.
 pub fn reuse(plan: &mut Plan) -> Option<()> {
-    let objects = objects(plan)?;
+    let looked_up = looked_up(plan)?;
+    let objects = objects(plan, &looked_up)?;
     let mut map = Map::new(plan, &objects);
     let mut new = plan.clone();
     map.persistent(&mut new);
@@ -30,29 +32,23 @@ pub fn reuse(plan: &mut Plan) -> Option<()> {
     starts.sort_by_key(|start| objects[start].first);
     let mut starts = starts.into_iter().peekable();
     let mut ends: HashMap<usize, Vec<Address>> = HashMap::default();
-    let steps = 1 + plan.currents.len() + plan.channels.squares.len();
-    for step in 0..steps {
+    for step in 0..steps(plan).count() {
         while let Some(start) = starts.next_if(|s| objects[s].first == step) {
             map.place(start, objects[&start].vectors);
             ends.entry(objects[&start].last).or_default().push(start);
         }
-        let batch = match step.checked_sub(1) {
-            None => {
-                let externals = new.externals.iter_mut();
-                externals
-                    .flat_map(|e| &mut e.results)
-                    .for_each(|r| *r = map.of(*r));
-                continue;
-            }
-            Some(i) if i < plan.currents.len() => &mut new.currents[i],
-            Some(i) => &mut new.channels.squares[i - plan.currents.len()],
-        };
-        map.batch(batch, plan, false)?;
         for start in ends.remove(&step).into_iter().flatten() {
             map.free(start, objects[&start].vectors);
         }
     }
-    let looked_up = looked_up(plan)?;
+    let turns = new.turns.iter_mut().flat_map(|turn| &mut turn.currents);
+    let batches = new.currents.iter_mut().chain(&mut new.channels.squares);
+    for batch in batches.chain(turns) {
+        map.batch(batch, &plan.general, false)?;
+    }
+    for external in &mut new.externals {
+        external.results.iter_mut().for_each(|r| *r = map.of(*r));
+    }
     for (table, old) in new.tables.iter_mut().zip(&plan.tables) {
         table.fill(0);
         for &i in &looked_up {
@@ -60,11 +56,37 @@ pub fn reuse(plan: &mut Plan) -> Option<()> {
         }
     }
     for batch in &mut new.amplitudes {
-        map.batch(batch, plan, true)?;
+        map.batch(batch, &plan.general, true)?;
     }
     new.vectors = map.end;
     *plan = new;
     Some(())
+}
+
+/// What is done at once.
+enum Step<'a> {
+    Externals,
+    Batch(&'a Batch),
+    Groups(&'a [Vec<u32>]),
+}
+
+/// What a plan does, in order.
+fn steps(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
+    let before = plan.currents.iter().chain(&plan.channels.squares);
+    // Where the groups of a turn begin.
+    let start_of = |turn: usize| match plan.turns.get(turn) {
+        Some(turn) => turn.group as usize,
+        None => plan.groups.len(),
+    };
+    let groups = move |start, turn| Step::Groups(&plan.groups[start..start_of(turn)]);
+    let turns = plan.turns.iter().zip(1..).flat_map(move |(turn, next)| {
+        let currents = turn.currents.iter().map(Step::Batch);
+        currents.chain([groups(turn.group as usize, next)])
+    });
+    std::iter::once(Step::Externals)
+        .chain(before.map(Step::Batch))
+        .chain([groups(0, 0)])
+        .chain(turns)
 }
 
 /// Which entries of tables the amplitudes look up.
@@ -83,49 +105,46 @@ fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
 }
 
 /// What can be placed anew, by where it is now.
-fn objects(plan: &Plan) -> Option<HashMap<Address, Object>> {
+fn objects(plan: &Plan, looked_up: &[u32]) -> Option<HashMap<Address, Object>> {
     let mut objects: HashMap<Address, Object> = HashMap::default();
-    for external in &plan.externals {
-        for &at in &external.results {
-            let vectors = 2 * (external.kind.components() - 2);
-            objects.insert(
-                at,
-                Object {
-                    vectors,
-                    first: 0,
-                    last: 0,
-                },
-            );
-        }
-    }
-    let batches = plan.currents.iter().chain(&plan.channels.squares);
-    for (batch, step) in batches.zip(1..) {
-        walk(
-            batch,
-            &plan.general,
-            false,
-            &mut |at, access| match access {
-                Access::Write(vectors) | Access::Change(vectors) => {
-                    let new = Object {
-                        vectors,
-                        first: step,
-                        last: step,
-                    };
-                    objects.entry(at).or_insert(new).last = step;
-                }
-                Access::Read(_) => {
-                    if let Some(object) = objects.get_mut(&at) {
-                        object.last = step;
+    for (at, step) in steps(plan).enumerate() {
+        match step {
+            Step::Externals => {
+                for external in &plan.externals {
+                    let vectors = 2 * (external.kind.components() - 2);
+                    for &result in &external.results {
+                        objects.insert(result, Object::new(vectors, at));
                     }
                 }
-                Access::Look(_) | Access::Number => {}
-            },
-        )?;
-    }
-    for i in looked_up(plan)? {
-        for table in &plan.tables {
-            if let Some(object) = objects.get_mut(&table[i as usize]) {
-                object.last = usize::MAX;
+            }
+            Step::Batch(batch) => {
+                walk(
+                    batch,
+                    &plan.general,
+                    false,
+                    &mut |to, access| match access {
+                        Access::Write(vectors) | Access::Change(vectors) => {
+                            let new = Object::new(vectors, at);
+                            objects.entry(to).or_insert(new).last = at;
+                        }
+                        Access::Read(_) => {
+                            if let Some(object) = objects.get_mut(&to) {
+                                object.last = at;
+                            }
+                        }
+                        Access::Look(_) | Access::Number => {}
+                    },
+                )?;
+            }
+            Step::Groups(groups) => {
+                for &h in groups.iter().flatten() {
+                    for &i in looked_up {
+                        let looked = plan.tables[h as usize][i as usize];
+                        if let Some(object) = objects.get_mut(&looked) {
+                            object.last = at;
+                        }
+                    }
+                }
             }
         }
     }
@@ -133,6 +152,16 @@ fn objects(plan: &Plan) -> Option<HashMap<Address, Object>> {
         objects.remove(total);
     }
     Some(objects)
+}
+
+impl Object {
+    fn new(vectors: u32, step: usize) -> Self {
+        Object {
+            vectors,
+            first: step,
+            last: step,
+        }
+    }
 }
 
 /// From old addresses to new ones.
@@ -186,9 +215,9 @@ impl Map {
     }
 
     /// Rewrites the operands of a batch.
-    fn batch(&self, batch: &mut Batch, plan: &Plan, tables: bool) -> Option<()> {
+    fn batch(&self, batch: &mut Batch, general: &[GeneralRoutine], tables: bool) -> Option<()> {
         let mut operands = Vec::with_capacity(batch.operands.len());
-        walk(batch, &plan.general, tables, &mut |operand, access| {
+        walk(batch, general, tables, &mut |operand, access| {
             operands.push(match access {
                 Access::Number | Access::Look(_) => operand,
                 Access::Read(_) | Access::Write(_) | Access::Change(_) => self.of(operand),

@@ -8,7 +8,7 @@ use mebridge::color::Split;
 use mebridge::plan::binding::{Binding, Coupling};
 use mebridge::plan::passes::{Pass, plan_after};
 use mebridge::plan::recognize::recognize;
-use mebridge::plan::{Plan, compile, recursion};
+use mebridge::plan::{Plan, compile};
 use mebridge::process::{Contract, Process, Wavefunction};
 use num_complex::Complex64;
 use serde::Serialize;
@@ -308,7 +308,7 @@ fn plans(process: &Process, binding: &Binding) -> Result<Plans> {
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let diagrams = compile(process, binding, &helicities)?;
     // The Bridge decides in the same way.
-    let recursion = recursion::compile(process, binding, &helicities);
+    let recursion = plan_after(Pass::Turns, process, binding, &helicities)?;
     let better = |r: &&Plan| r.count.cost() < diagrams.count.cost();
     let better_with_channels = |r: &&Plan| {
         !r.channels.is_empty() && r.count.cost_with_channels() < diagrams.count.cost_with_channels()

@@ -17,20 +17,20 @@ use super::binding::Binding;
 use super::compile::value;
 use super::passes::Pass;
 use super::recognize::{Recognized, recognize};
-use super::{Count, Plan, compile::Compiler, slots};
+use super::{Count, Plan, compile::Compiler, slots, turns};
 use crate::process::{ExternalKind, Process, Vertex, Wavefunction};
 use diagrams::Forest;
 use frames::Frames;
 use rustc_hash::FxHashMap as HashMap;
 use squares::Squares;
 
-/// A recursive plan, if the process has one.
+/// A recursive plan without turns, as GPUs take it, if the process has one.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Option<Plan> {
     compile_until(Pass::Slots, process, binding, helicities)
 }
 
 /// The same with the passes behind one left out.
-pub(super) fn compile_until(
+pub(crate) fn compile_until(
     last: Pass,
     process: &Process,
     binding: &Binding,
@@ -75,7 +75,9 @@ pub(super) fn compile_until(
     if let Some(squares) = Squares::find(process, &mut forest) {
         squares.lower(&mut compiler, &forest, &frames, &nodes)?;
     }
-    if last >= Pass::Slots {
+    if last >= Pass::Turns {
+        turns::reuse(&mut compiler.plan);
+    } else if last >= Pass::Slots {
         slots::reuse(&mut compiler.plan);
     }
     compiler.plan.count = Count::of(&compiler.plan);
