@@ -4,11 +4,14 @@
 use super::Gpus;
 use super::driver::Driver;
 use super::emulator::Emulator;
-use super::tests::common::{self, Reference};
+use super::tests::{
+    self,
+    common::{self, Reference},
+};
 use crate::backend::{AMPLITUDES, COLOR, Clocks, Timers};
 use crate::bridge::Bridge;
 use crate::cache::Cache;
-use crate::events::{Answers, Events};
+use crate::events::Answers;
 use crate::import::import_directory;
 use crate::machine::Machine;
 use crate::runtime::{Precision, Switches};
@@ -46,14 +49,7 @@ fn cost(name: &str, _: u32) -> Duration {
 }
 
 fn run(gpu: &Emulator, bridge: &mut Bridge, r: &Reference, channels: bool) -> Outcome {
-    let events = Events {
-        momenta: &r.momenta,
-        g_s: &r.g_s,
-        random_helicity: &r.random_helicity,
-        random_color: &r.random_color,
-        channels: channels.then_some(&r.channels),
-        igraph: None,
-    };
+    let events = tests::events(r, channels);
     let events = events.first(EVENTS, bridge.process().legs.len());
     let (mut squared, mut helicity, mut color) =
         (vec![0.0; EVENTS], vec![0; EVENTS], vec![0; EVENTS]);

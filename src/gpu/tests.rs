@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 #[path = "../../tests/common/mod.rs"]
 pub(super) mod common;
-use common::worst;
+use common::{Reference, worst};
 
 struct Outcome {
     matrix_elements: Vec<f64>,
@@ -23,6 +23,18 @@ struct Outcome {
     color: Vec<i32>,
     good: Option<usize>,
     recursion: bool,
+}
+
+/// The events of a reference file, with their channels or without.
+pub(super) fn events(r: &Reference, channels: bool) -> Events<'_> {
+    Events {
+        momenta: &r.momenta,
+        g_s: &r.g_s,
+        random_helicity: &r.random_helicity,
+        random_color: &r.random_color,
+        channels: channels.then_some(&r.channels),
+        igraph: None,
+    }
 }
 
 fn run(bridge: &mut Bridge, events: &Events) -> Outcome {
@@ -146,15 +158,7 @@ fn compare(by_helicities: bool) {
             // The second time with generated code, where there is some.
             let calls = [(37, false), (37, true), (1, true), (37, false), (36, true)];
             for (nevt, channels) in calls {
-                let all = Events {
-                    momenta: &r.momenta,
-                    g_s: &r.g_s,
-                    random_helicity: &r.random_helicity,
-                    random_color: &r.random_color,
-                    channels: channels.then_some(&r.channels),
-                    igraph: None,
-                };
-                let events = all.first(nevt, legs);
+                let events = events(r, channels).first(nevt, legs);
                 let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
                 on_gpu.settle();
                 let by = worst(&a.matrix_elements, &b.matrix_elements);
@@ -199,14 +203,7 @@ fn colour_sums_by_matrix_products_agree_with_the_cpu() {
             }
             let process = import_directory(&r.directory).expect("import").remove(0);
             let legs = process.legs.len();
-            let all = |channels: bool| Events {
-                momenta: &r.momenta,
-                g_s: &r.g_s,
-                random_helicity: &r.random_helicity,
-                random_color: &r.random_color,
-                channels: channels.then_some(&r.channels),
-                igraph: None,
-            };
+            let all = |channels| events(r, channels);
             for (precision, tolerance) in [
                 (Precision::Double, 1e-12),
                 (Precision::Mixed, 1e-5),

@@ -3,10 +3,13 @@
 use super::Gpus;
 use super::driver::Driver;
 use super::emulator::{Emulator, Log};
-use super::tests::common::{self, Reference};
+use super::tests::{
+    self,
+    common::{self, Reference},
+};
 use crate::bridge::Bridge;
 use crate::cache::Cache;
-use crate::events::{Answers, Events};
+use crate::events::Answers;
 use crate::import::import_directory;
 use crate::machine::Machine;
 use crate::process::Process;
@@ -99,15 +102,7 @@ impl Setup {
     }
 
     fn run(&self, bridge: &mut Bridge, nevt: usize) -> (Outcome, Log) {
-        let r = &self.reference;
-        let events = Events {
-            momenta: &r.momenta,
-            g_s: &r.g_s,
-            random_helicity: &r.random_helicity,
-            random_color: &r.random_color,
-            channels: Some(&r.channels),
-            igraph: None,
-        };
+        let events = tests::events(&self.reference, true);
         let (mut squared, mut helicity, mut color) =
             (vec![0.0; nevt], vec![0; nevt], vec![0; nevt]);
         let mut answers = Answers {

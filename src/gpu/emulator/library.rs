@@ -95,24 +95,7 @@ type Begin = unsafe extern "C" fn(u32, u32, u32, u32, u32, u32, u32, u32);
 type End = unsafe extern "C" fn(u32) -> i32;
 #[rustfmt::skip]
 type Kernel = unsafe extern "C" fn(
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
-    u64,
+    u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
 );
 
 /// A loaded shared object; closed when it goes.

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::gpu::driver::{Argument, Buffer, Function};
 use crate::gpu::generated::Generated;
 use crate::gpu::source;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Numbers that the kernels add to: cycles in amplitudes and in colour sums.
@@ -76,20 +77,19 @@ impl Slot {
 
     /// What is launched for the kernel of this number, and with which arguments: the same with clocks, if
     /// there is one.
-    pub(super) fn with_clocks(
+    pub(super) fn with_clocks<'a>(
         &self,
         number: usize,
         function: Function,
-        arguments: &[Argument],
-    ) -> (Function, Vec<Argument>) {
-        let mut arguments = arguments.to_vec();
+        arguments: &'a [Argument],
+    ) -> (Function, Cow<'a, [Argument]>) {
         let clocked = self.clocked.as_ref().and_then(|all| all.get(number));
         match (clocked, &self.cycles) {
             (Some(&clocked), Some(cycles)) => {
-                arguments.push(Argument::Pointer(cycles.pointer()));
-                (clocked, arguments)
+                let last = [Argument::Pointer(cycles.pointer())];
+                (clocked, [arguments, &last].concat().into())
             }
-            _ => (function, arguments),
+            _ => (function, arguments.into()),
         }
     }
 

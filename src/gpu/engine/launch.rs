@@ -86,11 +86,7 @@ impl Engine {
                     threads: [LANES, threads / LANES, 1],
                     shared: 0,
                 },
-                false => Shape {
-                    blocks: [(count as u32).div_ceil(threads), 1, 1],
-                    threads: [threads, 1, 1],
-                    shared: 0,
-                },
+                false => by_event(count, threads),
             };
             let (function, arguments) = slot.with_clocks(i, function, &arguments);
             // SAFETY: the arguments are those of the generated kernels.
