@@ -93,11 +93,25 @@ fn turns(process: &Process) {
     };
     let (apart, whole) = (after(Pass::Conjugates), after(Pass::Slots));
     let answer = parts(process, &binding, whole.clone());
-    for runs in [1, 2, 3, 8, 1000] {
+    let mut ordered = apart.clone();
+    turns::order(&mut ordered, &process.helicities);
+    let mut as_listed = u32::MAX;
+    for (order, apart, runs) in [1, 2, 3, 8, 1000]
+        .map(|runs| ("as listed", &apart, runs))
+        .into_iter()
+        .chain([("ordered", &ordered, 1000)])
+    {
         let mut plan = apart.clone();
         turns::cut(&mut plan, runs).expect("whole operations");
         slots::reuse(&mut plan).expect("whole operations");
-        println!("{runs} runs: {} of {} vectors", plan.vectors, whole.vectors);
+        println!(
+            "{runs} runs, {order}: {} of {} vectors",
+            plan.vectors, whole.vectors
+        );
+        if order == "as listed" {
+            as_listed = plan.vectors;
+        }
+        assert!(plan.vectors <= as_listed);
         assert!(plan.turns.len() <= runs.min(plan.groups.len()));
         assert!(runs == 1 || plan.vectors < whole.vectors);
         assert!(plan.fits(process, &all));

@@ -5,11 +5,12 @@
 //! matrix of squared diagrams) gets its place when it is computed and gives it back behind the
 //! batch that reads it last. What helicities look up is kept to the next turn behind the last of
 //! them, or to the end. What was freed last is used first, as it is the likeliest to be in the
-//! first cache.
+//! first cache; a place that is too large is divided where there is no other.
 
 use super::walk::{Access, walk};
 use super::{Address, Batch, GeneralRoutine, Plan};
 use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeMap;
 
 /// A wavefunction or a matrix.
 #[derive(Clone, Copy)]
@@ -168,7 +169,7 @@ impl Object {
 struct Map {
     new: Vec<Address>,
     /// Free places by size.
-    free: HashMap<u32, Vec<Address>>,
+    free: BTreeMap<u32, Vec<Address>>,
     end: Address,
 }
 
@@ -189,7 +190,7 @@ impl Map {
             .collect();
         Map {
             new,
-            free: HashMap::default(),
+            free: BTreeMap::new(),
             end,
         }
     }
@@ -199,14 +200,24 @@ impl Map {
     }
 
     fn place(&mut self, old: Address, vectors: u32) {
-        let free = self.free.entry(vectors).or_default().pop();
-        let at = free.unwrap_or_else(|| {
+        let at = self.find(vectors).unwrap_or_else(|| {
             self.end += vectors;
             self.end - vectors
         });
         for i in 0..vectors {
             self.new[(old + i) as usize] = at + i;
         }
+    }
+
+    /// A free place of this size, or the front of the smallest larger one.
+    fn find(&mut self, vectors: u32) -> Option<Address> {
+        let mut places = self.free.range_mut(vectors..);
+        let (size, at) = places.find_map(|(&size, at)| Some((size, at.pop()?)))?;
+        if size > vectors {
+            let rest = self.free.entry(size - vectors).or_default();
+            rest.push(at + vectors);
+        }
+        Some(at)
     }
 
     fn free(&mut self, old: Address, vectors: u32) {

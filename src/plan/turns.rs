@@ -4,14 +4,19 @@
 //! each other in the table looks at some of the currents alone. Where all currents are computed
 //! first, all of them have to be kept. Here the groups of helicities are cut into runs of the same
 //! length, and ahead of each run comes what it needs and no run before it did: nothing is done
-//! twice, every number and the order of helicities stay as they are, and the memory of
+//! twice, every helicity has the numbers that it would have otherwise, and the memory of
 //! what no later run needs serves for others ([`super::slots`]).
+//!
+//! How much is kept depends on the order of helicities. Those of vectors change slowest, those of
+//! fermions fastest: most currents have the fermion among their legs, and where its helicity
+//! changes first, the two of them are needed one after the other.
 //!
 //! What squared diagrams are made of is computed ahead of all runs, for all helicities at once,
 //! and so are they.
 
 use super::walk::{Access, walk};
-use super::{Address, Batch, Plan, Turn, slots};
+use super::{Address, Batch, External, Plan, Turn, slots};
+use crate::process::ExternalKind;
 use rustc_hash::FxHashMap as HashMap;
 use std::ops::Range;
 
@@ -21,10 +26,11 @@ const FITS: u32 = 1 << 14;
 
 /// Gives wavefunctions their places, and where the plan does not fit into the second cache then,
 /// cuts it into twice as many runs until it does or takes no less for it. `None` if its operations
-/// are not whole.
-pub fn reuse(plan: &mut Plan) -> Option<()> {
-    let apart = plan.clone();
+/// are not whole. `helicities` are those of the process.
+pub fn reuse(plan: &mut Plan, helicities: &[Vec<i8>]) -> Option<()> {
+    let mut apart = plan.clone();
     slots::reuse(plan)?;
+    order(&mut apart, helicities);
     let mut runs = 2;
     while plan.vectors > FITS && runs <= plan.groups.len() {
         let mut more = apart.clone();
@@ -37,6 +43,22 @@ pub fn reuse(plan: &mut Plan) -> Option<()> {
         runs *= 2;
     }
     Some(())
+}
+
+/// Brings groups into the order in which few currents have to be kept.
+pub fn order(plan: &mut Plan, helicities: &[Vec<i8>]) {
+    let (vectors, others): (Vec<&External>, Vec<_>) = plan
+        .externals
+        .iter()
+        .partition(|external| external.kind == ExternalKind::Vector);
+    let legs = vectors.iter().chain(&others).map(|e| e.leg as usize);
+    let legs: Vec<usize> = legs.collect();
+    let of = |group: &Vec<u32>| {
+        let &h = group.first()?;
+        let of = &helicities[plan.helicities[h as usize] as usize];
+        Some(legs.iter().map(|&leg| of[leg]).collect::<Vec<_>>())
+    };
+    plan.groups.sort_by_key(of);
 }
 
 /// Cuts the groups into so many runs, or fewer if there are not as many. `None`, and the plan as it

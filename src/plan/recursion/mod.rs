@@ -3,7 +3,7 @@
 //! A plan made here computes the colour flows alone, not the amplitudes of single diagrams; the
 //! squares of those, which channels ask for, are computed beside ([`squares`]). All diagrams are rooted at one external fermion ([`diagrams`]), sums of trees that
 //! always occur together become currents ([`frames`]), and the currents become operations
-//! ([`lower`]). Where a process has vertices that cannot be turned, or sums that do not factor,
+//! (`lower`). Where a process has vertices that cannot be turned, or sums that do not factor,
 //! there is no such plan and the list of diagrams is evaluated as it is.
 
 mod basis;
@@ -76,7 +76,7 @@ pub(crate) fn compile_until(
         squares.lower(&mut compiler, &forest, &frames, &nodes)?;
     }
     if last >= Pass::Turns {
-        turns::reuse(&mut compiler.plan);
+        turns::reuse(&mut compiler.plan, &process.helicities);
     } else if last >= Pass::Slots {
         slots::reuse(&mut compiler.plan);
     }
