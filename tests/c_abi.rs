@@ -110,6 +110,7 @@ fn compile(compiler: &str, source: &Path, program: &Path) {
 
 /// Runs a command that has to end well, and gives what it printed.
 fn run(command: &mut Command) -> String {
+    let command = command.env("CUDACPP_RUNTIME_BACKEND", "cpu");
     let output = command.output().unwrap();
     let text = format!(
         "{}{}",

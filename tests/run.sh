@@ -31,6 +31,7 @@ note() { printf '  %-28s %-8s %s\n' "$1" "$2" "$3" >>"$summary"; }
 fortran/require_rust.sh lint || exit 1
 step "formatting" "$cargo" fmt --all --check
 step "lints" "$cargo" clippy --locked --all-targets -- -D warnings
+step "documentation" env RUSTDOCFLAGS="-D warnings" "$cargo" doc --locked --no-deps --document-private-items
 step "library" "$cargo" build --locked --release
 # Device code is compiled for real, with or without a GPU.
 if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; else nvrtc=; fi

@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct Key(pub [u8; 32]);
 
 impl Key {
-    /// A key for a purpose, to which [`Builder::add`] adds.
+    /// A key for a purpose, to which [`Builder::bytes`] and [`Builder::value`] add.
     pub fn of(purpose: &str) -> Builder {
         let mut builder = Builder(blake3::Hasher::new_derive_key("mebridge cache key"));
         builder.bytes(BUILD.as_bytes());

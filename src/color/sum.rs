@@ -9,7 +9,7 @@ use super::split::{Block, Split};
 use super::triangle::Triangle;
 use crate::cpu::simd::{Simd, Task};
 
-/// A colour matrix ready for [`ColorSum::sum`].
+/// A colour matrix ready for [`Sum`].
 #[derive(Clone, Debug)]
 pub struct ColorSum<T> {
     passes: Vec<Pass>,

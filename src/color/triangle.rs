@@ -1,7 +1,7 @@
 //! Colour sum over the upper triangle of a block.
 //!
 //! The matrix is real and symmetric, so the sum runs over j >= i with the off-diagonal entries
-//! doubled. Rows are taken [`ROWS`] at a time: each JAMP that is loaded serves all of them.
+//! doubled. Rows are taken `ROWS` at a time: each JAMP that is loaded serves all of them.
 
 use super::symmetry::Matrix;
 use crate::cpu::simd::Simd;

@@ -7,7 +7,7 @@
 //! at a time: helicity after helicity, amplitude after amplitude, what these need first.
 //!
 //! The device functions are those of `cuda/`, which the caller puts in front (and behind them
-//! those of [`Kernel::General`], called `General0`, ...).
+//! those of [`Kernel::General`](crate::plan::kernel::Kernel::General), called `General0`, ...).
 
 mod answer;
 mod clocks;

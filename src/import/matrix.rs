@@ -1,6 +1,6 @@
 //! The matrix element: `matrix<i>.f`.
 //!
-//! The body of the function MATRIX<i> is followed statement by statement. Calls of HELAS and
+//! The body of the function `MATRIX<i>` is followed statement by statement. Calls of HELAS and
 //! ALOHA routines give wavefunctions and amplitudes; a slot of `W` that is written again is a
 //! new wavefunction. Assignments to TMP_JAMP, JAMP and AMP2 are read as sums of amplitudes.
 //! What else is set (the widths `FK_...`) is left to the symbolic machine, and the closing loops
@@ -95,7 +95,7 @@ impl<F: FnMut(&str, &[i64], &Constant) -> Parsed<()>> Setter for Elements<'_, '_
     }
 }
 
-/// Follows the body of MATRIX<i>.
+/// Follows the body of `MATRIX<i>`.
 struct Reader<'a, 'l> {
     unit: &'a Unit,
     file: PathBuf,

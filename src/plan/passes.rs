@@ -18,7 +18,7 @@ pub enum Pass {
     /// for each combination of those ([`super::compile()`]).
     Recycling,
     /// What a vertex makes of all but one of its wavefunctions is shared between amplitudes
-    /// ([`super::partial`]).
+    /// (`partial`).
     PartialVertices,
     /// Sub-diagrams that always occur together are added before they go on: a recursion over sets
     /// of legs. From here on squared diagrams come from their two halves ([`super::recursion`]).

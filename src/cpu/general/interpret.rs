@@ -20,7 +20,7 @@ const STACK_ADDRESSES: usize = 24 * GROUP;
 /// found; all others stand in the operation.
 ///
 /// # Safety
-/// As for [`crate::cpu::kernels::run`].
+/// As for [`crate::cpu::kernels::currents`].
 #[inline(always)]
 pub unsafe fn run<V: Simd, I: Inputs>(
     general: &General,

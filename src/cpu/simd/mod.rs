@@ -6,7 +6,7 @@
 //! found by way of [`Real`].
 //!
 //! How the choice is made once, outside the loops: work is a [`Task`], whose `run` is generic
-//! over the register type; [`dispatch`] compiles it for every level inside a function that has
+//! over the register type; [`dispatch()`] compiles it for every level inside a function that has
 //! the level's instructions enabled, and calls the one that is asked for. Everything that `run`
 //! calls must be `#[inline(always)]` (or go through [`Simd::call`], which makes another such
 //! function): a function that is not inlined does not get the instructions.

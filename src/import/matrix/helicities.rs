@@ -1,4 +1,4 @@
-//! What SMATRIX<i> declares: the helicity table and the averaging factor.
+//! What `SMATRIX<i>` declares: the helicity table and the averaging factor.
 
 use super::Elements;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::import::unit::{Node, NodeKind, Unit};
 /// More legs than any process that MG5aMC can generate.
 const MAX_LEGS: i64 = 32;
 
-/// What the calling subroutine SMATRIX<i> declares.
+/// What the calling subroutine `SMATRIX<i>` declares.
 pub struct Table {
     pub legs: usize,
     pub helicities: Vec<Vec<i8>>,
@@ -20,7 +20,7 @@ pub struct Table {
     pub diagrams: Option<u32>,
 }
 
-/// Reads NHEL, IDEN and NDIAGS from SMATRIX<i>. Its code is MadEvent's own business.
+/// Reads NHEL, IDEN and NDIAGS from `SMATRIX<i>`. Its code is MadEvent's own business.
 pub fn helicities(unit: &Unit, model: &mut ModelReader) -> Result<Table> {
     let source = &unit.source;
     let mut declarations = Vec::new();

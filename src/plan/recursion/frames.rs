@@ -9,7 +9,7 @@
 //!
 //! Currents of one line may depend on each other (those of gluons do, by the relations of Kleiss
 //! and Kuijf, Nucl. Phys. B312 (1989) 616): a few are computed from vertices, the others are sums
-//! and differences of these, see [`basis`](super::basis).
+//! and differences of these, see `basis`.
 
 use super::basis;
 use super::diagrams::{Branch, Forest, Line, LineKind, Tree, TreeId};
