@@ -1,0 +1,164 @@
+//! From sums over helicities to the answer for each event.
+
+use super::{Blocks, lane_of};
+use crate::cpu::kernels::Memory;
+use crate::cpu::simd::{Real, Simd};
+use crate::events::Events;
+use crate::plan::Address;
+
+impl<T: Real> Blocks<'_, '_, T> {
+    /// |M|^2 and the choices of helicity and colour.
+    #[inline(always)]
+    pub(super) unsafe fn answer<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        first: usize,
+        count: usize,
+    ) {
+        let engine = self.engine;
+        let scratch = &engine.scratch;
+        let Events {
+            random_helicity,
+            random_color,
+            ..
+        } = self.events;
+        // SAFETY: addresses of the plan and the scratch; lanes below `LANES`.
+        unsafe {
+            let contributions = scratch.matrix_elements..;
+            let contributions = contributions.take(engine.plan.tables.len());
+            let mut total = V::zero();
+            for address in contributions.clone() {
+                total = total + m.real(address);
+            }
+            let mut value = total * total.same(engine.normalization);
+            if self.events.channels.is_some() {
+                value = value * self.channel_weights(m);
+            }
+            let answers = &mut self.answers.matrix_elements[first..first + count];
+            if count == V::LANES {
+                value.store_doubles(answers.as_mut_ptr());
+            } else {
+                m.put_real(scratch.lanes, value);
+                spread(m, scratch.lanes, answers, |x| x.to_f64());
+            }
+            let random = self.lanes(m, first, count, random_helicity);
+            let numbers = engine.plan.helicities.iter().copied();
+            let chosen = choose(m, random, total, numbers.zip(contributions));
+            let answers = &mut self.answers.helicity[first..first + count];
+            if count == V::LANES {
+                chosen.store_integers(answers.as_mut_ptr());
+            } else {
+                m.put_real(scratch.lanes, chosen);
+                spread(m, scratch.lanes, answers, |x| x.to_f64() as i32);
+            }
+            if self.events.channels.is_none() && self.events.igraph.is_none() {
+                self.answers.color[first..first + count].fill(0);
+                return;
+            }
+            self.configurations(first, count);
+            if self.worker.configs.iter().all(Option::is_none) {
+                self.answers.color[first..first + count].fill(0);
+                return;
+            }
+            let random = self.lanes(m, first, count, random_color);
+            for lane in 0..count {
+                self.answers.color[first + lane] = 0;
+                // Once for each configuration that occurs.
+                let Some(config) = self.worker.configs[lane] else {
+                    continue;
+                };
+                let before = &self.worker.configs[..lane];
+                if let Some(same) = before.iter().position(|c| *c == Some(config)) {
+                    let chosen = (*lane_of(m, scratch.choices + same as u32, lane)).to_f64();
+                    self.answers.color[first + lane] = chosen as i32;
+                    continue;
+                }
+                let allowed = &engine.color_allowed[config as usize];
+                let jamp2 = allowed.iter().map(|&flow| (flow, scratch.jamp2 + flow));
+                let mut total = V::zero();
+                for (_, address) in jamp2.clone() {
+                    total = total + m.real(address);
+                }
+                let chosen = choose(m, random, total, jamp2);
+                m.put_real(scratch.choices + lane as u32, chosen);
+                let chosen = (*lane_of(m, scratch.choices + lane as u32, lane)).to_f64();
+                self.answers.color[first + lane] = chosen as i32;
+            }
+        }
+    }
+
+    /// For each lane the share of its channel in the sum of AMP2.
+    #[inline(always)]
+    unsafe fn channel_weights<V: Simd<Scalar = T>>(&self, m: Memory<V>) -> V {
+        let scratch = &self.engine.scratch;
+        // SAFETY: addresses of the scratch; lanes below `LANES`.
+        unsafe {
+            let mut numerator = m.real(scratch.numerators);
+            if self.worker.amp2.len() > 1 {
+                for (lane, &slot) in self.worker.slots.iter().enumerate() {
+                    *lane_of(m, scratch.lanes, lane) = *lane_of(m, scratch.numerators + slot, lane);
+                }
+                numerator = m.real(scratch.lanes);
+            }
+            let denominator = m.real(scratch.denominator);
+            let one = denominator.same(1.0);
+            V::select(denominator.eq(V::zero()), one, numerator / denominator)
+        }
+    }
+
+    /// Notes for each event of the block the configuration (from 0) by which its colour is chosen.
+    #[inline(always)]
+    fn configurations(&mut self, first: usize, count: usize) {
+        let engine = self.engine;
+        let events = &self.events;
+        let config = |event: usize| {
+            if let Some(igraph) = events.igraph
+                && igraph[event] != 0
+            {
+                return Some(igraph[event] as u32 - 1);
+            }
+            let channel = events.channels?[event];
+            engine.config_of_channel[channel as usize]
+        };
+        let configs = &mut self.worker.configs;
+        configs.clear();
+        configs.extend((first..first + count).map(config));
+    }
+}
+
+/// From a vector to one number for each event, of which there are fewer than lanes.
+#[inline(always)]
+unsafe fn spread<V: Simd, T>(
+    m: Memory<V>,
+    at: Address,
+    numbers: &mut [T],
+    convert: impl Fn(V::Scalar) -> T,
+) {
+    for (lane, number) in numbers.iter_mut().enumerate() {
+        // SAFETY: the caller gives a valid address, and at most `LANES` numbers.
+        *number = unsafe { convert(*lane_of(m, at, lane)) };
+    }
+}
+
+/// For each lane the first of some numbers (counted from 1) whose running share exceeds a random
+/// number; 0 if none does. `parts` are the numbers and where their shares stand.
+#[inline(always)]
+unsafe fn choose<V: Simd>(
+    m: Memory<V>,
+    random: V,
+    total: V,
+    parts: impl Iterator<Item = (u32, Address)>,
+) -> V {
+    // SAFETY: the caller gives valid addresses.
+    unsafe {
+        let mut running = V::zero();
+        let mut chosen = V::zero();
+        for (number, address) in parts {
+            running = running + m.real(address);
+            let open = chosen.eq(V::zero());
+            let hit = V::both(open, random.lt(running / total));
+            chosen = V::select(hit, total.same(f64::from(number + 1)), chosen);
+        }
+        chosen
+    }
+}

@@ -1,0 +1,330 @@
+//! One vector of events through a plan.
+//!
+//! Everything here is generic over the register type and compiled once for each SIMD level.
+//! All numbers of the block lie in one array of vectors (see [`crate::plan::kernel`]), the
+//! scratch of this module behind those of the plan.
+
+mod answer;
+mod jamp;
+mod start;
+
+pub(super) use jamp::sums;
+
+use super::engine::{ColorSum, Engine};
+use super::general;
+use super::kernels::{self, Direct, Memory, Table};
+use super::simd::{Real, Simd, Task, dispatch_unchecked};
+use super::worker::Worker;
+use crate::backend::BadMomentum;
+use crate::color::{self, sum::Sum};
+use crate::events::{Answers, Events};
+use crate::plan::kernel::Kernel;
+use crate::plan::{Address, Batch};
+use std::time::Instant;
+
+/// The events of a chunk, block after block.
+pub struct Blocks<'a, 'b, T: Real> {
+    pub engine: &'a Engine<T>,
+    pub worker: &'a mut Worker<T>,
+    pub events: Events<'a>,
+    pub answers: Answers<'b>,
+}
+
+impl<T: Real> Task<T> for Blocks<'_, '_, T> {
+    type Output = Result<(), BadMomentum>;
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = T>>(mut self) -> Self::Output {
+        let nevt = self.events.g_s.len();
+        for first in (0..nevt).step_by(V::LANES) {
+            // SAFETY: the caller has the level, and sized the worker's memory for this engine.
+            unsafe { self.block::<V>(first, (nevt - first).min(V::LANES))? };
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real> Blocks<'_, '_, T> {
+    /// Evaluates the events `first..first + count`, of which there are at most `LANES`.
+    #[inline(always)]
+    unsafe fn block<V: Simd<Scalar = T>>(
+        &mut self,
+        first: usize,
+        count: usize,
+    ) -> Result<(), BadMomentum> {
+        let engine = self.engine;
+        let base = self.worker.vectors();
+        // SAFETY: all addresses of the plan and of the engine's scratch lie within the worker's
+        // memory, which is as large as the engine asked for; the level is there.
+        unsafe {
+            let m = Memory::<V>::new(base);
+            self.start(m, first, count)?;
+            self.currents::<V>(&engine.plan.currents);
+            self.helicities(m, first, count);
+            self.answer::<V>(m, first, count);
+        }
+        Ok(())
+    }
+
+    /// Off-shell wavefunctions.
+    #[inline(always)]
+    unsafe fn currents<V: Simd<Scalar = T>>(&mut self, batches: &[Batch]) {
+        let base = self.worker.vectors();
+        // SAFETY: addresses of the plan.
+        unsafe {
+            for batch in batches {
+                let operands = &batch.operands;
+                match batch.kernel {
+                    Kernel::General(i) => {
+                        let routine = &self.engine.general[i as usize];
+                        general::run::<V, _>(routine, operands, Direct, base);
+                    }
+                    kernel => kernels::currents::<V, _>(kernel, operands, Direct, base),
+                }
+            }
+        }
+    }
+
+    /// Amplitudes, colour flows and |M|^2 of every good helicity.
+    #[inline(always)]
+    unsafe fn helicities<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, first: usize, count: usize) {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let scratch = &engine.scratch;
+        let weights = self.worker.weights(engine, &self.events, first, count);
+        let colors = self.events.channels.is_some()
+            || self
+                .events
+                .igraph
+                .is_some_and(|g| g[first..first + count].iter().any(|&g| g != 0));
+        let profile = engine.profile;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            if colors {
+                for flow in 0..plan.flows as u32 {
+                    m.put_real(scratch.jamp2 + flow, V::zero());
+                }
+            }
+            if weights {
+                m.put_real(scratch.denominator, V::zero());
+                for i in 0..self.worker.amp2.len() as u32 {
+                    m.put_real(scratch.numerators + i, V::zero());
+                }
+            }
+            if weights && !plan.channels.squares.is_empty() {
+                self.squares(m);
+            }
+            let mut done = 0;
+            let mut turns = plan.turns.iter().peekable();
+            for (group, at) in plan.groups.iter().zip(0..) {
+                if let Some(turn) = turns.next_if(|turn| turn.group == at) {
+                    self.currents::<V>(&turn.currents);
+                }
+                let start = profile.then(Instant::now);
+                self.amplitudes::<V>(group);
+                if weights {
+                    self.amp2(m);
+                }
+                if let Some(start) = start {
+                    self.worker.timers.amplitudes += start.elapsed();
+                }
+                for (&h, place) in group.iter().zip(0..) {
+                    let start = profile.then(Instant::now);
+                    let mine = m.shifted(place * plan.region);
+                    sums(mine, engine);
+                    if colors {
+                        for flow in 0..plan.flows as u32 {
+                            let jamp = mine.complex(plan.jamp_base + 2 * flow);
+                            let sum = m.real(scratch.jamp2 + flow);
+                            let sum = jamp.re.mul_add(jamp.re, jamp.im.mul_add(jamp.im, sum));
+                            m.put_real(scratch.jamp2 + flow, sum);
+                        }
+                    }
+                    let middle = profile.then(Instant::now);
+                    match &engine.color {
+                        ColorSum::Same(color) => V::call(Sum {
+                            color,
+                            jamp: lane_of(mine, plan.jamp_base, 0),
+                            scratch: lane_of(m, scratch.color, 0),
+                            result: lane_of(m, scratch.matrix_elements + h, 0),
+                        }),
+                        ColorSum::Single(color) => self.color_single(m, mine, color, done),
+                    }
+                    done += 1;
+                    if let (Some(start), Some(middle)) = (start, middle) {
+                        self.worker.timers.amplitudes += middle - start;
+                        self.worker.timers.color += middle.elapsed();
+                    }
+                }
+            }
+        }
+    }
+
+    /// The amplitudes of a group of helicities.
+    #[inline(always)]
+    unsafe fn amplitudes<V: Simd<Scalar = T>>(&mut self, group: &[u32]) {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let base = self.worker.vectors();
+        let table = |h: u32| Table(&plan.tables[h as usize]);
+        // SAFETY: addresses of the plan.
+        unsafe {
+            for batch in &plan.amplitudes {
+                let operands = &batch.operands;
+                match (batch.kernel, group) {
+                    (Kernel::Dots, &[a, b]) => {
+                        let tables = [table(a), table(b)];
+                        kernels::dots_of_two::<V>(operands, tables, plan.region, base);
+                    }
+                    (Kernel::General(i), &[h, ..]) => {
+                        let routine = &engine.general[i as usize];
+                        general::run::<V, _>(routine, operands, table(h), base);
+                    }
+                    (kernel, &[h, ..]) => {
+                        kernels::amplitudes::<V, _>(kernel, operands, table(h), base);
+                    }
+                    (_, []) => {}
+                }
+            }
+        }
+    }
+
+    /// Colour sum in single precision (mixed mode). A register holds twice as many numbers in
+    /// single as in double precision: the two halves are two helicities of the same events. `mine` is
+    /// the memory as the helicity sees it, of which `done` came before.
+    #[inline(always)]
+    unsafe fn color_single<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        mine: Memory<V>,
+        color: &color::ColorSum<f32>,
+        done: usize,
+    ) {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let single = self.worker.single_vectors();
+        let lanes = V::LEVEL.lanes::<f32>();
+        let halves = lanes / V::LANES;
+        let half = done % halves;
+        // SAFETY: addresses of the plan; the single-precision memory holds `lanes` numbers for
+        // each of the 2 * flows vectors, as many for the result, and the sum's scratch.
+        unsafe {
+            for i in 0..2 * plan.flows {
+                let from = lane_of(mine, plan.jamp_base + i as u32, 0);
+                let to = single.add(i * lanes + half * V::LANES);
+                V::load(from).store_single(to);
+            }
+            let last = done + 1 == plan.tables.len();
+            if half + 1 < halves && !last {
+                return;
+            }
+            let result = single.add(2 * plan.flows * lanes);
+            let sum = Sum {
+                color,
+                jamp: single,
+                scratch: result.add(lanes),
+                result,
+            };
+            dispatch_unchecked(V::LEVEL, sum);
+            for filled in 0..=half {
+                let h = engine.order[done - half + filled];
+                let to = lane_of(m, engine.scratch.matrix_elements + h, 0);
+                for lane in 0..V::LANES {
+                    let value = *result.add(filled * V::LANES + lane);
+                    *to.add(lane) = T::from_f64(f64::from(value));
+                }
+            }
+        }
+    }
+
+    /// Computes AMP2 where the plan has operations for them.
+    #[inline(always)]
+    unsafe fn squares<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
+        let channels = &self.engine.plan.channels;
+        let scratch = &self.engine.scratch;
+        let base = self.worker.vectors();
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            for batch in &channels.squares {
+                kernels::currents::<V, _>(batch.kernel, &batch.operands, Direct, base);
+            }
+            let mut total = V::zero();
+            for &i in &channels.denominator {
+                total = total + m.real(channels.totals[i as usize]);
+            }
+            m.put_real(scratch.denominator, total);
+            for (slot, &i) in self.worker.amp2.iter().enumerate() {
+                let value = m.real(channels.totals[i as usize]);
+                m.put_real(scratch.numerators + slot as u32, value);
+            }
+        }
+    }
+
+    /// Adds |AMP|^2 of single diagrams to the channels' numerators and to the denominator.
+    #[inline(always)]
+    unsafe fn amp2<V: Simd<Scalar = T>>(&self, m: Memory<V>) {
+        let channels = &self.engine.plan.channels;
+        let scratch = &self.engine.scratch;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            if channels.amp2.is_empty() {
+                return;
+            }
+            let mut total = m.real(scratch.denominator);
+            for &i in &channels.denominator {
+                total = squares(m, &channels.amp2[i as usize], total);
+            }
+            m.put_real(scratch.denominator, total);
+            for (slot, &i) in self.worker.amp2.iter().enumerate() {
+                let at = scratch.numerators + slot as u32;
+                let sum = squares(m, &channels.amp2[i as usize], m.real(at));
+                m.put_real(at, sum);
+            }
+        }
+    }
+
+    /// One number of each event as a vector; lanes without an event repeat the last one.
+    #[inline(always)]
+    unsafe fn lanes<V: Simd<Scalar = T>>(
+        &self,
+        m: Memory<V>,
+        first: usize,
+        count: usize,
+        numbers: &[f64],
+    ) -> V {
+        let numbers = &numbers[first..first + count];
+        // SAFETY: an address of the scratch; `LANES` numbers to read, or to write in the scratch.
+        unsafe {
+            if count == V::LANES {
+                return V::load_doubles(numbers.as_ptr());
+            }
+            let at = m.pointer(self.engine.scratch.lanes);
+            for lane in 0..V::LANES {
+                *at.add(lane) = T::from_f64(numbers[lane.min(count - 1)]);
+            }
+            V::load(at)
+        }
+    }
+}
+
+/// One number of a vector.
+#[inline(always)]
+unsafe fn lane_of<V: Simd>(m: Memory<V>, address: Address, lane: usize) -> *mut V::Scalar {
+    // SAFETY: the caller gives an address of the plan or the scratch, and lane < LANES.
+    unsafe { m.pointer(address).add(lane) }
+}
+
+#[inline(always)]
+unsafe fn squares<V: Simd>(m: Memory<V>, squares: &[Vec<Address>], mut total: V) -> V {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        for square in squares {
+            let mut sum = m.complex(square[0]);
+            for &a in &square[1..] {
+                sum = sum + m.complex(a);
+            }
+            total = sum.re.mul_add(sum.re, sum.im.mul_add(sum.im, total));
+        }
+    }
+    total
+}

@@ -1,0 +1,221 @@
+//! What does not depend on helicities: momenta, couplings, propagators and factors of a vector of
+//! events, and its external wavefunctions.
+
+use super::{Blocks, lane_of};
+use crate::backend::BadMomentum;
+use crate::cpu::engine::Engine;
+use crate::cpu::kernels::{self, Memory};
+use crate::cpu::simd::{Cx, Real, Simd};
+use crate::plan::{Address, Factor, MomentumSum, Propagator};
+
+/// How far a momentum may be off its mass shell, relative to its energy squared. MadEvent's are
+/// within 1e-9; a wrong mass or a wrong order of particles is far beyond.
+const OFF_SHELL: f64 = 1e-4;
+
+impl<T: Real> Blocks<'_, '_, T> {
+    /// All that comes before currents.
+    #[inline(always)]
+    pub(super) unsafe fn start<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        first: usize,
+        count: usize,
+    ) -> Result<(), BadMomentum> {
+        let engine = self.engine;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            self.load_events(m, first, count);
+            if let Some(lane) = off_shell(m, engine, count) {
+                return Err(BadMomentum {
+                    event: first + lane,
+                });
+            }
+            self.couplings(m, first, count);
+            for sum in &engine.plan.momenta {
+                momentum(m, engine.plan.leg_momenta, sum);
+            }
+            for propagator in &engine.plan.propagators {
+                inverse_propagator(m, propagator);
+            }
+            for f in &engine.plan.factors {
+                factor(m, &engine.plan.couplings, f);
+            }
+            externals(m, engine);
+        }
+        Ok(())
+    }
+
+    /// Copies momenta into vectors; lanes without an event repeat the last one.
+    #[inline(always)]
+    unsafe fn load_events<V: Simd<Scalar = T>>(&self, m: Memory<V>, first: usize, count: usize) {
+        let plan = &self.engine.plan;
+        let numbers = 4 * plan.masses.len();
+        let momenta = &self.events.momenta[first * numbers..(first + count) * numbers];
+        // SAFETY: within the legs' momenta, and with all lanes within the events'.
+        unsafe {
+            if count < V::LANES {
+                return last_momenta(m.pointer(plan.leg_momenta), V::LANES, momenta, numbers);
+            }
+            for leg in (0..numbers).step_by(4) {
+                let p = V::columns(momenta.as_ptr().add(leg), numbers);
+                m.put_momentum(plan.leg_momenta + leg as u32, p);
+            }
+        }
+    }
+
+    /// Couplings at each event's G.
+    #[inline(always)]
+    unsafe fn couplings<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, first: usize, count: usize) {
+        let engine = self.engine;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            let g = self.lanes(m, first, count, self.events.g_s);
+            for law in &engine.polynomials {
+                let mut value = Cx::new(V::zero(), V::zero());
+                for &(re, im) in law.coefficients.iter().rev() {
+                    value = Cx::new(
+                        value.re.mul_add(g, V::splat(re)),
+                        value.im.mul_add(g, V::splat(im)),
+                    );
+                }
+                m.put_complex(law.address, value);
+            }
+            if engine.binding.has_formulas() {
+                for lane in 0..V::LANES {
+                    let event = first + lane.min(count - 1);
+                    let values = &mut self.worker.couplings;
+                    engine.binding.evaluate(self.events.g_s[event], values);
+                    for (&address, value) in engine.plan.couplings.iter().zip(values) {
+                        *lane_of(m, address, lane) = T::from_f64(value.re);
+                        *lane_of(m, address + 1, lane) = T::from_f64(value.im);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Copies the momenta of fewer events than lanes into vectors; lanes without an event repeat the last
+/// one. An event has so many `numbers`.
+///
+/// # Safety
+/// `to` is valid for a write of `lanes` times the numbers of an event.
+#[cold]
+#[inline(never)]
+unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbers: usize) {
+    let last = momenta.len() / numbers - 1;
+    for lane in 0..lanes {
+        let event = &momenta[lane.min(last) * numbers..][..numbers];
+        for (i, &x) in event.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { *to.add(i * lanes + lane) = T::from_f64(x) };
+        }
+    }
+}
+
+/// The first lane with a momentum that is not finite, has no positive energy or is off its mass
+/// shell.
+#[inline(always)]
+unsafe fn off_shell<V: Simd>(
+    m: Memory<V>,
+    engine: &Engine<V::Scalar>,
+    count: usize,
+) -> Option<usize> {
+    // SAFETY: addresses of the plan and the scratch.
+    unsafe {
+        let zero = V::zero();
+        let mut good = zero.eq(zero);
+        for (leg, &mass) in engine.plan.masses.iter().enumerate() {
+            let p = |i: u32| m.real(engine.plan.leg_momenta + 4 * leg as u32 + i);
+            let (e, x, y, z) = (p(0), p(1), p(2), p(3));
+            let e2 = e * e;
+            let p2 = x.mul_add(x, y.mul_add(y, z.mul_add(z, e.same(mass * mass))));
+            // Comparisons are false for NaN, infinity minus infinity is NaN, and no number is less
+            // than itself.
+            let near = (e2 - p2).abs().lt(e2 * e.same(OFF_SHELL));
+            good = V::both(good, V::both(near, zero.lt(e)));
+        }
+        if V::all(good) {
+            return None;
+        }
+        let at = engine.scratch.check;
+        m.put_real(at, V::select(good, zero, zero.same(1.0)));
+        (0..count).find(|&lane| (*lane_of(m, at, lane)).to_f64() != 0.0)
+    }
+}
+
+#[inline(always)]
+unsafe fn momentum<V: Simd>(m: Memory<V>, legs: Address, sum: &MomentumSum) {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        for component in 0..4 {
+            let mut total = V::zero();
+            for (leg, &sign) in sum.signs.iter().enumerate() {
+                if sign != 0 {
+                    let p = m.real(legs + 4 * leg as u32 + component);
+                    total = if sign > 0 { total + p } else { total - p };
+                }
+            }
+            m.put_real(sum.address + component, total);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn inverse_propagator<V: Simd>(m: Memory<V>, propagator: &Propagator) {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let p = |i: u32| m.real(propagator.momentum + i);
+        let (e, x, y, z) = (p(0), p(1), p(2), p(3));
+        // p^2 - m (m - i width)
+        let re = e * e - x * x - y * y - z * z - e.same(propagator.mass * propagator.mass);
+        let im = propagator.mass * propagator.width;
+        let one = e.same(1.0);
+        let inverse = if im == 0.0 {
+            Cx::new(one / re, V::zero())
+        } else {
+            let im = e.same(im);
+            let scale = one / re.mul_add(re, im * im);
+            Cx::new(re * scale, -(im * scale))
+        };
+        m.put_complex(propagator.address, inverse);
+    }
+}
+
+#[inline(always)]
+unsafe fn factor<V: Simd>(m: Memory<V>, couplings: &[Address], factor: &Factor) {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let mut value = Cx::new(V::zero(), V::zero());
+        for &(i, c) in &factor.terms {
+            let coupling = m.complex(couplings[i as usize]);
+            let constant = Cx::new(value.re.same(c.re), value.re.same(c.im));
+            value = constant.mul_add(coupling, value);
+        }
+        if let Some(propagator) = factor.propagator {
+            value = value * m.complex(propagator);
+        }
+        m.put_complex(factor.address, value);
+    }
+}
+
+#[inline(always)]
+unsafe fn externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
+    for e in &engine.plan.externals {
+        // SAFETY: addresses of the plan.
+        unsafe {
+            let p = |i: u32| m.real(engine.plan.leg_momenta + 4 * e.leg + i);
+            let momentum = [p(0), p(1), p(2), p(3)];
+            let mass = (e.mass != 0.0).then(|| momentum[0].same(e.mass));
+            kernels::external(
+                e.kind,
+                e.sign,
+                mass,
+                momentum,
+                &e.helicities,
+                &e.results,
+                m.pointer(0),
+            );
+        }
+    }
+}
