@@ -16,14 +16,20 @@ use std::time::{Duration, Instant};
 /// is lost.
 const PATIENCE: Duration = Duration::from_micros(100);
 
+/// Bytes that have to be there before another thread is started: its stack, and what it and the
+/// caller need until it is there. One that starts without them ends the program.
+const ROOM: usize = 4 << 20;
+
+/// The thread has not come yet.
+const COMING: u32 = 0;
 /// Waiting for a call.
-const IDLE: u32 = 0;
+const IDLE: u32 = 1;
 /// There is a call that was not answered yet.
-const CALLED: u32 = 1;
+const CALLED: u32 = 2;
 /// At work.
-const WORKING: u32 = 2;
+const WORKING: u32 = 3;
 /// The thread is to end.
-const END: u32 = 3;
+const END: u32 = 4;
 
 /// What a helper does, given its number from 1.
 type Work<'a> = &'a (dyn Fn(usize) + Sync);
@@ -62,10 +68,19 @@ impl Crew {
         };
         for number in 1..=helpers {
             let seat = Arc::new(Seat::default());
-            let mine = seat.clone();
+            let (mine, caller) = (seat.clone(), thread::current());
+            room()?;
             let thread = thread::Builder::new()
                 .name(format!("mebridge-{number}"))
-                .spawn(move || mine.serve(number))?;
+                .spawn(move || {
+                    mine.state.store(IDLE, Ordering::Release);
+                    caller.unpark();
+                    mine.serve(number);
+                })?;
+            let mut patience = Patience::default();
+            while seat.state.load(Ordering::Acquire) == COMING {
+                patience.wait();
+            }
             crew.helpers.push(Helper {
                 seat,
                 thread: Some(thread),
@@ -139,6 +154,15 @@ impl Helper {
             thread.thread().unpark();
         }
     }
+}
+
+/// Whether there is memory for another thread.
+fn room() -> std::io::Result<()> {
+    let mut room: Vec<u8> = Vec::new();
+    let there = room.try_reserve_exact(ROOM);
+    // Otherwise the compiler need not ask for it.
+    std::hint::black_box(&mut room);
+    there.map_err(|_| std::io::ErrorKind::OutOfMemory.into())
 }
 
 impl Seat {

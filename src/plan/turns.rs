@@ -1,7 +1,7 @@
 //! Currents in turns: computed right ahead of the first helicities that need them.
 //!
 //! A current depends on the helicities of the legs below it, so a run of helicities that follow
-//! each other in the table looks at some of the currents alone. Where all currents are computed
+//! each other looks at some of the currents alone. Where all currents are computed
 //! first, all of them have to be kept. Here the groups of helicities are cut into runs of the same
 //! length, and ahead of each run comes what it needs and no run before it did: nothing is done
 //! twice, every helicity has the numbers that it would have otherwise, and the memory of
