@@ -20,6 +20,10 @@
 //! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches |
 //! | [`phase_space`], [`random`], [`statistics`] | events to try a process on |
 
+// Tests share code that sees this crate from outside.
+#[cfg(test)]
+extern crate self as mebridge;
+
 pub mod abi;
 pub mod backend;
 pub mod bridge;

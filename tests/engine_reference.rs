@@ -6,7 +6,7 @@ mod common;
 use common::{Reference, worst};
 use mebridge::bridge::Bridge;
 use mebridge::cpu::simd::Level;
-use mebridge::events::{Answers, Events};
+use mebridge::events::Answers;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
 use mebridge::runtime::{Backend, Precision, Switches};
@@ -35,15 +35,7 @@ fn run(
     let card = process.model.default_card();
     let mut bridge = Bridge::new(process.clone(), &card, &switches, nevt).expect("bridge");
     let legs = process.legs.len();
-    let all = Events {
-        momenta: &r.momenta,
-        g_s: &r.g_s,
-        random_helicity: &r.random_helicity,
-        random_color: &r.random_color,
-        channels: channels.then_some(&r.channels),
-        igraph: None,
-    };
-    let events = all.first(nevt, legs);
+    let events = r.events(channels).first(nevt, legs);
     let mut matrix_elements = vec![0.0; nevt];
     let mut helicity = vec![0; nevt];
     let mut color = vec![0; nevt];

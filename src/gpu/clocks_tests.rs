@@ -5,13 +5,13 @@ use super::Gpus;
 use super::driver::Driver;
 use super::emulator::Emulator;
 use super::tests::{
-    self,
+    Bits,
     common::{self, Reference},
+    run_logged,
 };
 use crate::backend::{AMPLITUDES, COLOR, Clocks, Timers};
 use crate::bridge::Bridge;
 use crate::cache::Cache;
-use crate::events::Answers;
 use crate::import::import_directory;
 use crate::machine::Machine;
 use crate::runtime::{Precision, Switches};
@@ -38,7 +38,7 @@ enum Way {
 }
 
 /// The bits of answers, and kernels that were launched with threads of a block.
-type Outcome = (Vec<u64>, Vec<i32>, Vec<i32>, Vec<(String, u32)>);
+type Outcome = (Bits, Vec<(String, u32)>);
 
 fn cost(name: &str, _: u32) -> Duration {
     let of_helicities = ["helicit", "straight", "prepare", "color_dots"];
@@ -49,19 +49,10 @@ fn cost(name: &str, _: u32) -> Duration {
 }
 
 fn run(gpu: &Emulator, bridge: &mut Bridge, r: &Reference, channels: bool) -> Outcome {
-    let events = tests::events(r, channels);
+    let events = r.events(channels);
     let events = events.first(EVENTS, bridge.process().legs.len());
-    let (mut squared, mut helicity, mut color) =
-        (vec![0.0; EVENTS], vec![0; EVENTS], vec![0; EVENTS]);
-    let mut answers = Answers {
-        matrix_elements: &mut squared,
-        helicity: &mut helicity,
-        color: &mut color,
-    };
-    gpu.take_log();
-    bridge.run(&events, &mut answers).expect("run");
-    let bits = squared.iter().map(|x| x.to_bits()).collect();
-    (bits, helicity, color, gpu.take_log().launches)
+    let (bits, log) = run_logged(gpu, bridge, &events);
+    (bits, log.launches)
 }
 
 /// Runs a process with and without clocks. The seconds of amplitudes and of colour sums of one call, and the kernels
@@ -118,7 +109,7 @@ fn divided(
     assert_eq!(none, 0.0, "{name} {way:?}");
     let (clocked, outcome) = measure(Clocks::Kernels);
     assert_eq!(outcome, plain, "{name} {way:?} with clocks");
-    let launches: Vec<String> = outcome.3.into_iter().map(|(name, _)| name).collect();
+    let launches: Vec<String> = outcome.1.into_iter().map(|(name, _)| name).collect();
     let count = launches.iter().filter(|name| !cost(name, 0).is_zero());
     let right = COST.as_secs_f64() * count.count() as f64;
     let [amplitudes, color] = seconds(&clocked);

@@ -2,7 +2,7 @@
 
 use super::Gpus;
 use super::driver::Driver;
-use super::emulator::Emulator;
+use super::emulator::{Emulator, Log};
 use crate::backend::{Kernel, Kernels};
 use crate::bridge::Bridge;
 use crate::cache::Cache;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 #[path = "../../tests/common/mod.rs"]
 pub(super) mod common;
-use common::{Reference, worst};
+use common::worst;
 
 struct Outcome {
     matrix_elements: Vec<f64>,
@@ -23,18 +23,6 @@ struct Outcome {
     color: Vec<i32>,
     good: Option<usize>,
     recursion: bool,
-}
-
-/// The events of a reference file, with their channels or without.
-pub(super) fn events(r: &Reference, channels: bool) -> Events<'_> {
-    Events {
-        momenta: &r.momenta,
-        g_s: &r.g_s,
-        random_helicity: &r.random_helicity,
-        random_color: &r.random_color,
-        channels: channels.then_some(&r.channels),
-        igraph: None,
-    }
 }
 
 fn run(bridge: &mut Bridge, events: &Events) -> Outcome {
@@ -56,6 +44,18 @@ fn run(bridge: &mut Bridge, events: &Events) -> Outcome {
     let serving = bridge.serving(events.channels.is_some());
     outcome.recursion = serving.expect("it has run").1;
     outcome
+}
+
+/// The bits of |M|^2, helicities and colours.
+pub(super) type Bits = (Vec<u64>, Vec<i32>, Vec<i32>);
+
+/// Runs events, and tells what was launched for them.
+pub(super) fn run_logged(gpu: &Emulator, bridge: &mut Bridge, events: &Events) -> (Bits, Log) {
+    gpu.take_log();
+    let outcome = run(bridge, events);
+    let bits = outcome.matrix_elements.iter().map(|x| x.to_bits());
+    let bits = (bits.collect(), outcome.helicity, outcome.color);
+    (bits, gpu.take_log())
 }
 
 /// The CPU's bridge and that of the GPU.
@@ -158,7 +158,7 @@ fn compare(by_helicities: bool) {
             // The second time with generated code, where there is some.
             let calls = [(37, false), (37, true), (1, true), (37, false), (36, true)];
             for (nevt, channels) in calls {
-                let events = events(r, channels).first(nevt, legs);
+                let events = r.events(channels).first(nevt, legs);
                 let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
                 on_gpu.settle();
                 let by = worst(&a.matrix_elements, &b.matrix_elements);
@@ -203,7 +203,7 @@ fn colour_sums_by_matrix_products_agree_with_the_cpu() {
             }
             let process = import_directory(&r.directory).expect("import").remove(0);
             let legs = process.legs.len();
-            let all = |channels| events(r, channels);
+            let all = |channels| r.events(channels);
             for (precision, tolerance) in [
                 (Precision::Double, 1e-12),
                 (Precision::Mixed, 1e-5),

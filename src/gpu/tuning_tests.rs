@@ -4,12 +4,12 @@ use super::Gpus;
 use super::driver::Driver;
 use super::emulator::{Emulator, Log};
 use super::tests::{
-    self,
+    Bits,
     common::{self, Reference},
+    run_logged,
 };
 use crate::bridge::Bridge;
 use crate::cache::Cache;
-use crate::events::Answers;
 use crate::import::import_directory;
 use crate::machine::Machine;
 use crate::process::Process;
@@ -40,9 +40,6 @@ struct Setup {
     reference: Reference,
     cache: tempfile::TempDir,
 }
-
-/// The bits of matrix elements, and what was chosen.
-type Outcome = (Vec<u64>, Vec<i32>, Vec<i32>);
 
 fn setup() -> Option<Setup> {
     setup_on(Emulator::new()?)
@@ -101,20 +98,10 @@ impl Setup {
         bridge
     }
 
-    fn run(&self, bridge: &mut Bridge, nevt: usize) -> (Outcome, Log) {
-        let events = tests::events(&self.reference, true);
-        let (mut squared, mut helicity, mut color) =
-            (vec![0.0; nevt], vec![0; nevt], vec![0; nevt]);
-        let mut answers = Answers {
-            matrix_elements: &mut squared,
-            helicity: &mut helicity,
-            color: &mut color,
-        };
-        self.gpu.take_log();
+    fn run(&self, bridge: &mut Bridge, nevt: usize) -> (Bits, Log) {
+        let events = self.reference.events(true);
         let events = events.first(nevt, self.process.legs.len());
-        bridge.run(&events, &mut answers).expect("run");
-        let bits = squared.iter().map(|x: &f64| x.to_bits()).collect();
-        ((bits, helicity, color), self.gpu.take_log())
+        run_logged(&self.gpu, bridge, &events)
     }
 
     /// Names and bytes of the files of chosen sizes.

@@ -1,6 +1,7 @@
 //! What several tests share: where outside data lie, and the reference files.
 #![allow(dead_code)]
 
+use mebridge::events::Events;
 use std::path::PathBuf;
 
 /// The folder that holds real MG5aMC outputs (`*.mad`), from `MEBRIDGE_MG5_OUTPUTS`.
@@ -42,6 +43,20 @@ pub struct Reference {
     pub weighted: Vec<f64>,
     pub weighted_helicity: Vec<i32>,
     pub color: Vec<i32>,
+}
+
+impl Reference {
+    /// Its events, with their channels or without.
+    pub fn events(&self, channels: bool) -> Events<'_> {
+        Events {
+            momenta: &self.momenta,
+            g_s: &self.g_s,
+            random_helicity: &self.random_helicity,
+            random_color: &self.random_color,
+            channels: channels.then_some(&self.channels),
+            igraph: None,
+        }
+    }
 }
 
 /// All reference files whose MG5aMC directory is there; `None` when anything is missing.
