@@ -40,12 +40,6 @@ pub fn first_name(target: &DataTarget) -> Option<&str> {
     }
 }
 
-/// Whether one of these names is set by a group.
-pub fn sets(group: &DataGroup, names: &[&str]) -> bool {
-    let mut found = group.targets.iter().filter_map(first_name);
-    found.any(|name| names.contains(&name))
-}
-
 /// Goes through the elements that a DATA statement sets.
 pub fn expand(group: &DataGroup, setter: &mut impl Setter) -> Parsed<()> {
     let mut values = Values {

@@ -60,6 +60,29 @@ impl Directory {
         Ok(directory)
     }
 
+    /// Whether this is a standalone output, which has none of the tables that MadEvent has.
+    pub fn is_standalone(&self) -> bool {
+        let tables = ["leshouche.inc", "coloramps.inc", "configs.inc"];
+        let any = tables
+            .iter()
+            .any(|name| looks::is_file(&self.path.join(name)));
+        !any && self.matrices.iter().all(|(number, _)| number.is_empty())
+    }
+
+    /// POL, the polarisations of the beams, from polbeam1 and polbeam2 of the run card in per cent: 1 for a
+    /// beam that is not polarised.
+    pub fn polarisations(&self) -> Result<[f64; 2]> {
+        let mut pol = [1.0; 2];
+        for (beam, pol) in pol.iter_mut().enumerate() {
+            let name = format!("polbeam{}", beam + 1);
+            let per_cent = self.run_number(&name)?.unwrap_or(0.0);
+            if per_cent != 0.0 {
+                *pol = (1.0 + per_cent.abs() / 100.0).copysign(per_cent);
+            }
+        }
+        Ok(pol)
+    }
+
     /// A table that has to be there.
     pub fn table(&self, name: &str) -> Result<PathBuf> {
         let path = self.path.join(name);
@@ -105,11 +128,23 @@ impl Directory {
         Contract::Unknown
     }
 
-    /// A number of the run card, or MG5aMC's default where the card or the line is missing.
+    /// A number from 0 on of the run card, or MG5aMC's default where the card or the line is missing.
     pub fn run_parameter(&self, parameter: &str, default: f64) -> Result<f64> {
+        match self.run_number(parameter)? {
+            None => Ok(default),
+            Some(x) if x >= 0.0 => Ok(x),
+            Some(x) => Err(Error::Card {
+                path: self.cards.join("run_card.dat"),
+                what: format!("{parameter} is {x}, and must not be negative"),
+            }),
+        }
+    }
+
+    /// A number of the run card, if it is there.
+    fn run_number(&self, parameter: &str) -> Result<Option<f64>> {
         let path = self.cards.join("run_card.dat");
         if !looks::is_file(&path) {
-            return Ok(default);
+            return Ok(None);
         }
         let bytes = read_bounded(&path)?;
         for (i, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
@@ -122,18 +157,18 @@ impl Directory {
             }
             let number = value.trim().replace(['d', 'D'], "e").parse::<f64>();
             return match number {
-                Ok(x) if x.is_finite() && x >= 0.0 => Ok(x),
+                Ok(x) if x.is_finite() => Ok(Some(x)),
                 _ => Err(Error::Card {
                     path,
                     what: format!(
-                        "line {}: {parameter} is `{}`, which is no number from 0 on",
+                        "line {}: {parameter} is `{}`, which is no number",
                         i + 1,
                         value.trim()
                     ),
                 }),
             };
         }
-        Ok(default)
+        Ok(None)
     }
 
     /// Name of the model, from the card of the generation, if it is there.

@@ -34,6 +34,8 @@ pub enum Expr {
     Not(Box<Expr>),
     And(Vec<Expr>),
     Or(Vec<Expr>),
+    /// `a%b`, a component of a derived type: of MadEvent's samplers, never of a matrix element.
+    Component(String),
     /// `a:b` as a subscript.
     Range(Option<Box<Expr>>, Option<Box<Expr>>),
 }
@@ -356,6 +358,10 @@ impl<'a> Cursor<'a> {
             Some(b'\'' | b'"') => Ok(Expr::Text(self.text()?)),
             Some(b) if b.is_ascii_alphabetic() => {
                 let name = self.name()?;
+                if self.accept(b"%") {
+                    let component = self.name()?;
+                    return Ok(Expr::Component(format!("{name}%{component}")));
+                }
                 if self.accept(b"(") {
                     let arguments = self.nested(Self::arguments)?;
                     return Ok(Expr::Apply(name, arguments));

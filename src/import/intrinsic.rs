@@ -3,11 +3,16 @@
 //! Generic names (`SQRT`) follow the type of their argument, specific ones (`DSQRT`) imply it.
 
 use super::expression::Parsed;
+use super::form::Form;
 use super::value::Value;
 use crate::process::arith::{Builder, Comparison, Function, Op, ValueId};
+use std::rc::Rc;
 
 /// Calls an intrinsic function. `None`: there is none of this name.
 pub fn call(name: &str, args: &[Value], b: &mut Builder) -> Option<Parsed<Value>> {
+    if let [Value::Form(form)] = args {
+        return of_amplitudes(name, form);
+    }
     match name {
         "SQRT" | "DSQRT" | "CSQRT" | "CDSQRT" | "ZSQRT" => Some(one(name, args).and_then(|x| {
             let (v, real) = x.number(b)?;
@@ -48,9 +53,12 @@ pub fn call(name: &str, args: &[Value], b: &mut Builder) -> Option<Parsed<Value>
             let (v, _) = x.number(b)?;
             Ok(Value::Real(b.push(Op::Call(Function::Abs, v))))
         })),
-        "DBLE" | "DREAL" | "DFLOAT" | "REAL" | "FLOAT" | "SNGL" => {
-            Some(real_function(name, Function::Re, args, b))
-        }
+        "DBLE" | "DREAL" | "DFLOAT" => Some(real_function(name, Function::Re, args, b)),
+        // Of a COMPLEX*16 argument it is double, of others single precision.
+        "REAL" | "FLOAT" | "SNGL" => Some(match args {
+            [Value::Complex(_)] if name == "REAL" => real_function(name, Function::Re, args, b),
+            _ => one(name, args).and_then(|x| single(name, x, b)),
+        }),
         "DIMAG" | "AIMAG" | "IMAG" => Some(one(name, args).and_then(|x| {
             let (v, real) = x.number(b)?;
             Ok(Value::Real(if real {
@@ -67,7 +75,9 @@ pub fn call(name: &str, args: &[Value], b: &mut Builder) -> Option<Parsed<Value>
                 b.push(Op::Call(Function::Conj, v))
             }))
         })),
-        "DCMPLX" | "CMPLX" => Some(complex(args, b)),
+        "DCMPLX" => Some(complex(args, b)),
+        // Without a kind, in single precision.
+        "CMPLX" => Some(complex(args, b).and_then(|x| single(name, &x, b))),
         "MAX" | "DMAX1" | "AMAX1" | "MAX0" => Some(extreme(name, true, args, b)),
         "MIN" | "DMIN1" | "AMIN1" | "MIN0" => Some(extreme(name, false, args, b)),
         "SIGN" | "DSIGN" | "ISIGN" => Some(two(name, args).and_then(|(x, y)| {
@@ -89,6 +99,30 @@ pub fn call(name: &str, args: &[Value], b: &mut Builder) -> Option<Parsed<Value>
         ),
         _ => None,
     }
+}
+
+/// Functions of what is made of amplitudes.
+fn of_amplitudes(name: &str, form: &Form) -> Option<Parsed<Value>> {
+    let result = match name {
+        "DCONJG" | "CONJG" => Ok(form.clone().conjugate()),
+        "DBLE" | "DREAL" | "REAL" => form.clone().real_part(),
+        "DABS" | "ABS" | "CDABS" | "ZABS" => form.clone().absolute(),
+        _ => Err(format!("{name} of amplitudes")),
+    };
+    Some(result.map(|form| Value::Form(Rc::new(form))))
+}
+
+/// A number in single precision: a constant is rounded; what is none would lose half of its digits, which no
+/// formula of MG5aMC does.
+fn single(name: &str, x: &Value, b: &mut Builder) -> Parsed<Value> {
+    let (v, real) = x.number(b)?;
+    let known = b.constant(v);
+    let known = known.ok_or_else(|| format!("{name} rounds to single precision"))?;
+    let rounded = |x: f64| f64::from(x as f32);
+    Ok(match real {
+        true => Value::Real(b.real(rounded(known.re))),
+        false => Value::Complex(b.complex(rounded(known.re), rounded(known.im))),
+    })
 }
 
 fn one<'a>(name: &str, args: &'a [Value]) -> Parsed<&'a Value> {

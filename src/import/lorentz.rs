@@ -4,13 +4,15 @@
 //! are wavefunctions, complex scalars couplings, and two real scalars mass and width. The
 //! result is a wavefunction if it is an array and an amplitude if it is a scalar.
 
+use super::externals;
 use super::statement::Type;
 use super::symbolic::{Frame, Machine};
 use super::unit::{Library, Node, Unit};
 use super::value::Value;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::process::arith::Builder;
 use crate::process::lorentz::Routine;
+use crate::process::{External, ExternalKind};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -36,6 +38,8 @@ pub struct Routines<'l> {
     pub found: Vec<Routine>,
     index: HashMap<(String, Vec<u32>), u32>,
     signatures: HashMap<String, Rc<Signature>>,
+    /// External wavefunctions that were compared.
+    externals: Vec<(ExternalKind, i8)>,
 }
 
 /// A routine's arguments.
@@ -54,7 +58,30 @@ impl<'l> Routines<'l> {
             found: Vec::new(),
             index: HashMap::new(),
             signatures: HashMap::new(),
+            externals: Vec::new(),
         }
+    }
+
+    /// The same without what was read so far.
+    pub fn without_any(&self) -> Self {
+        Routines::new(self.library, self.bw_cutoff)
+    }
+
+    /// Whether a call of a routine cannot touch the answer: counters and timers of the plugin's test outputs.
+    pub fn is_harmless(&self, name: &str) -> bool {
+        is_counter(name)
+    }
+
+    /// Reads the external wavefunctions of a kind, once for each sign, and compares them with those of
+    /// [`crate::process::external`], which take their place.
+    pub fn external(&mut self, external: External) -> Result<()> {
+        let key = (external.kind, external.sign);
+        if self.externals.contains(&key) {
+            return Ok(());
+        }
+        externals::compare(self.library, external.kind, external.sign)?;
+        self.externals.push(key);
+        Ok(())
     }
 
     /// The arguments of a routine. `None`: there is no routine of this name.
@@ -62,7 +89,7 @@ impl<'l> Routines<'l> {
         if let Some(signature) = self.signatures.get(name) {
             return Ok(Some(signature.clone()));
         }
-        let Some(unit) = self.library.unit(name) else {
+        let Some(unit) = self.library.unit(name)? else {
             return Ok(None);
         };
         let body = unit.body()?;
@@ -215,16 +242,18 @@ fn roles(unit: &Unit, machine: &Machine, frame: &Frame) -> Result<Vec<Role>> {
     Ok(roles)
 }
 
-/// The error for a routine that is called and is nowhere.
-pub fn missing(name: &str, file: &std::path::Path, line: u32) -> Error {
-    let cure = match name {
-        "TXXXXX" | "PXXXXX" => "external particles of spin 2 are not supported",
-        "IRXXXX" | "ORXXXX" => "external particles of spin 3/2 are not supported",
-        _ => "no file in Source/DHELAS has a subroutine of that name; is the output complete?",
-    };
-    Error::Fortran {
-        file: file.to_path_buf(),
-        line,
-        what: format!("{name} is called: {cure}"),
+/// Whether a routine only counts or times: `counters_*` of the plugin's outputs until 3.5.
+pub fn is_counter(name: &str) -> bool {
+    name.starts_with("COUNTERS_")
+}
+
+/// Why a routine that is called and is nowhere cannot be read.
+pub fn missing(name: &str) -> String {
+    match name {
+        "TXXXXX" | "PXXXXX" => "external particles of spin 2 are not supported".into(),
+        "IRXXXX" | "ORXXXX" => "external particles of spin 3/2 are not supported".into(),
+        _ => {
+            "no file in Source/DHELAS has a subroutine of that name; is the output complete?".into()
+        }
     }
 }

@@ -9,10 +9,10 @@
 //! |---|---|
 //! | `source` | fixed form: lines into statements |
 //! | `expression`, `statement`, `data`, `unit` | the grammar |
-//! | `value`, `intrinsic`, `symbolic` | a machine that runs Fortran on symbols |
-//! | `lorentz` | `Source/DHELAS`: the routines that are called |
+//! | `value`, `form`, `intrinsic`, `symbolic` | a machine that runs Fortran on symbols |
+//! | `lorentz`, `externals` | `Source/DHELAS`: the routines that are called |
 //! | `model` | `Source/MODEL`: parameters and couplings |
-//! | `matrix`, `linear` | `matrix<i>.f` |
+//! | `matrix` | `matrix<i>.f` |
 //! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
 //! | `directory` | where these files are |
 //! | `cached`, `looks` | whether they are still what they were at the last import |
@@ -21,8 +21,9 @@ mod cached;
 mod data;
 mod directory;
 mod expression;
+mod externals;
+mod form;
 mod intrinsic;
-mod linear;
 mod looks;
 mod lorentz;
 mod matrix;
@@ -45,6 +46,7 @@ use directory::Directory;
 use lorentz::Routines;
 use model::ModelReader;
 use std::path::Path;
+use std::rc::Rc;
 use unit::Library;
 use value::Value;
 
@@ -68,42 +70,32 @@ pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>>
     let bw_cutoff = directory.run_parameter("bwcutoff", 15.0)?;
     let contract = directory.contract();
     let model_name = directory.model_name();
+    for (_, path) in &directory.matrices {
+        library.add_source(&Rc::new(source::Source::read(path)?));
+    }
+    let beams = directory.polarisations()?;
     let mut processes = Vec::new();
     for (number, path) in &directory.matrices {
+        let units = matrix::units(&library, path, number)?;
         let mut model = ModelReader::run(&library, &directory.model, inputs.clone())?;
         let mut routines = Routines::new(&library, bw_cutoff);
-        let mut matrix = matrix::read(path, number, &mut model, &mut routines, small_width)?;
-        let flows = matrix.color.flows as usize;
-        let which = number.parse().unwrap_or(1);
-        let events = tables::leshouche(
-            &directory.table("leshouche.inc")?,
-            which,
-            matrix.legs,
-            flows,
-        )?;
-        let map = directory
-            .table("config_subproc_map.inc")
-            .or_else(|e| directory.table("configs.inc").map_err(|_| e))?;
-        let config_diagram = tables::configurations(&map, which)?;
-        let color_allowed = tables::color_allowed(
-            &directory.table("coloramps.inc")?,
-            which,
-            config_diagram.len(),
-            flows,
-        )?;
-        let legs = legs(&directory, &matrix, &events.pdg, &mut model, path)?;
+        let mut matrix = matrix::read(&units, &mut model, &mut routines, small_width, beams)?;
+        let tables = tables(&directory, number, &matrix)?;
+        let legs = legs(&directory, &matrix, &tables.pdg, &mut model, path)?;
         for wavefunction in &mut matrix.wavefunctions {
             if let Wavefunction::External(e) = wavefunction {
                 e.mass = legs[e.leg as usize].mass;
             }
         }
+        possible_helicities(&matrix, &legs).map_err(|what| units.smatrix.error(what))?;
         let name = source::process_comment(&source::read_bounded(path)?);
         let process = Process {
             name: name.unwrap_or_else(|| folder_name(dir)),
             model_name: model_name.clone(),
             legs,
-            helicities: matrix.helicities,
-            iden: matrix.iden,
+            helicities: matrix.sum.helicities,
+            helicity_sum: matrix.sum.weights,
+            iden: matrix.sum.iden,
             model: model.finish(card.as_ref())?,
             routines: routines.found,
             wavefunctions: matrix.wavefunctions,
@@ -111,11 +103,10 @@ pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>>
             diagrams: matrix.diagrams,
             jamp: matrix.jamp,
             color: matrix.color,
+            flow_weights: matrix.jamp2,
             channels: Channels {
                 amp2: matrix.amp2,
-                config_diagram,
-                color_allowed,
-                color_flows: events.color_flows,
+                ..tables.channels
             },
             contract,
         };
@@ -126,6 +117,66 @@ pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>>
         processes.push(process);
     }
     Ok(processes)
+}
+
+/// What the tables beside a matrix element say.
+#[derive(Default)]
+struct Tables {
+    /// PDG codes of the legs, where they are known.
+    pdg: Vec<i32>,
+    channels: Channels,
+}
+
+/// Reads the tables of MadEvent. A standalone output has none: no channels, no colour flows to choose from,
+/// and no PDG codes.
+fn tables(directory: &Directory, number: &str, matrix: &matrix::Matrix) -> Result<Tables> {
+    if directory.is_standalone() {
+        return Ok(Tables {
+            pdg: vec![0; matrix.legs],
+            channels: Channels::default(),
+        });
+    }
+    let which = number.parse().unwrap_or(1);
+    let path = directory.table("leshouche.inc")?;
+    let events = tables::leshouche(&path, which, matrix.legs, matrix.flows)?;
+    let map = directory
+        .table("config_subproc_map.inc")
+        .or_else(|e| directory.table("configs.inc").map_err(|_| e))?;
+    let config_diagram = tables::configurations(&map, which)?;
+    let coloramps = directory.table("coloramps.inc")?;
+    let color_allowed = tables::color_allowed(&coloramps, which, &config_diagram, matrix.flows)?;
+    Ok(Tables {
+        pdg: events.pdg,
+        channels: Channels {
+            amp2: Vec::new(),
+            config_diagram,
+            color_allowed,
+            color_flows: events.color_flows,
+        },
+    })
+}
+
+/// Every helicity of NHEL must be one that its particle can have.
+fn possible_helicities(matrix: &matrix::Matrix, legs: &[Leg]) -> std::result::Result<(), String> {
+    for wavefunction in &matrix.wavefunctions {
+        let Wavefunction::External(e) = wavefunction else {
+            continue;
+        };
+        let leg = e.leg as usize;
+        let possible = e.kind.helicities(legs[leg].mass != Quantity::ZERO);
+        for (row, helicities) in matrix.sum.helicities.iter().enumerate() {
+            if !possible.contains(&helicities[leg]) {
+                return Err(format!(
+                    "NHEL({}, {}) is {}, which the particle of {} cannot have",
+                    leg + 1,
+                    row + 1,
+                    helicities[leg],
+                    e.kind.routine()
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What the model takes from the card, and the card. Without ident_card.dat the values are
@@ -166,7 +217,7 @@ fn folder_name(dir: &Path) -> String {
 fn legs(
     directory: &Directory,
     matrix: &matrix::Matrix,
-    pdg: &[Option<i32>],
+    pdg: &[i32],
     model: &mut ModelReader,
     path: &Path,
 ) -> Result<Vec<Leg>> {
@@ -194,14 +245,8 @@ fn legs(
             Some(mass) => mass,
             None => listed_mass(directory, model, i)?,
         };
-        let pdg = pdg[i].ok_or_else(|| {
-            fail(format!(
-                "leshouche.inc does not say which particle leg {} is (IDUP)",
-                i + 1
-            ))
-        })?;
         legs.push(Leg {
-            pdg,
+            pdg: pdg[i],
             incoming: i < incoming,
             mass,
         });
@@ -267,7 +312,7 @@ fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Re
         if machine.builder.constant(value).is_some_and(|c| c.re == 0.0) {
             return Ok(Quantity::ZERO);
         }
-        return Ok(Quantity(Some(model.parameter(&named, value))));
+        return Ok(Quantity(Some(model.names.parameter(&named, value))));
     }
     Err(Error::Import {
         path,

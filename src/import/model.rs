@@ -81,10 +81,45 @@ pub fn read_values(path: &Path) -> Result<Vec<CardParameter>> {
 pub struct ModelReader<'l> {
     pub machine: Machine<'l>,
     inputs: Vec<CardParameter>,
+    /// What was asked for.
+    pub names: Names,
+}
+
+/// Masses, widths and couplings that a matrix element uses, in the order in which it asks for them.
+#[derive(Default)]
+pub struct Names {
     parameters: Vec<Named>,
     couplings: Vec<Named>,
     parameter_index: HashMap<(String, ValueId), u32>,
     coupling_index: HashMap<(String, ValueId), u32>,
+}
+
+impl Names {
+    /// Index of a mass or width.
+    pub fn parameter(&mut self, name: &str, value: ValueId) -> u32 {
+        let key = (name.to_owned(), value);
+        let parameters = &mut self.parameters;
+        *self.parameter_index.entry(key).or_insert_with(|| {
+            parameters.push(Named {
+                name: name.to_owned(),
+                value,
+            });
+            parameters.len() as u32 - 1
+        })
+    }
+
+    /// Index of a coupling.
+    pub fn coupling(&mut self, name: &str, value: ValueId) -> u32 {
+        let key = (name.to_owned(), value);
+        let couplings = &mut self.couplings;
+        *self.coupling_index.entry(key).or_insert_with(|| {
+            couplings.push(Named {
+                name: name.to_owned(),
+                value,
+            });
+            couplings.len() as u32 - 1
+        })
+    }
 }
 
 impl<'l> ModelReader<'l> {
@@ -94,7 +129,7 @@ impl<'l> ModelReader<'l> {
         let mut machine = Machine::new(library, builder);
         machine.defer = true;
         let unit = |name: &str| {
-            library.unit(name).cloned().ok_or_else(|| Error::Import {
+            library.unit(name)?.cloned().ok_or_else(|| Error::Import {
                 path: folder.to_path_buf(),
                 what: format!(
                     "no *.f file here has the subroutine {name}, which MG5aMC writes to couplings.f"
@@ -130,46 +165,21 @@ impl<'l> ModelReader<'l> {
         Ok(ModelReader {
             machine,
             inputs,
-            parameters: Vec::new(),
-            couplings: Vec::new(),
-            parameter_index: HashMap::new(),
-            coupling_index: HashMap::new(),
-        })
-    }
-
-    /// Index of a mass or width.
-    pub fn parameter(&mut self, name: &str, value: ValueId) -> u32 {
-        let key = (name.to_owned(), value);
-        let parameters = &mut self.parameters;
-        *self.parameter_index.entry(key).or_insert_with(|| {
-            parameters.push(Named {
-                name: name.to_owned(),
-                value,
-            });
-            parameters.len() as u32 - 1
-        })
-    }
-
-    /// Index of a coupling.
-    pub fn coupling(&mut self, name: &str, value: ValueId) -> u32 {
-        let key = (name.to_owned(), value);
-        let couplings = &mut self.couplings;
-        *self.coupling_index.entry(key).or_insert_with(|| {
-            couplings.push(Named {
-                name: name.to_owned(),
-                value,
-            });
-            couplings.len() as u32 - 1
+            names: Names::default(),
         })
     }
 
     /// The model with what was asked for and nothing else, with the card's values as defaults.
     pub fn finish(self, card: Option<&Card>) -> Result<Model> {
         let g_input = self.inputs.len() as u32;
-        let roots: Vec<ValueId> = self
-            .parameters
+        let Names {
+            parameters,
+            couplings,
+            ..
+        } = self.names;
+        let roots: Vec<ValueId> = parameters
             .iter()
-            .chain(&self.couplings)
+            .chain(&couplings)
             .map(|named| named.value)
             .collect();
         let (mut program, ids) = self.machine.builder.finish().pruned(&roots);
@@ -211,8 +221,8 @@ impl<'l> ModelReader<'l> {
         let mut model = Model {
             card: inputs,
             program,
-            parameters: renamed(self.parameters),
-            couplings: renamed(self.couplings),
+            parameters: renamed(parameters),
+            couplings: renamed(couplings),
         };
         if let Some(card) = card {
             let values = model.card_values(card)?;

@@ -30,6 +30,8 @@ pub struct Source {
 #[derive(Debug, Clone, Copy)]
 struct Place {
     line: u32,
+    /// The label in columns 1 to 5; 0 where there is none.
+    label: u32,
     start: u32,
     end: u32,
 }
@@ -75,6 +77,11 @@ impl Source {
     /// Line on which a statement starts, from 1.
     pub fn line(&self, statement: usize) -> u32 {
         self.statements[statement].line
+    }
+
+    /// Label of a statement, 0 where it has none.
+    pub fn label(&self, statement: usize) -> u32 {
+        self.statements[statement].label
     }
 }
 
@@ -134,8 +141,8 @@ pub fn process_comment(bytes: &[u8]) -> Option<String> {
 struct Reader {
     text: Vec<u8>,
     statements: Vec<Place>,
-    /// Line and start of the statement that is being read.
-    open: Option<(u32, usize)>,
+    /// Line, label and start of the statement that is being read.
+    open: Option<(u32, u32, usize)>,
     /// The quote that closes the character constant that is open.
     quote: Option<u8>,
     /// Whether the last line ended with `&`.
@@ -144,11 +151,12 @@ struct Reader {
 
 impl Reader {
     fn close(&mut self) {
-        if let Some((line, start)) = self.open.take()
+        if let Some((line, label, start)) = self.open.take()
             && self.text.len() > start
         {
             self.statements.push(Place {
                 line,
+                label,
                 start: start as u32,
                 end: self.text.len() as u32,
             });
@@ -171,7 +179,7 @@ impl Reader {
                 return;
             }
             self.close();
-            self.open = Some((number, self.text.len()));
+            self.open = Some((number, label(line), self.text.len()));
         }
         self.body(number, rest);
     }
@@ -195,13 +203,13 @@ impl Reader {
                 }
                 b';' => {
                     self.close();
-                    self.open = Some((number, self.text.len()));
+                    self.open = Some((number, 0, self.text.len()));
                 }
                 _ => self.text.push(byte.to_ascii_uppercase()),
             }
         }
         if self.quote.is_none()
-            && let Some((_, start)) = self.open
+            && let Some((_, _, start)) = self.open
             && self.text.len() > start
             && self.text.last() == Some(&b'&')
         {
@@ -209,6 +217,13 @@ impl Reader {
             self.glued = true;
         }
     }
+}
+
+/// The number in the label field; 0 where there is none.
+fn label(line: &[u8]) -> u32 {
+    let field = line.iter().take(5).take_while(|b| **b != b'\t');
+    let digits = field.filter(|b| b.is_ascii_digit());
+    digits.fold(0, |label, digit| 10 * label + u32::from(digit - b'0'))
 }
 
 /// Cuts off the label field and column 6. `None`: the line is a comment; otherwise whether the

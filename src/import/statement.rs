@@ -10,8 +10,12 @@ use super::expression::{Cursor, Expr, MAX_DEPTH, Parsed};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     Integer,
+    /// In double precision.
     Real,
+    /// In double precision.
     Complex,
+    /// REAL or COMPLEX in single precision, which formulas of MG5aMC have nowhere.
+    Single,
     Logical,
     Character,
 }
@@ -67,6 +71,18 @@ pub enum Constant {
     Repeated(Box<(String, Constant)>),
 }
 
+/// What IMPLICIT says of names that are not declared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Implicit {
+    /// I to N are integers, all others reals (of single precision).
+    #[default]
+    Usual,
+    /// NONE.
+    None,
+    /// First and last letter with their type; other letters as usual.
+    Letters(Vec<(u8, u8, Type)>),
+}
+
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
@@ -88,15 +104,23 @@ pub enum Statement {
     DoOther,
     EndDo,
     Return,
+    Exit,
+    Cycle,
+    Goto(u32),
+    Stop,
+    /// Whether every name has to be declared; otherwise letters with their types.
+    Implicit(Implicit),
     Declare(Type, Vec<Entity>),
     Dimension(Vec<Entity>),
     Parameter(Vec<(String, Expr)>),
     Data(Vec<DataGroup>),
     Common(Vec<(String, Vec<Entity>)>),
     Include(Vec<u8>),
-    /// A statement that changes no value: SAVE, WRITE, CONTINUE and the like.
+    /// Names that keep their values between calls; none stands for all of the unit's.
+    Save(Vec<String>),
+    /// A statement that changes no value: WRITE, CONTINUE and the like.
     Nothing,
-    /// A statement that is not understood: the start of its text.
+    /// A statement that is not understood: why, with the start of its text.
     Other(String),
 }
 
@@ -218,13 +242,13 @@ const TYPES: [(&[u8], Type); 17] = [
     (b"DOUBLEPRECISION", Type::Real),
     (b"DOUBLECOMPLEX", Type::Complex),
     (b"COMPLEX*16", Type::Complex),
-    (b"COMPLEX*8", Type::Complex),
+    (b"COMPLEX*8", Type::Single),
     (b"COMPLEX(KIND=8)", Type::Complex),
-    (b"COMPLEX", Type::Complex),
+    (b"COMPLEX", Type::Single),
     (b"REAL*8", Type::Real),
-    (b"REAL*4", Type::Real),
+    (b"REAL*4", Type::Single),
     (b"REAL(KIND=8)", Type::Real),
-    (b"REAL", Type::Real),
+    (b"REAL", Type::Single),
     (b"INTEGER*8", Type::Integer),
     (b"INTEGER*4", Type::Integer),
     (b"INTEGER", Type::Integer),
@@ -235,10 +259,9 @@ const TYPES: [(&[u8], Type); 17] = [
 ];
 
 /// Statements that change no value that matters here, by their keyword.
-const NOTHING: [&[u8]; 21] = [
-    b"IMPLICIT",
-    b"SAVE",
+const NOTHING: [&[u8]; 18] = [
     b"EXTERNAL",
+    b"TYPE(",
     b"INTRINSIC",
     b"CONTINUE",
     b"WRITE(",
@@ -254,8 +277,6 @@ const NOTHING: [&[u8]; 21] = [
     b"BACKSPACE",
     b"REWIND",
     b"INQUIRE(",
-    b"ENTRY",
-    b"NAMELIST",
     b"PAUSE",
 ];
 
@@ -287,14 +308,30 @@ fn keyword(text: &[u8]) -> Parsed<Statement> {
         b"ENDIF" => return Ok(Statement::EndIf),
         b"ENDDO" => return Ok(Statement::EndDo),
         b"RETURN" => return Ok(Statement::Return),
+        b"EXIT" => return Ok(Statement::Exit),
+        b"CYCLE" => return Ok(Statement::Cycle),
+        b"IMPLICITNONE" => return Ok(Statement::Implicit(Implicit::None)),
         b"DO" => return Ok(Statement::DoOther),
         _ => {}
     }
     if text.starts_with(b"DOWHILE(") {
         return Ok(Statement::DoOther);
     }
+    if cursor.accept(b"IMPLICIT") {
+        return implicit(cursor).map(Statement::Implicit);
+    }
+    if text.len() > 4 && text[4..].iter().all(u8::is_ascii_digit) && cursor.accept(b"GOTO") {
+        let label = cursor.integer()?;
+        cursor.finish()?;
+        let label = u32::try_from(label).map_err(|_| "a label is too large")?;
+        return Ok(Statement::Goto(label));
+    }
+    if text.starts_with(b"STOP") {
+        return Ok(Statement::Stop);
+    }
     if cursor.accept(b"INCLUDE") {
         let name = cursor.text()?;
+        cursor.finish()?;
         return Ok(Statement::Include(name));
     }
     if cursor.accept(b"PARAMETER(") {
@@ -305,6 +342,9 @@ fn keyword(text: &[u8]) -> Parsed<Statement> {
     }
     if cursor.accept(b"COMMON") {
         return common(cursor);
+    }
+    if cursor.accept(b"SAVE") {
+        return save(cursor);
     }
     if cursor.accept(b"DIMENSION") {
         let entities = entities(&mut cursor)?;
@@ -322,8 +362,42 @@ fn keyword(text: &[u8]) -> Parsed<Statement> {
 }
 
 fn other(text: &[u8]) -> Statement {
+    Statement::Other(format!("cannot read `{}`", start_of(text)))
+}
+
+/// The start of a statement, for a message.
+pub fn start_of(text: &[u8]) -> String {
     let cut = &text[..text.len().min(60)];
-    Statement::Other(String::from_utf8_lossy(cut).escape_debug().to_string())
+    String::from_utf8_lossy(cut).escape_debug().to_string()
+}
+
+/// `IMPLICIT REAL*8 (A-H, O-Z), ...`, behind its keyword.
+fn implicit(mut cursor: Cursor) -> Parsed<Implicit> {
+    let mut letters = Vec::new();
+    loop {
+        let (ty, length) = type_prefix(cursor.rest()).ok_or("an IMPLICIT without a type")?;
+        cursor.skip(length);
+        cursor.expect(b"(")?;
+        loop {
+            let from = cursor.name()?;
+            let to = match cursor.accept(b"-") {
+                true => cursor.name()?,
+                false => from.clone(),
+            };
+            match (from.as_bytes(), to.as_bytes()) {
+                (&[from], &[to]) if from <= to => letters.push((from, to, ty)),
+                _ => return Err("IMPLICIT takes letters".into()),
+            }
+            if cursor.accept(b")") {
+                break;
+            }
+            cursor.expect(b",")?;
+        }
+        if cursor.at_end() {
+            return Ok(Implicit::Letters(letters));
+        }
+        cursor.expect(b",")?;
+    }
 }
 
 fn call(mut cursor: Cursor) -> Parsed<Statement> {
@@ -371,9 +445,8 @@ fn parameter(mut cursor: Cursor) -> Parsed<Statement> {
 }
 
 fn declaration(text: &[u8], mut cursor: Cursor, ty: Type) -> Parsed<Statement> {
-    if ty == Type::Character {
-        // Lengths of strings do not matter here; the names do not either.
-        return Ok(Statement::Nothing);
+    if ty == Type::Character && !skip_length(&mut cursor) {
+        return Ok(other(text));
     }
     if let Some(colons) = find(cursor.rest(), b"::") {
         // Attributes in front of `::`: a PARAMETER must be known, the others change nothing.
@@ -403,6 +476,20 @@ fn declaration(text: &[u8], mut cursor: Cursor, ty: Type) -> Parsed<Statement> {
         return Ok(other(text));
     }
     Ok(Statement::Declare(ty, entities))
+}
+
+/// Steps over the length of a CHARACTER type: `*20`, `*(*)` or `(512)`.
+fn skip_length(cursor: &mut Cursor) -> bool {
+    if cursor.accept(b"*") && cursor.integer().is_ok() {
+        return true;
+    }
+    if cursor.peek() == Some(b'(') {
+        match closing(cursor.rest(), 0) {
+            Some(end) => cursor.skip(end + 1),
+            None => return false,
+        }
+    }
+    true
 }
 
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {
@@ -456,6 +543,27 @@ fn common(mut cursor: Cursor) -> Parsed<Statement> {
             cursor.finish()?;
             return Ok(Statement::Common(blocks));
         }
+    }
+}
+
+/// `SAVE`, `SAVE A, B` or `SAVE :: A, B`; a COMMON block among the names is saved anyway.
+fn save(mut cursor: Cursor) -> Parsed<Statement> {
+    let mut names = Vec::new();
+    if cursor.at_end() {
+        return Ok(Statement::Save(names));
+    }
+    cursor.accept(b"::");
+    loop {
+        if cursor.accept(b"/") {
+            cursor.name()?;
+            cursor.expect(b"/")?;
+        } else {
+            names.push(cursor.name()?);
+        }
+        if cursor.at_end() {
+            return Ok(Statement::Save(names));
+        }
+        cursor.expect(b",")?;
     }
 }
 
@@ -601,8 +709,9 @@ mod tests {
         assert!(
             matches!(read("CALLCOUP1()"), Statement::Call(n, a) if n == "COUP1" && a.is_empty())
         );
-        assert_eq!(read("IMPLICITNONE"), Statement::Nothing);
-        assert!(matches!(read("GOTO10"), Statement::Other(_)));
+        assert_eq!(read("IMPLICITNONE"), Statement::Implicit(Implicit::None));
+        assert_eq!(read("GOTO10"), Statement::Goto(10));
+        assert!(matches!(read("GOTO(10,20),I"), Statement::Other(_)));
     }
 
     #[test]

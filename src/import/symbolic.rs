@@ -8,25 +8,36 @@
 //! Variables live in *storages*, so that COMMON blocks and arguments by reference are what they
 //! are in Fortran. Arrays are sparse: MG5aMC declares arrays of 16384 couplings of which
 //! one is used here.
+//!
+//! Storage is what gfortran makes of it. Variables of SAVE and DATA are static: they start at their value or
+//! at zero and keep theirs from call to call. What is in a COMMON block starts as [`Machine::presets`] say,
+//! for much of it is set by parts of MadEvent that are not read here. All else has no value until it is set.
 
 mod arithmetic;
 mod declare;
+mod evaluate;
+mod execute;
 
 use super::expression::{Expr, Parsed};
+use super::form::{Form, Terms};
 use super::intrinsic;
-use super::statement::{Statement, Type};
+use super::statement::{Implicit, Statement, Type};
 use super::unit::{Library, Node, NodeKind, Unit};
-use super::value::{Truth, Value};
+use super::value::{Truth, Value, owned};
 use crate::error::{Error, Result};
+use crate::process::Source;
 use crate::process::arith::{Builder, Op};
-use arithmetic::{arithmetic, negated, offset, power};
+use arithmetic::{negated, offset, power, product, sum};
+use num_complex::Complex64;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Statements and operands that one matrix element may take to run: no model's formulas come
 /// near.
-const MAX_STEPS: u64 = 20_000_000;
+const MAX_STEPS: u64 = 100_000_000;
 /// Deepest nesting of calls and includes.
 const MAX_CALLS: usize = 16;
 
@@ -45,6 +56,8 @@ struct Symbol {
     /// Of an array.
     dims: Option<Rc<Bounds>>,
     place: Place,
+    /// Whether it keeps its value between calls.
+    is_static: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -58,7 +71,14 @@ enum Place {
 /// The names of a unit that is being run.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    symbols: HashMap<String, Symbol>,
+    symbols: FxHashMap<String, Symbol>,
+    /// Name of the unit, empty where it is none.
+    unit: String,
+    implicit: Implicit,
+    /// Names in COMMON blocks, in order.
+    commons: HashMap<String, Vec<String>>,
+    /// Whether all of the unit's variables are static.
+    all_static: bool,
     /// File whose statements are being run.
     pub file: PathBuf,
     /// Included files that are not there.
@@ -71,6 +91,66 @@ pub struct Frame {
 pub enum Flow {
     Next,
     Return,
+    Exit,
+    Cycle,
+    /// A jump to a label that is not among these statements.
+    Goto(u32),
+}
+
+/// What a storage is, which says what its elements hold before they are set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Origin {
+    /// Nothing.
+    Fresh,
+    /// Zero.
+    Static,
+    /// What [`Machine::presets`] say of an entity of a COMMON block.
+    Common(String, usize),
+}
+
+/// What an entity of a COMMON block holds before anything that is read here sets it.
+#[derive(Clone, Debug)]
+pub enum Preset {
+    /// Zero, of whatever type.
+    Zero,
+    /// This, whatever the index.
+    Value(Value),
+    /// An unknown, to see that it is added to ([`Form::before`] with [`before`]).
+    Before,
+}
+
+/// The number of the unknown that an element of a COMMON block holds, by place in the block and index.
+pub fn before(place: usize, index: i64) -> u32 {
+    (place as u32) << 28 | (index as u32 & 0x0fff_ffff)
+}
+
+/// What a caller of the machine does itself instead of letting the machine run it.
+pub trait Externals<'l> {
+    /// Takes a call of a subroutine, or leaves it to the machine (`None`).
+    fn subroutine(
+        &mut self,
+        machine: &mut Machine<'l>,
+        frame: &mut Frame,
+        name: &str,
+        arguments: &[Expr],
+    ) -> Option<Parsed<()>>;
+
+    /// The same for a function.
+    fn function(
+        &mut self,
+        machine: &mut Machine<'l>,
+        frame: &mut Frame,
+        name: &str,
+        arguments: &[Expr],
+    ) -> Option<Parsed<Value>>;
+}
+
+/// A sum of amplitudes that was stored in an element of an array (JAMP, TMP_JAMP).
+#[derive(Clone, Debug)]
+pub struct StoredSum {
+    /// The element.
+    pub at: Location,
+    pub terms: Terms,
 }
 
 /// The machine.
@@ -78,8 +158,21 @@ pub enum Flow {
 pub struct Machine<'l> {
     pub library: &'l Library,
     pub builder: Builder,
-    storages: Vec<HashMap<i64, Value>>,
+    storages: Vec<FxHashMap<i64, Value>>,
+    origins: Vec<Origin>,
     commons: HashMap<(String, usize), StorageId>,
+    /// Sizes in bytes of the entities of a COMMON block, as the first unit declares them, and where.
+    layouts: HashMap<String, (Vec<u64>, PathBuf)>,
+    /// What COMMON blocks hold before they are set here, by block and place.
+    pub presets: HashMap<(String, usize), Preset>,
+    /// Static variables, by unit and name.
+    statics: HashMap<(String, String), StorageId>,
+    /// Units whose DATA statements were applied.
+    initialised: HashSet<String>,
+    /// What is not run but done by the caller.
+    pub externals: Option<Rc<RefCell<dyn Externals<'l> + 'l>>>,
+    /// Sums of amplitudes that were stored in arrays; [`Source::Partial`] numbers them.
+    pub sums: Vec<StoredSum>,
     /// Names that a frame does not know are looked up here.
     pub outer: HashMap<String, Location>,
     /// What was overwritten since the innermost undecided condition.
@@ -89,8 +182,6 @@ pub struct Machine<'l> {
     /// Whether a formula that cannot be read leaves a broken value rather than stopping the
     /// import; then it is an error only where that value is needed.
     pub defer: bool,
-    /// Whether DATA statements are passed over: the tables among them are read elsewhere.
-    pub without_data: bool,
 }
 
 impl<'l> Machine<'l> {
@@ -99,20 +190,30 @@ impl<'l> Machine<'l> {
             library,
             builder,
             storages: Vec::new(),
+            origins: Vec::new(),
             commons: HashMap::new(),
+            layouts: HashMap::new(),
+            presets: HashMap::new(),
+            statics: HashMap::new(),
+            initialised: HashSet::new(),
+            externals: None,
+            sums: Vec::new(),
             outer: HashMap::new(),
             journal: Vec::new(),
             journals: 0,
             steps: 0,
             defer: false,
-            without_data: false,
         }
     }
 
     /// A frame without names.
     pub fn frame(&self, file: &Path) -> Frame {
         Frame {
-            symbols: HashMap::new(),
+            symbols: FxHashMap::default(),
+            unit: String::new(),
+            implicit: Implicit::Usual,
+            commons: HashMap::new(),
+            all_static: false,
             file: file.to_path_buf(),
             missing_includes: Vec::new(),
             depth: 0,
@@ -122,13 +223,73 @@ impl<'l> Machine<'l> {
     /// A frame in which the declarations of a unit are known.
     pub fn declare_unit(&mut self, unit: &Unit, body: &[Node]) -> Result<Frame> {
         let mut frame = self.frame(&unit.source.path);
+        frame.unit.clone_from(&unit.name);
         self.declare(&mut frame, body)?;
+        self.initialised.insert(unit.name.clone());
         Ok(frame)
     }
 
     fn new_storage(&mut self) -> StorageId {
-        self.storages.push(HashMap::new());
+        self.storage(Origin::Fresh)
+    }
+
+    fn storage(&mut self, origin: Origin) -> StorageId {
+        self.storages.push(FxHashMap::default());
+        self.origins.push(origin);
         self.storages.len() - 1
+    }
+
+    /// The storage of a static variable.
+    fn static_storage(&mut self, frame: &Frame, name: &str) -> StorageId {
+        if frame.unit.is_empty() {
+            return self.storage(Origin::Static);
+        }
+        let key = (frame.unit.clone(), name.to_owned());
+        match self.statics.get(&key) {
+            Some(&storage) => storage,
+            None => {
+                let storage = self.storage(Origin::Static);
+                self.statics.insert(key, storage);
+                storage
+            }
+        }
+    }
+
+    /// What an element that was not set holds, as a value of this type.
+    fn unset(&mut self, at: Location, ty: Type) -> Option<Value> {
+        match &self.origins[at.0] {
+            Origin::Fresh => None,
+            Origin::Static => self.zero(ty),
+            Origin::Common(block, place) => {
+                match self.presets.get(&(block.clone(), *place))?.clone() {
+                    Preset::Zero => self.zero(ty),
+                    Preset::Before => {
+                        let form = Form::before(before(*place, at.1));
+                        (ty == Type::Real).then(|| Value::Form(Rc::new(form)))
+                    }
+                    Preset::Value(value) => {
+                        let same = matches!(
+                            (&value, ty),
+                            (Value::Int(_), Type::Integer)
+                                | (Value::Real(_), Type::Real)
+                                | (Value::Complex(_), Type::Complex)
+                                | (Value::Logical(_), Type::Logical)
+                        );
+                        same.then_some(value)
+                    }
+                }
+            }
+        }
+    }
+
+    fn zero(&mut self, ty: Type) -> Option<Value> {
+        match ty {
+            Type::Integer => Some(Value::Int(0)),
+            Type::Real => Some(Value::Real(self.builder.real(0.0))),
+            Type::Complex => Some(Value::Complex(self.builder.real(0.0))),
+            Type::Logical => Some(Value::Logical(Truth::Known(false))),
+            Type::Single | Type::Character => None,
+        }
     }
 
     fn write(&mut self, at: Location, value: Value) {
@@ -140,6 +301,14 @@ impl<'l> Machine<'l> {
 
     fn read(&self, at: Location) -> Option<&Value> {
         self.storages[at.0].get(&at.1)
+    }
+
+    /// Sets what a unit holds from its start: not taken back with what a branch did.
+    fn initialise(&mut self, name: &str, at: Location, value: Value) -> Parsed<()> {
+        match self.storages[at.0].insert(at.1, value) {
+            None => Ok(()),
+            Some(_) => Err(format!("an element of {name} is set twice by DATA")),
+        }
     }
 
     // ----- names ---------------------------------------------------------------------------
@@ -155,10 +324,31 @@ impl<'l> Machine<'l> {
     /// Declared type of a name, or the one that its first letter implies.
     pub fn type_of(&self, frame: &Frame, name: &str) -> Type {
         let declared = frame.symbols.get(name).and_then(|s| s.ty);
-        declared.unwrap_or(match name.as_bytes().first() {
-            Some(b'I'..=b'N') => Type::Integer,
-            _ => Type::Real,
+        let first = name.bytes().next().unwrap_or(b'X');
+        declared.unwrap_or_else(|| {
+            if let Implicit::Letters(letters) = &frame.implicit
+                && let Some((.., ty)) = letters.iter().find(|(a, b, _)| (*a..=*b).contains(&first))
+            {
+                return *ty;
+            }
+            match first {
+                b'I'..=b'N' => Type::Integer,
+                // Without a unit around it, as in files of numbers, a name is what its value is.
+                _ if frame.unit.is_empty() => Type::Real,
+                _ => Type::Single,
+            }
         })
+    }
+
+    /// Whether a name may stand where it is not declared.
+    fn known(&self, frame: &Frame, name: &str) -> Parsed<()> {
+        let declared = frame.symbols.get(name).is_some_and(|s| s.ty.is_some());
+        match declared || frame.implicit != Implicit::None {
+            true => Ok(()),
+            false => Err(format!(
+                "{name} is not declared, in a unit of IMPLICIT NONE"
+            )),
+        }
     }
 
     /// Whether a name is declared, and whether as an array.
@@ -227,11 +417,56 @@ impl<'l> Machine<'l> {
         self.read(at)
     }
 
+    /// Where an entity of a COMMON block is stored.
+    pub fn common_place(&mut self, block: &str, place: usize) -> Location {
+        let key = (block.to_owned(), place);
+        match self.commons.get(&key) {
+            Some(&storage) => (storage, 0),
+            None => {
+                let storage = self.storage(Origin::Common(block.to_owned(), place));
+                self.commons.insert(key, storage);
+                (storage, 0)
+            }
+        }
+    }
+
+    /// Takes away what the elements of a storage hold.
+    pub fn forget(&mut self, at: Location) {
+        self.storages[at.0].clear();
+    }
+
+    /// What an element holds, set or as it starts.
+    pub fn element(&mut self, at: Location, ty: Type) -> Option<Value> {
+        match self.read(at) {
+            Some(value) => Some(value.clone()),
+            None => self.unset(at, ty),
+        }
+    }
+
+    /// The elements of a storage that were set, by index from 0.
+    pub fn elements(&self, at: Location) -> impl Iterator<Item = (i64, &Value)> {
+        self.storages[at.0].iter().map(|(&i, value)| (i, value))
+    }
+
+    /// Extent of the first dimension of an array of two.
+    pub fn rows_of(&self, frame: &Frame, name: &str) -> Option<i64> {
+        match frame.symbols.get(name)?.dims.as_ref()?.as_slice() {
+            [(low, Some(high)), _] if high >= low => Some(high - low + 1),
+            _ => None,
+        }
+    }
+
+    /// Lower bound of an array of one dimension.
+    pub fn first_index(&self, frame: &Frame, name: &str) -> Option<i64> {
+        let dims = frame.symbols.get(name)?.dims.as_ref()?;
+        dims.first().map(|d| d.0)
+    }
+
     /// Sets a variable of a frame.
     pub fn set_name(&mut self, frame: &mut Frame, name: &str, value: Value) {
-        let at = match self.symbol(frame, name).place {
-            Place::At(at) => at,
-            _ => self.bind_new(frame, name),
+        let at = match self.location(frame, name, &[]) {
+            Ok(at) => at,
+            Err(_) => self.bind_new(frame, name),
         };
         self.write(at, value);
     }
@@ -247,11 +482,21 @@ impl<'l> Machine<'l> {
             Some(Place::Constant(_)) => return Err(format!("{name} is a PARAMETER")),
             Some(Place::Nowhere) | None => match self.outer.get(name) {
                 // A declared name is the unit's own unless it is in a COMMON block.
-                Some(&at) if symbol.is_none() => {
+                Some(&at) if symbol.is_none() && frame.implicit != Implicit::None => {
                     let index = indices.first().copied().unwrap_or(1);
                     return Ok((at.0, at.1.saturating_add(index.saturating_sub(1))));
                 }
-                _ => self.bind_new(frame, name),
+                _ => {
+                    self.known(frame, name)?;
+                    match frame.all_static || symbol.is_some_and(|s| s.is_static) {
+                        true => {
+                            let at = (self.static_storage(frame, name), 0);
+                            self.symbol(frame, name).place = Place::At(at);
+                            at
+                        }
+                        false => self.bind_new(frame, name),
+                    }
+                }
             },
         };
         if indices.is_empty() {
@@ -262,520 +507,5 @@ impl<'l> Machine<'l> {
             dims.ok_or_else(|| format!("{name} is no array and no function that is known"))?;
         let offset = offset(name, &dims, &indices)?;
         Ok((base.0, base.1.saturating_add(offset)))
-    }
-
-    // ----- expressions ---------------------------------------------------------------------
-
-    /// The value of an expression.
-    pub fn eval(&mut self, frame: &mut Frame, expr: &Expr) -> Parsed<Value> {
-        self.steps += 1;
-        if self.steps > MAX_STEPS {
-            return Err("the formulas take too many steps".into());
-        }
-        match expr {
-            Expr::Int(i) => Ok(Value::Int(*i)),
-            Expr::Real(x) => Ok(Value::Real(self.builder.real(*x))),
-            Expr::Complex(parts) => {
-                let re = self.eval(frame, &parts.0)?.real(&mut self.builder)?;
-                let im = self.eval(frame, &parts.1)?.real(&mut self.builder)?;
-                Ok(Value::Complex(self.builder.push(Op::Complex(re, im))))
-            }
-            Expr::Logical(known) => Ok(Value::Logical(Truth::Known(*known))),
-            Expr::Text(_) => Ok(Value::Text),
-            Expr::Name(name) => self.eval_name(frame, name),
-            Expr::Apply(name, arguments) => self.eval_apply(frame, name, arguments),
-            Expr::Sum(terms) => self.eval_sum(frame, terms),
-            Expr::Product(factors) => self.eval_product(frame, factors),
-            Expr::Power(parts) => {
-                let base = self.eval(frame, &parts.0)?;
-                let exponent = self.eval(frame, &parts.1)?;
-                power(&base, &exponent, &mut self.builder)
-            }
-            Expr::Compare(test, sides) => {
-                let a = self.eval(frame, &sides.0)?;
-                let b = self.eval(frame, &sides.1)?;
-                Truth::compare(*test, &a, &b, &mut self.builder).map(Value::Logical)
-            }
-            Expr::Not(inner) => {
-                let truth = self.eval(frame, inner)?.truth()?;
-                Ok(Value::Logical(truth.not(&mut self.builder)))
-            }
-            Expr::And(all) => {
-                let mut truth = Truth::Known(true);
-                for part in all {
-                    if truth == Truth::Known(false) {
-                        break;
-                    }
-                    let next = self.eval(frame, part)?.truth()?;
-                    truth = truth.and(next, &mut self.builder);
-                }
-                Ok(Value::Logical(truth))
-            }
-            Expr::Or(all) => {
-                let mut truth = Truth::Known(false);
-                for part in all {
-                    if truth == Truth::Known(true) {
-                        break;
-                    }
-                    let next = self.eval(frame, part)?.truth()?;
-                    truth = truth.or(next, &mut self.builder);
-                }
-                Ok(Value::Logical(truth))
-            }
-            Expr::Range(..) => Err("an array section cannot be read here".into()),
-        }
-    }
-
-    fn eval_name(&mut self, frame: &mut Frame, name: &str) -> Parsed<Value> {
-        if let Some(Symbol {
-            place: Place::Constant(value),
-            ..
-        }) = frame.symbols.get(name)
-        {
-            return Ok(value.clone());
-        }
-        let at = self.location(frame, name, &[])?;
-        self.value_at(frame, name, at)
-    }
-
-    fn value_at(&self, frame: &Frame, name: &str, at: Location) -> Parsed<Value> {
-        match self.read(at) {
-            Some(Value::Broken(why)) => Err(why.to_string()),
-            Some(value) => Ok(value.clone()),
-            None if frame.missing_includes.is_empty() => Err(format!("{name} has no value here")),
-            None => Err(format!(
-                "{name} has no value here (included files that are missing: {})",
-                frame.missing_includes.join(", ")
-            )),
-        }
-    }
-
-    fn eval_apply(&mut self, frame: &mut Frame, name: &str, args: &[Expr]) -> Parsed<Value> {
-        let is_array = frame.symbols.get(name).is_some_and(|s| s.dims.is_some());
-        if is_array || (!frame.symbols.contains_key(name) && self.outer.contains_key(name)) {
-            let at = self.location(frame, name, args)?;
-            return self.value_at(frame, name, at);
-        }
-        if let Some(unit) = self.library.unit(name).cloned()
-            && unit.result.is_some()
-        {
-            return self.call_function(frame, &unit, args);
-        }
-        let mut values = Vec::with_capacity(args.len());
-        for argument in args {
-            values.push(self.eval(frame, argument)?);
-        }
-        intrinsic::call(name, &values, &mut self.builder)
-            .unwrap_or_else(|| Err(format!("the function {name} is not known")))
-    }
-
-    fn eval_sum(&mut self, frame: &mut Frame, terms: &[(bool, Expr)]) -> Parsed<Value> {
-        let mut sum: Option<Value> = None;
-        for (negative, term) in terms {
-            let value = self.eval(frame, term)?;
-            let b = &mut self.builder;
-            sum = Some(match (sum, negative) {
-                (None, false) => value,
-                (None, true) => negated(&value, b)?,
-                (Some(sum), false) => arithmetic(&sum, &value, b, i64::checked_add, Op::Add)?,
-                (Some(sum), true) => arithmetic(&sum, &value, b, i64::checked_sub, Op::Sub)?,
-            });
-        }
-        sum.ok_or_else(|| "an empty sum".into())
-    }
-
-    fn eval_product(&mut self, frame: &mut Frame, factors: &[(bool, Expr)]) -> Parsed<Value> {
-        let mut product: Option<Value> = None;
-        for (divides, factor) in factors {
-            let value = self.eval(frame, factor)?;
-            let b = &mut self.builder;
-            product = Some(match (product, divides) {
-                (None, _) => value,
-                (Some(p), false) => arithmetic(&p, &value, b, i64::checked_mul, Op::Mul)?,
-                (Some(p), true) => arithmetic(&p, &value, b, i64::checked_div, Op::Div)?,
-            });
-        }
-        product.ok_or_else(|| "an empty product".into())
-    }
-
-    // ----- calls ---------------------------------------------------------------------------
-
-    fn call_function(&mut self, frame: &mut Frame, unit: &Unit, args: &[Expr]) -> Parsed<Value> {
-        let name = unit.name.clone();
-        let (callee, _) = self.call(frame, unit, args)?;
-        let Some((result, _)) = &unit.result else {
-            return Err(format!("{name} is no function"));
-        };
-        let value = match callee.symbols.get(result).map(|s| &s.place) {
-            Some(Place::At(at)) => self.value_at(&callee, result, *at)?,
-            _ => return Err(format!("the function {name} sets no result")),
-        };
-        Ok(value)
-    }
-
-    /// Runs a unit with arguments by reference.
-    fn call(&mut self, frame: &mut Frame, unit: &Unit, args: &[Expr]) -> Parsed<(Frame, Flow)> {
-        let name = &unit.name;
-        if frame.depth >= MAX_CALLS {
-            return Err(format!("calls nest more than {MAX_CALLS} deep at {name}"));
-        }
-        if args.len() != unit.arguments.len() {
-            return Err(format!(
-                "{name} is called with {} arguments and takes {}",
-                args.len(),
-                unit.arguments.len()
-            ));
-        }
-        let mut callee = self.frame(&unit.source.path);
-        callee.depth = frame.depth + 1;
-        for (dummy, argument) in unit.arguments.iter().zip(args) {
-            let at = self.reference(frame, argument)?;
-            self.symbol(&mut callee, dummy).place = Place::At(at);
-        }
-        if let Some((result, Some(ty))) = &unit.result {
-            self.symbol(&mut callee, result).ty = Some(*ty);
-        }
-        let body = unit.body().map_err(|e| e.to_string())?;
-        self.declare(&mut callee, &body)
-            .map_err(|e| e.to_string())?;
-        // A caller's whole array is seen from its first element on.
-        let flow = self.run(&mut callee, &body).map_err(|e| e.to_string())?;
-        Ok((callee, flow))
-    }
-
-    /// Where an argument is stored; what is no variable gets a place of its own.
-    fn reference(&mut self, frame: &mut Frame, argument: &Expr) -> Parsed<Location> {
-        match argument {
-            Expr::Name(name) => {
-                let constant = matches!(
-                    frame.symbols.get(name).map(|s| &s.place),
-                    Some(Place::Constant(_))
-                );
-                if !constant {
-                    return self.location(frame, name, &[]);
-                }
-            }
-            Expr::Apply(name, subscripts)
-                if frame.symbols.get(name).is_some_and(|s| s.dims.is_some()) =>
-            {
-                return self.location(frame, name, subscripts);
-            }
-            _ => {}
-        }
-        let value = self.eval(frame, argument)?;
-        let at = (self.new_storage(), 0);
-        self.write(at, value);
-        Ok(at)
-    }
-
-    // ----- statements ----------------------------------------------------------------------
-
-    /// Runs statements.
-    pub fn run(&mut self, frame: &mut Frame, body: &[Node]) -> Result<Flow> {
-        for node in body {
-            self.steps += 1;
-            if self.steps > MAX_STEPS {
-                return Err(Error::Fortran {
-                    file: frame.file.clone(),
-                    line: node.line,
-                    what: "this takes too many steps for a formula".into(),
-                });
-            }
-            let flow = match &node.kind {
-                NodeKind::Plain(statement) => self.plain(frame, statement, node.line),
-                NodeKind::If(branches) => self.condition(frame, branches, node.line),
-                NodeKind::Do {
-                    variable,
-                    from,
-                    to,
-                    step,
-                    body,
-                } => {
-                    let bounds = self.bounds(frame, from, to, step.as_ref());
-                    match bounds {
-                        Ok(bounds) => self.counted(frame, variable, bounds, body),
-                        Err(what) => self.broken(frame, node, what),
-                    }
-                }
-                NodeKind::DoOther(_) => self.broken(
-                    frame,
-                    node,
-                    "a loop without a counter cannot be read".into(),
-                ),
-            };
-            if flow? == Flow::Return {
-                return Ok(Flow::Return);
-            }
-        }
-        Ok(Flow::Next)
-    }
-
-    /// An error on a line, or, where errors wait, broken values in what the statements set.
-    fn broken(&mut self, frame: &mut Frame, node: &Node, what: String) -> Result<Flow> {
-        let error = Error::Fortran {
-            file: frame.file.clone(),
-            line: node.line,
-            what,
-        };
-        if !self.defer {
-            return Err(error);
-        }
-        let why: Rc<str> = error.to_string().into();
-        let mut targets = HashSet::new();
-        targets_of(node, &mut targets);
-        for target in targets {
-            // Only whole variables: an element of an array whose index is not known is rare
-            // enough to stop.
-            if frame.symbols.get(&target).is_some_and(|s| s.dims.is_some()) {
-                return Err(error);
-            }
-            self.set_name(frame, &target, Value::Broken(why.clone()));
-        }
-        Ok(Flow::Next)
-    }
-
-    fn plain(&mut self, frame: &mut Frame, statement: &Statement, line: u32) -> Result<Flow> {
-        let fault = |frame: &Frame, what: String| Error::Fortran {
-            file: frame.file.clone(),
-            line,
-            what,
-        };
-        match statement {
-            Statement::Assign(name, subscripts, expr) => {
-                self.assign(frame, name, subscripts, expr, line)?;
-                Ok(Flow::Next)
-            }
-            Statement::Call(name, arguments) => {
-                let Some(unit) = self.library.unit(name).cloned() else {
-                    return Err(fault(
-                        frame,
-                        format!("{name} is called, and no file has a subroutine of that name"),
-                    ));
-                };
-                self.call(frame, &unit, arguments)
-                    .map_err(|what| fault(frame, what))?;
-                Ok(Flow::Next)
-            }
-            Statement::Return => Ok(Flow::Return),
-            Statement::Include(name) => {
-                // Its declarations are known already.
-                let Some((path, nodes)) = self.library.include(&frame.file, name)? else {
-                    return Ok(Flow::Next);
-                };
-                let outer = std::mem::replace(&mut frame.file, path);
-                frame.depth += 1;
-                let flow = match frame.depth <= MAX_CALLS {
-                    true => self.run(frame, &nodes),
-                    false => Err(fault(frame, "included files nest too deep".into())),
-                };
-                frame.depth -= 1;
-                frame.file = outer;
-                flow
-            }
-            Statement::Other(text) => Err(fault(frame, format!("cannot read `{text}`"))),
-            _ => Ok(Flow::Next),
-        }
-    }
-
-    fn assign(
-        &mut self,
-        frame: &mut Frame,
-        name: &str,
-        subscripts: &[Expr],
-        expr: &Expr,
-        line: u32,
-    ) -> Result<()> {
-        let fault = |frame: &Frame, what: String| Error::Fortran {
-            file: frame.file.clone(),
-            line,
-            what,
-        };
-        let at = self
-            .location(frame, name, subscripts)
-            .map_err(|what| fault(frame, what))?;
-        let ty = self.type_of(frame, name);
-        let value = self
-            .eval(frame, expr)
-            .and_then(|v| v.convert(ty, &mut self.builder));
-        let value = match value {
-            Ok(value) => value,
-            Err(what) => {
-                let error = fault(frame, what.clone());
-                if !self.defer {
-                    return Err(error);
-                }
-                // A value that was broken before keeps the reason that it broke for.
-                let first = what.contains(".f:") || what.contains(".inc:");
-                let why = if first { what } else { error.to_string() };
-                Value::Broken(why.into())
-            }
-        };
-        self.write(at, value);
-        Ok(())
-    }
-
-    fn bounds(
-        &mut self,
-        frame: &mut Frame,
-        from: &Expr,
-        to: &Expr,
-        step: Option<&Expr>,
-    ) -> Parsed<(i64, i64, i64)> {
-        let from = self.eval(frame, from)?.int()?;
-        let to = self.eval(frame, to)?.int()?;
-        let step = match step {
-            None => 1,
-            Some(step) => self.eval(frame, step)?.int()?,
-        };
-        if step == 0 {
-            return Err("a loop with step 0".into());
-        }
-        Ok((from, to, step))
-    }
-
-    fn counted(
-        &mut self,
-        frame: &mut Frame,
-        variable: &str,
-        (from, to, step): (i64, i64, i64),
-        body: &[Node],
-    ) -> Result<Flow> {
-        let mut i = from;
-        while (step > 0 && i <= to) || (step < 0 && i >= to) {
-            self.steps += 1;
-            if self.steps > MAX_STEPS {
-                return Err(Error::Fortran {
-                    file: frame.file.clone(),
-                    line: body.first().map_or(0, |n| n.line),
-                    what: "this loop takes too many steps for a formula".into(),
-                });
-            }
-            self.set_name(frame, variable, Value::Int(i));
-            if self.run(frame, body)? == Flow::Return {
-                return Ok(Flow::Return);
-            }
-            i = i.saturating_add(step);
-            if i == i64::MAX || i == i64::MIN {
-                break;
-            }
-        }
-        Ok(Flow::Next)
-    }
-
-    fn condition(
-        &mut self,
-        frame: &mut Frame,
-        branches: &[(Option<Expr>, Vec<Node>)],
-        line: u32,
-    ) -> Result<Flow> {
-        let Some(((condition, body), rest)) = branches.split_first() else {
-            return Ok(Flow::Next);
-        };
-        let truth = match condition {
-            None => Ok(Truth::Known(true)),
-            Some(expr) => self.eval(frame, expr).and_then(|v| v.truth()),
-        };
-        let truth = match truth {
-            Ok(truth) => truth,
-            Err(what) => {
-                let node = Node {
-                    line,
-                    kind: NodeKind::If(branches.to_vec()),
-                };
-                return self.broken(frame, &node, what);
-            }
-        };
-        match truth {
-            Truth::Known(true) => self.run(frame, body),
-            Truth::Known(false) => self.condition(frame, rest, line),
-            Truth::Test(..) => self.undecided(frame, truth, body, rest, line),
-        }
-    }
-
-    /// Runs both sides of a condition and chooses between what they leave.
-    fn undecided(
-        &mut self,
-        frame: &mut Frame,
-        truth: Truth,
-        body: &[Node],
-        rest: &[(Option<Expr>, Vec<Node>)],
-        line: u32,
-    ) -> Result<Flow> {
-        let fault = |frame: &Frame, what: String| Error::Fortran {
-            file: frame.file.clone(),
-            line,
-            what,
-        };
-        let (yes, yes_flow) = self.tried(|m| m.run(frame, body))?;
-        let (no, no_flow) = self.tried(|m| m.condition(frame, rest, line))?;
-        if yes_flow != no_flow {
-            return Err(fault(
-                frame,
-                "RETURN within a condition that depends on a parameter cannot be read".into(),
-            ));
-        }
-        let mut changed: Vec<Location> = yes.keys().chain(no.keys()).copied().collect();
-        changed.sort_unstable();
-        changed.dedup();
-        for at in changed {
-            let before = self.read(at).cloned();
-            let side = |table: &HashMap<Location, Value>| {
-                table.get(&at).cloned().or_else(|| before.clone())
-            };
-            let value = match (side(&yes), side(&no)) {
-                (Some(yes), Some(no)) => truth
-                    .choose(&yes, &no, &mut self.builder)
-                    .unwrap_or_else(|why| Value::Broken(why.into())),
-                _ => {
-                    let what = "a value is set on one side of a condition only";
-                    Value::Broken(fault(frame, what.into()).to_string().into())
-                }
-            };
-            self.write(at, value);
-        }
-        Ok(yes_flow)
-    }
-
-    /// Runs something, takes its changes back, and gives what it left.
-    fn tried(
-        &mut self,
-        run: impl FnOnce(&mut Self) -> Result<Flow>,
-    ) -> Result<(HashMap<Location, Value>, Flow)> {
-        let mark = self.journal.len();
-        self.journals += 1;
-        let flow = run(self);
-        self.journals -= 1;
-        let mut left = HashMap::new();
-        for (at, old) in self.journal.split_off(mark).into_iter().rev() {
-            // Going back, the first entry of a location has its latest value still in place.
-            if let Some(now) = self.storages[at.0].get(&at.1) {
-                left.entry(at).or_insert_with(|| now.clone());
-            }
-            match old {
-                Some(old) => self.storages[at.0].insert(at.1, old),
-                None => self.storages[at.0].remove(&at.1),
-            };
-        }
-        Ok((left, flow?))
-    }
-}
-
-/// Names that a statement assigns to.
-pub fn targets_of(node: &Node, targets: &mut HashSet<String>) {
-    match &node.kind {
-        NodeKind::Plain(Statement::Assign(name, ..)) => {
-            targets.insert(name.clone());
-        }
-        NodeKind::Plain(_) => {}
-        NodeKind::If(branches) => {
-            for (_, body) in branches {
-                body.iter().for_each(|n| targets_of(n, targets));
-            }
-        }
-        NodeKind::Do { variable, body, .. } => {
-            targets.insert(variable.clone());
-            body.iter().for_each(|n| targets_of(n, targets));
-        }
-        NodeKind::DoOther(body) => body.iter().for_each(|n| targets_of(n, targets)),
     }
 }

@@ -63,17 +63,15 @@ fn int(value: &Constant) -> Parsed<i64> {
 #[derive(Debug, Default)]
 pub struct LesHouches {
     /// PDG codes of the legs, of the first subprocess.
-    pub pdg: Vec<Option<i32>>,
+    pub pdg: Vec<i32>,
     /// Colour and anticolour tags of each leg, for each colour flow.
     pub color_flows: Vec<Vec<(i32, i32)>>,
 }
 
 /// Reads leshouche.inc for matrix element `process` (from 1).
 pub fn leshouche(path: &Path, process: i64, legs: usize, flows: usize) -> Result<LesHouches> {
-    let mut table = LesHouches {
-        pdg: vec![None; legs],
-        color_flows: Vec::new(),
-    };
+    let mut pdg = vec![None; legs];
+    let mut color_flows = vec![vec![(None, None); legs]; flows];
     let leg_of = |leg: i64| {
         let leg = usize::try_from(leg - 1).ok().filter(|&l| l < legs);
         leg.ok_or("a leg that does not exist")
@@ -84,19 +82,16 @@ pub fn leshouche(path: &Path, process: i64, legs: usize, flows: usize) -> Result
     each_element(path, |name, indices, value| {
         match (name, indices) {
             ("IDUP", [leg, 1, p]) if *p == process => {
-                table.pdg[leg_of(*leg)?] = Some(small(value)?);
+                once(&mut pdg[leg_of(*leg)?], small(value)?)?;
             }
             ("ICOLUP", [kind, leg, flow, p]) if *p == process => {
                 let leg = leg_of(*leg)?;
                 let flow = usize::try_from(*flow - 1).ok().filter(|&f| f < flows);
                 let flow = flow.ok_or("a colour flow beyond NCOLOR")?;
-                if table.color_flows.is_empty() {
-                    table.color_flows = vec![vec![(0, 0); legs]; flows];
-                }
-                let entry = &mut table.color_flows[flow][leg];
+                let entry = &mut color_flows[flow][leg];
                 match kind {
-                    1 => entry.0 = small(value)?,
-                    2 => entry.1 = small(value)?,
+                    1 => once(&mut entry.0, small(value)?)?,
+                    2 => once(&mut entry.1, small(value)?)?,
                     _ => return Err("ICOLUP has a first index other than 1 and 2".into()),
                 }
             }
@@ -104,16 +99,42 @@ pub fn leshouche(path: &Path, process: i64, legs: usize, flows: usize) -> Result
         }
         Ok(())
     })?;
-    Ok(table)
+    let lacks = |what: String| Error::Import {
+        path: path.to_path_buf(),
+        what,
+    };
+    let pdg: Option<Vec<i32>> = pdg.into_iter().collect();
+    let pdg =
+        pdg.ok_or_else(|| lacks("it does not say which particle each leg is (IDUP)".into()))?;
+    let whole = |row: Vec<(Option<i32>, Option<i32>)>| -> Option<Vec<(i32, i32)>> {
+        row.into_iter().map(|(c, a)| c.zip(a)).collect()
+    };
+    let color_flows: Option<Vec<_>> = color_flows.into_iter().map(whole).collect();
+    let color_flows = color_flows.ok_or_else(|| {
+        lacks(format!(
+            "ICOLUP is not set for all of the {flows} colour flows"
+        ))
+    })?;
+    Ok(LesHouches { pdg, color_flows })
+}
+
+/// Sets an element that no other DATA statement sets.
+fn once<T>(element: &mut Option<T>, value: T) -> Parsed<()> {
+    match element.replace(value) {
+        None => Ok(()),
+        Some(_) => Err("an element is set twice".into()),
+    }
 }
 
 /// Reads CONFSUB: for each configuration the diagram of matrix element `process`, or 0.
 pub fn configurations(path: &Path, process: i64) -> Result<Vec<u32>> {
-    let mut diagrams: Vec<u32> = Vec::new();
+    let mut diagrams: Vec<Option<u32>> = Vec::new();
+    let mut count = None;
     each_element(path, |name, indices, value| {
         let config = match (name, indices) {
             ("CONFSUB", [p, config]) if *p == process => *config,
-            // Ungrouped output: configs.inc says MAPCONFIG(configuration) / diagram /.
+            // Ungrouped output: configs.inc says MAPCONFIG(configuration) / diagram /, and how many.
+            ("MAPCONFIG", [0]) => return once(&mut count, int(value)?),
             ("MAPCONFIG", [config]) if *config > 0 => *config,
             _ => return Ok(()),
         };
@@ -123,39 +144,75 @@ pub fn configurations(path: &Path, process: i64) -> Result<Vec<u32>> {
         let place = place.ok_or_else(|| format!("configuration {config} is out of order"))?;
         let diagram = u32::try_from(int(value)?).map_err(|_| "a negative diagram")?;
         if place == diagrams.len() {
-            diagrams.push(diagram);
-        } else {
-            diagrams[place] = diagram;
+            diagrams.push(None);
         }
-        Ok(())
+        once(&mut diagrams[place], diagram)
     })?;
-    Ok(diagrams)
+    if let Some(count) = count
+        && count != diagrams.len() as i64
+    {
+        return Err(Error::Import {
+            path: path.to_path_buf(),
+            what: format!(
+                "MAPCONFIG(0) is {count}, and {} configurations are there",
+                diagrams.len()
+            ),
+        });
+    }
+    Ok(diagrams.into_iter().map(|d| d.unwrap_or(0)).collect())
 }
 
 /// Reads ICOLAMP: which colour flows each configuration allows in matrix element `process`.
+/// `configurations` are the diagrams of [`configurations`].
 pub fn color_allowed(
     path: &Path,
     process: i64,
-    configurations: usize,
+    configurations: &[u32],
     flows: usize,
 ) -> Result<Vec<Vec<bool>>> {
-    let mut allowed = vec![vec![false; flows]; configurations];
+    let mut allowed = vec![vec![None; flows]; configurations.len()];
     each_element(path, |name, indices, value| {
-        if let ("ICOLAMP", [flow, config, p]) = (name, indices)
-            && *p == process
-        {
-            let config = usize::try_from(*config - 1).ok();
-            let row = config.and_then(|c| allowed.get_mut(c));
-            let row = row.ok_or("ICOLAMP has more configurations than there are")?;
-            // Rows are as long as those of the matrix element with most colour flows.
-            if let Some(entry) = usize::try_from(*flow - 1).ok().and_then(|f| row.get_mut(f)) {
-                *entry = match value {
-                    Constant::Logical(is) => *is,
-                    _ => return Err("ICOLAMP is not logical".into()),
-                };
+        let (flow, config) = match (name, indices) {
+            ("ICOLAMP", [flow, config, p]) if *p == process => (*flow, *config),
+            // Ungrouped output.
+            ("ICOLAMP", [flow, config]) => (*flow, *config),
+            _ => return Ok(()),
+        };
+        let config = usize::try_from(config - 1).ok();
+        let row = config.and_then(|c| allowed.get_mut(c));
+        let row = row.ok_or("ICOLAMP has more configurations than there are")?;
+        // Rows are as long as those of the matrix element with most colour flows.
+        if let Some(entry) = usize::try_from(flow - 1).ok().and_then(|f| row.get_mut(f)) {
+            match value {
+                Constant::Logical(is) => once(entry, *is)?,
+                _ => return Err("ICOLAMP is not logical".into()),
             }
         }
         Ok(())
     })?;
-    Ok(allowed)
+    let mut rows = Vec::with_capacity(allowed.len());
+    for ((row, config), &diagram) in allowed.into_iter().zip(1..).zip(configurations) {
+        let fail = |what: String| Error::Import {
+            path: path.to_path_buf(),
+            what,
+        };
+        // A configuration that this matrix element has no diagram of may have no line.
+        let whole: Option<Vec<bool>> = row.iter().copied().collect();
+        let row = match whole {
+            Some(row) => row,
+            None if diagram == 0 => vec![false; flows],
+            None => {
+                return Err(fail(format!(
+                    "ICOLAMP is not set for all of the {flows} colour flows of configuration {config}"
+                )));
+            }
+        };
+        if diagram != 0 && !row.contains(&true) {
+            return Err(fail(format!(
+                "ICOLAMP allows no colour flow for configuration {config}"
+            )));
+        }
+        rows.push(row);
+    }
+    Ok(rows)
 }

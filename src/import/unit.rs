@@ -10,6 +10,7 @@ use super::statement::{self, Statement, Type, type_prefix};
 use crate::error::{Error, Result};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -37,6 +38,8 @@ pub struct Unit {
 #[derive(Clone, Debug)]
 pub struct Node {
     pub line: u32,
+    /// Label, 0 where there is none.
+    pub label: u32,
     pub kind: NodeKind,
 }
 
@@ -162,9 +165,18 @@ pub fn blocks(source: &Source, from: usize, to: usize) -> Result<Vec<Node>> {
             line,
             what,
         };
-        let statement = statement::parse(source.text(i)).map_err(fail)?;
+        let label = source.label(i);
+        let statement = match statement::parse(source.text(i)) {
+            Ok(statement) => statement,
+            // Where it would open or close a block, what follows has no place.
+            Err(what) if changes_blocks(source.text(i)) => return Err(fail(what)),
+            Err(what) => Statement::Other(what),
+        };
         match statement {
             Statement::IfThen(condition) => {
+                if label != 0 {
+                    nodes.push(labelled(line, label));
+                }
                 let outer = std::mem::take(&mut nodes);
                 stack.push(Open::If {
                     line,
@@ -188,7 +200,7 @@ pub fn blocks(source: &Source, from: usize, to: usize) -> Result<Vec<Node>> {
                     _ => return Err(fail("ELSE without IF".into())),
                 }
             }
-            Statement::EndIf => match stack.pop() {
+            Statement::EndIf => match closed(&mut stack, &mut nodes, line, label) {
                 Some(Open::If {
                     line,
                     outer,
@@ -198,12 +210,16 @@ pub fn blocks(source: &Source, from: usize, to: usize) -> Result<Vec<Node>> {
                     done.push((condition, std::mem::replace(&mut nodes, outer)));
                     nodes.push(Node {
                         line,
+                        label: 0,
                         kind: NodeKind::If(done),
                     });
                 }
                 _ => return Err(fail("ENDIF without IF".into())),
             },
             Statement::Do { .. } | Statement::DoOther => {
+                if label != 0 {
+                    nodes.push(labelled(line, label));
+                }
                 let outer = std::mem::take(&mut nodes);
                 stack.push(Open::Do {
                     line,
@@ -211,11 +227,12 @@ pub fn blocks(source: &Source, from: usize, to: usize) -> Result<Vec<Node>> {
                     head: statement,
                 });
             }
-            Statement::EndDo => match stack.pop() {
+            Statement::EndDo => match closed(&mut stack, &mut nodes, line, label) {
                 Some(Open::Do { line, outer, head }) => {
                     let body = std::mem::replace(&mut nodes, outer);
                     nodes.push(Node {
                         line,
+                        label: 0,
                         kind: loop_node(head, body),
                     });
                 }
@@ -224,16 +241,19 @@ pub fn blocks(source: &Source, from: usize, to: usize) -> Result<Vec<Node>> {
             Statement::If(condition, inner) => {
                 let inner = Node {
                     line,
+                    label: 0,
                     kind: NodeKind::Plain(*inner),
                 };
                 nodes.push(Node {
                     line,
+                    label,
                     kind: NodeKind::If(vec![(Some(condition), vec![inner])]),
                 });
             }
-            Statement::Nothing => {}
+            Statement::Nothing if label == 0 => {}
             plain => nodes.push(Node {
                 line,
+                label,
                 kind: NodeKind::Plain(plain),
             }),
         }
@@ -249,6 +269,37 @@ pub fn blocks(source: &Source, from: usize, to: usize) -> Result<Vec<Node>> {
             what: "this IF or DO has no end".into(),
         }),
     }
+}
+
+/// Whether a statement that cannot be read may be one that opens or closes a block.
+fn changes_blocks(text: &[u8]) -> bool {
+    let words = [
+        &b"IF("[..],
+        b"ELSE",
+        b"END",
+        b"DO",
+        b"SELECT",
+        b"CASE",
+        b"WHERE(",
+    ];
+    words.iter().any(|word| text.starts_with(word))
+}
+
+/// A label by itself, in front of a block or at its end.
+fn labelled(line: u32, label: u32) -> Node {
+    Node {
+        line,
+        label,
+        kind: NodeKind::Plain(Statement::Nothing),
+    }
+}
+
+/// Takes the innermost block, at whose end there may be a label.
+fn closed(stack: &mut Vec<Open>, nodes: &mut Vec<Node>, line: u32, label: u32) -> Option<Open> {
+    if label != 0 {
+        nodes.push(labelled(line, label));
+    }
+    stack.pop()
 }
 
 /// A block that is being read, with the nodes around it.
@@ -288,13 +339,15 @@ fn loop_node(head: Statement, body: Vec<Node>) -> NodeKind {
 #[derive(Debug, Default)]
 pub struct Library {
     units: HashMap<String, Rc<Unit>>,
+    /// Units of a name that an earlier one has.
+    twice: HashMap<String, Rc<Unit>>,
     included: RefCell<HashMap<PathBuf, Rc<Vec<Node>>>>,
     /// Folders in which included files are looked for beside the folder of the including one.
     pub include_folders: Vec<PathBuf>,
 }
 
 impl Library {
-    /// Adds the units of every `*.f` file of a folder. A unit that is there already stays.
+    /// Adds the units of every `*.f` file of a folder.
     pub fn add_folder(&mut self, folder: &Path) -> Result<()> {
         for file in looks::fortran(folder).map_err(Error::io(folder))? {
             self.add_source(&Rc::new(Source::read(&file)?));
@@ -305,12 +358,38 @@ impl Library {
     /// Adds the units of one file.
     pub fn add_source(&mut self, source: &Rc<Source>) {
         for unit in units_of(source) {
-            self.units.entry(unit.name.clone()).or_insert(Rc::new(unit));
+            let name = unit.name.clone();
+            let unit = Rc::new(unit);
+            match self.units.entry(name) {
+                Entry::Vacant(place) => {
+                    place.insert(unit);
+                }
+                Entry::Occupied(first) => {
+                    self.twice.insert(first.key().clone(), unit);
+                }
+            }
         }
     }
 
-    pub fn unit(&self, name: &str) -> Option<&Rc<Unit>> {
-        self.units.get(name)
+    /// The unit of a name. That there is another one is an error only where it is asked for: a
+    /// folder may hold what no program is made of.
+    pub fn unit(&self, name: &str) -> Result<Option<&Rc<Unit>>> {
+        let Some(unit) = self.units.get(name) else {
+            return Ok(None);
+        };
+        match self.twice.get(name) {
+            None => Ok(Some(unit)),
+            Some(other) => Err(other.error(format!(
+                "{name} is defined a second time; the first is in {}",
+                unit.source.path.display()
+            ))),
+        }
+    }
+
+    /// Names of the units of a file.
+    pub fn names_in(&self, path: &Path) -> Vec<&str> {
+        let units = self.units.values().filter(|unit| unit.source.path == path);
+        units.map(|unit| unit.name.as_str()).collect()
     }
 
     /// The statements of an included file, or `None` if there is no such file.

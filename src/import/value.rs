@@ -1,6 +1,7 @@
 //! Values of the symbolic machine: what Fortran's types say about a value of a program.
 
 use super::expression::Parsed;
+use super::form::Form;
 use super::statement::Type;
 use crate::process::arith::{Builder, Comparison, Function, Op, ValueId};
 use std::rc::Rc;
@@ -14,6 +15,10 @@ pub enum Value {
     Complex(ValueId),
     Logical(Truth),
     Text,
+    /// Something made of amplitudes.
+    Form(Rc<Form>),
+    /// A wavefunction, by its number: what the first element of a column of W holds.
+    Wavefunction(u32),
     /// A value that could not be computed, with the reason. It is an error to need it.
     Broken(Rc<str>),
 }
@@ -34,6 +39,10 @@ impl Value {
             Value::Real(v) => Ok((*v, true)),
             Value::Complex(v) => Ok((*v, false)),
             Value::Broken(why) => Err(why.to_string()),
+            Value::Form(_) => Err("amplitudes where only a number can stand".into()),
+            Value::Wavefunction(_) => {
+                Err("a component of a wavefunction, outside of the routines for them".into())
+            }
             Value::Logical(_) | Value::Text => Err("expected a number".into()),
         }
     }
@@ -46,6 +55,18 @@ impl Value {
         } else {
             builder.push(Op::Call(Function::Re, v))
         })
+    }
+
+    /// The type of a variable that holds it.
+    pub fn fortran_type(&self) -> Option<Type> {
+        match self {
+            Value::Int(_) => Some(Type::Integer),
+            Value::Real(_) => Some(Type::Real),
+            Value::Complex(_) => Some(Type::Complex),
+            Value::Logical(_) => Some(Type::Logical),
+            Value::Text => Some(Type::Character),
+            Value::Form(_) | Value::Wavefunction(_) | Value::Broken(_) => None,
+        }
     }
 
     pub fn int(&self) -> Parsed<i64> {
@@ -70,6 +91,19 @@ impl Value {
             return Ok(self);
         }
         match ty {
+            Type::Single => Err("a variable in single precision".into()),
+            Type::Real if matches!(self, Value::Form(_)) => {
+                let Value::Form(form) = self else {
+                    return Err("expected amplitudes".into());
+                };
+                Ok(Value::Form(Rc::new(owned(form).real_part()?)))
+            }
+            Type::Complex if matches!(self, Value::Form(_)) => match &self {
+                Value::Form(form) if matches!(**form, Form::Real(_)) => {
+                    Err("a real sum of squares of amplitudes in a COMPLEX variable".into())
+                }
+                _ => Ok(self),
+            },
             Type::Integer => match self {
                 Value::Int(_) => Ok(self),
                 _ => {
@@ -89,6 +123,11 @@ impl Value {
             Type::Character => Ok(Value::Text),
         }
     }
+}
+
+/// The form itself, without a copy where nobody else has it.
+pub fn owned(form: Rc<Form>) -> Form {
+    Rc::try_unwrap(form).unwrap_or_else(|shared| (*shared).clone())
 }
 
 impl Truth {

@@ -11,12 +11,29 @@ use serde::{Deserialize, Serialize};
 /// `C_ij = upper / denominator`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ColorMatrix {
-    /// Number of colour flows, `NCOLOR`.
+    /// Number of JAMPs: colour flows, `NCOLOR`, or these times the coupling orders that are split, `NAMPSO`.
     pub flows: u32,
     /// The common denominator.
     pub denominator: f64,
     /// Numerators of the entries (i, j) with j >= i, row by row.
     pub upper: Vec<f64>,
+}
+
+/// `JAMP2`: the weight of a colour flow in the choice of one, where it is not `|JAMP|^2`. Where coupling orders
+/// are split (NAMPSO > 1) it is a sum over pairs of orders that are selected.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FlowWeight {
+    /// For each modulus that is added the pairs (a, b) of which `Re(JAMP_a JAMP_b^*)` is summed within it.
+    pub moduli: Vec<Vec<(u32, u32)>>,
+}
+
+impl FlowWeight {
+    /// `|JAMP|^2`.
+    pub fn of_jamp(jamp: u32) -> Self {
+        FlowWeight {
+            moduli: vec![vec![(jamp, jamp)]],
+        }
+    }
 }
 
 impl ColorMatrix {

@@ -11,8 +11,8 @@ use super::color::ColorMatrix;
 use super::lorentz::Routine;
 use super::model::{CardParameter, Model, Named};
 use super::{
-    Contract, CouplingRef, External, ExternalKind, Leg, LinearMap, Process, Quantity, Source, Term,
-    Vertex, Wavefunction,
+    Contract, CouplingRef, External, ExternalKind, HelicitySum, Leg, LinearMap, Process, Quantity,
+    Source, Term, Vertex, Wavefunction,
 };
 
 /// phi phi > phi phi.
@@ -59,6 +59,7 @@ pub fn scalars() -> Process {
             })
             .collect(),
         helicities: vec![vec![0; 4]],
+        helicity_sum: HelicitySum::Signed,
         iden: 2,
         model: model(),
         routines: vec![line(), amplitude()],
@@ -81,6 +82,7 @@ pub fn scalars() -> Process {
             denominator: 1.0,
             upper: vec![1.0],
         },
+        flow_weights: Vec::new(),
         channels: Channels {
             amp2: (0..3)
                 .map(|i| Amp2 {

@@ -32,7 +32,7 @@ pub(crate) mod sample_routines;
 mod validate;
 
 use channels::Channels;
-use color::ColorMatrix;
+use color::{ColorMatrix, FlowWeight};
 use lorentz::Routine;
 use model::Model;
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,8 @@ pub struct Process {
     pub legs: Vec<Leg>,
     /// `NHEL`: one row of leg helicities for each helicity configuration.
     pub helicities: Vec<Vec<i8>>,
+    /// How the contributions of helicity configurations are added.
+    pub helicity_sum: HelicitySum,
     /// `IDEN`: average over initial helicities and colours, and the identical-particle factor.
     pub iden: u32,
     /// Parameters and couplings.
@@ -64,10 +66,23 @@ pub struct Process {
     pub jamp: LinearMap,
     /// `CF` and `DENOM`.
     pub color: ColorMatrix,
+    /// `JAMP2` of each colour flow; none where there is one JAMP for each, and its weight is `|JAMP|^2`.
+    pub flow_weights: Vec<FlowWeight>,
     /// `AMP2`, `CONFSUB` and `ICOLAMP`.
     pub channels: Channels,
     /// Which generation of the Fortran contract the directory was written for.
     pub contract: Contract,
+}
+
+/// How `SMATRIX<i>` adds the contributions of helicity configurations. It matters where they can be negative:
+/// where an interference of coupling orders is selected (`QCD^2==2`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HelicitySum {
+    /// As they are, as in a standalone output.
+    #[default]
+    Signed,
+    /// By their absolute values, as in MadEvent, which gives the sum the sign of the helicity that it chooses.
+    Absolute,
 }
 
 /// The two generations of the Fortran contract.
@@ -82,10 +97,20 @@ pub enum Contract {
     WithIgraph,
 }
 
+impl Process {
+    /// Number of colour flows.
+    pub fn color_flows(&self) -> usize {
+        match self.flow_weights.len() {
+            0 => self.color.flows as usize,
+            flows => flows,
+        }
+    }
+}
+
 /// An external leg.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Leg {
-    /// PDG code of the (first) particle that this leg stands for.
+    /// PDG code of the (first) particle that this leg stands for; 0 where the directory does not say.
     pub pdg: i32,
     /// Whether the leg is in the initial state.
     pub incoming: bool,
@@ -138,6 +163,37 @@ pub enum ExternalKind {
 }
 
 impl ExternalKind {
+    /// The kind of wavefunction that a routine of this name makes.
+    pub fn of_routine(name: &str) -> Option<ExternalKind> {
+        match name {
+            "IXXXXX" => Some(ExternalKind::FermionIn),
+            "OXXXXX" => Some(ExternalKind::FermionOut),
+            "VXXXXX" => Some(ExternalKind::Vector),
+            "SXXXXX" => Some(ExternalKind::Scalar),
+            _ => None,
+        }
+    }
+
+    /// Name of the routine that makes it.
+    pub fn routine(self) -> &'static str {
+        match self {
+            ExternalKind::FermionIn => "IXXXXX",
+            ExternalKind::FermionOut => "OXXXXX",
+            ExternalKind::Vector => "VXXXXX",
+            ExternalKind::Scalar => "SXXXXX",
+        }
+    }
+
+    /// The helicities that such a particle can have, with or without mass; in halves for fermions.
+    pub fn helicities(self, massive: bool) -> &'static [i8] {
+        match self {
+            ExternalKind::FermionIn | ExternalKind::FermionOut => &[-1, 1],
+            ExternalKind::Vector if massive => &[-1, 0, 1],
+            ExternalKind::Vector => &[-1, 1],
+            ExternalKind::Scalar => &[0],
+        }
+    }
+
     /// Complex numbers in the wavefunction, the two of the momentum included.
     pub fn components(self) -> u32 {
         match self {

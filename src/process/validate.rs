@@ -153,7 +153,16 @@ impl Process {
         if !(self.color.denominator.is_finite() && self.color.denominator > 0.0) {
             return bad(format!("DENOM is {}", self.color.denominator));
         }
-        self.validate_channels(flows)
+        for weight in &self.flow_weights {
+            let pairs = weight.moduli.iter().flatten();
+            if pairs
+                .flat_map(|&(a, b)| [a, b])
+                .any(|jamp| jamp as usize >= flows)
+            {
+                return bad("JAMP2 names a JAMP that is not there".into());
+            }
+        }
+        self.validate_channels(self.color_flows())
     }
 
     fn validate_model(&self) -> Result<()> {

@@ -1,8 +1,11 @@
 //! Operators between values, by Fortran's rules of types.
 
 use crate::import::expression::Parsed;
-use crate::import::value::Value;
+use crate::import::form::Form;
+use crate::import::value::{Value, owned};
 use crate::process::arith::{Builder, Comparison, Function, Op};
+use num_complex::Complex64;
+use std::rc::Rc;
 
 /// Index of an element in column-major order.
 pub fn offset(name: &str, dims: &[(i64, Option<i64>)], indices: &[i64]) -> Parsed<i64> {
@@ -37,6 +40,11 @@ pub fn offset(name: &str, dims: &[(i64, Option<i64>)], indices: &[i64]) -> Parse
 pub fn negated(value: &Value, b: &mut Builder) -> Parsed<Value> {
     match value {
         Value::Int(i) => Ok(Value::Int(i.checked_neg().ok_or("integer overflow")?)),
+        Value::Form(form) => {
+            let form = (**form).clone();
+            let form = form.scaled(Complex64::new(-1.0, 0.0), 1.0)?;
+            Ok(Value::Form(Rc::new(form)))
+        }
         _ => {
             let (v, real) = value.number(b)?;
             if real {
@@ -50,8 +58,74 @@ pub fn negated(value: &Value, b: &mut Builder) -> Parsed<Value> {
     }
 }
 
-/// A sum, difference, product or quotient; of integers an integer.
-pub fn arithmetic(
+/// A sum, or a difference where `negative`.
+pub fn sum(x: Value, y: Value, negative: bool, b: &mut Builder) -> Parsed<Value> {
+    match (x, y) {
+        (Value::Form(x), Value::Form(y)) => {
+            let mut x = owned(x);
+            x.add(owned(y), negative)?;
+            Ok(Value::Form(Rc::new(x)))
+        }
+        (Value::Form(x), y) => match is_zero(&y, b)? {
+            true => Ok(Value::Form(x)),
+            false => Err("a number is added to amplitudes".into()),
+        },
+        (x, Value::Form(y)) => match (is_zero(&x, b)?, negative) {
+            (true, false) => Ok(Value::Form(y)),
+            (true, true) => negated(&Value::Form(y), b),
+            (false, _) => Err("amplitudes are added to a number".into()),
+        },
+        (x, y) if negative => arithmetic(&x, &y, b, i64::checked_sub, Op::Sub),
+        (x, y) => arithmetic(&x, &y, b, i64::checked_add, Op::Add),
+    }
+}
+
+/// A product, or a quotient where `divides`.
+pub fn product(x: Value, y: Value, divides: bool, b: &mut Builder) -> Parsed<Value> {
+    match (x, y) {
+        (Value::Form(_), Value::Form(_)) if divides => Err("a quotient of amplitudes".into()),
+        (Value::Form(x), Value::Form(y)) => {
+            let product = owned(x).product(owned(y))?;
+            Ok(Value::Form(Rc::new(product)))
+        }
+        (Value::Form(x), y) => scaled(owned(x), &y, divides, b),
+        (x, Value::Form(y)) if !divides => scaled(owned(y), &x, false, b),
+        (_, Value::Form(_)) => Err("a number is divided by amplitudes".into()),
+        (x, y) if divides => arithmetic(&x, &y, b, i64::checked_div, Op::Div),
+        (x, y) => arithmetic(&x, &y, b, i64::checked_mul, Op::Mul),
+    }
+}
+
+fn scaled(form: Form, by: &Value, divides: bool, b: &mut Builder) -> Parsed<Value> {
+    let by = known(by, b)?;
+    if by == Complex64::new(0.0, 0.0) && !divides {
+        let zero = b.real(0.0);
+        return Ok(match form.is_real() {
+            true => Value::Real(zero),
+            false => Value::Complex(zero),
+        });
+    }
+    let form = match (divides, by.im == 0.0) {
+        (false, _) => form.scaled(by, 1.0)?,
+        (true, true) => form.scaled(Complex64::new(1.0, 0.0), by.re)?,
+        (true, false) => form.scaled(by.inv(), 1.0)?,
+    };
+    Ok(Value::Form(Rc::new(form)))
+}
+
+fn known(value: &Value, b: &mut Builder) -> Parsed<Complex64> {
+    let (value, _) = value.number(b)?;
+    let known = b.constant(value);
+    known.ok_or_else(|| "amplitudes are multiplied with what is no constant".into())
+}
+
+fn is_zero(value: &Value, b: &mut Builder) -> Parsed<bool> {
+    let (value, _) = value.number(b)?;
+    Ok(b.constant(value) == Some(Complex64::new(0.0, 0.0)))
+}
+
+/// An operation on numbers; of integers an integer.
+fn arithmetic(
     x: &Value,
     y: &Value,
     b: &mut Builder,

@@ -5,23 +5,77 @@ use crate::import::data::{self, Loops, Setter};
 use crate::import::statement::{Constant, DataGroup, Dim, Entity};
 
 impl Machine<'_> {
-    /// Makes the declarations among these statements known.
+    /// Makes the declarations among these statements known. DATA come last: they may stand in front of what
+    /// says that their names are arrays or in a COMMON block.
     pub fn declare(&mut self, frame: &mut Frame, body: &[Node]) -> Result<()> {
+        self.declarations(frame, body, false)?;
+        if self.initialised.contains(&frame.unit) {
+            return Ok(());
+        }
+        self.declarations(frame, body, true)
+    }
+
+    fn declarations(&mut self, frame: &mut Frame, body: &[Node], data: bool) -> Result<()> {
         for node in body {
             if let NodeKind::Plain(statement) = &node.kind {
-                self.declaration(frame, statement, node.line)?;
+                self.declaration(frame, statement, node.line, data)?;
             }
         }
         Ok(())
     }
 
-    fn declaration(&mut self, frame: &mut Frame, statement: &Statement, line: u32) -> Result<()> {
+    /// One declaration: only DATA if `data`, otherwise all but what they set.
+    fn declaration(
+        &mut self,
+        frame: &mut Frame,
+        statement: &Statement,
+        line: u32,
+        data: bool,
+    ) -> Result<()> {
         let fault = |file: &Path, what: String| Error::Fortran {
             file: file.to_path_buf(),
             line,
             what,
         };
         match statement {
+            Statement::Data(groups) if !data => {
+                let targets = groups.iter().flat_map(|g| &g.targets);
+                for name in targets.filter_map(data::first_name) {
+                    self.symbol(frame, name).is_static = true;
+                }
+                Ok(())
+            }
+            Statement::Data(groups) => {
+                for group in groups {
+                    self.data(frame, group)
+                        .map_err(|what| fault(&frame.file, what))?;
+                }
+                Ok(())
+            }
+            Statement::Include(name) => {
+                if frame.depth >= MAX_CALLS {
+                    let what = format!("included files nest more than {MAX_CALLS} deep");
+                    return Err(fault(&frame.file, what));
+                }
+                match self.library.include(&frame.file, name)? {
+                    None => {
+                        let name = String::from_utf8_lossy(name).into_owned();
+                        if !frame.missing_includes.contains(&name) {
+                            frame.missing_includes.push(name);
+                        }
+                        Ok(())
+                    }
+                    Some((path, nodes)) => {
+                        let outer = std::mem::replace(&mut frame.file, path);
+                        frame.depth += 1;
+                        let result = self.declarations(frame, &nodes, data);
+                        frame.depth -= 1;
+                        frame.file = outer;
+                        result
+                    }
+                }
+            }
+            _ if data => Ok(()),
             Statement::Declare(ty, entities) => {
                 for entity in entities {
                     self.symbol(frame, &entity.name).ty = Some(*ty);
@@ -48,54 +102,81 @@ impl Machine<'_> {
             }
             Statement::Common(blocks) => {
                 for (block, entities) in blocks {
-                    for (i, entity) in entities.iter().enumerate() {
+                    // A second COMMON statement for a block goes on where the first ended.
+                    let first = frame.commons.get(block).map_or(0, Vec::len);
+                    for (i, entity) in (first..).zip(entities) {
                         self.dimension(frame, entity);
                         let key = (block.clone(), i);
                         let storage = match self.commons.get(&key) {
                             Some(&storage) => storage,
                             None => {
-                                let storage = self.new_storage();
+                                let storage = self.storage(Origin::Common(block.clone(), i));
                                 self.commons.insert(key, storage);
                                 storage
                             }
                         };
                         self.symbol(frame, &entity.name).place = Place::At((storage, 0));
                     }
-                }
-                Ok(())
-            }
-            Statement::Data(_) if self.without_data => Ok(()),
-            Statement::Data(groups) => {
-                for group in groups {
-                    self.data(frame, group)
+                    let names = entities.iter().map(|e| e.name.clone());
+                    let all = frame.commons.entry(block.clone()).or_default();
+                    all.extend(names);
+                    let all = all.clone();
+                    self.check_layout(frame, block, &all)
                         .map_err(|what| fault(&frame.file, what))?;
                 }
                 Ok(())
             }
-            Statement::Include(name) => {
-                if frame.depth >= MAX_CALLS {
-                    let what = format!("included files nest more than {MAX_CALLS} deep");
-                    return Err(fault(&frame.file, what));
+            Statement::Implicit(implicit) => {
+                frame.implicit = implicit.clone();
+                Ok(())
+            }
+            Statement::Save(names) => {
+                frame.all_static |= names.is_empty();
+                for name in names {
+                    self.symbol(frame, name).is_static = true;
                 }
-                match self.library.include(&frame.file, name)? {
-                    None => {
-                        let name = String::from_utf8_lossy(name).into_owned();
-                        if !frame.missing_includes.contains(&name) {
-                            frame.missing_includes.push(name);
-                        }
-                        Ok(())
-                    }
-                    Some((path, nodes)) => {
-                        let outer = std::mem::replace(&mut frame.file, path);
-                        frame.depth += 1;
-                        let result = self.declare(frame, &nodes);
-                        frame.depth -= 1;
-                        frame.file = outer;
-                        result
-                    }
-                }
+                Ok(())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// A COMMON block has to be laid out as in the unit that declared it first: its entities are found by
+    /// their place in the list.
+    fn check_layout(&mut self, frame: &Frame, block: &str, names: &[String]) -> Parsed<()> {
+        let size = |name: &str| {
+            let bytes = match self.type_of(frame, name) {
+                Type::Integer | Type::Logical | Type::Single => 4,
+                Type::Real => 8,
+                Type::Complex => 16,
+                Type::Character => 1,
+            };
+            let is_array = self.rank_of(frame, name) > 0;
+            bytes
+                * if is_array {
+                    self.size_of(frame, name).unwrap_or(0)
+                } else {
+                    1
+                }
+        };
+        let sizes: Vec<u64> = names.iter().map(|name| size(name)).collect();
+        match self.layouts.get(block) {
+            None => {
+                let here = frame.file.clone();
+                self.layouts.insert(block.to_owned(), (sizes, here));
+                Ok(())
+            }
+            Some((first, _)) if first.iter().zip(&sizes).all(|(a, b)| a == b) => {
+                if sizes.len() > first.len() {
+                    let here = frame.file.clone();
+                    self.layouts.insert(block.to_owned(), (sizes, here));
+                }
+                Ok(())
+            }
+            Some((_, file)) => Err(format!(
+                "COMMON /{block}/ is laid out in another way in {}",
+                file.display()
+            )),
         }
     }
 
@@ -184,7 +265,6 @@ impl Variables<'_, '_> {
         let value = self.machine.constant_value(self.frame, value)?;
         let ty = self.machine.type_of(self.frame, name);
         let value = value.convert(ty, &mut self.machine.builder)?;
-        self.machine.write(at, value);
-        Ok(())
+        self.machine.initialise(name, at, value)
     }
 }

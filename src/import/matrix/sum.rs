@@ -1,0 +1,460 @@
+//! How `SMATRIX<i>` sums over helicities.
+//!
+//! It is run on numbers, with known ones in the place of `MATRIX<i>`: several calls one behind the other, as
+//! the first, second, ... event of a run would make them. Which rows of NHEL it asks for, what it divides by
+//! and what it does with signs is seen from that, whatever the version that wrote it. Random numbers that it
+//! asks for are given; what MadEvent's other parts would do (grids of helicities, colour choice) is left out.
+
+use super::Units;
+use crate::error::{Error, Result};
+use crate::import::expression::{Expr, Parsed};
+use crate::import::statement::Type;
+use crate::import::symbolic::{Externals, Frame, Location, Machine, Preset};
+use crate::import::unit::{Library, Unit};
+use crate::import::value::{Truth, Value};
+use crate::process::HelicitySum;
+use crate::process::arith::Builder;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The sum over helicities.
+#[derive(Clone, Debug)]
+pub struct Helicities {
+    /// The rows of NHEL, in order.
+    pub helicities: Vec<Vec<i8>>,
+    pub iden: u32,
+    pub weights: HelicitySum,
+}
+
+/// What was seen of `SMATRIX<i>`.
+pub struct Sum {
+    pub helicities: Helicities,
+    /// How often each element of RES is added.
+    pub results: Vec<f64>,
+}
+
+/// Events of a run that are tried, where there are few helicities; after 25 MadEvent skips those that never
+/// contributed.
+const MOST_CALLS: usize = 30;
+/// Calls of MATRIX<i> that all of them may make.
+const MATRIX_CALLS: usize = 40_000;
+/// Rows of NHEL beyond this are refused.
+const MAX_HELICITIES: usize = 1 << 16;
+/// How far sums of these few numbers can be off.
+const ROUNDING: f64 = 1e-10;
+
+/// Runs `SMATRIX<i>`. `results` is the number of elements of RES; `beams` are the polarisations of the beams
+/// (POL of the run card, 1 where there is none).
+pub fn read(
+    units: &Units,
+    library: &Library,
+    legs: usize,
+    results: usize,
+    beams: [f64; 2],
+) -> Result<Sum> {
+    let fail = |what: String| {
+        units
+            .smatrix
+            .error(format!("{}: {what}", units.smatrix.name))
+    };
+    if beams != [1.0, 1.0] {
+        return Err(fail(
+            "beams are polarised (polbeam1 or polbeam2 of the run card), which is not supported; \
+             set them to 0"
+                .into(),
+        ));
+    }
+    // Which elements of RES are added, one by one; with all helicities at once.
+    let mut weights = vec![1.0; results];
+    if results > 1 {
+        for (i, weight) in weights.iter_mut().enumerate() {
+            let mut trial = Trial::new(units, library, legs, results)?;
+            trial.only = Some(i);
+            let (answer, rows) = trial.event(0.5)?;
+            let total: f64 = rows.iter().map(|row| row.value).sum();
+            *weight = answer / total;
+        }
+        let largest = weights.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+        if !(largest > 0.0 && largest.is_finite()) {
+            return Err(fail("no coupling orders are selected".into()));
+        }
+        for weight in &mut weights {
+            *weight /= largest;
+            if weight.fract() != 0.0 {
+                return Err(fail("coupling orders are added in unequal parts".into()));
+            }
+        }
+    }
+    let mut trial = Trial::new(units, library, legs, results)?;
+    let total = |rows: &[Row]| -> f64 {
+        let row = |row: &Row| -> f64 { row.parts.iter().zip(&weights).map(|(x, w)| x * w).sum() };
+        rows.iter().map(row).sum()
+    };
+    let (answer, rows) = trial.event(0.5)?;
+    let helicities = table(&rows, &fail)?;
+    let ratio = total(&rows) / answer;
+    let iden = ratio.round();
+    if !((1.0..=f64::from(u32::MAX)).contains(&iden) && (ratio / iden - 1.0).abs() < ROUNDING) {
+        return Err(fail(format!(
+            "the sum over helicities is divided by {ratio}, which is no averaging factor (IDEN)"
+        )));
+    }
+    let same = |a: f64, b: f64| (a - b).abs() <= ROUNDING * (a.abs() + b.abs());
+    let calls = (MATRIX_CALLS / rows.len()).clamp(2, MOST_CALLS);
+    for _ in 1..calls {
+        let (answer, again) = trial.event(0.5)?;
+        if table(&again, &fail)? != helicities {
+            return Err(fail(
+                "a later call sums other helicities than the first".into(),
+            ));
+        }
+        if !same(answer * iden, total(&again)) {
+            return Err(fail(
+                "a later call sums in another way than the first".into(),
+            ));
+        }
+    }
+    // With contributions of both signs.
+    let mut seen = None;
+    for (n, random) in [0.05, 0.3, 0.55, 0.8, 0.95].into_iter().enumerate() {
+        let mut trial = Trial::new(units, library, legs, results)?;
+        trial.signs = true;
+        trial.seed = n as u64 * 1000;
+        let (answer, rows) = trial.event(random)?;
+        let parts: Vec<f64> = rows
+            .iter()
+            .map(|row| row.parts.iter().zip(&weights).map(|(x, w)| x * w).sum())
+            .collect();
+        let signed: f64 = parts.iter().sum();
+        let absolute: f64 = parts.iter().map(|x| x.abs()).sum();
+        let mut running = 0.0;
+        let chosen = parts.iter().find(|x| {
+            running += x.abs();
+            random < running / absolute
+        });
+        let picked = absolute * chosen.map_or(1.0, |x| x.signum());
+        let way = match answer * iden {
+            x if same(x, signed) => HelicitySum::Signed,
+            x if same(x, picked) => HelicitySum::Absolute,
+            _ => {
+                return Err(fail(
+                    "contributions of both signs are added in a way that is not known".into(),
+                ));
+            }
+        };
+        if *seen.get_or_insert(way) != way {
+            return Err(fail(
+                "contributions of both signs are added in two ways".into(),
+            ));
+        }
+    }
+    Ok(Sum {
+        helicities: Helicities {
+            helicities,
+            iden: iden as u32,
+            weights: seen.unwrap_or(HelicitySum::Signed),
+        },
+        results: weights,
+    })
+}
+
+/// The helicities of all rows; each once.
+fn table(rows: &[Row], fail: &impl Fn(String) -> Error) -> Result<Vec<Vec<i8>>> {
+    let mut helicities: Vec<Vec<i8>> = rows.iter().map(|row| row.helicities.clone()).collect();
+    let whole = helicities.clone();
+    helicities.sort_unstable();
+    let twice = helicities.windows(2).find(|pair| pair[0] == pair[1]);
+    match (twice, whole.is_empty()) {
+        (Some(pair), _) => Err(fail(format!(
+            "the helicities {:?} stand twice in NHEL",
+            pair[0]
+        ))),
+        (None, true) => Err(fail("no helicity is summed".into())),
+        (None, false) => Ok(whole),
+    }
+}
+
+/// A call of `MATRIX<i>`.
+#[derive(Clone, Debug)]
+struct Row {
+    helicities: Vec<i8>,
+    /// What was given back: the elements of RES, or the value of the function.
+    parts: Vec<f64>,
+    /// Their sum.
+    value: f64,
+}
+
+/// A run of MadEvent, event by event.
+struct Trial<'l> {
+    machine: Machine<'l>,
+    smatrix: &'l Unit,
+    matrix: &'l Unit,
+    legs: usize,
+    results: usize,
+    /// The only element of RES that is not zero.
+    only: Option<usize>,
+    /// Whether contributions have both signs.
+    signs: bool,
+    seed: u64,
+}
+
+impl<'l> Trial<'l> {
+    fn new(units: &Units<'l>, library: &'l Library, legs: usize, results: usize) -> Result<Self> {
+        let mut machine = Machine::new(library, Builder::new(0));
+        let one = machine.builder.real(1.0);
+        let int = |n| Preset::Value(Value::Int(n));
+        let is = |b| Preset::Value(Value::Logical(Truth::Known(b)));
+        let real = || Preset::Value(Value::Real(one));
+        let presets = [
+            // ISUM_HEL, MULTI_CHANNEL.
+            ("TO_MATRIX", 0, int(0)),
+            ("TO_MATRIX", 1, is(false)),
+            // INIT_MODE.
+            ("TO_DETERMINE_ZERO_HEL", 0, is(false)),
+            // SDE_STRAT.
+            ("TO_CHANNEL_STRAT", 1, int(1)),
+            // NTRY, GOODHEL.
+            ("BLOCK_GOODHEL", 0, Preset::Zero),
+            ("BLOCK_GOODHEL", 1, Preset::Zero),
+            // IMIRROR, IPROC.
+            ("TO_MIRROR", 0, int(1)),
+            ("TO_MIRROR", 1, int(1)),
+            // POL.
+            ("TO_POLARIZATION", 0, real()),
+            // NB_SPIN_STATE_IN.
+            ("NB_HEL_STATE", 0, int(2)),
+            // LIMHEL.
+            ("TO_LIMHEL", 0, Preset::Zero),
+            ("TO_AMPS", 0, Preset::Zero),
+            ("TO_AMPS", 1, Preset::Zero),
+            // ICONFIG.
+            ("TO_MCONFIGS", 1, int(1)),
+            ("TO_ALLOW_HELICITY_GRID_ENTRIES", 0, is(false)),
+        ];
+        for (block, place, preset) in presets {
+            machine.presets.insert((block.into(), place), preset);
+        }
+        Ok(Trial {
+            machine,
+            smatrix: units.smatrix,
+            matrix: units.matrix,
+            legs,
+            results,
+            only: None,
+            signs: false,
+            seed: 0,
+        })
+    }
+
+    /// The answer to one event, and the calls that were made for it.
+    fn event(&mut self, random: f64) -> Result<(f64, Vec<Row>)> {
+        let unit = self.smatrix;
+        let machine = &mut self.machine;
+        let momenta = machine.place();
+        let mut answer = None;
+        let mut places: Vec<Location> = Vec::new();
+        for dummy in &unit.arguments {
+            let at = machine.place();
+            match dummy.as_str() {
+                "P" => places.push(momenta),
+                "ANS" | "ANS_SUMMED" => {
+                    answer = Some(at);
+                    places.push(at);
+                }
+                "RHEL" | "RCOL" => {
+                    let value = machine.builder.real(random);
+                    machine.set(at, Value::Real(value));
+                    places.push(at);
+                }
+                "CHANNEL" | "IVEC" => {
+                    machine.set(at, Value::Int(1));
+                    places.push(at);
+                }
+                "IHEL" | "ICOL" => places.push(at),
+                _ => {
+                    return Err(unit.error(format!(
+                        "{} has an argument {dummy}, which no version of MG5aMC writes",
+                        unit.name
+                    )));
+                }
+            }
+        }
+        let answer = answer.ok_or_else(|| unit.error("there is no argument ANS"))?;
+        self.seed += 1;
+        let calls = Rc::new(RefCell::new(Calls {
+            matrix: self.matrix.name.clone(),
+            arguments: self.matrix.arguments.clone(),
+            is_function: self.matrix.result.is_some(),
+            momenta,
+            legs: self.legs,
+            results: self.results,
+            only: self.only,
+            signs: self.signs,
+            random,
+            state: self.seed,
+            rows: Vec::new(),
+        }));
+        self.machine.externals = Some(calls.clone());
+        let done = self.machine.enter(unit, &places, 0);
+        self.machine.externals = None;
+        done?;
+        let rows = std::mem::take(&mut calls.borrow_mut().rows);
+        let value = match self.machine.get(answer) {
+            Some(Value::Real(value)) => self.machine.builder.constant(*value),
+            _ => None,
+        };
+        match value {
+            Some(value) if value.re.is_finite() => Ok((value.re, rows)),
+            _ => Err(unit.error(format!("{} leaves no number in ANS", unit.name))),
+        }
+    }
+}
+
+/// Takes the calls that `SMATRIX<i>` makes.
+struct Calls {
+    matrix: String,
+    /// Dummy arguments of `MATRIX<i>`.
+    arguments: Vec<String>,
+    is_function: bool,
+    momenta: Location,
+    legs: usize,
+    results: usize,
+    only: Option<usize>,
+    signs: bool,
+    random: f64,
+    state: u64,
+    rows: Vec<Row>,
+}
+
+impl Calls {
+    /// A number between 1 and 2, or where there are signs perhaps its negative.
+    fn number(&mut self) -> f64 {
+        // splitmix64, by Sebastiano Vigna.
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        let x = 1.0 + (z >> 12) as f64 / (1u64 << 52) as f64;
+        if self.signs && z & 1 == 1 { -x } else { x }
+    }
+
+    fn call(&mut self, m: &mut Machine, frame: &mut Frame, arguments: &[Expr]) -> Parsed<f64> {
+        if arguments.len() != self.arguments.len() {
+            return Err(format!(
+                "called with {} arguments and takes {}",
+                arguments.len(),
+                self.arguments.len()
+            ));
+        }
+        if self.rows.len() > MAX_HELICITIES {
+            return Err(format!("called for more than {MAX_HELICITIES} helicities"));
+        }
+        let parts: Vec<f64> = (0..self.results)
+            .map(|i| match self.only {
+                Some(only) if only != i => 0.0,
+                _ => self.number(),
+            })
+            .collect();
+        let mut row = None;
+        for (dummy, argument) in self.arguments.clone().iter().zip(arguments) {
+            let at = m.reference(frame, argument)?;
+            let element = |m: &mut Machine, i: usize| {
+                let value = m.element((at.0, at.1 + i as i64), Type::Integer);
+                let value = value.ok_or_else(|| format!("{dummy} has no value"))?;
+                value.int()
+            };
+            match dummy.as_str() {
+                "P" if at != self.momenta => return Err("P is not passed on".into()),
+                "NHEL" => {
+                    let mut helicities = Vec::with_capacity(self.legs);
+                    for leg in 0..self.legs {
+                        let h = element(m, leg)?;
+                        helicities.push(i8::try_from(h).map_err(|_| format!("a helicity {h}"))?);
+                    }
+                    row = Some(helicities);
+                }
+                "IC" => {
+                    for leg in 0..self.legs {
+                        match element(m, leg)? {
+                            1 => {}
+                            n => return Err(format!("IC({}) is {n}, not 1", leg + 1)),
+                        }
+                    }
+                }
+                "RES" if !self.is_function => {
+                    for (i, &x) in (0..).zip(&parts) {
+                        let x = m.builder.real(x);
+                        m.set((at.0, at.1 + i), Value::Real(x));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let value = parts.iter().sum();
+        self.rows.push(Row {
+            helicities: row.ok_or("there is no argument NHEL")?,
+            parts,
+            value,
+        });
+        Ok(value)
+    }
+}
+
+impl<'l> Externals<'l> for Calls {
+    fn subroutine(
+        &mut self,
+        machine: &mut Machine<'l>,
+        frame: &mut Frame,
+        name: &str,
+        arguments: &[Expr],
+    ) -> Option<Parsed<()>> {
+        if name == self.matrix && !self.is_function {
+            let done = self.call(machine, frame, arguments);
+            return Some(done.map(|_| ()).map_err(|what| format!("{name}: {what}")));
+        }
+        if name == "RANMAR"
+            && let [argument] = arguments
+        {
+            let value = Value::Real(machine.builder.real(self.random));
+            return Some(
+                machine
+                    .reference(frame, argument)
+                    .map(|at| machine.set(at, value)),
+            );
+        }
+        leaves_sums_alone(name).then_some(Ok(()))
+    }
+
+    fn function(
+        &mut self,
+        machine: &mut Machine<'l>,
+        frame: &mut Frame,
+        name: &str,
+        arguments: &[Expr],
+    ) -> Option<Parsed<Value>> {
+        if name == self.matrix && self.is_function {
+            let value = self.call(machine, frame, arguments);
+            let value = value.map(|x| Value::Real(machine.builder.real(x)));
+            return Some(value.map_err(|what| format!("{name}: {what}")));
+        }
+        match name {
+            "DS_GET_DIM_STATUS" => Some(Ok(Value::Int(-1))),
+            "GET_CHANNEL_CUT" => Some(Ok(Value::Real(machine.builder.real(1.0)))),
+            _ => None,
+        }
+    }
+}
+
+/// Routines of MadEvent that `SMATRIX<i>` calls and that change nothing in its answer: grids of helicities,
+/// counters, and the choice of a colour behind the sum.
+fn leaves_sums_alone(name: &str) -> bool {
+    matches!(
+        name,
+        "DS_ADD_ENTRY"
+            | "DS_UPDATE_GRID"
+            | "DS_SET_GRID_MODE"
+            | "RESET_CUMULATIVE_VARIABLE"
+            | "SELECT_COLOR"
+    ) || crate::import::lorentz::is_counter(name)
+}

@@ -1,0 +1,466 @@
+//! Statements.
+
+use super::*;
+
+/// Elements of an array that may be set at once.
+const MAX_FILLED: u64 = 1 << 22;
+
+impl<'l> Machine<'l> {
+    // ----- statements ----------------------------------------------------------------------
+
+    /// Runs statements.
+    pub fn run(&mut self, frame: &mut Frame, body: &[Node]) -> Result<Flow> {
+        let mut next = 0;
+        while let Some(node) = body.get(next) {
+            next += 1;
+            self.steps += 1;
+            if self.steps > MAX_STEPS {
+                return Err(Error::Fortran {
+                    file: frame.file.clone(),
+                    line: node.line,
+                    what: "this takes too many steps for a formula".into(),
+                });
+            }
+            match self.node(frame, node)? {
+                Flow::Next => {}
+                Flow::Goto(label) => {
+                    let ahead = body[next..].iter().position(|n| n.label == label);
+                    match ahead {
+                        Some(ahead) => next += ahead,
+                        None if body[..next].iter().any(|n| n.label == label) => {
+                            return Err(Error::Fortran {
+                                file: frame.file.clone(),
+                                line: node.line,
+                                what: format!("a jump back to label {label} cannot be read"),
+                            });
+                        }
+                        None => return Ok(Flow::Goto(label)),
+                    }
+                }
+                flow => return Ok(flow),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn node(&mut self, frame: &mut Frame, node: &Node) -> Result<Flow> {
+        match &node.kind {
+            NodeKind::Plain(statement) => self.plain(frame, statement, node.line),
+            NodeKind::If(branches) => self.condition(frame, branches, node.line),
+            NodeKind::Do {
+                variable,
+                from,
+                to,
+                step,
+                body,
+            } => {
+                let bounds = self.bounds(frame, from, to, step.as_ref());
+                match bounds {
+                    Ok(bounds) => self.counted(frame, variable, bounds, body),
+                    Err(what) => self.broken(frame, node, what),
+                }
+            }
+            NodeKind::DoOther(_) => self.broken(
+                frame,
+                node,
+                "a loop without a counter cannot be read".into(),
+            ),
+        }
+    }
+
+    /// An error on a line, or, where errors wait, broken values in what the statements set.
+    fn broken(&mut self, frame: &mut Frame, node: &Node, what: String) -> Result<Flow> {
+        let error = Error::Fortran {
+            file: frame.file.clone(),
+            line: node.line,
+            what,
+        };
+        if !self.defer {
+            return Err(error);
+        }
+        let why: Rc<str> = error.to_string().into();
+        let mut targets = HashSet::new();
+        targets_of(node, &mut targets);
+        for target in targets {
+            // Only whole variables: an element of an array whose index is not known is rare
+            // enough to stop.
+            if frame.symbols.get(&target).is_some_and(|s| s.dims.is_some()) {
+                return Err(error);
+            }
+            self.set_name(frame, &target, Value::Broken(why.clone()));
+        }
+        Ok(Flow::Next)
+    }
+
+    fn plain(&mut self, frame: &mut Frame, statement: &Statement, line: u32) -> Result<Flow> {
+        let fault = |frame: &Frame, what: String| Error::Fortran {
+            file: frame.file.clone(),
+            line,
+            what,
+        };
+        match statement {
+            Statement::Assign(name, subscripts, expr) => {
+                self.assign(frame, name, subscripts, expr, line)?;
+                Ok(Flow::Next)
+            }
+            Statement::Call(name, arguments) => {
+                if let Some(externals) = self.externals.clone()
+                    && let Ok(mut externals) = externals.try_borrow_mut()
+                    && let Some(done) = externals.subroutine(self, frame, name, arguments)
+                {
+                    done.map_err(|what| fault(frame, what))?;
+                    return Ok(Flow::Next);
+                }
+                let Some(unit) = self.library.unit(name)?.cloned() else {
+                    return Err(fault(
+                        frame,
+                        format!("{name} is called, and no file has a subroutine of that name"),
+                    ));
+                };
+                self.call(frame, &unit, arguments)
+                    .map_err(|what| fault(frame, what))?;
+                Ok(Flow::Next)
+            }
+            Statement::Return => Ok(Flow::Return),
+            Statement::Exit => Ok(Flow::Exit),
+            Statement::Cycle => Ok(Flow::Cycle),
+            Statement::Goto(label) => Ok(Flow::Goto(*label)),
+            Statement::Stop => Err(fault(frame, "the program stops here".into())),
+            Statement::Include(name) => {
+                // Its declarations are known already.
+                let Some((path, nodes)) = self.library.include(&frame.file, name)? else {
+                    return Ok(Flow::Next);
+                };
+                let outer = std::mem::replace(&mut frame.file, path);
+                frame.depth += 1;
+                let flow = match frame.depth <= MAX_CALLS {
+                    true => self.run(frame, &nodes),
+                    false => Err(fault(frame, "included files nest too deep".into())),
+                };
+                frame.depth -= 1;
+                frame.file = outer;
+                flow
+            }
+            Statement::Other(what) => Err(fault(frame, what.clone())),
+            _ => Ok(Flow::Next),
+        }
+    }
+
+    fn assign(
+        &mut self,
+        frame: &mut Frame,
+        name: &str,
+        subscripts: &[Expr],
+        expr: &Expr,
+        line: u32,
+    ) -> Result<()> {
+        let fault = |frame: &Frame, what: String| Error::Fortran {
+            file: frame.file.clone(),
+            line,
+            what,
+        };
+        let whole = match subscripts {
+            [] => frame.symbols.get(name).is_some_and(|s| s.dims.is_some()),
+            all => all.iter().all(|s| matches!(s, Expr::Range(None, None))),
+        };
+        if whole {
+            return self
+                .fill(frame, name, expr)
+                .map_err(|what| fault(frame, what));
+        }
+        let at = self
+            .location(frame, name, subscripts)
+            .map_err(|what| fault(frame, what))?;
+        let ty = self.type_of(frame, name);
+        let value = self
+            .added_to(frame, name, subscripts, at, expr)
+            .and_then(|v| v.convert(ty, &mut self.builder));
+        let value = match value {
+            Ok(value) => value,
+            Err(what) => {
+                let error = fault(frame, what.clone());
+                if !self.defer {
+                    return Err(error);
+                }
+                // A value that was broken before keeps the reason that it broke for.
+                let first = what.contains(".f:") || what.contains(".inc:");
+                let why = if first { what } else { error.to_string() };
+                Value::Broken(why.into())
+            }
+        };
+        let value = self.named(frame, name, at, value);
+        self.write(at, value);
+        Ok(())
+    }
+
+    /// The value to be assigned. `X = X + ...` adds to what X holds instead of to a copy of it, for sums of
+    /// amplitudes grow long.
+    fn added_to(
+        &mut self,
+        frame: &mut Frame,
+        name: &str,
+        subscripts: &[Expr],
+        at: Location,
+        expr: &Expr,
+    ) -> Parsed<Value> {
+        let Expr::Sum(terms) = expr else {
+            return self.eval(frame, expr);
+        };
+        let itself = |expr: &Expr| match expr {
+            Expr::Name(other) => subscripts.is_empty() && other == name,
+            Expr::Apply(other, same) => other == name && same.as_slice() == subscripts,
+            _ => false,
+        };
+        let Some(((false, first), rest)) = terms.split_first() else {
+            return self.eval(frame, expr);
+        };
+        if !itself(first) || self.journals > 0 || !matches!(self.read(at), Some(Value::Form(_))) {
+            return self.eval(frame, expr);
+        }
+        let mut values = Vec::with_capacity(rest.len());
+        for (negative, term) in rest {
+            values.push((*negative, self.eval(frame, term)?));
+        }
+        let Some(mut total) = self.storages[at.0].remove(&at.1) else {
+            return self.eval(frame, expr);
+        };
+        for (negative, value) in values {
+            total = sum(total, value, negative, &mut self.builder)?;
+        }
+        Ok(total)
+    }
+
+    /// A sum of amplitudes that goes to an element of an array becomes one that others can name.
+    fn named(&mut self, frame: &Frame, name: &str, at: Location, value: Value) -> Value {
+        let array = frame.symbols.get(name).is_some_and(|s| s.dims.is_some());
+        match value {
+            Value::Form(form) if array && matches!(*form, Form::Linear(_)) => {
+                let Form::Linear(mut terms) = owned(form) else {
+                    return Value::Broken("a sum of amplitudes".into());
+                };
+                // `JAMP(1) = JAMP(1) + ...`: the sum so far is nobody else's.
+                if let Some((Source::Partial(p), factor)) = terms.first()
+                    && *factor == Complex64::new(1.0, 0.0)
+                    && self.sums[*p as usize].at == at
+                {
+                    let so_far = self.sums[*p as usize].terms.clone();
+                    terms.splice(..1, so_far);
+                }
+                let source = Source::Partial(self.sums.len() as u32);
+                self.sums.push(StoredSum { at, terms });
+                let one = Complex64::new(1.0, 0.0);
+                Value::Form(Rc::new(Form::Linear(vec![(source, one)])))
+            }
+            value => value,
+        }
+    }
+
+    /// Sets all of an array.
+    fn fill(&mut self, frame: &mut Frame, name: &str, expr: &Expr) -> Parsed<()> {
+        let size = self
+            .size_of(frame, name)
+            .filter(|&size| size <= MAX_FILLED)
+            .ok_or_else(|| format!("the size of {name} is not known"))?;
+        let first = self.location(frame, name, &[])?;
+        let ty = self.type_of(frame, name);
+        let value = self.eval(frame, expr)?.convert(ty, &mut self.builder)?;
+        if matches!(value, Value::Form(_)) {
+            return Err(format!("all of {name} is set to something of amplitudes"));
+        }
+        for place in 0..size as i64 {
+            self.write((first.0, first.1.saturating_add(place)), value.clone());
+        }
+        Ok(())
+    }
+
+    fn bounds(
+        &mut self,
+        frame: &mut Frame,
+        from: &Expr,
+        to: &Expr,
+        step: Option<&Expr>,
+    ) -> Parsed<(i64, i64, i64)> {
+        let from = self.eval(frame, from)?.int()?;
+        let to = self.eval(frame, to)?.int()?;
+        let step = match step {
+            None => 1,
+            Some(step) => self.eval(frame, step)?.int()?,
+        };
+        if step == 0 {
+            return Err("a loop with step 0".into());
+        }
+        Ok((from, to, step))
+    }
+
+    fn counted(
+        &mut self,
+        frame: &mut Frame,
+        variable: &str,
+        (from, to, step): (i64, i64, i64),
+        body: &[Node],
+    ) -> Result<Flow> {
+        let mut i = from;
+        let at = self
+            .location(frame, variable, &[])
+            .map_err(|what| Error::Fortran {
+                file: frame.file.clone(),
+                line: body.first().map_or(0, |n| n.line),
+                what,
+            })?;
+        while (step > 0 && i <= to) || (step < 0 && i >= to) {
+            self.steps += 1;
+            if self.steps > MAX_STEPS {
+                return Err(Error::Fortran {
+                    file: frame.file.clone(),
+                    line: body.first().map_or(0, |n| n.line),
+                    what: "this loop takes too many steps for a formula".into(),
+                });
+            }
+            self.write(at, Value::Int(i));
+            match self.run(frame, body)? {
+                Flow::Next | Flow::Cycle => {}
+                Flow::Exit => return Ok(Flow::Next),
+                flow => return Ok(flow),
+            }
+            i = i.saturating_add(step);
+            if i == i64::MAX || i == i64::MIN {
+                break;
+            }
+        }
+        // Behind the loop the counter is one step beyond its end.
+        self.write(at, Value::Int(i));
+        Ok(Flow::Next)
+    }
+
+    fn condition(
+        &mut self,
+        frame: &mut Frame,
+        branches: &[(Option<Expr>, Vec<Node>)],
+        line: u32,
+    ) -> Result<Flow> {
+        let Some(((condition, body), rest)) = branches.split_first() else {
+            return Ok(Flow::Next);
+        };
+        let truth = match condition {
+            None => Ok(Truth::Known(true)),
+            Some(expr) => self.eval(frame, expr).and_then(|v| v.truth()),
+        };
+        let truth = match truth {
+            Ok(truth) => truth,
+            Err(what) => {
+                let node = Node {
+                    line,
+                    label: 0,
+                    kind: NodeKind::If(branches.to_vec()),
+                };
+                return self.broken(frame, &node, what);
+            }
+        };
+        match truth {
+            Truth::Known(true) => self.run(frame, body),
+            Truth::Known(false) => self.condition(frame, rest, line),
+            Truth::Test(..) => self.undecided(frame, truth, body, rest, line),
+        }
+    }
+
+    /// Runs both sides of a condition and chooses between what they leave.
+    fn undecided(
+        &mut self,
+        frame: &mut Frame,
+        truth: Truth,
+        body: &[Node],
+        rest: &[(Option<Expr>, Vec<Node>)],
+        line: u32,
+    ) -> Result<Flow> {
+        let fault = |frame: &Frame, what: String| Error::Fortran {
+            file: frame.file.clone(),
+            line,
+            what,
+        };
+        let (yes, yes_flow) = self.tried(|m| m.run(frame, body))?;
+        let (no, no_flow) = self.tried(|m| m.condition(frame, rest, line))?;
+        if yes_flow != no_flow {
+            return Err(fault(
+                frame,
+                "a jump within a condition that depends on a parameter cannot be read".into(),
+            ));
+        }
+        let mut changed: Vec<Location> = yes.keys().chain(no.keys()).copied().collect();
+        changed.sort_unstable();
+        changed.dedup();
+        for at in changed {
+            let before = self.read(at).cloned();
+            let side = |table: &HashMap<Location, Value>| {
+                table.get(&at).cloned().or_else(|| before.clone())
+            };
+            let (yes, no) = (side(&yes), side(&no));
+            // Where one side leaves it as it starts, which for what is static is zero.
+            let start = |machine: &mut Self, other: &Option<Value>| {
+                let ty = other.as_ref().and_then(Value::fortran_type)?;
+                machine.unset(at, ty)
+            };
+            let (yes, no) = match (yes, no) {
+                (None, no) => (start(self, &no), no),
+                (yes, None) => {
+                    let start = start(self, &yes);
+                    (yes, start)
+                }
+                both => both,
+            };
+            let value = match (yes, no) {
+                (Some(yes), Some(no)) => truth
+                    .choose(&yes, &no, &mut self.builder)
+                    .unwrap_or_else(|why| Value::Broken(why.into())),
+                _ => {
+                    let what = "a value is set on one side of a condition only";
+                    Value::Broken(fault(frame, what.into()).to_string().into())
+                }
+            };
+            self.write(at, value);
+        }
+        Ok(yes_flow)
+    }
+
+    /// Runs something, takes its changes back, and gives what it left.
+    fn tried(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<Flow>,
+    ) -> Result<(HashMap<Location, Value>, Flow)> {
+        let mark = self.journal.len();
+        self.journals += 1;
+        let flow = run(self);
+        self.journals -= 1;
+        let mut left = HashMap::new();
+        for (at, old) in self.journal.split_off(mark).into_iter().rev() {
+            // Going back, the first entry of a location has its latest value still in place.
+            if let Some(now) = self.storages[at.0].get(&at.1) {
+                left.entry(at).or_insert_with(|| now.clone());
+            }
+            match old {
+                Some(old) => self.storages[at.0].insert(at.1, old),
+                None => self.storages[at.0].remove(&at.1),
+            };
+        }
+        Ok((left, flow?))
+    }
+}
+
+/// Names that a statement assigns to.
+pub fn targets_of(node: &Node, targets: &mut HashSet<String>) {
+    match &node.kind {
+        NodeKind::Plain(Statement::Assign(name, ..)) => {
+            targets.insert(name.clone());
+        }
+        NodeKind::Plain(_) => {}
+        NodeKind::If(branches) => {
+            for (_, body) in branches {
+                body.iter().for_each(|n| targets_of(n, targets));
+            }
+        }
+        NodeKind::Do { variable, body, .. } => {
+            targets.insert(variable.clone());
+            body.iter().for_each(|n| targets_of(n, targets));
+        }
+        NodeKind::DoOther(body) => body.iter().for_each(|n| targets_of(n, targets)),
+    }
+}
