@@ -701,6 +701,16 @@ fn bad_arrays() {
         "the file ends too early; it was cut off (behind event 0)",
     );
     says(
+        gzip(&[&good[..], b"x"].concat()),
+        "something is behind its numbers",
+    );
+    let mut damaged = gzip(&good);
+    // The checksum is in the last eight bytes.
+    let checksum = damaged.len() - 8;
+    damaged[checksum] ^= 1;
+    says(&damaged, "the compressed data are damaged (at its end)");
+    says(&damaged[..checksum], "the file ends too early");
+    says(
         gzip(&npy("<f8", true, &[3, 4, 4], &data)),
         "an array in Fortran order cannot be read from a pipe or compressed",
     );

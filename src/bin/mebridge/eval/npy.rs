@@ -4,9 +4,11 @@ use super::input::{Chunk, Place};
 use super::lines::broken;
 use mebridge::{Error, Result};
 use npyz::{DType, NpyFile, NpyHeader, NpyReader, Order};
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// What such a file begins with.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
@@ -28,8 +30,8 @@ pub struct Npy {
 
 /// What there is to read, and how.
 enum Data {
-    /// Event after event.
-    InOrder(Numbers<Box<dyn BufRead>>),
+    /// Event after event; with what they are read from, for its end.
+    InOrder(Numbers<Shared>, Shared),
     /// Fortran order: each component of all events.
     ByComponent(Numbers<BufReader<File>>),
 }
@@ -99,7 +101,11 @@ impl Npy {
             }
         }
         let data = match (header.order(), file) {
-            (Order::C, _) => Numbers::new(header, input).map(Data::InOrder),
+            (Order::C, _) => {
+                let input = Shared(Rc::new(RefCell::new(input)));
+                let numbers = Numbers::new(header, input.clone());
+                numbers.map(|numbers| Data::InOrder(numbers, input))
+            }
             (Order::Fortran, Some(mut file)) => file
                 .seek(SeekFrom::Start(bytes.len() as u64))
                 .and_then(|_| Numbers::new(header, BufReader::new(file)))
@@ -126,7 +132,7 @@ impl Npy {
         // No more than `most`, which is a usize.
         let count = (shape.events - self.done).min(most as u64) as usize;
         let read = match &mut self.data {
-            Data::InOrder(numbers) => in_order(numbers, shape, count, chunk),
+            Data::InOrder(numbers, _) => in_order(numbers, shape, count, chunk),
             Data::ByComponent(numbers) => by_component(numbers, shape, self.done, count, chunk),
         };
         read.map_err(|error| {
@@ -140,7 +146,38 @@ impl Npy {
             });
         }
         self.done += count as u64;
-        Ok(())
+        self.end()
+    }
+}
+
+impl Npy {
+    /// Behind the last event nothing more may come. Compressed data are not known to be whole before
+    /// their end is read.
+    fn end(&self) -> Result<()> {
+        let Data::InOrder(_, input) = &self.data else {
+            return Ok(());
+        };
+        if self.done < self.shape.events {
+            return Ok(());
+        }
+        match input.0.borrow_mut().fill_buf() {
+            Ok([]) => Ok(()),
+            Ok(_) => Err(Error::EventsFile {
+                path: self.path.clone(),
+                what: "something is behind its numbers".into(),
+            }),
+            Err(error) => Err(broken(&self.path, error, "at its end")),
+        }
+    }
+}
+
+/// An input that the reader of numbers does not keep for itself.
+#[derive(Clone)]
+struct Shared(Rc<RefCell<Box<dyn BufRead>>>);
+
+impl Read for Shared {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.borrow_mut().read(buffer)
     }
 }
 
