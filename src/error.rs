@@ -319,6 +319,20 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// A file with events that cannot be read or evaluated.
+    #[error("{path}: {what}")]
+    EventsFile {
+        /// The file.
+        path: PathBuf,
+        /// Where, and what is wrong.
+        what: String,
+    },
+    /// Events without alpha_s, where nothing else says what it is.
+    #[error("{why}; give it with --alpha-s")]
+    NoAlphaS {
+        /// Where it was looked for.
+        why: String,
+    },
     /// A measurement without a single point.
     #[error(
         "no point was measured: all would take longer than --limit; raise it, or ask for fewer events \

@@ -1,4 +1,7 @@
-//! `mebridge info`: what a process holds.
+//! `mebridge info`: what a process holds, or which of several can be evaluated.
+
+mod origin;
+mod table;
 
 use crate::number::short;
 use crate::output;
@@ -10,23 +13,30 @@ use mebridge::plan::passes::{Pass, plan_after};
 use mebridge::plan::recognize::recognize;
 use mebridge::plan::{Plan, compile};
 use mebridge::process::{Contract, Process, Wavefunction};
+use mebridge::runtime::ProcessChoice;
 use num_complex::Complex64;
+use origin::{Kind, Origin};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
+use table::Table;
 
 /// g_s at alpha_s = 0.118, as MG5aMC's check executable has it.
 pub const DEFAULT_G: f64 = 1.2177157847767195;
 
 /// Show what a process holds: legs, diagrams, colour flows, helicities, couplings, operations
+///
+/// Of several directories, or of a whole output of MG5aMC (also its SubProcesses), it is a table:
+/// for each matrix element where it comes from, how large it is, and whether it can be evaluated or
+/// why not.
 #[derive(clap::Args)]
 pub struct Options {
     /// Process file, or P* directory of an MG5aMC output (all its matrix elements; #N behind it
-    /// for the N-th)
-    #[arg(value_name = "FILE|DIR")]
-    process: OsString,
+    /// for the N-th), or several of them, or a whole output
+    #[arg(value_name = "FILE|DIR", required = true)]
+    processes: Vec<OsString>,
     /// Parameter card to take values from [default: that of the output, or those in the file]
     #[arg(long, value_name = "CARD")]
     card: Option<PathBuf>,
@@ -44,9 +54,38 @@ pub struct Options {
 impl Options {
     /// Prints.
     pub fn run(self) -> Result<()> {
-        let infos = source::all(&self.process, self.card.as_deref())?
+        match &self.processes[..] {
+            [one] if !table::asked_for(&self.processes) => self.one(one),
+            _ => self.several(),
+        }
+    }
+
+    /// Which matrix elements there are, in a table.
+    fn several(&self) -> Result<()> {
+        if self.plan {
+            output::usage("--plan is for a single file or P directory");
+        }
+        let table = Table::new(&self.processes, self.card.as_deref())?;
+        match self.json {
+            true => output::write_json("-".as_ref(), &table),
+            false => output::print(&table.to_string()),
+        }
+    }
+
+    /// All about the matrix elements of a file or of a P directory.
+    fn one(&self, process: &OsStr) -> Result<()> {
+        let path = ProcessChoice::parse(process).path;
+        let origin = path.is_dir().then(|| Origin::of(&path));
+        let sources = source::all(process, self.card.as_deref());
+        if let (Err(_), Some(origin)) = (&sources, &origin)
+            && origin.kind != Kind::Unknown
+        {
+            // The error comes behind it.
+            output::warn(&format!("{}: {origin}", path.display()));
+        }
+        let infos = sources?
             .iter()
-            .map(|source| Info::new(source, self.g, self.plan))
+            .map(|source| Info::new(source, origin.as_ref(), self.g, self.plan))
             .collect::<Result<Vec<Info>>>()?;
         if self.json {
             return output::write_json("-".as_ref(), &infos);
@@ -61,6 +100,9 @@ impl Options {
 struct Info {
     process: String,
     model: String,
+    /// The kind of output and its version, of a directory.
+    kind: Option<Kind>,
+    mg5amc: Option<String>,
     contract: &'static str,
     legs: Vec<Leg>,
     helicities: usize,
@@ -186,7 +228,7 @@ struct Operations {
 }
 
 impl Info {
-    fn new(source: &Source, g: f64, plan: bool) -> Result<Info> {
+    fn new(source: &Source, origin: Option<&Origin>, g: f64, plan: bool) -> Result<Info> {
         let process = &source.process;
         let model = &process.model;
         let binding = Binding::new(model, &source.card)?;
@@ -202,6 +244,8 @@ impl Info {
         Ok(Info {
             process: process.name.clone(),
             model: process.model_name.clone(),
+            kind: origin.map(|o| o.kind),
+            mg5amc: origin.and_then(|o| o.version.clone()),
             contract: match process.contract {
                 Contract::Unknown => "unknown",
                 Contract::WithoutIgraph => "without igraph",
@@ -409,6 +453,11 @@ impl Display for Info {
         line(f, "process", &self.process)?;
         if !self.model.is_empty() {
             line(f, "model", &self.model)?;
+        }
+        if let Some(kind) = self.kind {
+            let version = self.mg5amc.as_ref();
+            let version = version.map_or(String::new(), |v| format!(" of MG5aMC {v}"));
+            line(f, "output", format!("{kind}{version}"))?;
         }
         line(f, "Fortran contract", self.contract)?;
         line(

@@ -6,6 +6,7 @@
 mod bench;
 mod cache;
 mod check;
+mod eval;
 mod import;
 mod info;
 mod number;
@@ -30,6 +31,7 @@ enum Subcommands {
     Import(import::Options),
     Info(info::Options),
     Check(check::Options),
+    Eval(eval::Options),
     Bench(bench::Options),
     Cache(cache::Options),
 }
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Subcommands::Import(options) => options.run(),
         Subcommands::Info(options) => options.run(),
         Subcommands::Check(options) => options.run(),
+        Subcommands::Eval(options) => options.run(),
         Subcommands::Bench(options) => options.run(),
         Subcommands::Cache(options) => options.run(),
     };

@@ -2,7 +2,16 @@
 
 /// As C's `%e` has it, `2.028807e+00`: what users of MG5aMC's check executable look for.
 pub fn scientific(x: f64) -> String {
-    let text = format!("{x:.6e}");
+    as_c(format!("{x:.6e}"))
+}
+
+/// With 17 significant digits, from which the same number is read again.
+pub fn exact(x: f64) -> String {
+    as_c(format!("{x:.16e}"))
+}
+
+/// An exponent with sign and two digits at least; NaN and infinities in small letters.
+fn as_c(text: String) -> String {
     match text.split_once('e') {
         Some((mantissa, exponent)) => {
             let (sign, digits) = match exponent.strip_prefix('-') {
@@ -56,6 +65,13 @@ mod tests {
         assert_eq!(scientific(0.0), "0.000000e+00");
         assert_eq!(scientific(f64::NAN), "nan");
         assert_eq!(scientific(f64::NEG_INFINITY), "-inf");
+    }
+
+    #[test]
+    fn exact_numbers_have_all_digits() {
+        assert_eq!(exact(0.1), "1.0000000000000001e-01");
+        assert_eq!(exact(-1.0 / 3.0), "-3.3333333333333331e-01");
+        assert_eq!(exact(f64::NAN), "nan");
     }
 
     #[test]

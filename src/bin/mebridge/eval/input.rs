@@ -1,0 +1,189 @@
+//! A file with events, whatever its format, in chunks.
+
+use super::lhe::Lhe;
+use super::lines::{Lines, broken};
+use super::npy::{self, Npy};
+use super::text::Text;
+use flate2::bufread::MultiGzDecoder;
+use mebridge::process::Process;
+use mebridge::{Error, Result};
+use std::fmt::{self, Display, Formatter};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+/// How much is looked at to tell the format.
+const BEGINNING: u64 = 512;
+/// What gzipped data begin with.
+const GZIP: &[u8] = b"\x1f\x8b";
+/// What zip archives begin with, `.npz` among them.
+const ZIP: &[u8] = b"PK\x03\x04";
+
+/// Some events.
+#[derive(Default)]
+pub struct Chunk {
+    /// `[event][leg][4]`, of the events that are to be evaluated.
+    pub momenta: Vec<f64>,
+    /// Their alpha_s, where the file has it.
+    pub alpha_s: Vec<f64>,
+    /// Where they are in the file.
+    pub places: Vec<Place>,
+    /// For each event of the file whether it is one of them.
+    pub rows: Vec<bool>,
+}
+
+impl Chunk {
+    fn clear(&mut self) {
+        self.momenta.clear();
+        self.alpha_s.clear();
+        self.places.clear();
+        self.rows.clear();
+    }
+
+    /// Notes an event whose momenta are there.
+    pub fn add(&mut self, place: Place) {
+        self.places.push(place);
+        self.rows.push(true);
+    }
+}
+
+/// Where an event is in its file.
+#[derive(Clone, Copy, Default)]
+pub struct Place {
+    /// Its number, from 1.
+    pub event: u64,
+    /// The line where it begins, from 1; 0 where there are no lines.
+    pub line: u64,
+}
+
+impl Display for Place {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        write!(f, "event {} (from 1", self.event)?;
+        if self.line > 0 {
+            write!(f, "; line {}", self.line)?;
+        }
+        write!(f, ")")
+    }
+}
+
+/// A file with events.
+pub enum Input {
+    /// Numbers as text.
+    Text(Text),
+    /// A NumPy array.
+    Npy(Npy),
+    /// A Les Houches event file.
+    Lhe(Lhe),
+}
+
+impl Input {
+    /// Opens a file (`-`: stdin) for the events of a process. With `skip_others` events with other
+    /// particles are left out.
+    pub fn open(path: &Path, process: &Process, skip_others: bool) -> Result<Input> {
+        let stdin = path == Path::new("-");
+        let path = name(path);
+        let wrong = |what: &str| Error::EventsFile {
+            path: path.to_path_buf(),
+            what: what.into(),
+        };
+        let legs = process.legs.len();
+        let failed = |error| broken(path, error, "at its beginning");
+        let (input, mut file): (Box<dyn BufRead>, Option<File>) = if stdin {
+            (Box::new(std::io::stdin().lock()), None)
+        } else {
+            let file = File::open(path).map_err(Error::io(path))?;
+            let kind = file.metadata().map_err(Error::io(path))?;
+            if kind.is_dir() {
+                return Err(wrong("this is a directory, not a file with events"));
+            }
+            let again = match kind.is_file() {
+                true => Some(file.try_clone().map_err(Error::io(path))?),
+                false => None,
+            };
+            (Box::new(BufReader::new(file)), again)
+        };
+        let (mut first, mut input) = peek(input).map_err(failed)?;
+        if first.starts_with(GZIP) {
+            file = None;
+            let plain = BufReader::new(MultiGzDecoder::new(input));
+            (first, input) = peek(Box::new(plain)).map_err(failed)?;
+        }
+        if first.is_empty() {
+            return Err(wrong("the file is empty"));
+        }
+        if first.starts_with(npy::MAGIC) {
+            return Npy::open(input, file, path, legs).map(Input::Npy);
+        }
+        if first.starts_with(ZIP) {
+            return Err(wrong(
+                "this is a zip archive; unpack it (of a .npz, save the array with numpy.save)",
+            ));
+        }
+        if first.contains(&0) {
+            return Err(wrong(
+                "this is neither text nor a .npy array nor an LHE file",
+            ));
+        }
+        let lines = Lines::new(input, path);
+        match first.iter().find(|c| !c.is_ascii_whitespace()) {
+            Some(b'<') => Lhe::new(lines, process, skip_others).map(Input::Lhe),
+            _ => Ok(Input::Text(Text::new(lines, legs))),
+        }
+    }
+
+    /// The word for the format.
+    pub fn format(&self) -> &'static str {
+        match self {
+            Input::Text(_) => "text",
+            Input::Npy(_) => "npy",
+            Input::Lhe(_) => "lhe",
+        }
+    }
+
+    /// Whether each event has its own alpha_s.
+    pub fn has_alpha_s(&self) -> bool {
+        matches!(self, Input::Lhe(_))
+    }
+
+    /// Reads the next events, at most so many, and says how many there were.
+    pub fn fill(&mut self, chunk: &mut Chunk, most: usize) -> Result<usize> {
+        chunk.clear();
+        while chunk.rows.len() < most {
+            let more = match self {
+                Input::Text(text) => text.next(chunk)?,
+                Input::Lhe(lhe) => lhe.next(chunk)?,
+                Input::Npy(npy) => {
+                    npy.fill(chunk, most)?;
+                    false
+                }
+            };
+            if !more {
+                break;
+            }
+        }
+        Ok(chunk.rows.len())
+    }
+
+    /// Says on stderr what is odd about the file, after its last event.
+    pub fn warn(&self) {
+        if let Input::Lhe(lhe) = self {
+            lhe.warn();
+        }
+    }
+}
+
+/// The name of a file for messages.
+pub fn name(path: &Path) -> &Path {
+    match path == Path::new("-") {
+        true => Path::new("stdin"),
+        false => path,
+    }
+}
+
+/// The first bytes, and the whole input again.
+fn peek(mut input: Box<dyn BufRead>) -> std::io::Result<(Vec<u8>, Box<dyn BufRead>)> {
+    let mut first = Vec::new();
+    input.by_ref().take(BEGINNING).read_to_end(&mut first)?;
+    let whole = Cursor::new(first.clone()).chain(input);
+    Ok((first, Box::new(whole)))
+}

@@ -1,0 +1,232 @@
+//! Les Houches event files (hep-ph/0609017), as MG5aMC and others write them.
+//!
+//! Of an event its first line is read (`NUP IDPRUP XWGTUP SCALUP AQEDUP AQCDUP`) and the lines of its
+//! particles; weights and what else is behind them are passed over.
+
+use super::input::{Chunk, Place};
+use super::legs::{Particle, assign, codes};
+use super::lines::{Lines, number, shown};
+use crate::output;
+use mebridge::Result;
+use mebridge::process::{Leg, Process};
+
+/// No event has more particles, those on the way included.
+const MOST_PARTICLES: usize = 1000;
+/// Words of the first line of an event, and of a particle's.
+const WORDS_OF_EVENT: usize = 6;
+const WORDS_OF_PARTICLE: usize = 13;
+
+/// A Les Houches event file.
+pub struct Lhe {
+    lines: Lines,
+    process: String,
+    legs: Vec<Leg>,
+    skip_others: bool,
+    events: u64,
+    /// Whether the end of the file said that it is the end.
+    closed: bool,
+    particles: Vec<Particle>,
+}
+
+impl Lhe {
+    /// Events for this process.
+    pub fn new(lines: Lines, process: &Process, skip_others: bool) -> Result<Lhe> {
+        if let Some(leg) = process.legs.iter().position(|leg| leg.pdg == 0) {
+            return Err(lines.error(format!(
+                "leg {} of '{}' has no PDG code, so it is not known which particle of an LHE event \
+                 it is; give the momenta as text or .npy, in the order of the process",
+                leg + 1,
+                process.name
+            )));
+        }
+        Ok(Lhe {
+            lines,
+            process: process.name.clone(),
+            legs: process.legs.clone(),
+            skip_others,
+            events: 0,
+            closed: false,
+            particles: Vec::new(),
+        })
+    }
+
+    /// Adds the next event; false at the end.
+    pub fn next(&mut self, chunk: &mut Chunk) -> Result<bool> {
+        let Some(line) = self.find_event()? else {
+            return Ok(false);
+        };
+        self.events += 1;
+        let place = Place {
+            event: self.events,
+            line,
+        };
+        let alpha_s = self.read_event(place)?;
+        let Some(order) = assign(&self.legs, &self.particles) else {
+            if self.skip_others {
+                chunk.rows.push(false);
+                return Ok(true);
+            }
+            let has = codes(self.particles.iter().map(|p| (p.pdg, p.incoming)));
+            let wants = codes(self.legs.iter().map(|leg| (leg.pdg, leg.incoming)));
+            return Err(self.lines.error(format!(
+                "{place} has the particles {has}, but '{}' has {wants}; give the process that the \
+                 events are of, or leave out events of others with --skip-others",
+                self.process
+            )));
+        };
+        for particle in order {
+            chunk.momenta.extend(self.particles[particle].momentum);
+        }
+        chunk.alpha_s.push(alpha_s);
+        chunk.add(place);
+        Ok(true)
+    }
+
+    /// Goes to the next `<event>` and gives its line. Banners and comments may hold anything.
+    fn find_event(&mut self) -> Result<Option<u64>> {
+        // What ends the part in which events are not looked for.
+        let mut until = None;
+        while let Some(line) = self.lines.next()? {
+            let text = line.text.trim_start();
+            if let Some(end) = until {
+                if text.contains(end) {
+                    until = None;
+                }
+            } else if begins(text, "<event") {
+                return Ok(Some(line.number));
+            } else if begins(text, "<header") && !text.contains("</header>") {
+                until = Some("</header>");
+            } else if text.starts_with("<!--") && !text.contains("-->") {
+                until = Some("-->");
+            } else if text.starts_with("</LesHouchesEvents>") {
+                self.closed = true;
+            }
+        }
+        if let Some(end) = until {
+            return Err(self
+                .lines
+                .error(format!("there is no {end}; the file is cut off")));
+        }
+        Ok(None)
+    }
+
+    /// Reads an event up to its end: its particles that come in or go out, and alpha_s.
+    fn read_event(&mut self, place: Place) -> Result<f64> {
+        self.particles.clear();
+        let head = self.line(place)?;
+        let mut words = head.split_whitespace();
+        let bad = |lines: &Lines| {
+            lines.error(format!(
+                "{place}: line {} is no first line of an event: `{}`",
+                lines.number(),
+                shown(&head)
+            ))
+        };
+        let count = words.next().and_then(|word| word.parse::<usize>().ok());
+        let Some(count @ 1..=MOST_PARTICLES) = count else {
+            return Err(bad(&self.lines));
+        };
+        // NUP is the first word, AQCDUP the last.
+        let alpha_s = words.nth(WORDS_OF_EVENT - 2).and_then(number);
+        let Some(alpha_s) = alpha_s else {
+            return Err(bad(&self.lines));
+        };
+        for _ in 0..count {
+            let line = self.line(place)?;
+            match particle(&line) {
+                Some(Some(particle)) => self.particles.push(particle),
+                Some(None) => {}
+                None => {
+                    return Err(self.lines.error(format!(
+                        "{place}: line {} is not that of a particle: `{}`",
+                        self.lines.number(),
+                        shown(&line)
+                    )));
+                }
+            }
+        }
+        while !self.line(place)?.trim_start().starts_with("</event>") {}
+        Ok(alpha_s)
+    }
+
+    /// A line of an event.
+    fn line(&mut self, place: Place) -> Result<String> {
+        match self.lines.next()? {
+            Some(line) => Ok(line.text.into_owned()),
+            None => Err(self.lines.error(format!(
+                "the file ends within {place}; it was cut off, copy or make it again"
+            ))),
+        }
+    }
+
+    /// Says so where the file may be cut off.
+    pub fn warn(&self) {
+        if !self.closed {
+            let what = "there is no </LesHouchesEvents> at the end; was the file cut off?";
+            output::warn(&self.lines.error(what).to_string());
+        }
+    }
+}
+
+/// Whether a line begins with this tag, with or without attributes.
+fn begins(line: &str, tag: &str) -> bool {
+    line.strip_prefix(tag)
+        .is_some_and(|rest| rest.starts_with(['>', ' ', '\t']) || rest.is_empty())
+}
+
+/// The particle of a line, if it comes in or goes out; `None` where the line is none of a particle.
+fn particle(line: &str) -> Option<Option<Particle>> {
+    // A comment may be behind the numbers.
+    let line = line.split('#').next().unwrap_or("");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    if words.len() != WORDS_OF_PARTICLE {
+        return None;
+    }
+    let pdg = words[0].parse().ok()?;
+    let status: i32 = words[1].parse().ok()?;
+    let mut numbers = [0.0; 4];
+    for (x, word) in numbers.iter_mut().zip(&words[6..]) {
+        *x = number(word)?;
+    }
+    let [px, py, pz, energy] = numbers;
+    Some(matches!(status, -1 | 1).then_some(Particle {
+        pdg,
+        incoming: status == -1,
+        momentum: [energy, px, py, pz],
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_whole_words() {
+        assert!(begins("<event>", "<event"));
+        assert!(begins("<event npLO=\" 1 \">", "<event"));
+        assert!(!begins("<eventgroup>", "<event"));
+        assert!(!begins("</event>", "<event"));
+    }
+
+    #[test]
+    fn particles_are_read() {
+        let line = |status: &str| format!("6 {status} 1 2 501 0 1.0 -2.0 3D0 2e2 173. 0. 9.");
+        let top = Particle {
+            pdg: 6,
+            incoming: false,
+            momentum: [200.0, 1.0, -2.0, 3.0],
+        };
+        assert_eq!(particle(&line("1")), Some(Some(top)));
+        let incoming = Particle {
+            incoming: true,
+            ..top
+        };
+        assert_eq!(particle(&line("-1")), Some(Some(incoming)));
+        assert_eq!(particle(&line("2")), Some(None));
+        assert_eq!(particle(&(line("1") + " # top")), Some(Some(top)));
+        assert_eq!(particle(&(line("1") + " 1")), None);
+        assert_eq!(particle(&line("x")), None);
+        assert_eq!(particle(&line("1").replace("3D0", "nan")), None);
+        assert_eq!(particle("<mgrwt>"), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! Events as text: a line for each, or a line for each leg and an empty line between events.
+
+use super::input::{Chunk, Place};
+use super::lines::{LONGEST, Lines, number, shown};
+use mebridge::Result;
+
+/// Events as text.
+pub struct Text {
+    lines: Lines,
+    legs: usize,
+    events: u64,
+    /// Whether the last event was one of several lines, behind which an empty one is due.
+    gap_due: bool,
+    /// Numbers of a line.
+    numbers: Vec<f64>,
+}
+
+/// What a line holds.
+enum Kind {
+    End,
+    Empty,
+    Comment,
+    Numbers(u64),
+}
+
+impl Text {
+    /// Events with this many legs.
+    pub fn new(lines: Lines, legs: usize) -> Text {
+        Text {
+            lines,
+            legs,
+            events: 0,
+            gap_due: false,
+            numbers: Vec::new(),
+        }
+    }
+
+    /// Adds the next event; false at the end.
+    pub fn next(&mut self, chunk: &mut Chunk) -> Result<bool> {
+        let whole = 4 * self.legs;
+        // The first line of an event that has several, and how many of them are there.
+        let (mut begun, mut present) = (0, 0);
+        loop {
+            let line = match self.line()? {
+                Kind::Comment => continue,
+                Kind::Empty if present == 0 => {
+                    self.gap_due = false;
+                    continue;
+                }
+                Kind::End if present == 0 => return Ok(false),
+                Kind::Empty | Kind::End => {
+                    let event = self.events + 1;
+                    return Err(self.lines.error(format!(
+                        "event {event} (line {begun}) has {present} line(s) with a momentum; the \
+                         process has {} legs, each needs one",
+                        self.legs
+                    )));
+                }
+                Kind::Numbers(line) => line,
+            };
+            let count = self.numbers.len();
+            let first = present == 0;
+            if self.gap_due && count == 4 {
+                return Err(self.lines.error(format!(
+                    "line {line}: event {} is complete, the process has {} legs; an empty line has \
+                     to be between events",
+                    self.events, self.legs
+                )));
+            }
+            if first && count == whole {
+                begun = line;
+            } else if count == 4 {
+                begun = if first { line } else { begun };
+                present += 1;
+            } else {
+                return Err(self.lines.error(format!(
+                    "line {line} has {count} numbers; an event is a line of {whole} (E px py pz of \
+                     each of {} legs), or {} lines of 4",
+                    self.legs, self.legs
+                )));
+            }
+            chunk.momenta.extend_from_slice(&self.numbers);
+            if count == whole || present == self.legs {
+                self.gap_due = count != whole;
+                self.events += 1;
+                chunk.add(Place {
+                    event: self.events,
+                    line: begun,
+                });
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Reads the numbers of the next line.
+    fn line(&mut self) -> Result<Kind> {
+        self.numbers.clear();
+        let Some(line) = self.lines.next()? else {
+            return Ok(Kind::End);
+        };
+        let at = line.number;
+        let text = line.text.split('#').next().unwrap_or("");
+        let words = text.split(|c: char| c.is_whitespace() || c == ',');
+        let mut wrong = line
+            .cut
+            .then(|| format!("it is longer than {LONGEST} bytes"));
+        for word in words.filter(|word| !word.is_empty()) {
+            match number(word) {
+                Some(x) => self.numbers.push(x),
+                None => {
+                    wrong = Some(format!("`{}` is no finite number", shown(word)));
+                    break;
+                }
+            }
+        }
+        let comment = line.text.contains('#');
+        if let Some(what) = wrong {
+            return Err(self.lines.error(format!("line {at}: {what}")));
+        }
+        Ok(match (self.numbers.is_empty(), comment) {
+            (false, _) => Kind::Numbers(at),
+            (true, true) => Kind::Comment,
+            (true, false) => Kind::Empty,
+        })
+    }
+}

@@ -1,0 +1,342 @@
+//! Several matrix elements as a table, those that are refused among them.
+
+use super::origin::{Kind, Origin};
+use crate::progress::Progress;
+use crate::source::{self, Source};
+use mebridge::runtime::ProcessChoice;
+use mebridge::{Error, Result};
+use serde::Serialize;
+use std::ffi::{OsStr, OsString};
+use std::fmt::{self, Display, Formatter};
+use std::path::{Path, PathBuf};
+
+/// Longer names of processes, and reasons, are cut in the table.
+const LONGEST_NAME: usize = 40;
+const LONGEST_REASON: usize = 60;
+/// Where the P directories of an output are; the second of an unpacked gridpack.
+const FOLDERS: [&str; 3] = ["SubProcesses", "madevent/SubProcesses", ""];
+
+/// A row for each matrix element.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub struct Table {
+    rows: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    /// The P directory, or the process file.
+    directory: String,
+    /// Which matrix element of its directory, from 1; nothing where that is not known.
+    element: Option<usize>,
+    process: String,
+    kind: Option<Kind>,
+    mg5amc: Option<String>,
+    legs: Option<usize>,
+    diagrams: Option<u32>,
+    color_flows: Option<u32>,
+    helicities: Option<usize>,
+    /// Why it cannot be evaluated; nothing where it can be.
+    refused: Option<String>,
+    /// The same in a few words.
+    #[serde(skip)]
+    shortly: String,
+}
+
+/// What an argument stands for, if that is not one P directory or file: the P directories of an
+/// output, or those in a directory.
+fn directories(argument: &OsStr) -> Option<Vec<PathBuf>> {
+    let choice = ProcessChoice::parse(argument);
+    let path = choice.path;
+    if choice.element.is_some() || !path.is_dir() {
+        return None;
+    }
+    let mut folders = FOLDERS.iter().map(|folder| match folder.is_empty() {
+        true => path.clone(),
+        false => path.join(folder),
+    });
+    folders.find_map(|folder| {
+        let entries = std::fs::read_dir(folder).ok()?.flatten();
+        let inner = entries.map(|entry| entry.path());
+        let mut found: Vec<PathBuf> = inner.filter(|path| is_p(path)).collect();
+        // P2 is before P10.
+        found.sort_by_key(|path| (number(path), path.clone()));
+        (!found.is_empty()).then_some(found)
+    })
+}
+
+/// Whether this is called as MG5aMC calls directories of subprocesses, `P1_gg_ttx`.
+fn is_p(path: &Path) -> bool {
+    number(path).is_some() && path.is_dir()
+}
+
+/// The number of a P directory.
+fn number(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    let (digits, _) = name.strip_prefix('P')?.split_once('_')?;
+    digits.parse().ok()
+}
+
+/// Whether these arguments ask for a table.
+pub fn asked_for(arguments: &[OsString]) -> bool {
+    match arguments {
+        [one] => directories(one).is_some(),
+        _ => true,
+    }
+}
+
+impl Table {
+    /// Reads all that the arguments stand for. It is an error where none of it is there.
+    pub fn new(arguments: &[OsString], card: Option<&Path>) -> Result<Table> {
+        let places: Vec<OsString> = arguments
+            .iter()
+            .flat_map(|argument| match directories(argument) {
+                Some(found) => found.into_iter().map(PathBuf::into_os_string).collect(),
+                None => vec![argument.clone()],
+            })
+            .collect();
+        let progress = Progress::new("directories", places.len() as u64);
+        let mut rows = Vec::new();
+        let mut first_error = None;
+        let mut any = false;
+        for place in &places {
+            let path = ProcessChoice::parse(place).path;
+            let origin = path.is_dir().then(|| Origin::of(&path));
+            any |= origin.as_ref().is_some_and(|o| o.kind != Kind::Unknown);
+            match source::all(place, card) {
+                Ok(sources) => {
+                    any = true;
+                    rows.extend(sources.iter().map(|s| Row::of(s, &path, origin.as_ref())));
+                }
+                Err(error) => {
+                    rows.extend(refused(&error, place, &path, origin.as_ref()));
+                    first_error.get_or_insert(error);
+                }
+            }
+            progress.step();
+        }
+        match first_error {
+            Some(error) if !any => Err(error),
+            _ => Ok(Table { rows }),
+        }
+    }
+}
+
+impl Row {
+    fn of(source: &Source, path: &Path, origin: Option<&Origin>) -> Row {
+        let process = &source.process;
+        Row {
+            directory: path.display().to_string(),
+            element: Some(source.number),
+            process: process.name.clone(),
+            kind: origin.map(|o| o.kind),
+            mg5amc: origin.and_then(|o| o.version.clone()),
+            legs: Some(process.legs.len()),
+            diagrams: Some(process.diagrams),
+            color_flows: Some(process.color.flows),
+            helicities: Some(process.helicities.len()),
+            refused: None,
+            shortly: String::new(),
+        }
+    }
+}
+
+/// Rows for what was refused: for each matrix element as far as they are known.
+fn refused(error: &Error, place: &OsStr, path: &Path, origin: Option<&Origin>) -> Vec<Row> {
+    let row = |element: Option<usize>, process: &str| Row {
+        directory: path.display().to_string(),
+        element,
+        process: process.into(),
+        kind: origin.map(|o| o.kind),
+        mg5amc: origin.and_then(|o| o.version.clone()),
+        legs: None,
+        diagrams: None,
+        color_flows: None,
+        helicities: None,
+        refused: Some(error.to_string()),
+        shortly: cut(&shortly(error), LONGEST_REASON),
+    };
+    let element = ProcessChoice::parse(place).element;
+    let processes = origin.map_or(&[][..], |o| &o.processes);
+    match element {
+        Some(n) => {
+            let process = n.checked_sub(1).and_then(|i| processes.get(i));
+            vec![row(element, process.map_or("", String::as_str))]
+        }
+        None if processes.is_empty() => vec![row(None, "")],
+        None => (1..)
+            .zip(processes)
+            .map(|(n, process)| row(Some(n), process))
+            .collect(),
+    }
+}
+
+/// An error without what the table says anyway.
+fn shortly(error: &Error) -> String {
+    let name = |path: &Path| {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        name.to_string_lossy().into_owned()
+    };
+    match error {
+        Error::NotProcessDirectory { missing, .. } => missing.clone(),
+        Error::Fortran { file, line, what } => format!("{}:{line}: {what}", name(file)),
+        Error::Import { path, what } | Error::Card { path, what } => {
+            format!("{}: {what}", name(path))
+        }
+        Error::Io { path, source } => format!("{}: {source}", name(path)),
+        other => other.to_string().lines().next().unwrap_or("").to_owned(),
+    }
+}
+
+/// At most so many characters.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(most - 3).chain("...".chars()).collect(),
+    }
+}
+
+/// The directory that all of these are in; empty where there is none.
+fn common(paths: &[&Path]) -> PathBuf {
+    let mut parents = paths.iter().map(|path| path.parent().unwrap_or(path));
+    let first = parents.next().unwrap_or(Path::new("")).to_path_buf();
+    parents.fold(first, |common, parent| {
+        let both = common.components().zip(parent.components());
+        both.take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+    })
+}
+
+impl Display for Table {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let paths: Vec<&Path> = self.rows.iter().map(|r| Path::new(&r.directory)).collect();
+        let common = common(&paths);
+        if !common.as_os_str().is_empty() {
+            writeln!(f, "in {}\n", common.display())?;
+        }
+        let mut lines = vec![
+            [
+                "directory",
+                "process",
+                "kind",
+                "MG5aMC",
+                "legs",
+                "diagrams",
+                "colour flows",
+                "helicities",
+                "state",
+            ]
+            .map(String::from),
+        ];
+        let names: Vec<String> = self
+            .rows
+            .iter()
+            .map(|row| self.name(row, &common))
+            .collect();
+        for (row, name) in self.rows.iter().zip(&names) {
+            let count = |n: Option<usize>| n.map_or("-".into(), |n| n.to_string());
+            let word = |word: Option<String>| word.unwrap_or("-".into());
+            lines.push([
+                name.clone(),
+                match row.process.is_empty() {
+                    true => "-".into(),
+                    false => cut(&row.process, LONGEST_NAME),
+                },
+                word(row.kind.map(|kind| kind.to_string())),
+                word(row.mg5amc.clone()),
+                count(row.legs),
+                count(row.diagrams.map(|n| n as usize)),
+                count(row.color_flows.map(|n| n as usize)),
+                count(row.helicities),
+                match row.refused {
+                    None => "ok".into(),
+                    Some(_) => format!("refused: {}", row.shortly),
+                },
+            ]);
+        }
+        let widths: Vec<usize> = (0..lines[0].len())
+            .map(|i| {
+                lines
+                    .iter()
+                    .map(|l| l[i].chars().count())
+                    .max()
+                    .unwrap_or(0)
+            })
+            .collect();
+        for line in &lines {
+            let cells = line.iter().zip(&widths).enumerate();
+            let cells = cells.map(|(i, (cell, &width))| match i {
+                4..=7 => format!("{cell:>width$}"),
+                _ => format!("{cell:<width$}"),
+            });
+            let text = cells.collect::<Vec<_>>().join("  ");
+            writeln!(f, "{}", text.trim_end())?;
+        }
+        let good = self.rows.iter().filter(|row| row.refused.is_none()).count();
+        writeln!(
+            f,
+            "\n{good} of {} matrix elements can be evaluated",
+            self.rows.len()
+        )?;
+        let mut last = None;
+        for (row, name) in self.rows.iter().zip(&names) {
+            let reason = row.refused.as_deref();
+            // What is wrong with a directory is so for all of its matrix elements.
+            if let Some(reason) = reason.filter(|_| reason != last) {
+                let first = if last.is_none() { "\n" } else { "" };
+                match reason.contains(&row.directory) {
+                    true => writeln!(f, "{first}{reason}")?,
+                    false => writeln!(f, "{first}{name}: {reason}")?,
+                }
+            }
+            last = reason.or(last);
+        }
+        Ok(())
+    }
+}
+
+impl Table {
+    /// What the other commands take as the name of this row, as seen from `common`.
+    fn name(&self, row: &Row, common: &Path) -> String {
+        let path = Path::new(&row.directory);
+        let name = path.strip_prefix(common).unwrap_or(path).display();
+        let others = self.rows.iter().filter(|r| r.directory == row.directory);
+        match row.element {
+            Some(n) if others.count() > 1 || n > 1 => format!("{name}#{n}"),
+            _ => name.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_paths_have_in_common() {
+        let of = |paths: &[&str]| {
+            let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
+            common(&paths).display().to_string()
+        };
+        assert_eq!(of(&["a/b/P1", "a/b/P2"]), "a/b");
+        assert_eq!(of(&["a/b/P1", "a/c/P2", "a/b/P3"]), "a");
+        assert_eq!(of(&["a/b/P1", "c/b/P1"]), "");
+        assert_eq!(of(&["P1"]), "");
+        assert_eq!(of(&[]), "");
+        assert_eq!(of(&["/a/P1", "/P1"]), "/");
+    }
+
+    #[test]
+    fn long_words_are_cut() {
+        assert_eq!(cut("short", 5), "short");
+        assert_eq!(cut("longer", 5), "lo...");
+        assert_eq!(cut("µµµµµµ", 5), "µµ...");
+    }
+
+    #[test]
+    fn directories_have_numbers() {
+        assert_eq!(number(Path::new("a/P12_gg_ttx")), Some(12));
+        for other in ["P1", "Px_gg", "p1_gg", "PROC_sm_0", "G1"] {
+            assert_eq!(number(Path::new(other)), None, "{other}");
+        }
+    }
+}
