@@ -64,15 +64,15 @@ impl Serves {
     }
 }
 
-/// Whether two lists of positive numbers agree within this part of their sum, and also the small
+/// Whether two lists of numbers agree within this part of the sum of their sizes, and also the small
 /// ones roughly, each by itself.
 fn agree(a: &[f64], b: &[f64], tolerance: f64) -> bool {
-    let total: f64 = b.iter().sum();
+    let total: f64 = b.iter().map(|y| y.abs()).sum();
     let mut pairs = a.iter().zip(b);
     a.len() == b.len()
         && pairs.all(|(x, y)| {
             let by = (x - y).abs();
-            by <= tolerance * total && by <= 1e3 * tolerance * y + 1e-5 * tolerance * total
+            by <= tolerance * total && by <= 1e3 * tolerance * y.abs() + 1e-5 * tolerance * total
         })
 }
 

@@ -88,6 +88,14 @@ pub enum Error {
         /// On how many events they were looked for.
         events: usize,
     },
+    /// A GPU is asked for, and the process is one that only the CPU runs.
+    #[error(
+        "{what}: this runs on the CPU alone; set CUDACPP_RUNTIME_BACKEND=cpu, or leave the choice to auto"
+    )]
+    NotOnGpu {
+        /// What no GPU code exists for.
+        what: &'static str,
+    },
     /// A call without events where some are needed.
     #[error("there are no events to find the good helicities on; call with at least one")]
     NoEvents,

@@ -9,7 +9,7 @@ use crate::cache::Cache;
 use crate::color::Split;
 use crate::cpu::simd::{Level, Real};
 use crate::cpu::{Engine, Team};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gpu::{self, Gpus};
 use crate::plan::Plan;
 use crate::plan::binding::Binding;
@@ -31,6 +31,8 @@ pub struct Calls {
     pub nevt: usize,
     /// Diagrams times helicities.
     pub amplitudes: usize,
+    /// What of the process no GPU can do, if anything.
+    pub cpu_only: Option<&'static str>,
 }
 
 impl Calls {
@@ -39,6 +41,7 @@ impl Calls {
         Calls {
             nevt,
             amplitudes: process.diagrams as usize * process.helicities.len(),
+            cpu_only: gpu::lacks(process),
         }
     }
 
@@ -76,6 +79,7 @@ impl Machine {
         };
         match switches.backend {
             Backend::Cpu => Ok(cpu),
+            Backend::Auto if calls.cpu_only.is_some() => Ok(cpu),
             Backend::Auto if !gpu::might_be_there() => Ok(cpu),
             // Who names a GPU wants it.
             Backend::Auto
@@ -92,6 +96,9 @@ impl Machine {
                 }
             },
             Backend::Cuda => {
+                if let Some(what) = calls.cpu_only {
+                    return Err(Error::NotOnGpu { what });
+                }
                 let gpus = Gpus::open(switches, Cache::new(&switches.cache))?;
                 Ok(Machine::Gpu(gpus))
             }
@@ -175,7 +182,11 @@ mod tests {
     /// g g > t t~ g, fewer than 32 of g g > t t~ g g g.
     #[test]
     fn a_gpu_is_for_calls_that_are_worth_it() {
-        let calls = |amplitudes, nevt| Calls { nevt, amplitudes };
+        let calls = |amplitudes, nevt| Calls {
+            nevt,
+            amplitudes,
+            cpu_only: None,
+        };
         let (ee, ttg, ttggg) = (2 * 16, 16 * 32, 1240 * 128);
         assert!(!calls(ee, 512).fill_a_gpu(1) && calls(ee, 8192).fill_a_gpu(1));
         assert!(!calls(ttg, 32).fill_a_gpu(1) && calls(ttg, 512).fill_a_gpu(1));

@@ -12,7 +12,8 @@ use crate::color::{self, Split};
 use crate::events::{Answers, Events};
 use crate::plan::binding::{Binding, Coupling};
 use crate::plan::{Address, Plan};
-use crate::process::Process;
+use crate::process::color::FlowWeight;
+use crate::process::{HelicitySum, Process};
 use std::time::Duration;
 
 /// A plan with its numbers in one precision.
@@ -33,6 +34,10 @@ pub struct Engine<T: Real> {
     pub(super) config_of_channel: Vec<Option<u32>>,
     /// For each configuration the colour flows that it allows.
     pub(super) color_allowed: Vec<Vec<u32>>,
+    /// JAMP2 of the colour flows, where it is not |JAMP|^2.
+    pub(super) flow_weights: Vec<FlowWeight>,
+    /// How contributions of helicities are added.
+    pub(super) helicity_sum: HelicitySum,
     /// Whether to measure where the time goes.
     pub(super) profile: bool,
 }
@@ -114,7 +119,7 @@ impl<T: Real> Engine<T> {
         let scratch = Scratch {
             check: take(1),
             matrix_elements: take(plan.tables.len()),
-            jamp2: take(plan.flows),
+            jamp2: take(process.color_flows()),
             numerators: take(level.lanes::<T>().max(plan.channels.len())),
             denominator: take(1),
             lanes: take(1),
@@ -173,6 +178,8 @@ impl<T: Real> Engine<T> {
                 .map(|diagram| channels.config_of(diagram).map(|c| c as u32))
                 .collect(),
             color_allowed: channels.allowed_flows(),
+            flow_weights: process.flow_weights.clone(),
+            helicity_sum: process.helicity_sum,
             profile: false,
             binding: binding.clone(),
             plan,
@@ -187,6 +194,14 @@ impl<T: Real> Engine<T> {
     /// Whether to measure where the time goes; it costs a little.
     pub fn set_profile(&mut self, profile: bool) {
         self.profile = profile;
+    }
+
+    /// Number of colour flows.
+    pub(super) fn color_flows(&self) -> usize {
+        match self.flow_weights.len() {
+            0 => self.plan.flows,
+            flows => flows,
+        }
     }
 
     /// Numbers in one vector.

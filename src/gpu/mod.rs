@@ -10,6 +10,7 @@
 //! | [`driver`] | what the engine asks of a GPU |
 //! | [`cuda`] | how a real GPU answers |
 //! | [`choose`] | which GPU is taken where there are several |
+//! | `limits` | which processes it cannot run |
 
 mod arena;
 pub mod choose;
@@ -24,6 +25,7 @@ pub mod engine;
 mod engines;
 mod generated;
 pub mod library;
+mod limits;
 pub mod routine;
 #[cfg(test)]
 mod routine_tests;
@@ -39,3 +41,4 @@ mod tuning_tests;
 mod vertices_tests;
 
 pub use engines::{Engines, Gpus, might_be_there};
+pub use limits::lacks;

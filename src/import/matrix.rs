@@ -21,7 +21,7 @@ use super::value::{Truth, Value};
 use crate::error::{Error, Result};
 use crate::process::channels::Amp2;
 use crate::process::color::{ColorMatrix, FlowWeight};
-use crate::process::{LinearMap, Vertex, Wavefunction};
+use crate::process::{HelicitySum, LinearMap, Vertex, Wavefunction};
 use helas::Helas;
 use squares::Squares;
 use std::cell::RefCell;
@@ -175,6 +175,10 @@ pub fn read<'l>(
         true => Vec::new(),
         false => jamp2,
     };
+    let mut sum = sum.helicities;
+    if color.is_positive() {
+        sum.weights = HelicitySum::Positive;
+    }
     let last = amp2.last().map_or(0, |a| a.diagram);
     let diagrams = diagrams.and_then(|n| u32::try_from(n).ok());
     Ok(Matrix {
@@ -187,7 +191,7 @@ pub fn read<'l>(
         flows,
         jamp2,
         amp2,
-        sum: sum.helicities,
+        sum,
     })
 }
 

@@ -7,6 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Largest matrix that is factored.
+const MOST_FACTORED: usize = 2000;
+
 /// `CF` and `DENOM`: `|M|^2` is the sum over i and j of `JAMP_i^* C_ij JAMP_j`, with
 /// `C_ij = upper / denominator`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -45,6 +48,45 @@ impl ColorMatrix {
         self.upper[i * n - i * i.saturating_sub(1) / 2 + (j - i)] / self.denominator
     }
 
+    /// Whether `JAMP^dagger CF JAMP` cannot be negative, but by rounding: a Cholesky factorisation with the
+    /// largest pivot first comes to an end. Matrices that are too large for that are taken to be positive.
+    pub fn is_positive(&self) -> bool {
+        let n = self.flows as usize;
+        if n > MOST_FACTORED {
+            return true;
+        }
+        let mut left: Vec<f64> = (0..n)
+            .flat_map(|i| (0..n).map(move |j| (i, j)))
+            .map(|(i, j)| self.entry(i, j))
+            .collect();
+        let largest = (0..n).fold(0.0f64, |a, i| a.max(left[i * n + i].abs()));
+        let small = 1e-9 * largest;
+        let mut open: Vec<usize> = (0..n).collect();
+        let mut row = vec![0.0; n];
+        while let Some(at) = (0..open.len()).max_by(|&a, &b| {
+            let diagonal = |k: usize| left[open[k] * n + open[k]];
+            diagonal(a).total_cmp(&diagonal(b))
+        }) {
+            let pivot = open[at];
+            let size = left[pivot * n + pivot];
+            if size <= small {
+                // Of what is left no diagonal entry is positive: so nothing may be left.
+                let zero = |x: f64| x.abs() <= 1e3 * small;
+                let mut rest = open.iter().flat_map(|&i| open.iter().map(move |&j| (i, j)));
+                return size >= -small && rest.all(|(i, j)| zero(left[i * n + j]));
+            }
+            open.swap_remove(at);
+            row.copy_from_slice(&left[pivot * n..][..n]);
+            for &i in &open {
+                let factor = row[i] / size;
+                for (x, y) in left[i * n..][..n].iter_mut().zip(&row) {
+                    *x -= factor * y;
+                }
+            }
+        }
+        true
+    }
+
     /// Number of entries of the upper triangle of a matrix of this size.
     pub fn triangle(flows: usize) -> usize {
         flows * (flows + 1) / 2
@@ -54,6 +96,27 @@ impl ColorMatrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn matrix(rows: &[&[f64]]) -> ColorMatrix {
+        let upper = (0..rows.len()).flat_map(|i| rows[i][i..].to_vec());
+        ColorMatrix {
+            flows: rows.len() as u32,
+            denominator: 3.0,
+            upper: upper.collect(),
+        }
+    }
+
+    #[test]
+    fn tells_positive_matrices_from_others() {
+        assert!(matrix(&[&[16.0, -2.0], &[-2.0, 16.0]]).is_positive());
+        // Of rank 1 and 2.
+        assert!(matrix(&[&[9.0, 3.0], &[3.0, 1.0]]).is_positive());
+        assert!(matrix(&[&[2.0, 1.0, 3.0], &[1.0, 2.0, 3.0], &[3.0, 3.0, 6.0]]).is_positive());
+        // An interference alone.
+        assert!(!matrix(&[&[0.0, 1.0], &[1.0, 0.0]]).is_positive());
+        assert!(!matrix(&[&[1.0, 2.0], &[2.0, 1.0]]).is_positive());
+        assert!(!matrix(&[&[1.0, 0.0], &[0.0, -1e-3]]).is_positive());
+    }
 
     #[test]
     fn entries_are_found_in_the_triangle() {

@@ -1,8 +1,9 @@
 //! The plain meaning of a process: slow, simple, and what every fast backend is tested against.
 
 use super::channels::Channels;
+use super::color::FlowWeight;
 use super::external::{Momentum, external};
-use super::{LinearMap, Process, Quantity, Source, Term, Vertex, Wavefunction};
+use super::{HelicitySum, LinearMap, Process, Quantity, Source, Term, Vertex, Wavefunction};
 use num_complex::Complex64;
 use std::collections::HashMap;
 
@@ -15,6 +16,8 @@ pub struct Evaluation {
     pub amp2: Vec<f64>,
     /// `JAMP2` of the colour flows, summed over helicities.
     pub jamp2: Vec<f64>,
+    /// How contributions are added.
+    pub helicity_sum: HelicitySum,
 }
 
 /// The numbers of one event that all helicities share.
@@ -54,7 +57,8 @@ impl Process {
         let mut result = Evaluation {
             contributions: Vec::with_capacity(self.helicities.len()),
             amp2: vec![0.0; self.channels.amp2.len()],
-            jamp2: vec![0.0; self.color.flows as usize],
+            jamp2: vec![0.0; self.color_flows()],
+            helicity_sum: self.helicity_sum,
         };
         for helicities in &self.helicities {
             let amplitudes = event.amplitudes(helicities);
@@ -66,8 +70,13 @@ impl Process {
                     *sum += total.norm_sqr();
                 }
             }
-            for (sum, jamp) in result.jamp2.iter_mut().zip(&jamp) {
-                *sum += jamp.norm_sqr();
+            if self.flow_weights.is_empty() {
+                for (sum, jamp) in result.jamp2.iter_mut().zip(&jamp) {
+                    *sum += jamp.norm_sqr();
+                }
+            }
+            for (sum, weight) in result.jamp2.iter_mut().zip(&self.flow_weights) {
+                *sum += weight.of(&jamp);
             }
         }
         result
@@ -139,6 +148,15 @@ impl Event<'_> {
     }
 }
 
+impl FlowWeight {
+    /// The weight of a colour flow.
+    pub fn of(&self, jamp: &[Complex64]) -> f64 {
+        let product = |&(a, b): &(u32, u32)| (jamp[a as usize] * jamp[b as usize].conj()).re;
+        let modulus = |pairs: &Vec<(u32, u32)>| pairs.iter().map(product).sum::<f64>().abs();
+        self.moduli.iter().map(modulus).sum()
+    }
+}
+
 impl LinearMap {
     /// The outcomes for given amplitudes.
     pub fn apply(&self, amplitudes: &[Complex64]) -> Vec<Complex64> {
@@ -164,9 +182,23 @@ impl LinearMap {
 }
 
 impl Evaluation {
-    /// `|M|^2` without a channel.
+    /// `|M|^2` without a channel, whatever the sign of contributions.
     pub fn total(&self) -> f64 {
         self.contributions.iter().sum()
+    }
+
+    /// What `SMATRIX<i>` answers where it chooses the helicity by this random number.
+    pub fn answer(&self, random: f64) -> f64 {
+        match self.helicity_sum {
+            HelicitySum::Positive | HelicitySum::Signed => self.total(),
+            HelicitySum::Absolute => {
+                let all: f64 = self.contributions.iter().map(|x| x.abs()).sum();
+                match self.helicity(random).checked_sub(1) {
+                    Some(chosen) => all.copysign(self.contributions[chosen as usize]),
+                    None => all,
+                }
+            }
+        }
     }
 
     /// `|M|^2` times `AMP2(channel) / sum of AMP2` over the configurations.
@@ -186,9 +218,10 @@ impl Evaluation {
     }
 
     /// The number (from 1) of the first helicity configuration whose running sum is above
-    /// `random` times the total.
+    /// `random` times the total, by absolute values.
     pub fn helicity(&self, random: f64) -> u32 {
-        first_above(&self.contributions, |_| true, random)
+        let sizes: Vec<f64> = self.contributions.iter().map(|x| x.abs()).collect();
+        first_above(&sizes, |_| true, random)
     }
 
     /// The number (from 1) of the first colour flow whose running sum is above `random` times

@@ -59,7 +59,7 @@ pub fn scalars() -> Process {
             })
             .collect(),
         helicities: vec![vec![0; 4]],
-        helicity_sum: HelicitySum::Signed,
+        helicity_sum: HelicitySum::Positive,
         iden: 2,
         model: model(),
         routines: vec![line(), amplitude()],

@@ -74,12 +74,14 @@ pub struct Process {
     pub contract: Contract,
 }
 
-/// How `SMATRIX<i>` adds the contributions of helicity configurations. It matters where they can be negative:
-/// where an interference of coupling orders is selected (`QCD^2==2`).
+/// How `SMATRIX<i>` adds the contributions of helicity configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HelicitySum {
-    /// As they are, as in a standalone output.
+    /// None can be negative.
     #[default]
+    Positive,
+    /// As they are, as in a standalone output. They can be negative where an interference of coupling orders
+    /// is selected (`QCD^2==2`).
     Signed,
     /// By their absolute values, as in MadEvent, which gives the sum the sign of the helicity that it chooses.
     Absolute,

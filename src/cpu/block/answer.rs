@@ -5,6 +5,7 @@ use crate::cpu::kernels::Memory;
 use crate::cpu::simd::{Real, Simd};
 use crate::events::Events;
 use crate::plan::Address;
+use crate::process::HelicitySum;
 
 impl<T: Real> Blocks<'_, '_, T> {
     /// |M|^2 and the choices of helicity and colour.
@@ -30,6 +31,15 @@ impl<T: Real> Blocks<'_, '_, T> {
             for address in contributions.clone() {
                 total = total + m.real(address);
             }
+            let random = self.lanes(m, first, count, random_helicity);
+            let numbers = engine.plan.helicities.iter().copied();
+            let (total, chosen) = match engine.helicity_sum {
+                HelicitySum::Positive => {
+                    let chosen = choose(m, random, total, numbers.zip(contributions));
+                    (total, chosen)
+                }
+                sum => choose_signed(m, random, total, sum, numbers.zip(contributions)),
+            };
             let mut value = total * total.same(engine.normalization);
             if self.events.channels.is_some() {
                 value = value * self.channel_weights(m);
@@ -41,9 +51,6 @@ impl<T: Real> Blocks<'_, '_, T> {
                 m.put_real(scratch.lanes, value);
                 spread(m, scratch.lanes, answers, |x| x.to_f64());
             }
-            let random = self.lanes(m, first, count, random_helicity);
-            let numbers = engine.plan.helicities.iter().copied();
-            let chosen = choose(m, random, total, numbers.zip(contributions));
             let answers = &mut self.answers.helicity[first..first + count];
             if count == V::LANES {
                 chosen.store_integers(answers.as_mut_ptr());
@@ -160,5 +167,40 @@ unsafe fn choose<V: Simd>(
             chosen = V::select(hit, total.same(f64::from(number + 1)), chosen);
         }
         chosen
+    }
+}
+
+/// The same for contributions of helicities that can be negative: they are chosen by their absolute values. Gives
+/// the sum over helicities (`total` is that of the contributions as they are), and the choice.
+#[inline(always)]
+unsafe fn choose_signed<V: Simd>(
+    m: Memory<V>,
+    random: V,
+    total: V,
+    sum: HelicitySum,
+    parts: impl Iterator<Item = (u32, Address)> + Clone,
+) -> (V, V) {
+    // SAFETY: the caller gives valid addresses.
+    unsafe {
+        let mut absolute = V::zero();
+        for (_, address) in parts.clone() {
+            absolute = absolute + m.real(address).abs();
+        }
+        let mut running = V::zero();
+        let mut chosen = V::zero();
+        // Where none is chosen, the sum is positive, as in MadEvent.
+        let mut contribution = total.same(1.0);
+        for (number, address) in parts {
+            let part = m.real(address);
+            running = running + part.abs();
+            let open = chosen.eq(V::zero());
+            let hit = V::both(open, random.lt(running / absolute));
+            chosen = V::select(hit, total.same(f64::from(number + 1)), chosen);
+            contribution = V::select(hit, part, contribution);
+        }
+        match sum {
+            HelicitySum::Absolute => (absolute.copysign(contribution), chosen),
+            HelicitySum::Positive | HelicitySum::Signed => (total, chosen),
+        }
     }
 }

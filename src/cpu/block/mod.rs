@@ -101,7 +101,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
             if colors {
-                for flow in 0..plan.flows as u32 {
+                for flow in 0..engine.color_flows() as u32 {
                     m.put_real(scratch.jamp2 + flow, V::zero());
                 }
             }
@@ -132,7 +132,9 @@ impl<T: Real> Blocks<'_, '_, T> {
                     let start = profile.then(Instant::now);
                     let mine = m.shifted(place * plan.region);
                     sums(mine, engine);
-                    if colors {
+                    if colors && !engine.flow_weights.is_empty() {
+                        self.weigh_flows(m, mine);
+                    } else if colors {
                         for flow in 0..plan.flows as u32 {
                             let jamp = mine.complex(plan.jamp_base + 2 * flow);
                             let sum = m.real(scratch.jamp2 + flow);
@@ -156,6 +158,28 @@ impl<T: Real> Blocks<'_, '_, T> {
                         self.worker.timers.color += middle.elapsed();
                     }
                 }
+            }
+        }
+    }
+
+    /// Adds to JAMP2 what it is where coupling orders are split. `mine` is the memory as the helicity sees it.
+    #[inline(always)]
+    unsafe fn weigh_flows<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>) {
+        let engine = self.engine;
+        // SAFETY: addresses of the plan and the scratch; the process's JAMP2 name its JAMPs.
+        unsafe {
+            let jamp = |i: u32| mine.complex(engine.plan.jamp_base + 2 * i);
+            for (weight, flow) in engine.flow_weights.iter().zip(0..) {
+                let mut total = m.real(engine.scratch.jamp2 + flow);
+                for pairs in &weight.moduli {
+                    let mut sum = V::zero();
+                    for &(a, b) in pairs {
+                        let (a, b) = (jamp(a), jamp(b));
+                        sum = a.re.mul_add(b.re, a.im.mul_add(b.im, sum));
+                    }
+                    total = total + sum.abs();
+                }
+                m.put_real(engine.scratch.jamp2 + flow, total);
             }
         }
     }
