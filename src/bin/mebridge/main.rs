@@ -6,9 +6,11 @@
 mod bench;
 mod cache;
 mod check;
+mod compare;
 mod import;
 mod info;
 mod number;
+mod oracle;
 mod output;
 mod progress;
 mod sample;
@@ -32,6 +34,7 @@ enum Subcommands {
     Check(check::Options),
     Bench(bench::Options),
     Cache(cache::Options),
+    Compare(compare::Options),
 }
 
 fn main() -> ExitCode {
@@ -41,9 +44,15 @@ fn main() -> ExitCode {
         Subcommands::Check(options) => options.run(),
         Subcommands::Bench(options) => options.run(),
         Subcommands::Cache(options) => options.run(),
+        Subcommands::Compare(options) => return ended(options.run()),
     };
+    ended(done.map(|()| ExitCode::SUCCESS))
+}
+
+/// The exit code, once an error was told.
+fn ended(done: mebridge::Result<ExitCode>) -> ExitCode {
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             output::warn(&error.to_string());
             ExitCode::FAILURE
