@@ -10,6 +10,7 @@ use crate::oracle::{element::Element, library};
 use crate::output;
 use crate::progress::Progress;
 use element::Comparison;
+pub use element::difference;
 use mebridge::{Error, Result};
 use report::{Row, Verdict, table};
 use std::path::{Path, PathBuf};

@@ -9,6 +9,7 @@ mod check;
 mod compare;
 mod import;
 mod info;
+mod mutate;
 mod number;
 mod oracle;
 mod output;
@@ -35,6 +36,9 @@ enum Subcommands {
     Bench(bench::Options),
     Cache(cache::Options),
     Compare(compare::Options),
+    // For developers.
+    #[command(hide = true)]
+    Mutate(mutate::Options),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
         Subcommands::Bench(options) => options.run(),
         Subcommands::Cache(options) => options.run(),
         Subcommands::Compare(options) => return ended(options.run()),
+        Subcommands::Mutate(options) => return ended(options.run()),
     };
     ended(done.map(|()| ExitCode::SUCCESS))
 }

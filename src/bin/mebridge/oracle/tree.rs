@@ -3,6 +3,7 @@
 use super::statements;
 use mebridge::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
 /// Longer files are no text that matters.
@@ -17,6 +18,8 @@ pub struct Tree {
     pub element: PathBuf,
     /// Path and contents.
     pub files: BTreeMap<PathBuf, String>,
+    /// Files that are links to others of these, and to which.
+    pub links: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl Tree {
@@ -26,9 +29,14 @@ impl Tree {
         let name = full.file_name().unwrap_or_default().to_owned();
         let element = Path::new("SubProcesses").join(name);
         let output = full.join("..").join("..");
-        let mut files = BTreeMap::new();
+        let output = std::fs::canonicalize(&output).map_err(Error::io(&output))?;
+        let mut tree = Tree {
+            element: element.clone(),
+            files: BTreeMap::new(),
+            links: BTreeMap::new(),
+        };
         let folders = [
-            element.clone(),
+            element,
             "SubProcesses".into(),
             "Source".into(),
             "Source/MODEL".into(),
@@ -36,15 +44,25 @@ impl Tree {
             "Cards".into(),
         ];
         for folder in folders {
-            add(&output, &folder, &mut files)?;
+            tree.add(&output, &folder)?;
         }
-        Ok(Tree { element, files })
+        let files = &tree.files;
+        tree.links.retain(|_, to| files.contains_key(to));
+        Ok(tree)
     }
 
     /// Writes all files under this folder.
     pub fn write(&self, folder: &Path) -> Result<()> {
         for path in self.files.keys() {
-            self.write_file(folder, path)?;
+            let Some(real) = self.links.get(path) else {
+                self.write_file(folder, path)?;
+                continue;
+            };
+            let to = folder.join(path);
+            if let Some(parent) = to.parent() {
+                std::fs::create_dir_all(parent).map_err(Error::io(parent))?;
+            }
+            symlink(folder.join(real), &to).map_err(Error::io(&to))?;
         }
         Ok(())
     }
@@ -99,6 +117,38 @@ impl Tree {
             .collect()
     }
 
+    /// Reads the files of a folder, but not those of folders in it.
+    fn add(&mut self, output: &Path, folder: &Path) -> Result<()> {
+        let Ok(entries) = std::fs::read_dir(output.join(folder)) else {
+            return Ok(());
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let extension = Path::new(&name).extension().unwrap_or_default();
+            if !EXTENSIONS.iter().any(|e| extension == *e) {
+                continue;
+            }
+            // A link into nothing is as good as no file.
+            let Ok(data) = std::fs::metadata(entry.path()) else {
+                continue;
+            };
+            if !data.is_file() || data.len() > LONGEST {
+                continue;
+            }
+            let path = folder.join(name);
+            let bytes = std::fs::read(entry.path()).map_err(Error::io(entry.path()))?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            if let Ok(real) = std::fs::canonicalize(entry.path())
+                && let Ok(real) = real.strip_prefix(output)
+                && real != path
+            {
+                self.links.insert(path.clone(), real.to_owned());
+            }
+            self.files.insert(path, text);
+        }
+        Ok(())
+    }
+
     /// The files that a file includes, and those that they include.
     pub fn includes(&self, file: &Path) -> BTreeSet<PathBuf> {
         let mut found = BTreeSet::new();
@@ -119,6 +169,8 @@ impl Tree {
             else {
                 continue;
             };
+            // A link stands for the file as well.
+            found.extend(self.links.get(&path).cloned());
             if found.insert(path.clone())
                 && let Some(text) = self.text(&path)
             {
@@ -126,31 +178,6 @@ impl Tree {
             }
         }
     }
-}
-
-/// The files of a folder, but not those of folders in it.
-fn add(output: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, String>) -> Result<()> {
-    let full = output.join(folder);
-    let Ok(entries) = std::fs::read_dir(&full) else {
-        return Ok(());
-    };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let extension = Path::new(&name).extension().unwrap_or_default();
-        if !EXTENSIONS.iter().any(|e| extension == *e) {
-            continue;
-        }
-        // A link into nothing is as good as no file.
-        let Ok(data) = std::fs::metadata(entry.path()) else {
-            continue;
-        };
-        if data.is_file() && data.len() <= LONGEST {
-            let bytes = std::fs::read(entry.path()).map_err(Error::io(entry.path()))?;
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            files.insert(folder.join(name), text);
-        }
-    }
-    Ok(())
 }
 
 /// A path without `..`.

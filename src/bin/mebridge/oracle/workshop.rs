@@ -180,9 +180,9 @@ impl Workshop {
         &self.scratch.0
     }
 
-    /// The copy of the subprocess directory.
-    pub fn directory(&self) -> PathBuf {
-        self.compiler.root.join(&self.tree.element)
+    /// A file in the folder in which programs run.
+    pub fn running(&self, file: &Path) -> PathBuf {
+        self.running.join(file)
     }
 
     /// Writes the driver of a matrix element and gives its file.
@@ -335,7 +335,8 @@ pub fn events(points: &[Point], channel: Option<Channel>) -> String {
     text
 }
 
-fn answer(line: &str) -> Option<Answer> {
+/// Reads one answer.
+pub fn answer(line: &str) -> Option<Answer> {
     let mut words = line.split_whitespace();
     let value = words.next()?;
     let value = match value {
