@@ -6,10 +6,13 @@
 mod bench;
 mod cache;
 mod check;
+mod compare;
 mod eval;
 mod import;
 mod info;
+mod mutate;
 mod number;
+mod oracle;
 mod output;
 mod progress;
 mod sample;
@@ -34,6 +37,10 @@ enum Subcommands {
     Eval(eval::Options),
     Bench(bench::Options),
     Cache(cache::Options),
+    Compare(compare::Options),
+    // For developers.
+    #[command(hide = true)]
+    Mutate(mutate::Options),
 }
 
 fn main() -> ExitCode {
@@ -44,9 +51,16 @@ fn main() -> ExitCode {
         Subcommands::Eval(options) => options.run(),
         Subcommands::Bench(options) => options.run(),
         Subcommands::Cache(options) => options.run(),
+        Subcommands::Compare(options) => return ended(options.run()),
+        Subcommands::Mutate(options) => return ended(options.run()),
     };
+    ended(done.map(|()| ExitCode::SUCCESS))
+}
+
+/// The exit code, once an error was told.
+fn ended(done: mebridge::Result<ExitCode>) -> ExitCode {
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             output::warn(&error.to_string());
             ExitCode::FAILURE

@@ -1,0 +1,193 @@
+//! `mebridge compare`: the Fortran of a directory, compiled as it is, against mebridge.
+
+mod element;
+mod report;
+
+use crate::oracle::compiler;
+use crate::oracle::tree::Tree;
+use crate::oracle::workshop::Workshop;
+use crate::oracle::{element::Element, library};
+use crate::output;
+use crate::progress::Progress;
+use element::Comparison;
+pub use element::difference;
+use mebridge::{Error, Result};
+use report::{Row, Verdict, table};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Longer files are compiled without optimisation, which takes minutes there.
+const LONG: usize = 3 << 20;
+
+/// Compare with the Fortran of a directory, compiled by gfortran, on random events
+///
+/// DIR is a SubProcesses/P* directory of an MG5aMC output, its SubProcesses, or the output itself.
+/// Nothing is written there. The exit code is 1 if any matrix element differs.
+#[derive(clap::Args)]
+pub struct Options {
+    /// P* directories, SubProcesses, or whole outputs of MG5aMC
+    #[arg(value_name = "DIR", required = true)]
+    directories: Vec<PathBuf>,
+    /// Events for each matrix element
+    #[arg(long, value_name = "N", default_value_t = 100,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    points: u32,
+    /// Seed of the random numbers
+    #[arg(long, value_name = "N", default_value_t = 20_200_805)]
+    seed: u64,
+    /// Relative difference from which on a matrix element differs
+    #[arg(long, value_name = "X", default_value_t = 1e-8)]
+    tolerance: f64,
+    /// Compile in quadruple precision too, and tell the errors of both against it
+    #[arg(long)]
+    quad: bool,
+    /// Compare channels, with their weights and with the choices of helicity and colour
+    #[arg(long)]
+    channels: bool,
+    /// Evaluate by the plain meaning of the process instead of the engine
+    #[arg(long)]
+    plain: bool,
+    /// Parameter card [default: Cards/param_card.dat of the output]
+    #[arg(long, value_name = "CARD")]
+    card: Option<PathBuf>,
+    /// Seconds that one program may run
+    #[arg(long, value_name = "S", default_value_t = 600)]
+    limit: u64,
+    /// Write the results as JSON to FILE (- for stdout, instead of the table)
+    #[arg(short, long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Have the values of all events in the JSON, the Fortran's also where mebridge refuses
+    #[arg(long, requires = "json")]
+    values: bool,
+}
+
+impl Options {
+    /// Runs.
+    pub fn run(self) -> Result<ExitCode> {
+        if !compiler::is_there() {
+            return Err(Error::io("gfortran")(std::io::Error::other(
+                "cannot be run; install it, the comparison is with what it compiles",
+            )));
+        }
+        let directories = expand(&self.directories)?;
+        let mut rows = Vec::new();
+        {
+            let progress = Progress::new("directories", directories.len() as u64);
+            for directory in &directories {
+                rows.extend(self.directory(directory)?);
+                progress.step();
+            }
+        }
+        match self.json.as_deref() {
+            Some(path) => {
+                if path != Path::new("-") {
+                    output::print(&table(&rows))?;
+                }
+                output::write_json(path, &rows)?;
+            }
+            None => output::print(&table(&rows))?,
+        }
+        let differs = rows.iter().any(|row| row.verdict == Verdict::Differs);
+        Ok(if differs {
+            ExitCode::FAILURE
+        } else {
+            ExitCode::SUCCESS
+        })
+    }
+
+    /// All matrix elements of one directory.
+    fn directory(&self, directory: &Path) -> Result<Vec<Row>> {
+        let mut tree = Tree::read(directory)?;
+        if let Some(card) = &self.card {
+            let text = std::fs::read_to_string(card).map_err(Error::io(card))?;
+            tree.files.insert("Cards/param_card.dat".into(), text);
+        }
+        let processes = library::import(directory, self.card.as_deref());
+        let elements = tree.elements();
+        let long = |(_, file): &(String, PathBuf)| tree.text(file).map_or(0, str::len) > LONG;
+        let optimisation = if elements.iter().any(long) {
+            "-O0"
+        } else {
+            "-O1"
+        };
+        let mut workshop = Workshop::open(tree.clone(), optimisation, false)?;
+        let mut quad = match self.quad {
+            true => Some(Workshop::open(tree.clone(), optimisation, true)?),
+            false => None,
+        };
+        let mut rows = Vec::new();
+        for (i, (number, file)) in elements.iter().enumerate() {
+            let mut row = Row::new(directory, number, elements.len() > 1);
+            let element = match Element::read(&tree, number, file) {
+                Ok(element) => element,
+                Err(reason) => {
+                    row.verdict = Verdict::FortranFails(reason);
+                    rows.push(row);
+                    continue;
+                }
+            };
+            row.process.clone_from(&element.name);
+            let process = match &processes {
+                Ok(processes) => processes
+                    .get(i)
+                    .ok_or("it has fewer matrix elements".into()),
+                Err(reason) => Err(reason.clone()),
+            };
+            let comparison = Comparison {
+                options: self,
+                element,
+                process,
+            };
+            comparison.fill(&mut row, &mut workshop, quad.as_mut())?;
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+}
+
+/// The P* directories that are meant.
+fn expand(directories: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for directory in directories {
+        let subprocesses = directory.join("SubProcesses");
+        let holder = match subprocesses.is_dir() {
+            true => &subprocesses,
+            false => directory,
+        };
+        let entries = std::fs::read_dir(holder).map_err(Error::io(holder))?;
+        let mut inside: Vec<PathBuf> = entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                name.starts_with('P') && path.is_dir() && has_matrix(path)
+            })
+            .collect();
+        inside.sort();
+        if inside.is_empty() && !has_matrix(directory) {
+            return Err(Error::NotProcessDirectory {
+                path: directory.clone(),
+                missing: "there is no matrix<i>.f in it, nor in a P* directory under it".into(),
+            });
+        }
+        match inside.is_empty() {
+            true => found.push(directory.clone()),
+            false => found.append(&mut inside),
+        }
+    }
+    Ok(found)
+}
+
+fn has_matrix(directory: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return false;
+    };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with("matrix") && name.ends_with(".f")
+    })
+}
+
+/// A workshop, or why the Fortran cannot be compiled.
+type Opened = std::result::Result<Workshop, String>;

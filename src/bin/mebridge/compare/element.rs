@@ -1,0 +1,289 @@
+//! The comparison of one matrix element.
+
+use super::report::{ChannelRow, Row, Values, Verdict};
+use super::{Opened, Options};
+use crate::oracle::element::Element;
+use crate::oracle::library;
+use crate::oracle::points::{Kinematics, Point};
+use crate::oracle::workshop::{Answer, Channel, Workshop};
+use mebridge::Result;
+use mebridge::process::Process;
+use std::path::Path;
+use std::time::Duration;
+
+/// At most so many channels of a process are compared, evenly among all.
+const CHANNELS: usize = 8;
+/// At most so many events in each of them.
+const CHANNEL_POINTS: usize = 20;
+/// Where the Fortran itself is worse than the tolerance, the library may be so many times worse
+/// than the Fortran.
+const AS_GOOD: f64 = 10.0;
+
+/// One matrix element: its Fortran and its process.
+pub struct Comparison<'a> {
+    pub options: &'a Options,
+    pub element: Element,
+    /// The process, or why it was refused.
+    pub process: std::result::Result<&'a Process, String>,
+}
+
+impl Comparison<'_> {
+    /// Fills in a row of the table.
+    pub fn fill(
+        &self,
+        row: &mut Row,
+        fortran: &mut Opened,
+        quad: Option<&mut Opened>,
+    ) -> Result<()> {
+        if let Err(reason) = &self.process
+            && !self.options.values
+        {
+            row.verdict = Verdict::Refused(reason.clone());
+            return Ok(());
+        }
+        if let Err(verdict) = self.compare(row, fortran, quad)? {
+            row.verdict = verdict;
+        }
+        Ok(())
+    }
+
+    fn compare(
+        &self,
+        row: &mut Row,
+        fortran: &mut Opened,
+        quad: Option<&mut Opened>,
+    ) -> Result<std::result::Result<(), Verdict>> {
+        let workshop = match fortran {
+            Ok(workshop) => workshop,
+            Err(reason) => return Ok(Err(Verdict::FortranFails(reason.clone()))),
+        };
+        let program = match workshop.program(&self.element)? {
+            Ok(program) => program,
+            Err(reason) => return Ok(Err(Verdict::FortranFails(reason))),
+        };
+        let Some(kinematics) = self.kinematics(workshop)? else {
+            let reason = "there is no pmass.inc that says the masses".to_owned();
+            return Ok(Err(Verdict::NoEvents(reason)));
+        };
+        let points = match kinematics.points(self.options.points as usize, self.options.seed) {
+            Ok(points) => points,
+            Err(error) => return Ok(Err(Verdict::NoEvents(error.to_string()))),
+        };
+        row.points = points.len();
+        let limit = Duration::from_secs(self.options.limit);
+        let answers = match workshop.ask(&program, &points, None, limit) {
+            Ok(answers) => answers,
+            Err(reason) => return Ok(Err(Verdict::FortranEnds(reason))),
+        };
+        if self.options.values {
+            row.values = Some(Values::new(&points, &answers));
+        }
+        let process = match &self.process {
+            Ok(process) => process,
+            Err(reason) => return Ok(Err(Verdict::Refused(reason.clone()))),
+        };
+        let mine = match self.library(process, &points, None) {
+            Ok(mine) => mine,
+            Err(reason) => return Ok(Err(Verdict::Refused(reason))),
+        };
+        if let Some(values) = &mut row.values {
+            values.library = mine.iter().map(|a| a.value).collect();
+        }
+        let (worst, event) = worst(&mine, &answers);
+        (row.worst, row.worst_event) = (Some(worst), Some(event));
+        row.other_helicities = helicity_differences(process, &mine, &answers);
+        let mut agrees = worst <= self.options.tolerance && row.other_helicities == 0;
+        if let Some(quad) = quad {
+            let exact = quad.as_mut().map_err(|e| e.clone()).and_then(|quad| {
+                let program = quad.program(&self.element).map_err(|e| e.to_string())??;
+                quad.ask(&program, &points, None, 40 * limit)
+            });
+            match exact {
+                Ok(exact) => agrees = self.against_quad(row, &mine, &answers, &exact),
+                Err(reason) => row.note = format!("no quadruple precision: {reason}"),
+            }
+        }
+        if self.options.channels && self.element.has_channels() {
+            agrees &= match self.channels(row, process, workshop, &program, &points, limit) {
+                Ok(agrees) => agrees,
+                Err(reason) => return Ok(Err(Verdict::FortranEnds(reason))),
+            };
+        }
+        row.verdict = if agrees {
+            Verdict::Ok
+        } else {
+            Verdict::Differs
+        };
+        Ok(Ok(()))
+    }
+
+    /// Legs and lines: from the process, else from the Fortran.
+    fn kinematics(&self, workshop: &mut Workshop) -> Result<Option<Kinematics>> {
+        let mut kinematics = match &self.process {
+            Ok(process) => Some(library::kinematics(process)),
+            Err(_) => None,
+        };
+        if let Some((incoming, masses)) = workshop.masses()?
+            && masses.len() > incoming
+        {
+            let legs = kinematics.get_or_insert_default();
+            legs.incoming = masses[..incoming].to_vec();
+            legs.outgoing = masses[incoming..].to_vec();
+        }
+        Ok(kinematics)
+    }
+
+    fn library(
+        &self,
+        process: &Process,
+        points: &[Point],
+        channel: Option<Channel>,
+    ) -> std::result::Result<Vec<library::Answer>, String> {
+        match self.options.plain {
+            true => library::plain_or_panic(process, points, channel, self.element.signed),
+            false => library::bridge(process, points, channel).map_err(|e| e.to_string()),
+        }
+    }
+
+    /// Errors against quadruple precision, and whether those of the library are no worse than
+    /// those of the Fortran.
+    fn against_quad(
+        &self,
+        row: &mut Row,
+        mine: &[library::Answer],
+        fortran: &[Answer],
+        exact: &[Answer],
+    ) -> bool {
+        let relative = |x: f64, exact: f64| difference(x, exact);
+        let of = |values: &mut dyn Iterator<Item = f64>| -> f64 {
+            let pairs = values.zip(exact);
+            pairs.map(|(x, e)| relative(x, e.value)).fold(0.0, worse)
+        };
+        let library = of(&mut mine.iter().map(|a| a.value));
+        let double = of(&mut fortran.iter().map(|a| a.value));
+        (row.library_error, row.fortran_error) = (Some(library), Some(double));
+        library <= self.options.tolerance.max(AS_GOOD * double) && row.other_helicities == 0
+    }
+
+    /// Compares channels, and choices in them.
+    fn channels(
+        &self,
+        row: &mut Row,
+        process: &Process,
+        workshop: &Workshop,
+        program: &Path,
+        points: &[Point],
+        limit: Duration,
+    ) -> std::result::Result<bool, String> {
+        let points = &points[..points.len().min(CHANNEL_POINTS)];
+        let mut agrees = true;
+        for channel in some(&channels(process), CHANNELS) {
+            let fortran = workshop.ask(program, points, Some(channel), limit)?;
+            let mine = self.library(process, points, Some(channel))?;
+            let told = |i: &usize| workshop.colors && fortran[*i].color != 0;
+            let colors = (0..points.len())
+                .filter(told)
+                .filter(|&i| fortran[i].color != mine[i].color)
+                .count();
+            let found = ChannelRow {
+                channel: channel.diagram,
+                worst: worst(&mine, &fortran).0,
+                other_helicities: helicity_differences(process, &mine, &fortran),
+                other_colors: colors,
+            };
+            agrees &= found.worst <= self.options.tolerance
+                && found.other_helicities == 0
+                && found.other_colors == 0;
+            row.channels.push(found);
+        }
+        Ok(agrees)
+    }
+}
+
+/// The channels of a process, each diagram once.
+pub fn channels(process: &Process) -> Vec<Channel> {
+    let mut found: Vec<Channel> = Vec::new();
+    for (config, &diagram) in (1..).zip(&process.channels.config_diagram) {
+        let squared = process.channels.amp2.iter().any(|a| a.diagram == diagram);
+        if diagram != 0 && squared && !found.iter().any(|c| c.diagram == diagram) {
+            found.push(Channel { diagram, config });
+        }
+    }
+    found
+}
+
+/// At most so many of a list, evenly.
+pub fn some<T: Copy>(all: &[T], at_most: usize) -> Vec<T> {
+    let count = all.len().min(at_most);
+    (0..count).map(|i| all[i * all.len() / count]).collect()
+}
+
+/// How far a value is from what it should be, in parts of that.
+pub fn difference(value: f64, expected: f64) -> f64 {
+    if value == expected {
+        return 0.0;
+    }
+    let relative = ((value - expected) / expected).abs();
+    if relative.is_nan() {
+        f64::INFINITY
+    } else {
+        relative
+    }
+}
+
+fn worse(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
+}
+
+/// The largest difference, and its event.
+fn worst(mine: &[library::Answer], fortran: &[Answer]) -> (f64, usize) {
+    let differences = mine
+        .iter()
+        .zip(fortran)
+        .map(|(a, b)| difference(a.value, b.value));
+    differences.enumerate().fold(
+        (0.0, 0),
+        |(worst, at), (i, x)| {
+            if x > worst { (x, i) } else { (worst, at) }
+        },
+    )
+}
+
+/// How many events have another helicity.
+pub fn helicity_differences(
+    process: &Process,
+    mine: &[library::Answer],
+    fortran: &[Answer],
+) -> usize {
+    let differs = |(mine, fortran): &(&library::Answer, &Answer)| {
+        if fortran.helicity != 0 {
+            return mine.helicity != fortran.helicity;
+        }
+        let row = (mine.helicity as usize).checked_sub(1);
+        let row = row.and_then(|row| process.helicities.get(row));
+        !fortran.helicities.is_empty()
+            && fortran.helicities.iter().any(|h| *h != 0)
+            && row.is_none_or(|row| !fortran.helicities.starts_with(row))
+    };
+    mine.iter().zip(fortran).filter(differs).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_are_spread_evenly() {
+        assert_eq!(some(&[1, 2, 3], 8), [1, 2, 3]);
+        assert_eq!(some(&[1, 2, 3, 4, 5, 6], 3), [1, 3, 5]);
+        assert!(some::<i32>(&[], 3).is_empty());
+    }
+
+    #[test]
+    fn nan_is_never_equal() {
+        assert_eq!(difference(0.0, 0.0), 0.0);
+        assert_eq!(difference(f64::NAN, 1.0), f64::INFINITY);
+        assert_eq!(difference(1.0, 0.0), f64::INFINITY);
+        assert_eq!(difference(1.5, 1.0), 0.5);
+    }
+}

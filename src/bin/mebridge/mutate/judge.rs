@@ -1,0 +1,415 @@
+//! One changed file: what the importer makes of it, and what gfortran.
+
+use super::change::Change;
+use super::worker::{Answer, Failure, Reply, Task, Worker};
+use crate::compare::difference;
+use crate::oracle::element::Element;
+use crate::oracle::points::Point;
+use crate::oracle::quick::Quick;
+use crate::oracle::tree::Tree;
+use crate::oracle::workshop::{self, Channel, Scratch, Workshop};
+use crate::oracle::{card, child};
+use mebridge::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// A changed program may run for ever.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// What came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The importer refuses.
+    Refused,
+    /// Both give the same.
+    Agrees,
+    /// The importer accepts what gfortran does not.
+    NotCompiled,
+    /// The Fortran ends, hangs, or gives NaN.
+    FortranFails,
+    /// No part of the Fortran that is evaluated depends on the file.
+    NotJudged,
+    /// The importer, or the process that it made, panics.
+    Panics,
+    /// The importer takes too long, or too much memory.
+    Hangs,
+    /// They give something else.
+    Differs,
+}
+
+/// A verdict with what led to it.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    pub outcome: Outcome,
+    pub detail: String,
+}
+
+/// Everything that one job needs: copies of the directory, objects, a worker.
+pub struct Bench {
+    tree: Tree,
+    element: Element,
+    points: Vec<Point>,
+    tolerance: f64,
+    imported: Scratch,
+    workshop: Workshop,
+    /// The files of the program with all that they include.
+    units: Vec<(PathBuf, BTreeSet<PathBuf>)>,
+    quick: Quick,
+    worker: Worker,
+    /// Where the time went.
+    pub times: Times,
+}
+
+/// Seconds by what they were spent on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times {
+    pub import: Duration,
+    pub compile: Duration,
+    pub link: Duration,
+    pub run: Duration,
+}
+
+impl Times {
+    /// Adds those of another job.
+    pub fn add(&mut self, other: Times) {
+        self.import += other.import;
+        self.compile += other.compile;
+        self.link += other.link;
+        self.run += other.run;
+    }
+}
+
+impl Bench {
+    /// Compiles everything once and sees to it that the unchanged directory agrees.
+    pub fn open(
+        tree: &Tree,
+        element: &Element,
+        index: usize,
+        points: &[Point],
+        tolerance: f64,
+    ) -> Result<std::result::Result<Bench, String>> {
+        let imported = Scratch::new()?;
+        tree.write(&imported.0)?;
+        let directory = imported.0.join(&tree.element);
+        let task = Task::new(directory, index, element, points);
+        let path = imported.0.join("task.json");
+        let text = serde_json::to_string(&task).map_err(|e| Error::io(&path)(e.into()))?;
+        std::fs::write(&path, text).map_err(Error::io(&path))?;
+        let mut workshop = match Workshop::open(tree.clone(), "-O0", false)? {
+            Ok(workshop) => workshop,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let files = match workshop.parts(element)? {
+            Ok(files) => files,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let quick = match Quick::new(&workshop.compiler, &workshop.compiler.objects) {
+            Ok(quick) => quick,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let all = files.iter().chain(&workshop.common);
+        let units = all
+            .map(|file| (file.clone(), workshop.tree.includes(file)))
+            .collect();
+        let mut bench = Bench {
+            tree: tree.clone(),
+            element: element.clone(),
+            points: points.to_vec(),
+            tolerance,
+            imported,
+            workshop,
+            units,
+            quick,
+            worker: Worker::new(path),
+            times: Times::default(),
+        };
+        let verdict = bench.import_and_run(&[])?;
+        Ok(match verdict.outcome {
+            Outcome::Agrees => Ok(bench),
+            _ => Err(format!("unchanged it does not agree: {}", verdict.detail)),
+        })
+    }
+
+    /// The files of the directory that the program is made of, and those that only the importer
+    /// reads.
+    pub fn targets(&self) -> Vec<PathBuf> {
+        let ours = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("meb_") || !self.tree.files.contains_key(path)
+        };
+        let called = self.called();
+        let mut targets: BTreeSet<PathBuf> = BTreeSet::new();
+        for (file, includes) in &self.units {
+            let dhelas = file.starts_with("Source/DHELAS");
+            if dhelas && !called.contains(file) {
+                continue;
+            }
+            if file.starts_with("Source/MODEL") && !matters(file) {
+                continue;
+            }
+            // No importer reads that.
+            if file.ends_with("select_color.f") {
+                continue;
+            }
+            // What our own driver includes is the directory's too.
+            targets.extend(includes.iter().filter(|path| read_by_us(path)).cloned());
+            targets.insert(file.clone());
+        }
+        for name in [
+            "coloramps.inc",
+            "leshouche.inc",
+            "config_subproc_map.inc",
+            "pmass.inc",
+        ] {
+            targets.insert(self.tree.element.join(name));
+        }
+        for name in ["param_card.dat", "ident_card.dat"] {
+            targets.insert(Path::new("Cards").join(name));
+        }
+        // It is made from the cards where those are.
+        if self.tree.text("Cards/ident_card.dat").is_some() {
+            targets.remove(Path::new("Source/param_card.inc"));
+        }
+        let linked = |path: &PathBuf| self.tree.links.contains_key(path);
+        targets.retain(|path| !ours(path) && !linked(path));
+        targets.into_iter().collect()
+    }
+
+    /// The files of Lorentz structures that the matrix element calls, directly or not.
+    fn called(&self) -> BTreeSet<PathBuf> {
+        let mut called = BTreeSet::new();
+        let mut open = vec![self.element.file.clone()];
+        let dhelas = self.tree.sources("Source/DHELAS");
+        while let Some(file) = open.pop() {
+            let text = self.tree.text(&file).unwrap_or("").to_ascii_uppercase();
+            for candidate in &dhelas {
+                let stem = candidate.file_stem().unwrap_or_default().to_string_lossy();
+                let stem = stem.to_ascii_uppercase();
+                let named = stem == "ALOHA_FUNCTIONS" || text.contains(&format!("{stem}("));
+                if named && called.insert(candidate.clone()) {
+                    open.push(candidate.clone());
+                }
+            }
+        }
+        called
+    }
+
+    /// Judges a change of one file and puts the file back.
+    pub fn judge(&mut self, file: &Path, change: &Change) -> Result<Verdict> {
+        let at = self.imported.0.join(file);
+        std::fs::write(&at, &change.text).map_err(Error::io(&at))?;
+        let start = Instant::now();
+        let reply = self.worker.ask();
+        self.times.import += start.elapsed();
+        let verdict = match reply? {
+            Err(failure) => Ok(Verdict::new(
+                Outcome::Hangs,
+                match failure {
+                    Failure::Hangs => "the import takes too long",
+                    Failure::Crashes => "the import ends its process",
+                },
+            )),
+            Ok(Reply::Refused(reason)) => Ok(Verdict::new(Outcome::Refused, &reason)),
+            Ok(Reply::Panicked(reason)) => Ok(Verdict::new(Outcome::Panics, &reason)),
+            Ok(Reply::Accepted { channels, answers }) => {
+                self.against_fortran(file, change, &channels, &answers)
+            }
+        };
+        self.tree.write_file(&self.imported.0, file)?;
+        verdict
+    }
+
+    /// Compiles what depends on the file, runs, compares, and puts the file back.
+    fn against_fortran(
+        &mut self,
+        file: &Path,
+        change: &Change,
+        channels: &[(u32, u32)],
+        answers: &[Answer],
+    ) -> Result<Verdict> {
+        let mut changed = vec![(file.to_owned(), change.text.clone())];
+        if file.starts_with("Cards") {
+            // The card becomes Fortran first, unless the Fortran reads it itself.
+            let mut tree = self.tree.clone();
+            tree.files.insert(file.to_owned(), change.text.clone());
+            if let Err(failure) = card::add(&mut tree) {
+                return Ok(Verdict::new(Outcome::NotCompiled, &failure));
+            }
+            let written = Path::new("Source/param_card.inc");
+            if let Some(text) = tree.text(written)
+                && Some(text) != self.workshop.tree.text(written)
+            {
+                changed.push((written.to_owned(), text.to_owned()));
+            }
+            let name = file.file_name().unwrap_or_default();
+            let running = self.workshop.running(Path::new(name));
+            std::fs::write(&running, &change.text).map_err(Error::io(&running))?;
+        }
+        for (path, text) in &changed {
+            let at = self.workshop.compiler.root.join(path);
+            std::fs::write(&at, text).map_err(Error::io(&at))?;
+        }
+        let paths: Vec<PathBuf> = changed.into_iter().map(|(path, _)| path).collect();
+        let verdict = self.compile_and_run(&paths, channels, answers);
+        for path in &paths {
+            self.workshop
+                .tree
+                .write_file(&self.workshop.compiler.root, path)?;
+        }
+        if file.starts_with("Cards") {
+            let running = self
+                .workshop
+                .running(Path::new(file.file_name().unwrap_or_default()));
+            let text = self.tree.text(file).unwrap_or("");
+            std::fs::write(&running, text).map_err(Error::io(&running))?;
+        }
+        verdict
+    }
+
+    /// The unchanged directory.
+    fn import_and_run(&mut self, changed: &[PathBuf]) -> Result<Verdict> {
+        match self.worker.ask()? {
+            Ok(Reply::Accepted { channels, answers }) => {
+                self.compile_and_run(changed, &channels, &answers)
+            }
+            Ok(Reply::Refused(reason) | Reply::Panicked(reason)) => {
+                Ok(Verdict::new(Outcome::Refused, &reason))
+            }
+            Err(_) => Ok(Verdict::new(Outcome::Hangs, "the import ends its process")),
+        }
+    }
+
+    fn compile_and_run(
+        &mut self,
+        changed: &[PathBuf],
+        channels: &[(u32, u32)],
+        answers: &[Answer],
+    ) -> Result<Verdict> {
+        let start = Instant::now();
+        let mut objects = Vec::with_capacity(self.units.len());
+        let mut any = false;
+        for (i, (file, includes)) in self.units.iter().enumerate() {
+            let concerned = changed.iter().any(|c| c == file || includes.contains(c));
+            if !concerned {
+                objects.push(self.workshop.compiler.object(file));
+                continue;
+            }
+            any = true;
+            let object = self.workshop.compiler.objects.join(format!("changed{i}.o"));
+            let source = self.workshop.compiler.root.join(file);
+            if let Err(failure) = self.quick.compile(&source, &object) {
+                self.times.compile += start.elapsed();
+                return Ok(Verdict::new(Outcome::NotCompiled, &failure));
+            }
+            objects.push(object);
+        }
+        self.times.compile += start.elapsed();
+        let reads_cards = self.workshop.tree.text("Source/param_card.inc").is_none();
+        let is_card = |path: &PathBuf| path.starts_with("Cards");
+        if !any && !changed.is_empty() && !(reads_cards && changed.iter().any(is_card)) {
+            return Ok(Verdict::new(Outcome::NotJudged, ""));
+        }
+        let start = Instant::now();
+        let program = self.workshop.folder().join("changed");
+        let linked = self.quick.link(&objects, &program);
+        self.times.link += start.elapsed();
+        if let Err(failure) = linked {
+            return Ok(Verdict::new(Outcome::NotCompiled, &failure));
+        }
+        let start = Instant::now();
+        let verdict = self.run(&program, channels, answers);
+        self.times.run += start.elapsed();
+        verdict
+    }
+
+    fn run(&self, program: &Path, channels: &[(u32, u32)], answers: &[Answer]) -> Result<Verdict> {
+        let mut text = workshop::events(&self.points, None);
+        for &(diagram, config) in channels {
+            text += &workshop::events(&self.points, Some(Channel { diagram, config }));
+        }
+        let folder = self.workshop.folder();
+        let (input, output) = (folder.join("events.txt"), folder.join("answers.txt"));
+        std::fs::write(&input, text).map_err(Error::io(&input))?;
+        let mut command = Command::new(program);
+        command.arg(&output);
+        command.current_dir(self.workshop.running(Path::new("")));
+        let errors = folder.join("errors.txt");
+        if let Err(failure) = child::run(command, Some(&input), &errors, LIMIT, Some(4 << 30)) {
+            return Ok(Verdict::new(Outcome::FortranFails, &failure));
+        }
+        let text = std::fs::read_to_string(&output).map_err(Error::io(&output))?;
+        let fortran: Option<Vec<workshop::Answer>> = text.lines().map(workshop::answer).collect();
+        Ok(match fortran {
+            Some(fortran) if fortran.len() == answers.len() => self.compare(answers, &fortran),
+            _ => Verdict::new(Outcome::FortranFails, "it answers not all"),
+        })
+    }
+
+    fn compare(&self, answers: &[Answer], fortran: &[workshop::Answer]) -> Verdict {
+        if let Some(bad) = fortran.iter().find(|a| !a.value.is_finite()) {
+            let mine = answers.iter().map(|a| a.value.as_str());
+            let mine: Vec<&str> = mine.collect();
+            let what = format!("{} (mebridge: {})", bad.value, mine.join(" "));
+            return Verdict::new(Outcome::FortranFails, &what);
+        }
+        for (event, (mine, theirs)) in answers.iter().zip(fortran).enumerate() {
+            let value: f64 = mine.value.parse().unwrap_or(f64::NAN);
+            let differs =
+                |what: String| Verdict::new(Outcome::Differs, &format!("event {event}: {what}"));
+            if difference(value, theirs.value) > self.tolerance {
+                return differs(format!("{} and not {:e}", mine.value, theirs.value));
+            }
+            if theirs.value == 0.0 {
+                // There is nothing to choose from.
+                continue;
+            }
+            let row = &theirs.helicities;
+            if theirs.helicity != 0 && theirs.helicity != mine.helicity
+                || row.iter().any(|h| *h != 0) && !row.starts_with(&mine.row)
+            {
+                return differs(format!(
+                    "helicity {} {:?} and not {} {row:?}",
+                    mine.helicity, mine.row, theirs.helicity
+                ));
+            }
+            let chosen = self.workshop.colors && event >= self.points.len() && theirs.color != 0;
+            if chosen && theirs.color != mine.color {
+                return differs(format!("colour {} and not {}", mine.color, theirs.color));
+            }
+        }
+        Verdict::new(Outcome::Agrees, "")
+    }
+}
+
+impl Verdict {
+    fn new(outcome: Outcome, detail: &str) -> Verdict {
+        Verdict {
+            outcome,
+            detail: detail.to_owned(),
+        }
+    }
+}
+
+/// Whether a file of the model is more than input and output.
+fn matters(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    !["printout.f", "lha_read.f", "alfas_functions.f"].contains(&name.as_ref())
+}
+
+/// Include files of MadEvent that say nothing about matrix elements.
+fn read_by_us(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    ![
+        "run.inc",
+        "cuts.inc",
+        "cluster.inc",
+        "genps.inc",
+        "maxparticles.inc",
+        "message.inc",
+    ]
+    .contains(&name.as_ref())
+}

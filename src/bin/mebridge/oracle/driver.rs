@@ -1,0 +1,318 @@
+//! The Fortran that calls `SMATRIX<i>`, and what stands in for the rest of MadEvent.
+//!
+//! The driver reads events from standard input and writes the answers into the file that its
+//! argument names. Everything that MadEvent would set in COMMON blocks is set for each event, and
+//! all helicities are evaluated each time.
+
+use super::element::{Element, Kind};
+use super::tree::Tree;
+use std::fmt::Write;
+
+/// What a run card says, as far as matrix elements depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct RunCard {
+    /// Widths are at least this fraction of their mass.
+    pub small_width_treatment: f64,
+    /// How many widths from its mass a line is off shell.
+    pub bw_cutoff: f64,
+}
+
+impl RunCard {
+    /// That of the tree, with MG5aMC's defaults for what it does not have.
+    pub fn of(tree: &Tree) -> RunCard {
+        let text = tree.text("Cards/run_card.dat").unwrap_or("");
+        let value = |name: &str, default: f64| {
+            let mut lines = text.lines().filter_map(|line| {
+                let line = line.split(['#', '!']).next()?;
+                let (value, key) = line.split_once('=')?;
+                let value = value.trim().replace(['d', 'D'], "e");
+                (key.trim() == name).then(|| value.parse().ok())?
+            });
+            lines.next().unwrap_or(default)
+        };
+        RunCard {
+            small_width_treatment: value("small_width_treatment", 1e-6),
+            bw_cutoff: value("bwcutoff", 15.0),
+        }
+    }
+}
+
+/// The program that evaluates one matrix element.
+pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
+    let has = |file: &str| tree.text(tree.element.join(file)).is_some();
+    let madevent = element.kind == Kind::MadEvent;
+    let vector = tree.text("Source/vector.inc").is_some();
+    let mut t = String::new();
+    let mut line = |text: &str| {
+        let _ = writeln!(t, "      {text}");
+    };
+    line("PROGRAM MEB_ORACLE");
+    line("IMPLICIT NONE");
+    line("INCLUDE 'nexternal.inc'");
+    for file in ["maxamps.inc", "maxconfigs.inc"] {
+        if madevent && has(file) {
+            line(&format!("INCLUDE '{file}'"));
+        }
+    }
+    if vector {
+        line("INCLUDE '../../Source/vector.inc'");
+    }
+    line("INCLUDE 'coupl.inc'");
+    line("REAL*8 P(0:3,NEXTERNAL),ANS,MEB_G,RHEL,RCOL");
+    line("INTEGER CHANNEL,IVEC,IHEL,ICOL,MEB_CONFIG,MEB_I");
+    line("CHARACTER*400 MEB_FILE");
+    line("COMMON/MEB_RANDOM/RHEL");
+    if madevent {
+        for text in [
+            "INTEGER ISUM_HEL",
+            "LOGICAL MULTI_CHANNEL",
+            "COMMON/TO_MATRIX/ISUM_HEL, MULTI_CHANNEL",
+            "INTEGER IMIRROR,IPROC",
+            "COMMON/TO_MIRROR/IMIRROR,IPROC",
+            "REAL*8 POL(2)",
+            "COMMON/TO_POLARIZATION/POL",
+            "LOGICAL INIT_MODE",
+            "COMMON/TO_DETERMINE_ZERO_HEL/INIT_MODE",
+            "REAL*8 TMIN_FOR_CHANNEL",
+            "INTEGER SDE_STRAT",
+            "COMMON/TO_CHANNEL_STRAT/TMIN_FOR_CHANNEL, SDE_STRAT",
+            "REAL*8 LIMHEL",
+            "COMMON/TO_LIMHEL/LIMHEL",
+            "LOGICAL ALLOW_HELICITY_GRID_ENTRIES",
+            "COMMON/TO_ALLOW_HELICITY_GRID_ENTRIES/ALLOW_HELICITY_GRID_ENTRIES",
+            "REAL*8 HEL_JACOBIAN",
+            "INTEGER HEL_PICKED",
+            "COMMON/HEL_PICKED/HEL_PICKED,HEL_JACOBIAN",
+            "REAL*8 SMALL_WIDTH_TREATMENT",
+            "COMMON/NARROW_WIDTH/SMALL_WIDTH_TREATMENT",
+            "REAL*8 BWCUTOFF",
+            "COMMON/TO_BWCUTOFF/BWCUTOFF",
+        ] {
+            line(text);
+        }
+        if has("maxconfigs.inc") {
+            line("INTEGER MAPCONFIG(0:LMAXCONFIGS), ICONFIG");
+            line("COMMON/TO_MCONFIGS/MAPCONFIG, ICONFIG");
+        }
+        if element.channel_in_common {
+            line("INTEGER SUBDIAG(MAXSPROC),IB(2)");
+            line("COMMON/TO_SUB_DIAG/SUBDIAG,IB");
+        }
+        if vector {
+            line("INTEGER IGRAPH(VECSIZE_MEMMAX)");
+            line("COMMON/VEC_IGRAPH/IGRAPH");
+        }
+        if let Some(good) = &element.good_helicities {
+            line("INTEGER NCOMB");
+            line(&format!("PARAMETER (NCOMB={})", good.count));
+            line(&format!("INTEGER {}", good.tries));
+            line(&format!("LOGICAL {}", good.good));
+            line("COMMON/BLOCK_GOODHEL/NTRY,GOODHEL");
+        }
+        if element.helicity_buffer {
+            line("CHARACTER*101 HEL_BUFF");
+            line("COMMON/TO_HELICITY/HEL_BUFF");
+        }
+    }
+    if element.reset {
+        line("LOGICAL HELRESET");
+        line(&format!("COMMON/{}HELRESET/HELRESET", element.prefix));
+    }
+    line("CALL GET_COMMAND_ARGUMENT(1,MEB_FILE)");
+    line("OPEN(UNIT=91,FILE=MEB_FILE,STATUS='REPLACE',RECL=4000)");
+    if madevent {
+        let width = format!("{:e}", run.small_width_treatment).replace('e', "D");
+        line(&format!("SMALL_WIDTH_TREATMENT={width}"));
+        let cutoff = format!("{:e}", run.bw_cutoff).replace('e', "D");
+        line(&format!("BWCUTOFF={cutoff}"));
+        for text in [
+            "ISUM_HEL=0",
+            "INIT_MODE=.FALSE.",
+            "IMIRROR=1",
+            "POL(1)=1D0",
+            "POL(2)=1D0",
+            "SDE_STRAT=1",
+            "TMIN_FOR_CHANNEL=-1D0",
+            "LIMHEL=0D0",
+            "ALLOW_HELICITY_GRID_ENTRIES=.FALSE.",
+            "HEL_PICKED=0",
+            "HEL_JACOBIAN=1D0",
+        ] {
+            line(text);
+        }
+        let number = if element.number.is_empty() {
+            "1"
+        } else {
+            &element.number
+        };
+        line(&format!("IPROC={number}"));
+    }
+    line("CALL SETPARA('param_card.dat')");
+    line("IVEC=1");
+    let _ = writeln!(
+        t,
+        "   10 READ(*,*,END=20) MEB_G,RHEL,RCOL,CHANNEL,MEB_CONFIG,P"
+    );
+    let mut line = |text: &str| {
+        let _ = writeln!(t, "      {text}");
+    };
+    line("G=MEB_G");
+    line(&format!(
+        "CALL UPDATE_AS_PARAM({})",
+        if vector { "IVEC" } else { "" }
+    ));
+    line("ANS=0D0");
+    line("IHEL=0");
+    line("ICOL=0");
+    if madevent {
+        line("MULTI_CHANNEL=CHANNEL.NE.0");
+        if has("maxconfigs.inc") {
+            line("ICONFIG=MAX(MEB_CONFIG,1)");
+        }
+        if vector {
+            line("IGRAPH(IVEC)=0");
+        }
+        if element.channel_in_common {
+            line("DO MEB_I=1,MAXSPROC");
+            line("SUBDIAG(MEB_I)=CHANNEL");
+            line("ENDDO");
+        }
+        if element.good_helicities.is_some() {
+            line("NTRY=0");
+            line("GOODHEL=.TRUE.");
+        }
+    }
+    if element.reset {
+        line("HELRESET=.TRUE.");
+    }
+    let arguments = element.arguments.join(",").replace("ANS_SUMMED", "ANS");
+    line(&format!("CALL {}({arguments})", element.entry()));
+    if element.helicity_buffer {
+        line("WRITE(91,'(ES27.17E4,2I8,1X,A)') ANS,IHEL,ICOL,HEL_BUFF");
+    } else {
+        line("WRITE(91,'(ES27.17E4,2I8)') ANS,IHEL,ICOL");
+    }
+    line("GOTO 10");
+    let _ = writeln!(t, "   20 CLOSE(91)");
+    let _ = writeln!(t, "      END");
+    t
+}
+
+/// The program that tells the masses of the legs, where `pmass.inc` says what they are.
+pub fn masses(tree: &Tree) -> Option<String> {
+    tree.text(tree.element.join("pmass.inc"))?;
+    let vector = match tree.text("Source/vector.inc") {
+        Some(_) => "      INCLUDE '../../Source/vector.inc'\n",
+        None => "",
+    };
+    Some(format!(
+        "      PROGRAM MEB_MASSES
+      IMPLICIT NONE
+      INCLUDE 'nexternal.inc'
+{vector}      INCLUDE 'coupl.inc'
+      REAL*8 ZERO,PMASS(NEXTERNAL)
+      PARAMETER (ZERO=0D0)
+      INTEGER MEB_I
+      CHARACTER*400 MEB_FILE
+      CALL GET_COMMAND_ARGUMENT(1,MEB_FILE)
+      OPEN(UNIT=91,FILE=MEB_FILE,STATUS='REPLACE')
+      CALL SETPARA('param_card.dat')
+      INCLUDE 'pmass.inc'
+      WRITE(91,'(I8)') NINCOMING
+      DO MEB_I=1,NEXTERNAL
+        WRITE(91,'(ES27.17E4)') PMASS(MEB_I)
+      ENDDO
+      CLOSE(91)
+      END
+"
+    ))
+}
+
+/// Routines of MadEvent that a matrix element calls.
+pub fn stand_ins() -> &'static str {
+    "      SUBROUTINE RANMAR(R)
+      REAL*8 R,RHEL
+      COMMON/MEB_RANDOM/RHEL
+      R=RHEL
+      END
+      REAL*8 FUNCTION XRAN1(IDUM)
+      INTEGER IDUM
+      REAL*8 RHEL
+      COMMON/MEB_RANDOM/RHEL
+      XRAN1=RHEL
+      END
+      REAL*8 FUNCTION GET_CHANNEL_CUT(P,CONFIG)
+      REAL*8 P(*)
+      INTEGER CONFIG
+      GET_CHANNEL_CUT=1D0
+      END
+      SUBROUTINE RESET_CUMULATIVE_VARIABLE()
+      END
+"
+}
+
+/// The module that matrix elements of MadEvent use: here there is no sampling over helicities.
+pub fn sampler() -> &'static str {
+    "      MODULE DISCRETESAMPLER
+      TYPE SAMPLEDDIMENSION
+        INTEGER N_TOT_ENTRIES
+      END TYPE SAMPLEDDIMENSION
+      TYPE SAMPLINGGRID
+        INTEGER NOTHING
+      END TYPE SAMPLINGGRID
+      TYPE(SAMPLINGGRID) REF_GRID
+      CONTAINS
+      INTEGER FUNCTION DS_GET_DIM_STATUS(NAME)
+      CHARACTER*(*) NAME
+      DS_GET_DIM_STATUS=-1
+      END FUNCTION DS_GET_DIM_STATUS
+      SUBROUTINE DS_ADD_ENTRY(NAME,I,T)
+      CHARACTER*(*) NAME
+      INTEGER I
+      REAL*8 T
+      END SUBROUTINE DS_ADD_ENTRY
+      FUNCTION DS_GET_DIMENSION(GRID,NAME)
+      TYPE(SAMPLINGGRID) GRID
+      CHARACTER*(*) NAME
+      TYPE(SAMPLEDDIMENSION) DS_GET_DIMENSION
+      DS_GET_DIMENSION%N_TOT_ENTRIES=0
+      END FUNCTION DS_GET_DIMENSION
+      SUBROUTINE DS_UPDATE_GRID(NAME)
+      CHARACTER*(*) NAME
+      END SUBROUTINE DS_UPDATE_GRID
+      SUBROUTINE DS_SET_GRID_MODE(NAME,MODE)
+      CHARACTER*(*) NAME,MODE
+      END SUBROUTINE DS_SET_GRID_MODE
+      END MODULE DISCRETESAMPLER
+"
+}
+
+/// Routines of MadEvent that are named somewhere, but are not to be called on our way.
+pub fn absent(names: &[String]) -> String {
+    let mut text = String::new();
+    for name in names {
+        let _ = write!(
+            text,
+            "      SUBROUTINE {name}()
+      WRITE(0,*) 'calls {name}, which is a routine of MadEvent'
+      STOP 3
+      END
+"
+        );
+    }
+    text
+}
+
+/// The choice of colour flows as the directory has it, by itself: the lines of `SELECT_COLOR` in
+/// `auto_dsig.f`. `None` where it is elsewhere, or takes other arguments.
+pub fn color_choice(tree: &Tree) -> Option<String> {
+    let text = tree.text(tree.element.join("auto_dsig.f"))?;
+    let statements = super::statements::read(text);
+    let first = statements
+        .iter()
+        .position(|s| s.text.starts_with("SUBROUTINESELECT_COLOR("))?;
+    let last = statements[first..].iter().find(|s| s.text == "END")?;
+    let lines = statements[first].lines.start..last.lines.end;
+    let lines = text.lines().skip(lines.start).take(lines.len());
+    Some(lines.map(|line| format!("{line}\n")).collect())
+}

@@ -1,0 +1,178 @@
+//! What a `matrix<i>.f` says about how it is to be called.
+
+use super::statements::{self, Statement};
+use super::tree::Tree;
+use std::path::{Path, PathBuf};
+
+/// Who was to call it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// MadEvent: helicities are chosen, there are channels.
+    MadEvent,
+    /// A program of the user's: `output standalone`.
+    Standalone,
+}
+
+/// One matrix element of a directory.
+#[derive(Clone, Debug)]
+pub struct Element {
+    /// Its number as it stands in names; empty for `matrix.f`.
+    pub number: String,
+    /// Its file.
+    pub file: PathBuf,
+    /// Who was to call it.
+    pub kind: Kind,
+    /// What MG5aMC calls the process.
+    pub name: String,
+    /// What stands before names in a standalone output with prefixes: `M0_`.
+    pub prefix: String,
+    /// The arguments of `SMATRIX<i>`, as they are called there.
+    pub arguments: Vec<String>,
+    /// `NTRY` and `GOODHEL` with their bounds, and `NCOMB`, where they lie in a COMMON block.
+    pub good_helicities: Option<GoodHelicities>,
+    /// Whether the sum over helicities takes absolute values, and gives the answer the sign of
+    /// the chosen helicity.
+    pub signed: bool,
+    /// Whether the helicity is told in `HEL_BUFF`.
+    pub helicity_buffer: bool,
+    /// Whether there is a switch that makes it look for good helicities again.
+    pub reset: bool,
+    /// Whether the channel is named by `SUBDIAG` in a COMMON block.
+    pub channel_in_common: bool,
+}
+
+/// The COMMON block of the good helicities.
+#[derive(Clone, Debug)]
+pub struct GoodHelicities {
+    /// `NTRY(2)`.
+    pub tries: String,
+    /// `GOODHEL(NCOMB,2)`.
+    pub good: String,
+    /// Value of `NCOMB`.
+    pub count: String,
+}
+
+/// The arguments that a driver knows.
+const KNOWN: [&str; 9] = [
+    "P",
+    "ANS",
+    "RHEL",
+    "RCOL",
+    "CHANNEL",
+    "IVEC",
+    "IHEL",
+    "ICOL",
+    "ANS_SUMMED",
+];
+
+impl Element {
+    /// Reads a file of the tree, or says why it cannot be called.
+    pub fn read(tree: &Tree, number: &str, file: &Path) -> Result<Element, String> {
+        let text = tree.text(file).unwrap_or("");
+        let found = statements::read(text);
+        let end = format!("SMATRIX{number}(");
+        let entry = found.iter().find_map(|s| {
+            let rest = s.text.strip_prefix("SUBROUTINE")?;
+            let at = rest.find(&end)?;
+            let arguments = rest[at + end.len()..].strip_suffix(')')?;
+            Some((rest[..at].to_owned(), arguments))
+        });
+        let Some((prefix, arguments)) = entry else {
+            return Err(format!("there is no SUBROUTINE SMATRIX{number}"));
+        };
+        let arguments: Vec<String> = arguments.split(',').map(str::to_owned).collect();
+        if let Some(unknown) = arguments.iter().find(|a| !KNOWN.contains(&a.as_str())) {
+            return Err(format!("SMATRIX{number} has an argument {unknown}"));
+        }
+        let standalone = format!("COMMON/{prefix}HELUSERCHOICE/");
+        let has = |part: &str| found.iter().any(|s| s.text.contains(part));
+        let kind = match has(&standalone) {
+            true => Kind::Standalone,
+            false => Kind::MadEvent,
+        };
+        Ok(Element {
+            number: number.to_owned(),
+            file: file.to_owned(),
+            kind,
+            name: process_name(text),
+            reset: has(&format!("COMMON/{prefix}HELRESET/")),
+            prefix,
+            arguments,
+            good_helicities: good_helicities(&found),
+            signed: has("DSIGN(ANS,"),
+            helicity_buffer: has("COMMON/TO_HELICITY/HEL_BUFF"),
+            channel_in_common: has("COMMON/TO_SUB_DIAG/"),
+        })
+    }
+
+    /// Name of the subroutine.
+    pub fn entry(&self) -> String {
+        format!("{}SMATRIX{}", self.prefix, self.number)
+    }
+
+    /// Whether it has this argument.
+    pub fn takes(&self, argument: &str) -> bool {
+        self.arguments.iter().any(|a| a == argument)
+    }
+
+    /// Whether it can be asked for the share of a channel.
+    pub fn has_channels(&self) -> bool {
+        self.takes("CHANNEL") || self.channel_in_common
+    }
+}
+
+/// Whatever stands behind `Process:` in a comment.
+fn process_name(text: &str) -> String {
+    let lines = text.lines().filter(|line| statements::is_comment(line));
+    let mut names = lines.filter_map(|line| line.split_once("Process:"));
+    names
+        .next()
+        .map(|(_, name)| name.trim().to_owned())
+        .unwrap_or_default()
+}
+
+fn good_helicities(statements: &[Statement]) -> Option<GoodHelicities> {
+    let block = "COMMON/BLOCK_GOODHEL/NTRY,GOODHEL";
+    statements.iter().find(|s| s.text == block)?;
+    let declared = |start: &str, name: &str| {
+        let head = format!("{name}(");
+        let found = statements.iter().find_map(|s| {
+            let rest = s.text.strip_prefix(start)?;
+            let rest = &rest[rest.find(&head)?..];
+            Some(rest[..=rest.find(')')?].to_owned())
+        });
+        found
+    };
+    let count = statements.iter().find_map(|s| {
+        let rest = s.text.strip_prefix("PARAMETER(NCOMB=")?;
+        Some(rest.strip_suffix(')')?.to_owned())
+    })?;
+    Some(GoodHelicities {
+        tries: declared("INTEGER", "NTRY")?,
+        good: declared("LOGICAL", "GOODHEL")?,
+        count,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signature_is_read() {
+        let p = "fortran/gg_ttx/SubProcesses/P1_gg_ttx";
+        let tree = Tree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(p)).unwrap();
+        let (number, file) = tree.elements().remove(0);
+        let element = Element::read(&tree, &number, &file).unwrap();
+        assert_eq!(element.entry(), "SMATRIX1");
+        assert_eq!(element.name, "g g > t t~ WEIGHTED<=2 @1");
+        assert_eq!(element.kind, Kind::MadEvent);
+        assert!(!element.signed && element.takes("CHANNEL"));
+        let good = element.good_helicities.unwrap();
+        assert_eq!(good.good, "GOODHEL(NCOMB,MAXSPROC)");
+        assert_eq!(
+            (good.tries.as_str(), good.count.as_str()),
+            ("NTRY(MAXSPROC)", "16")
+        );
+    }
+}

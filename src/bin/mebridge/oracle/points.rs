@@ -1,0 +1,123 @@
+//! Events to compare on.
+//!
+//! Half of them have one energy, well above all masses. The others have random energies from close
+//! above the threshold on, energies just above it, and energies close to the masses of lines that
+//! can be resonant.
+
+use mebridge::phase_space::PhaseSpace;
+use mebridge::random::Random;
+use mebridge::{Error, Result};
+
+/// Random numbers for what is not a momentum: energy (2), g, helicity, colour.
+const OTHERS: usize = 5;
+/// Energy of the ordinary events in GeV, if that is far above the threshold.
+const ENERGY: f64 = 1000.0;
+
+/// One event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// `P(0:3, NEXTERNAL)`.
+    pub momenta: Vec<f64>,
+    /// Strong coupling g_s.
+    pub g: f64,
+    /// Random number for the helicity.
+    pub random_helicity: f64,
+    /// Random number for the colour flow.
+    pub random_color: f64,
+}
+
+/// The legs of a process and its lines.
+#[derive(Clone, Debug, Default)]
+pub struct Kinematics {
+    /// Masses of the incoming legs.
+    pub incoming: Vec<f64>,
+    /// Masses of the outgoing legs.
+    pub outgoing: Vec<f64>,
+    /// Mass and width of unstable lines.
+    pub resonances: Vec<(f64, f64)>,
+}
+
+impl Kinematics {
+    /// Energies above this one are possible.
+    fn threshold(&self) -> f64 {
+        let sum = |masses: &[f64]| masses.iter().sum::<f64>();
+        sum(&self.incoming).max(sum(&self.outgoing))
+    }
+
+    /// The energy of an event, by two random numbers.
+    fn energy(&self, event: usize, random: &[f64]) -> f64 {
+        if self.incoming.len() == 1 {
+            return self.incoming[0];
+        }
+        if self.outgoing.len() == 1 {
+            return self.outgoing[0];
+        }
+        let threshold = self.threshold();
+        let scale = threshold.max(10.0);
+        if event % 2 == 0 {
+            return ENERGY.max(1.5 * threshold);
+        }
+        let reachable = |(mass, _): &&(f64, f64)| *mass > 1.001 * threshold;
+        let resonances: Vec<_> = self.resonances.iter().filter(reachable).collect();
+        match event / 2 % 4 {
+            // From 0.01 to 10 per cent above the threshold.
+            1 => threshold + scale * 10f64.powf(-4.0 + 3.0 * random[0]),
+            // Within three widths.
+            3 if !resonances.is_empty() => {
+                let pick = (random[1] * resonances.len() as f64) as usize;
+                let (mass, width) = resonances[pick.min(resonances.len() - 1)];
+                (mass + 3.0 * (2.0 * random[0] - 1.0) * width).max(1.0005 * threshold)
+            }
+            _ => threshold + scale * 10f64.powf(-1.0 + 3.0 * random[0]),
+        }
+    }
+
+    /// So many events.
+    pub fn points(&self, count: usize, seed: u64) -> Result<Vec<Point>> {
+        let source = Random::new(seed);
+        let legs = 4 * self.outgoing.len();
+        let per_event = OTHERS + legs;
+        let mut points = Vec::with_capacity(count);
+        for event in 0..count {
+            let mut random = vec![0.0; per_event];
+            source.fill(0, event, per_event, &mut random);
+            let energy = self.energy(event, &random);
+            let space = PhaseSpace::new(energy, &self.incoming, &self.outgoing)?;
+            let mut momenta = vec![0.0; space.components()];
+            space.event(&random[OTHERS..], &mut momenta);
+            if momenta.iter().any(|x| !x.is_finite()) {
+                return Err(Error::PhaseSpace {
+                    what: format!("event {event} at {energy} GeV has no momenta"),
+                });
+            }
+            points.push(Point {
+                momenta,
+                g: 0.6 + random[2],
+                random_helicity: random[3],
+                random_color: random[4],
+            });
+        }
+        Ok(points)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_depend_on_the_seed_alone_and_lie_above_the_threshold() {
+        let kinematics = Kinematics {
+            incoming: vec![0.0, 0.0],
+            outgoing: vec![173.0, 173.0],
+            resonances: vec![(500.0, 2.0)],
+        };
+        let points = kinematics.points(40, 3).unwrap();
+        assert_eq!(points[..10], kinematics.points(10, 3).unwrap());
+        assert_ne!(points, kinematics.points(40, 4).unwrap());
+        let energies: Vec<f64> = points.iter().map(|p| 2.0 * p.momenta[0]).collect();
+        assert!(energies.iter().all(|e| *e > 346.0));
+        assert!(energies.iter().any(|e| (e - 500.0).abs() < 6.1));
+        assert!(energies.iter().any(|e| *e < 385.0));
+    }
+}

@@ -1,0 +1,370 @@
+//! The copy of an output in which its Fortran is compiled and run.
+
+use super::compiler::Compiler;
+use super::driver::{self, RunCard};
+use super::element::Element;
+use super::points::Point;
+use super::tree::Tree;
+use super::{card, child, statements};
+use mebridge::{Error, Result};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// More than any matrix element needs, and less than what makes a machine swap.
+const MEMORY: u64 = 8 << 30;
+
+/// A temporary folder, removed in the end.
+#[derive(Debug)]
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    /// Makes one.
+    pub fn new() -> Result<Scratch> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("mebridge-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).map_err(Error::io(&path))?;
+        Ok(Scratch(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is left there is the system's to remove.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What the Fortran answers for one event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// `ANS`.
+    pub value: f64,
+    /// The chosen helicity, from 1; 0 where it is not told.
+    pub helicity: u32,
+    /// The chosen colour flow, from 1; 0 where it is not told.
+    pub color: u32,
+    /// Helicities of the legs, where they are told so.
+    pub helicities: Vec<i8>,
+}
+
+/// A channel: its diagram, and a configuration with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Channel {
+    /// Number of the diagram, from 1.
+    pub diagram: u32,
+    /// Number of the configuration, from 1.
+    pub config: u32,
+}
+
+/// A copy of an output with its common parts compiled.
+pub struct Workshop {
+    /// The files.
+    pub tree: Tree,
+    /// The compiler.
+    pub compiler: Compiler,
+    run_card: RunCard,
+    /// Files that every program needs.
+    pub common: Vec<PathBuf>,
+    /// Whether the choice of colour flows is the directory's own.
+    pub colors: bool,
+    /// Where programs run.
+    running: PathBuf,
+    scratch: Scratch,
+}
+
+impl Workshop {
+    /// Copies the files and compiles what every matrix element needs.
+    pub fn open(
+        mut tree: Tree,
+        optimisation: &str,
+        quad: bool,
+    ) -> Result<std::result::Result<Workshop, String>> {
+        let scratch = Scratch::new()?;
+        let root = scratch.0.join("output");
+        let [objects, running] = ["objects", "run"].map(|name| scratch.0.join(name));
+        for folder in [&objects, &running] {
+            std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        }
+        if let Err(failure) = card::add(&mut tree) {
+            return Ok(Err(failure));
+        }
+        let p = tree.element.clone();
+        let mut add = |name: &str, text: String| {
+            let path = p.join(name);
+            tree.files.insert(path.clone(), text);
+            path
+        };
+        let sampler = add("meb_sampler.f", driver::sampler().into());
+        let stand_ins = add("meb_stand_ins.f", driver::stand_ins().into());
+        // The module comes first: others use it.
+        let mut common = vec![sampler, stand_ins];
+        for folder in ["Source/DHELAS", "Source/MODEL"] {
+            common.extend(tree.sources(folder).into_iter().filter(|file| {
+                let text = tree.text(file).unwrap_or("");
+                !statements::read(text)
+                    .iter()
+                    .any(|s| s.text.starts_with("PROGRAM") && !s.text.contains('='))
+            }));
+        }
+        let compiler = Compiler::new(&root, &objects, optimisation, quad);
+        let mut workshop = Workshop {
+            run_card: RunCard::of(&tree),
+            tree,
+            compiler,
+            common,
+            colors: false,
+            running,
+            scratch,
+        };
+        workshop.tree.write(&root)?;
+        for card in ["param_card.dat", "ident_card.dat"] {
+            if let Some(text) = workshop.tree.text(Path::new("Cards").join(card)) {
+                let to = workshop.running.join(card);
+                std::fs::write(&to, text).map_err(Error::io(&to))?;
+            }
+        }
+        if let Err(failure) = workshop.compiler.compile(&workshop.common) {
+            return Ok(Err(failure));
+        }
+        workshop.add_color_choice()?;
+        Ok(Ok(workshop))
+    }
+
+    /// The directory's own choice of colour flows, or one that chooses nothing.
+    fn add_color_choice(&mut self) -> Result<()> {
+        let p = self.tree.element.clone();
+        let by_itself = p.join("select_color.f");
+        if self.tree.text(&by_itself).is_some()
+            && self.compiler.compile(&[by_itself.clone()]).is_ok()
+        {
+            self.common.push(by_itself);
+            self.colors = true;
+            return Ok(());
+        }
+        let nothing = "      SUBROUTINE SELECT_COLOR(RCOL,JAMP2,ICONFIG,IPROC,ICOL)
+      REAL*8 RCOL,JAMP2(*)
+      INTEGER ICONFIG,IPROC,ICOL
+      ICOL=0
+      END
+";
+        let own = driver::color_choice(&self.tree);
+        for (text, colors) in own
+            .map(|t| (t, true))
+            .into_iter()
+            .chain([(nothing.into(), false)])
+        {
+            let path = self.add(&p.join("meb_select_color.f"), text)?;
+            if self.compiler.compile(&[path.clone()]).is_ok() {
+                self.common.push(path);
+                self.colors = colors;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a file, or replaces it.
+    pub fn add(&mut self, path: &Path, text: String) -> Result<PathBuf> {
+        self.tree.files.insert(path.to_owned(), text);
+        self.tree.write_file(&self.compiler.root, path)?;
+        Ok(path.to_owned())
+    }
+
+    /// The scratch folder.
+    pub fn folder(&self) -> &Path {
+        &self.scratch.0
+    }
+
+    /// A file in the folder in which programs run.
+    pub fn running(&self, file: &Path) -> PathBuf {
+        self.running.join(file)
+    }
+
+    /// Writes the driver of a matrix element and gives its file.
+    pub fn driver(&mut self, element: &Element) -> Result<PathBuf> {
+        let text = driver::program(&self.tree, element, self.run_card);
+        let name = format!("meb_driver{}.f", element.number);
+        self.add(&self.tree.element.join(name), text)
+    }
+
+    /// Objects of these files and of the common ones.
+    pub fn objects(&self, files: &[&Path]) -> Vec<PathBuf> {
+        let files = files.iter().copied();
+        files
+            .chain(self.common.iter().map(PathBuf::as_path))
+            .map(|file| self.compiler.object(file))
+            .collect()
+    }
+
+    /// Makes the program of a matrix element.
+    pub fn program(&mut self, element: &Element) -> Result<std::result::Result<PathBuf, String>> {
+        let files = match self.parts(element)? {
+            Ok(files) => files,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        let program = self.folder().join(format!("oracle{}", element.number));
+        let made = self.compiler.link(&self.objects(&files), &program);
+        Ok(made.map(|()| program))
+    }
+
+    /// The files of a program but for the common ones, compiled: the matrix element's own, the
+    /// driver, and what stands in for routines that are nowhere.
+    pub fn parts(
+        &mut self,
+        element: &Element,
+    ) -> Result<std::result::Result<Vec<PathBuf>, String>> {
+        let driver = self.driver(element)?;
+        let mut files = vec![element.file.clone(), driver.clone()];
+        if let Err(failure) = self.compiler.compile(&files) {
+            return Ok(Err(failure));
+        }
+        let objects = self.objects(&[&element.file, &driver]);
+        let absent = self.compiler.lacking(&objects);
+        if !absent.is_empty() {
+            let name = format!("meb_absent{}.f", element.number);
+            let file = self.add(&self.tree.element.join(name), driver::absent(&absent))?;
+            if let Err(failure) = self.compiler.compile(std::slice::from_ref(&file)) {
+                return Ok(Err(failure));
+            }
+            files.push(file);
+        }
+        Ok(Ok(files))
+    }
+
+    /// Number of incoming legs and masses of all legs, as the Fortran has them.
+    pub fn masses(&mut self) -> Result<Option<(usize, Vec<f64>)>> {
+        let Some(text) = driver::masses(&self.tree) else {
+            return Ok(None);
+        };
+        let file = self.add(&self.tree.element.join("meb_masses.f"), text)?;
+        let program = self.folder().join("masses");
+        let model = self.common.iter().filter(|f| f.starts_with("Source/MODEL"));
+        let objects: Vec<PathBuf> = std::iter::once(&file)
+            .chain(model)
+            .map(|file| self.compiler.object(file))
+            .collect();
+        let answers = self.compiler.compile(&[file]);
+        let answers = answers
+            .and_then(|()| self.link_with_absent(&objects, &program))
+            .and_then(|()| self.execute(&program, None, Duration::from_secs(60)));
+        let Ok(text) = answers else {
+            return Ok(None);
+        };
+        let mut words = text.split_whitespace();
+        let incoming = words.next().and_then(|w| w.parse().ok());
+        let masses: Option<Vec<f64>> = words.map(|w| w.parse().ok()).collect();
+        Ok(incoming.zip(masses))
+    }
+
+    /// Links objects, and stand-ins for what is nowhere.
+    fn link_with_absent(
+        &mut self,
+        objects: &[PathBuf],
+        program: &Path,
+    ) -> std::result::Result<(), String> {
+        let absent = self.compiler.lacking(objects);
+        let file = self.tree.element.join("meb_absent_there.f");
+        self.add(&file, driver::absent(&absent))
+            .map_err(|e| e.to_string())?;
+        self.compiler.compile(std::slice::from_ref(&file))?;
+        let more = self.compiler.object(&file);
+        let objects: Vec<PathBuf> = objects.iter().cloned().chain([more]).collect();
+        self.compiler.link(&objects, program)
+    }
+
+    /// Asks a program.
+    pub fn ask(
+        &self,
+        program: &Path,
+        points: &[Point],
+        channel: Option<Channel>,
+        limit: Duration,
+    ) -> std::result::Result<Vec<Answer>, String> {
+        let input = self.folder().join("events.txt");
+        std::fs::write(&input, events(points, channel)).map_err(|e| e.to_string())?;
+        let text = self.execute(program, Some(&input), limit)?;
+        let answers: Option<Vec<Answer>> = text.lines().map(answer).collect();
+        let answers = answers.ok_or("an answer is not a number")?;
+        if answers.len() != points.len() {
+            return Err(format!(
+                "{} answers to {} events",
+                answers.len(),
+                points.len()
+            ));
+        }
+        Ok(answers)
+    }
+
+    /// Runs a program and gives what it wrote.
+    fn execute(
+        &self,
+        program: &Path,
+        input: Option<&Path>,
+        limit: Duration,
+    ) -> std::result::Result<String, String> {
+        let output = self.folder().join("answers.txt");
+        let mut command = Command::new(program);
+        command.arg(&output).current_dir(&self.running);
+        let errors = self.folder().join("errors.txt");
+        child::run(command, input, &errors, limit, Some(MEMORY))?;
+        std::fs::read_to_string(&output).map_err(|e| e.to_string())
+    }
+}
+
+/// Events as the driver reads them, with all digits of each number.
+pub fn events(points: &[Point], channel: Option<Channel>) -> String {
+    let mut text = String::new();
+    let (diagram, config) = channel.map_or((0, 0), |c| (c.diagram, c.config));
+    for point in points {
+        let _ = write!(
+            text,
+            "{:.52e} {:e} {:e} {diagram} {config}",
+            point.g, point.random_helicity, point.random_color
+        );
+        for x in &point.momenta {
+            let _ = write!(text, "\n{x:.52e}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Reads one answer.
+pub fn answer(line: &str) -> Option<Answer> {
+    let mut words = line.split_whitespace();
+    let value = words.next()?;
+    let value = match value {
+        "Infinity" | "+Infinity" => f64::INFINITY,
+        "-Infinity" => f64::NEG_INFINITY,
+        text => text.parse().ok()?,
+    };
+    let helicity = words.next()?.parse().ok()?;
+    let color = words.next()?.parse().ok()?;
+    let helicities = words.map(|w| w.parse().ok()).collect::<Option<_>>()?;
+    Some(Answer {
+        value,
+        helicity,
+        color,
+        helicities,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read() {
+        let read = answer("    1.25000000000000000E-0003       3       0    -1   1").unwrap();
+        assert_eq!((read.value, read.helicity, read.color), (1.25e-3, 3, 0));
+        assert_eq!(read.helicities, [-1, 1]);
+        assert!(answer("  NaN 0 0").unwrap().value.is_nan());
+        assert!(answer("**** 0 0").is_none());
+    }
+}

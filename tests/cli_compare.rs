@@ -1,0 +1,159 @@
+//! `mebridge compare`, with the directory that comes with the source.
+
+mod command;
+
+use command::{copy, directory, gg_ttx, mebridge, two_matrix_elements};
+use serde_json::Value;
+use std::path::Path;
+
+/// Whether there is a gfortran; says so if not.
+fn gfortran() -> bool {
+    let there = std::process::Command::new("gfortran")
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !there {
+        eprintln!("SKIPPED: there is no gfortran");
+    }
+    there
+}
+
+/// A copy of the output with g g > t t~, and its P directory.
+fn copied(to: &Path) -> String {
+    copy(&gg_ttx().join("../.."), to);
+    to.join("SubProcesses/P1_gg_ttx").display().to_string()
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn the_fortran_agrees() {
+    if !gfortran() {
+        return;
+    }
+    let d = directory();
+    let p = gg_ttx();
+    let output = p.join("../..");
+    // By the P directory, by SubProcesses, and by the output.
+    for argument in [p.clone(), p.join(".."), output] {
+        let argument = argument.to_str().unwrap();
+        let ran = mebridge(d.path(), &["compare", argument, "--points", "20"]);
+        let lines: Vec<&str> = ran.ok().lines().collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[0].starts_with("directory "), "{}", lines[0]);
+        assert!(lines[1].contains("  g g > t t~ WEIGHTED<=2 @1 "));
+        assert!(lines[1].ends_with("  ok"), "{}", lines[1]);
+    }
+}
+
+#[test]
+fn channels_choices_and_quadruple_precision_agree() {
+    if !gfortran() {
+        return;
+    }
+    let d = directory();
+    let p = gg_ttx();
+    for more in ["--quad", "--plain"] {
+        let arguments = ["compare", p.to_str().unwrap(), "--channels", more];
+        let ran = mebridge(d.path(), &[&arguments[..], &["--json", "-"]].concat());
+        let rows = json(ran.ok());
+        let row = &rows[0];
+        assert_eq!(row["verdict"], "ok");
+        assert_eq!(row["points"], 100);
+        assert!(row["worst"].as_f64().unwrap() < 1e-11);
+        let channels = row["channels"].as_array().unwrap();
+        assert_eq!(channels.len(), 3);
+        for channel in channels {
+            assert!(channel["worst"].as_f64().unwrap() < 1e-11, "{channel}");
+            assert_eq!(channel["other_helicities"], 0);
+            assert_eq!(channel["other_colors"], 0);
+        }
+        if more == "--quad" {
+            for error in ["fortran_error", "library_error"] {
+                let error = row[error].as_f64().unwrap();
+                assert!(0.0 < error && error < 1e-11, "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_matrix_element_of_a_directory_has_a_line() {
+    if !gfortran() {
+        return;
+    }
+    let d = directory();
+    let p = two_matrix_elements(&d.path().join("two"));
+    // gfortran wants a value for each of what are now two columns.
+    for file in ["matrix1.f", "matrix2.f"] {
+        let text = std::fs::read_to_string(p.join(file)).unwrap();
+        let text = text.replace("DATA NTRY /0/", "DATA NTRY /2*0/");
+        let text = text.replace("/NCOMB*.FALSE./", "/32*.FALSE./");
+        std::fs::write(p.join(file), text).unwrap();
+    }
+    let ran = mebridge(d.path(), &["compare", p.to_str().unwrap(), "--points", "4"]);
+    let text = ran.ok();
+    assert!(text.contains("P1_gg_ttx#1  ") && text.contains("P1_gg_ttx#2  "));
+    assert_eq!(text.matches("  ok\n").count(), 2, "{text}");
+}
+
+#[test]
+fn what_does_not_agree_ends_with_status_1() {
+    if !gfortran() {
+        return;
+    }
+    let d = directory();
+    let p = gg_ttx();
+    let arguments = ["compare", p.to_str().unwrap(), "--tolerance", "1e-30"];
+    let ran = mebridge(d.path(), &arguments);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    assert!(ran.stdout.ends_with("  differs\n"), "{}", ran.stdout);
+}
+
+/// The files of a directory are compiled, not others: a factor in its Fortran is in the values.
+#[test]
+fn the_fortran_is_the_directorys_own() {
+    if !gfortran() {
+        return;
+    }
+    let d = directory();
+    let p = copied(&d.path().join("changed"));
+    let values = |factor: &str| {
+        let file = Path::new(&p).join("matrix1.f");
+        let text = std::fs::read_to_string(gg_ttx().join("matrix1.f")).unwrap();
+        std::fs::write(&file, text.replace("DATA IDEN/256/", factor)).unwrap();
+        let arguments = ["compare", &p, "--points", "3", "--json", "-", "--values"];
+        let rows = json(mebridge(d.path(), &arguments).ok());
+        let of = |key: &str| rows[0]["values"][key][2].as_f64().unwrap();
+        (of("fortran"), of("library"))
+    };
+    let before = values("DATA IDEN/256/");
+    let after = values("DATA IDEN/128/");
+    assert!((after.0 / before.0 - 2.0).abs() < 1e-14);
+    assert!((after.1 / before.1 - 2.0).abs() < 1e-14);
+}
+
+#[test]
+fn what_cannot_be_compared_says_why() {
+    if !gfortran() {
+        return;
+    }
+    let d = directory();
+    let p = copied(&d.path().join("refused"));
+    let file = Path::new(&p).join("matrix1.f");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let verdict = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let ran = mebridge(d.path(), &["compare", &p, "--points", "2"]);
+        ran.ok().lines().last().unwrap().to_owned()
+    };
+    // A call that mebridge cannot follow, which stops the Fortran too.
+    let line = verdict(&text.replace("JAMP(:,:) =", "CALL NOWHERE(AMP)\n      JAMP(:,:) ="));
+    assert!(line.contains("  refused: "), "{line}");
+    let line = verdict(&text.replace("SMATRIX1(P, RHEL", "SMATRIX1(P, WHAT"));
+    assert!(line.contains("SMATRIX1 has an argument WHAT"), "{line}");
+    let ran = mebridge(d.path(), &["compare", "."]);
+    assert!(ran.failed(1).contains("there is no matrix<i>.f"));
+}
