@@ -2,7 +2,10 @@
 //!
 //! `COUP` is run as at the start of a program, with READLHA true and the card's parameters as
 //! inputs, and then `UPDATE_AS_PARAM` as for an event, with G as the last input. What is in the
-//! COMMON blocks afterwards are the formulas.
+//! COMMON blocks afterwards are the formulas. `SETPARA`, which reads the card and calls `COUP`, is looked at
+//! for doing so (`setpara`).
+
+mod setpara;
 
 use super::source::Source;
 use super::statement::Statement;
@@ -125,6 +128,7 @@ impl Names {
 impl<'l> ModelReader<'l> {
     /// Runs the model's subroutines. `inputs` are what the card holds.
     pub fn run(library: &'l Library, folder: &Path, inputs: Vec<CardParameter>) -> Result<Self> {
+        setpara::check(library, &inputs)?;
         let builder = Builder::new(inputs.len() as u32 + 1);
         let mut machine = Machine::new(library, builder);
         machine.defer = true;

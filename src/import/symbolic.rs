@@ -38,6 +38,8 @@ use std::rc::Rc;
 /// Statements and operands that one matrix element may take to run: no model's formulas come
 /// near.
 const MAX_STEPS: u64 = 100_000_000;
+/// Files that one matrix element may include: each is counted as often as it is.
+const MAX_INCLUDES: u64 = 100_000;
 /// Deepest nesting of calls and includes.
 const MAX_CALLS: usize = 16;
 
@@ -179,6 +181,7 @@ pub struct Machine<'l> {
     journal: Vec<(Location, Option<Value>)>,
     journals: usize,
     steps: u64,
+    includes: u64,
     /// Whether a formula that cannot be read leaves a broken value rather than stopping the
     /// import; then it is an error only where that value is needed.
     pub defer: bool,
@@ -202,6 +205,7 @@ impl<'l> Machine<'l> {
             journal: Vec::new(),
             journals: 0,
             steps: 0,
+            includes: 0,
             defer: false,
         }
     }

@@ -57,6 +57,10 @@ impl Machine<'_> {
                     let what = format!("included files nest more than {MAX_CALLS} deep");
                     return Err(fault(&frame.file, what));
                 }
+                self.includes += 1;
+                if self.includes > MAX_INCLUDES {
+                    return Err(fault(&frame.file, "too many files are included".into()));
+                }
                 match self.library.include(&frame.file, name)? {
                     None => {
                         let name = String::from_utf8_lossy(name).into_owned();

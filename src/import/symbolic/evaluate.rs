@@ -86,7 +86,10 @@ impl<'l> Machine<'l> {
         }
         match self.unset(at, self.type_of(frame, name)) {
             Some(value) => Ok(value),
-            None if frame.missing_includes.is_empty() => Err(format!("{name} has no value here")),
+            None if frame.missing_includes.is_empty() => Err(format!(
+                "{name} has no value here: nothing has set it, and the Fortran would take what happens to \
+                 be in memory"
+            )),
             None => Err(format!(
                 "{name} has no value here (included files that are missing: {})",
                 frame.missing_includes.join(", ")
