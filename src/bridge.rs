@@ -11,6 +11,7 @@ use crate::color::Split;
 use crate::cpu::simd::Level;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
+use crate::float_environment::in_default_environment;
 use crate::machine::{Calls, Machine};
 use crate::plan::Plan;
 use crate::plan::binding::Binding;
@@ -109,7 +110,7 @@ impl Bridge {
         switches: &Switches,
         nevt: usize,
     ) -> Result<Self> {
-        let binding = Binding::new(&process.model, card)?;
+        let binding = in_default_environment(|| Binding::new(&process.model, card))?;
         let plans = Plans::new(Cache::new(&switches.cache), &process, card);
         Ok(Bridge {
             color: plans.color(&process.color),
@@ -266,9 +267,11 @@ impl Bridge {
     /// Does all that the first call with these events would do before it evaluates them, and
     /// says how many helicities are good.
     pub fn prepare(&mut self, events: &Events) -> Result<usize> {
-        let good = self.find_good_helicities(events)?;
-        self.make_recursion(events)?;
-        Ok(good)
+        in_default_environment(|| {
+            let good = self.find_good_helicities(events)?;
+            self.make_recursion(events)?;
+            Ok(good)
+        })
     }
 
     /// Makes the recursion, unless that was tried before. It is kept where it is less work than
@@ -358,7 +361,7 @@ impl Bridge {
             }
             _ => engines.diagrams.as_mut(),
         };
-        let result = team.run(*events, mine, legs);
+        let result = in_default_environment(|| team.run(*events, mine, legs));
         result.map_err(|failure| self.failure(events, failure))
     }
 

@@ -16,6 +16,7 @@
 //! | `bridge` | events in, answers out |
 //! | [`cache`] | keeps processes and plans for the next start |
 //! | [`abi`] | Fortran and C |
+//! | [`float_environment`] | how the CPU computes while this library does |
 //! | [`locate`] | which process and which card are meant |
 //! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches |
 //! | [`phase_space`], [`random`], [`statistics`] | events to try a process on |
@@ -32,6 +33,7 @@ pub mod color;
 pub mod cpu;
 pub mod error;
 pub mod events;
+pub mod float_environment;
 pub mod gpu;
 pub mod import;
 pub mod locate;

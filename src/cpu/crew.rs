@@ -4,6 +4,7 @@
 //! for work for a while after its last piece, and one that has not come by the time the
 //! caller is done is not waited for.
 
+use crate::float_environment::in_default_environment;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -75,7 +76,8 @@ impl Crew {
                 .spawn(move || {
                     mine.state.store(IDLE, Ordering::Release);
                     caller.unpark();
-                    mine.serve(number);
+                    // The environment is usually that of whoever starts the thread, but no standard says so.
+                    in_default_environment(|| mine.serve(number));
                 })?;
             let mut patience = Patience::default();
             while seat.state.load(Ordering::Acquire) == COMING {
