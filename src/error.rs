@@ -80,12 +80,12 @@ pub enum Error {
     },
     /// No helicity contributes.
     #[error(
-        "no helicity of {process} contributes to the first {events} events; check their momenta and the couplings in the parameter card"
+        "no helicity of {process} contributes at any of {events} points of its phase space; check the couplings in the parameter card"
     )]
     NoGoodHelicity {
         /// The process.
         process: String,
-        /// On how many events they were looked for.
+        /// At how many points they were looked for.
         events: usize,
     },
     /// A call without events where some are needed.

@@ -20,6 +20,7 @@
 //! | [`locate`] | which process and which card are meant |
 //! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches |
 //! | [`phase_space`], [`random`], [`statistics`] | events to try a process on |
+//! | [`trial`] | points on which the library asks what holds for a process |
 
 // Tests share code that sees this crate from outside.
 #[cfg(test)]
@@ -44,5 +45,6 @@ pub mod process;
 pub mod random;
 pub mod runtime;
 pub mod statistics;
+pub mod trial;
 
 pub use error::{Error, Result};

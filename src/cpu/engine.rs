@@ -184,6 +184,11 @@ impl<T: Real> Engine<T> {
         &self.plan
     }
 
+    /// The plan, for another engine.
+    pub fn into_plan(self) -> Plan {
+        self.plan
+    }
+
     /// Whether to measure where the time goes; it costs a little.
     pub fn set_profile(&mut self, profile: bool) {
         self.profile = profile;

@@ -54,6 +54,7 @@ use crate::plan::Plan;
 use crate::plan::binding::Binding;
 use crate::process::Process;
 use crate::runtime::Precision;
+use crate::trial::Trial;
 use blas::Blas;
 use blocks::Tuning;
 use clocks::Clocked;
@@ -155,6 +156,8 @@ pub struct Engine {
     /// Seconds spent in each phase.
     seconds: [f64; Phase::ALL.len()],
     couplings: Vec<Complex64>,
+    /// Where generated code is compared.
+    trial: Option<Arc<Trial>>,
 }
 
 impl Engine {
@@ -284,6 +287,7 @@ impl Engine {
             clocked: Clocked::default(),
             seconds: Default::default(),
             couplings: Vec::new(),
+            trial: Trial::new(process, binding).map(Arc::new),
         })
     }
 

@@ -12,6 +12,7 @@ mod channels;
 mod closed_formulas;
 #[path = "../common/mod.rs"]
 mod common;
+mod first_events;
 mod independence;
 mod kinematics;
 mod processes;
