@@ -183,6 +183,48 @@ fn compare(by_helicities: bool) {
     }
 }
 
+/// Generated code is compared where the tables are right, whatever comes first: here a quark that goes on along
+/// the beam, so that a propagator is infinite.
+#[test]
+fn generated_code_is_not_judged_by_the_first_events() {
+    let Some(references) = common::references() else {
+        return;
+    };
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let name = "gq_ttq.P1_gu_ttxu";
+    let Some(r) = references.iter().find(|r| r.name == name) else {
+        return;
+    };
+    let process = import_directory(&r.directory).expect("import").remove(0);
+    let (mass, out) = (173.0f64, 30.0);
+    let top = |x: f64, z: f64| [(mass * mass + x * x + z * z).sqrt(), x, 0.0, z];
+    let tops = [top(200.0, 80.0), top(-200.0, -50.0)];
+    let beam = (tops[0][0] + tops[1][0] + out) / 2.0;
+    let beams = [[beam, 0.0, 0.0, beam], [beam, 0.0, 0.0, -beam]];
+    let singular = [beams[0], beams[1], tops[0], tops[1], [out, 0.0, 0.0, -out]].concat();
+    let legs = process.legs.len();
+    let first = Events {
+        momenta: &singular,
+        ..r.events(false).first(1, legs)
+    };
+    let ordinary = r.events(false);
+    let names = |first: &Events| {
+        let [_, mut on_gpu] = bridges(&gpu, &process, Precision::Double, false);
+        run(&mut on_gpu, first);
+        on_gpu.settle();
+        run(&mut on_gpu, first);
+        run_logged(&gpu, &mut on_gpu, &ordinary).1.launches
+    };
+    let expected = names(&ordinary);
+    assert!(
+        expected.iter().all(|(name, _)| name != "load"),
+        "{expected:?}"
+    );
+    assert_eq!(names(&first), expected);
+}
+
 /// The colour sum by products of matrices, in one batch of helicities and, with little memory, in
 /// several; launches recorded or not.
 #[test]
