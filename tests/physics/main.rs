@@ -9,6 +9,7 @@
 mod batch;
 mod built;
 mod channels;
+mod choices;
 mod closed_formulas;
 #[path = "../common/mod.rs"]
 mod common;
