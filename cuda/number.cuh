@@ -234,3 +234,25 @@ DEVICE bool on_shell(Momentum q, Real mass) {
     Real p2 = fused(q.p[1], q.p[1], fused(q.p[2], q.p[2], fused(q.p[3], q.p[3], mass * mass)));
     return (magnitude(e2 - p2) < e2 * OFF_SHELL) & (0 < q.p[0]);
 }
+
+// The sum of all momenta may be off zero by this part of the energy that comes in.
+#define NOT_CONSERVED Real(1e-3)
+
+// The sum of the momenta of an event, those of legs that go out negative, and the energy of the others.
+struct Sum {
+    Momentum off;
+    Real energy;
+};
+
+// One leg more, of sign 1 or -1.
+DEVICE Sum add_leg(Sum sum, Momentum q, Real sign) {
+    for (int i = 0; i < 4; i++) sum.off.p[i] = fused(sign, q.p[i], sum.off.p[i]);
+    if (0 < sign) sum.energy += q.p[0];
+    return sum;
+}
+
+DEVICE bool conserved(Sum sum) {
+    Real off = 0, most = sum.energy * NOT_CONSERVED;
+    for (int i = 0; i < 4; i++) off = fused(sum.off.p[i], sum.off.p[i], off);
+    return off < most * most;
+}

@@ -4,7 +4,7 @@
 //! finds the good helicities, on points of its own ([`crate::trial`]), makes the plan for them, and from
 //! then on evaluates whatever it is given.
 
-use crate::backend::{Backend, Clocks, Failure, Kernels, Timers};
+use crate::backend::{Backend, Clocks, Failure, Kernels, NOT_CONSERVED, OFF_SHELL, Timers};
 use crate::cache::Cache;
 use crate::cache::plans::Plans;
 use crate::color::Split;
@@ -480,6 +480,20 @@ impl Bridge {
         let leg = (0..legs)
             .max_by(|&a, &b| badness(a).total_cmp(&badness(b)))
             .unwrap_or(0);
+        let signs = self.process.signs();
+        let sum = |i: usize| -> f64 { (0..legs).map(|l| signs[l] * momenta[4 * l + i]).sum() };
+        let by = [0, 1, 2, 3].map(sum);
+        let incoming = (0..legs).filter(|&l| signs[l] > 0.0);
+        let energy: f64 = incoming.map(|l| momenta[4 * l]).sum();
+        let off = by.iter().map(|x| x * x).sum::<f64>().sqrt();
+        // In single precision either may be at its limit; then the leg is named.
+        if badness(leg) < OFF_SHELL && off > 0.5 * NOT_CONSERVED * energy {
+            return Error::NotConserved {
+                event,
+                by: by.to_vec(),
+                energy,
+            };
+        }
         Error::BadMomentum {
             event,
             leg: leg + 1,

@@ -27,6 +27,8 @@ pub struct Engine<T: Real> {
     pub(super) scratch: Scratch,
     /// Helicities in the order in which they are evaluated.
     pub(super) order: Vec<u32>,
+    /// Which legs come in.
+    pub(super) incoming: Vec<bool>,
     /// 1 / IDEN.
     pub(super) normalization: f64,
     /// For each diagram number its configuration (from 0).
@@ -168,6 +170,7 @@ impl<T: Real> Engine<T> {
             jamp_terms,
             color,
             scratch,
+            incoming: process.legs.iter().map(|leg| leg.incoming).collect(),
             normalization: 1.0 / f64::from(process.iden),
             config_of_channel: (0..=process.diagrams)
                 .map(|diagram| channels.config_of(diagram).map(|c| c as u32))
