@@ -57,6 +57,9 @@ impl Folder {
 
     /// The bytes of a file, if it is there and can be read.
     pub fn read(&self, kind: Kind, key: &Key) -> Option<Vec<u8>> {
+        if !ours(&self.path) {
+            return None;
+        }
         let path = self.file(kind, key);
         // A pipe would block, a device never end.
         if !fs::metadata(&path).ok()?.is_file() {
@@ -81,7 +84,8 @@ impl Folder {
 
     /// Writes a file, if that can be done.
     pub fn write(&self, kind: Kind, key: &Key, bytes: &[u8]) {
-        if bytes.len() as u64 > LARGEST.min(self.limit) || create(&self.path).is_err() {
+        let small = bytes.len() as u64 <= LARGEST.min(self.limit);
+        if !small || create(&self.path).is_err() || !ours(&self.path) {
             return;
         }
         let path = self.file(kind, key);
@@ -254,6 +258,21 @@ fn without_size_signal<T>(f: impl FnOnce() -> T) -> T {
     f()
 }
 
+/// Whether a folder is the user's, and nobody else can write to it. What is in it is run: a plan's addresses
+/// are followed, device code is loaded.
+#[cfg(unix)]
+fn ours(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    // SAFETY: it takes nothing and cannot fail.
+    let user = unsafe { libc::geteuid() };
+    fs::metadata(path).is_ok_and(|folder| folder.uid() == user && folder.mode() & 0o022 == 0)
+}
+
+#[cfg(not(unix))]
+fn ours(_: &Path) -> bool {
+    true
+}
+
 /// Makes the folder, for its owner alone.
 fn create(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
@@ -380,6 +399,31 @@ mod tests {
         let folder = Folder::new(temporary.path().to_owned());
         assert_eq!(folder.read(Kind::Plan, &key("y")).unwrap().len(), 500);
         assert_eq!(fs::read_dir(&folder.path).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_can_write_to_is_not_used() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = Folder::new(temporary.path().to_owned());
+        let mode = |mode| fs::set_permissions(&folder.path, fs::Permissions::from_mode(mode));
+        let there = |name| folder.read(Kind::Plan, &key(name)).is_some();
+        folder.write(Kind::Plan, &key("x"), b"one");
+        assert!(there("x"));
+        for others in [0o770, 0o707, 0o1777] {
+            mode(others).unwrap();
+            assert!(!there("x"), "{others:o}");
+            folder.write(Kind::Plan, &key("y"), b"one");
+            mode(0o755).unwrap();
+            assert!(there("x") && !there("y"), "{others:o}");
+        }
+        // Root alone can give a folder away.
+        if chown(&folder.path, Some(65534), None).is_ok() {
+            assert!(!there("x"));
+            folder.write(Kind::Plan, &key("y"), b"one");
+            assert_eq!(folder.usage().files, 1);
+        }
     }
 
     #[test]
