@@ -2,7 +2,8 @@
 //! one thread a block.
 //!
 //! It is stricter than a GPU: fresh memory and shared memory hold NaN, writing next to what was
-//! allocated is found after each kernel, and work is done only when somebody waits for it.
+//! allocated is found after each kernel, and work is done only when somebody waits for it, copies
+//! included.
 
 mod library;
 mod memory;
@@ -171,10 +172,17 @@ impl State {
 
     fn perform(&mut self, work: &Work) -> Result<()> {
         match work {
-            Work::Upload { to, from } => {
-                self.memory.inside(*to, from.len())?;
+            Work::Upload { to, from, bytes } => {
+                self.memory.inside(*to, bytes.len())?;
+                // SAFETY: whoever asked promised that the bytes are there.
+                let now = unsafe { std::slice::from_raw_parts(*from as *const u8, bytes.len()) };
+                if *now != **bytes {
+                    return Err(wrong(
+                        "bytes that are copied have changed before they were read".to_owned(),
+                    ));
+                }
                 // SAFETY: the memory is there.
-                unsafe { (*to as *mut u8).copy_from(from.as_ptr(), from.len()) };
+                unsafe { (*to as *mut u8).copy_from(now.as_ptr(), now.len()) };
             }
             Work::UploadPinned { to, from, bytes } => {
                 self.memory.inside(*to, *bytes)?;
@@ -398,8 +406,9 @@ impl Driver for Emulator {
                     .to_owned(),
             ));
         }
-        let from = from.into();
-        state.put(stream, Work::Upload { to, from })
+        let bytes = from.into();
+        let from = address;
+        state.put(stream, Work::Upload { to, from, bytes })
     }
 
     unsafe fn download(&self, stream: Stream, to: &mut [u8], from: Pointer) -> Result<()> {
@@ -542,7 +551,7 @@ impl Driver for Emulator {
         Ok(Graph(state.graphs.len() - 1))
     }
 
-    fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()> {
+    unsafe fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()> {
         let mut state = self.state();
         let works = named(&mut state.graphs, graph.0, "graph")?.clone();
         state.put(stream, Work::Graph(works))

@@ -183,6 +183,53 @@ fn compare(by_helicities: bool) {
     }
 }
 
+/// Couplings that are no polynomials in G are computed here and copied, for each chunk. (The emulator sees to it
+/// that they stay until they have been read.)
+#[test]
+fn couplings_that_are_given_are_those_of_the_cpu() {
+    use crate::process::arith::{Builder, Function, Op};
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let mut process = crate::process::example::scalars();
+    let mut builder = Builder::new(2);
+    let (mass, g) = (builder.input(0), builder.input(1));
+    let i = builder.complex(0.0, 1.0);
+    let root = builder.push(Op::Call(Function::RealSqrt, g));
+    let coupling = builder.push(Op::Mul(i, root));
+    process.model.program = builder.finish();
+    process.model.parameters[0].value = mass;
+    process.model.couplings[0].value = coupling;
+    let nevt = 70;
+    let (e, m) = (500.0f64, 125.0f64);
+    let p = (e * e - m * m).sqrt();
+    let momenta: Vec<f64> = (0..nevt)
+        .flat_map(|event| {
+            let cosine = 0.9 - 0.02 * event as f64;
+            let (x, z) = (p * (1.0 - cosine * cosine).sqrt(), p * cosine);
+            [
+                e, 0.0, 0.0, p, e, 0.0, 0.0, -p, e, x, 0.0, z, e, -x, 0.0, -z,
+            ]
+        })
+        .collect();
+    let g_s: Vec<f64> = (0..nevt).map(|event| 1.0 + 0.01 * event as f64).collect();
+    let half = vec![0.5; nevt];
+    let events = Events {
+        momenta: &momenta,
+        g_s: &g_s,
+        random_helicity: &half,
+        random_color: &half,
+        channels: None,
+        igraph: None,
+    };
+    let [mut cpu, mut on_gpu] = bridges(&gpu, &process, Precision::Double, false);
+    for _ in 0..2 {
+        let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
+        assert!(worst(&a.matrix_elements, &b.matrix_elements) < 1e-12);
+        on_gpu.settle();
+    }
+}
+
 /// Generated code is compared where the tables are right, whatever comes first: here a quark that goes on along
 /// the beam, so that a propagator is infinite.
 #[test]

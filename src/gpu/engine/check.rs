@@ -55,7 +55,7 @@ impl Engine {
                 color: &mut color,
             };
             let done = self.enqueue(0, &first, answers, &mut bad, legs, way);
-            self.library.driver().synchronize(self.slots[0].stream)?;
+            self.slots[0].synchronize()?;
             done?;
             if bad != u32::MAX {
                 // The call itself says so.

@@ -80,7 +80,7 @@ impl Engine {
         }
         // Copies into the arrays of the caller must be over, whatever happened.
         for i in 0..self.slots.len() {
-            let done = self.library.driver().synchronize(self.slots[i].stream);
+            let done = self.slots[i].synchronize();
             result = result.and(done);
         }
         result?;
@@ -164,14 +164,16 @@ impl Engine {
         if let Some(igraph) = events.igraph {
             upload(arrays.igraph, bytes(igraph))?;
         }
-        // SAFETY: the output has four bytes there; the slot has room for the couplings of its
-        // events, and they have been read when `upload` returns.
-        unsafe {
-            driver.fill(stream, output + arrays.bad, 0xff, 4)?;
-            if !given.is_empty() {
-                driver.upload(stream, slot.given.pointer(), bytes(&given))?;
-            }
+        // SAFETY: the output has four bytes there.
+        unsafe { driver.fill(stream, output + arrays.bad, 0xff, 4)? };
+        if !given.is_empty() {
+            let slot = &mut self.slots[number];
+            slot.given_numbers.push(given);
+            let given = &slot.given_numbers[slot.given_numbers.len() - 1];
+            // SAFETY: the slot has room for the couplings of its events, and keeps the numbers.
+            unsafe { driver.upload(stream, slot.given.pointer(), bytes(given))? };
         }
+        let slot = &self.slots[number];
         if let Some(before) = self.tuning.before() {
             driver.wait(stream, before)?;
         }
@@ -207,7 +209,8 @@ impl Engine {
                 }
             };
             if !done {
-                driver.launch_graph(stream, graph)?;
+                // SAFETY: a slot has its memory for as long as its graphs.
+                unsafe { driver.launch_graph(stream, graph)? };
             }
             // Of a graph only the whole is known.
             for phase in 2..6 {

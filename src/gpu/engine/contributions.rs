@@ -34,7 +34,7 @@ impl Engine {
             };
             let mut bad = u32::MAX;
             let done = self.enqueue(0, &chunk, answers, &mut bad, legs, Way::AllAmp2);
-            self.library.driver().synchronize(self.slots[0].stream)?;
+            self.slots[0].synchronize()?;
             done?;
             if bad != u32::MAX {
                 return Ok(Err(BadMomentum {

@@ -93,6 +93,7 @@ impl Launch<'_> {
         let pointer = buffer.pointer();
         // SAFETY: it is as large as the bytes.
         unsafe { self.gpu.upload(self.stream, pointer, bytes)? };
+        self.gpu.synchronize(self.stream)?;
         self.buffers.push(buffer);
         Ok(pointer)
     }
