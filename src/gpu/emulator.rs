@@ -56,6 +56,8 @@ struct State {
     cost: Option<Cost>,
     /// How much later it is than by the clock of the machine.
     late: Duration,
+    /// The launch from here on, counted from 0, that panics.
+    panics: Option<usize>,
 }
 
 /// How long a launch of a kernel takes with so many threads in a block.
@@ -129,6 +131,26 @@ impl Emulator {
     /// Clocks tell from now on that launches take so much longer.
     pub fn set_cost(&self, cost: Cost) {
         self.state().cost = Some(cost);
+    }
+
+    /// The launch after so many others panics.
+    pub fn panic_after(&self, launches: usize) {
+        self.state().panics = Some(launches);
+    }
+
+    /// Whether no work waits to be done.
+    pub fn is_idle(&self) -> bool {
+        let state = self.state();
+        state
+            .queues
+            .iter()
+            .flatten()
+            .all(|queue| queue.waiting.is_empty())
+    }
+
+    /// Recordings that are kept.
+    pub fn kept_graphs(&self) -> usize {
+        self.state().graphs.iter().flatten().count()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -440,6 +462,13 @@ impl Driver for Emulator {
         arguments: &[Argument],
     ) -> Result<()> {
         let mut state = self.state();
+        if let Some(left) = &mut state.panics {
+            if *left == 0 {
+                state.panics = None;
+                panic!("expected");
+            }
+            *left -= 1;
+        }
         let kernel = state.kernels.get(function.0);
         let kernel = kernel.ok_or_else(|| wrong(format!("there is no {function:?}")))?;
         let refuse = |what: &str| Err(wrong(format!("kernel {}: {what}", kernel.name)));

@@ -230,6 +230,52 @@ fn couplings_that_are_given_are_those_of_the_cpu() {
     }
 }
 
+/// Whatever goes wrong in a call, copies into the caller's arrays are over when it returns; and no recording is
+/// forgotten.
+#[test]
+fn a_panic_leaves_no_copies_under_way() {
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let process = crate::process::example::scalars();
+    let nevt = 3;
+    let (e, m) = (500.0f64, 125.0f64);
+    let p = (e * e - m * m).sqrt();
+    let event = [
+        e, 0.0, 0.0, p, e, 0.0, 0.0, -p, e, p, 0.0, 0.0, e, -p, 0.0, 0.0,
+    ];
+    let (momenta, ones) = (event.repeat(nevt), vec![0.5; nevt]);
+    let events = Events {
+        momenta: &momenta,
+        g_s: &ones,
+        random_helicity: &ones,
+        random_color: &ones,
+        channels: None,
+        igraph: None,
+    };
+    for graphs in [false, true] {
+        let switches = Switches {
+            gpu_graphs: Some(graphs),
+            gpu_group: Some(0),
+            ..Switches::default()
+        };
+        let [_, mut bridge] = bridges_with(&gpu, &process, Precision::Double, false, switches);
+        bridge.prepare(&events).expect("good momenta");
+        for launches in 0..3 {
+            gpu.panic_after(launches);
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                run(&mut bridge, &events);
+            }));
+            assert!(panicked.is_err(), "{launches} launches are all there are");
+            assert!(gpu.is_idle(), "after {launches} launches, graphs {graphs}");
+        }
+        run(&mut bridge, &events);
+        assert_eq!(gpu.kept_graphs(), usize::from(graphs));
+        drop(bridge);
+        assert_eq!(gpu.kept_graphs(), 0);
+    }
+}
+
 /// Generated code is compared where the tables are right, whatever comes first: here a quark that goes on along
 /// the beam, so that a propagator is infinite.
 #[test]

@@ -54,8 +54,10 @@ impl Engine {
                 helicity: &mut helicity,
                 color: &mut color,
             };
+            let copies = self.copies();
             let done = self.enqueue(0, &first, answers, &mut bad, legs, way);
             self.slots[0].synchronize()?;
+            copies.are_over();
             done?;
             if bad != u32::MAX {
                 // The call itself says so.

@@ -6,6 +6,8 @@ use super::{Engine, Phase};
 use crate::backend::BadMomentum;
 use crate::error::Result;
 use crate::events::{Answers, Events};
+use crate::gpu::driver::{Driver, Stream};
+use std::sync::Arc;
 
 /// Graphs that are kept; each is for a number of events.
 const GRAPHS: usize = 32;
@@ -35,7 +37,43 @@ pub(super) fn bytes_mut<T: Copy>(array: &mut [T]) -> &mut [u8] {
     }
 }
 
+/// Copies from and to a caller's arrays that may be under way. When it goes, be it by a panic, they are over.
+pub(super) struct Copies {
+    driver: Arc<dyn Driver>,
+    streams: Vec<Stream>,
+}
+
+impl Copies {
+    /// They were waited for.
+    pub(super) fn are_over(mut self) {
+        self.streams.clear();
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        for &stream in &self.streams {
+            if self.driver.synchronize(stream).is_ok() {
+                continue;
+            }
+            // It may be being recorded. What else is wrong with it is told by who uses it next.
+            if let Ok(graph) = self.driver.end_graph(stream) {
+                self.driver.drop_graph(graph);
+            }
+            let _ = self.driver.synchronize(stream);
+        }
+    }
+}
+
 impl Engine {
+    /// What sees to it that copies into and out of arrays are over before these go. It is made behind them.
+    pub(super) fn copies(&self) -> Copies {
+        Copies {
+            driver: self.library.driver().clone(),
+            streams: self.slots.iter().map(|slot| slot.stream).collect(),
+        }
+    }
+
     /// Evaluates events whose arrays, channels and igraphs have been checked.
     pub fn run(
         &mut self,
@@ -58,6 +96,7 @@ impl Engine {
         } = answers;
         let mut bad = vec![u32::MAX; nevt.div_ceil(size)];
         let mut result = Ok(());
+        let copies = self.copies();
         for (i, bad) in bad.iter_mut().enumerate() {
             let first = i * size;
             let count = size.min(nevt - first);
@@ -83,6 +122,7 @@ impl Engine {
             let done = self.slots[i].synchronize();
             result = result.and(done);
         }
+        copies.are_over();
         result?;
         self.measure()?;
         self.learn()?;
@@ -197,6 +237,9 @@ impl Engine {
                     driver.begin_graph(stream)?;
                     let work = self.work(slot, &arrays, key, legs, helicity);
                     let graph = driver.end_graph(stream);
+                    if let (Err(_), Ok(graph)) = (&work, &graph) {
+                        driver.drop_graph(*graph);
+                    }
                     work?;
                     let graph = graph?;
                     if slot.graphs.len() >= GRAPHS {
