@@ -260,7 +260,7 @@ impl Bridge {
     fn plan_of_good(&self, trial: &Trial, all: Vec<u32>) -> Result<Plan> {
         let (process, binding) = (&self.process, &self.binding);
         let plan = self.diagrams(&all)?;
-        let engine = Engine::<f64>::new(process, &self.color, binding, plan, Level::None, false);
+        let engine = Engine::<f64>::new(process, &self.color, binding, plan, Level::None, false)?;
         let mut team = Team::new(engine, 1)?;
         let legs = process.legs.len();
         let events = trial.events();

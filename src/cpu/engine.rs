@@ -9,6 +9,7 @@ use super::simd::{Level, Real, dispatch};
 use super::worker::Worker;
 use crate::backend::BadMomentum;
 use crate::color::{self, Split};
+use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::binding::{Binding, Coupling};
 use crate::plan::{Address, Plan};
@@ -92,8 +93,9 @@ pub struct Timers {
 }
 
 impl<T: Real> Engine<T> {
-    /// An engine for a plan. `color` is the process's colour matrix; with `single_color` the sum
-    /// is done in single precision.
+    /// An engine for a plan of the process, whose addresses it follows without looking: another one is
+    /// refused. `color` is the process's colour matrix; with `single_color` the sum is done in single
+    /// precision.
     pub fn new(
         process: &Process,
         color: &Split,
@@ -101,7 +103,15 @@ impl<T: Real> Engine<T> {
         plan: Plan,
         level: Level,
         single_color: bool,
-    ) -> Self {
+    ) -> Result<Self> {
+        let fits = plan.fits(process, &plan.helicities)
+            && color.fits(&process.color)
+            && binding.couplings.len() == plan.couplings.len();
+        if !fits {
+            return Err(Error::InvalidProcess {
+                what: "a plan that is none of this process".into(),
+            });
+        }
         let color = if single_color {
             ColorSum::Single(color::ColorSum::new(color, |x| x as f32))
         } else {
@@ -158,7 +168,7 @@ impl<T: Real> Engine<T> {
             })
             .collect();
         let channels = &process.channels;
-        Engine {
+        Ok(Engine {
             general: plan
                 .general
                 .iter()
@@ -179,7 +189,7 @@ impl<T: Real> Engine<T> {
             profile: false,
             binding: binding.clone(),
             plan,
-        }
+        })
     }
 
     /// The plan.
@@ -218,7 +228,7 @@ impl<T: Real> Engine<T> {
         worker: &mut Worker<T>,
         events: Events,
         answers: Answers,
-    ) -> Result<(), BadMomentum> {
+    ) -> std::result::Result<(), BadMomentum> {
         let blocks = Blocks {
             engine: self,
             worker,
@@ -258,5 +268,38 @@ impl<T: Real> Engine<T> {
                     .collect()
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::compile;
+    use crate::process::example;
+
+    /// What an engine follows without looking was looked at.
+    #[test]
+    fn a_plan_that_does_not_fit_is_refused() {
+        let process = example::scalars();
+        let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
+        let split = Split::new(&process.color);
+        let plan = compile(&process, &binding, &[0]).unwrap();
+        let new = |plan: &Plan, split: &Split| {
+            let (plan, level) = (plan.clone(), Level::None);
+            Engine::<f64>::new(&process, split, &binding, plan, level, false).is_ok()
+        };
+        assert!(new(&plan, &split));
+        let mut beyond = plan.clone();
+        beyond.jamp_base = beyond.vectors;
+        assert!(!new(&beyond, &split));
+        let mut beyond = plan.clone();
+        beyond.externals[0].results[0] = u32::MAX - 1;
+        assert!(!new(&beyond, &split));
+        let more = crate::process::color::ColorMatrix {
+            flows: 2,
+            denominator: 1.0,
+            upper: vec![1.0, 0.0, 1.0],
+        };
+        assert!(!new(&plan, &Split::new(&more)));
     }
 }

@@ -161,8 +161,9 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine for a plan.
-    pub fn new(
+    /// An engine for a plan of the process, whose addresses it follows. (Only within this crate, which gives it
+    /// no other and no events whose channels it has not checked.)
+    pub(crate) fn new(
         library: &Arc<Library>,
         process: &Process,
         split: &Split,
