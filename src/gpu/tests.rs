@@ -183,6 +183,61 @@ fn compare(by_helicities: bool) {
     }
 }
 
+/// Momenta of phi phi > phi phi, at most 90 events.
+fn scalars(nevt: usize) -> Vec<f64> {
+    let (e, m) = (500.0f64, 125.0f64);
+    let p = (e * e - m * m).sqrt();
+    let event = |event| {
+        let cosine = 0.9 - 0.02 * event as f64;
+        let (x, z) = (p * (1.0 - cosine * cosine).sqrt(), p * cosine);
+        [
+            e, 0.0, 0.0, p, e, 0.0, 0.0, -p, e, x, 0.0, z, e, -x, 0.0, -z,
+        ]
+    };
+    (0..nevt).flat_map(event).collect()
+}
+
+/// By tables and by generated code.
+#[test]
+fn momenta_that_are_not_conserved_are_refused() {
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let process = crate::process::example::scalars();
+    let nevt = 40;
+    let half = vec![0.5; nevt];
+    let mut momenta = scalars(nevt);
+    for precision in [Precision::Double, Precision::Float] {
+        let [_, mut on_gpu] = bridges(&gpu, &process, precision, false);
+        for generated in [false, true] {
+            momenta.swap(33 * 16 + 13, 33 * 16 + 15);
+            let events = Events {
+                momenta: &momenta,
+                g_s: &half,
+                random_helicity: &half,
+                random_color: &half,
+                channels: None,
+                igraph: None,
+            };
+            let mut answers = Answers {
+                matrix_elements: &mut vec![0.0; nevt],
+                helicity: &mut vec![0; nevt],
+                color: &mut vec![0; nevt],
+            };
+            let error = on_gpu.run(&events, &mut answers).unwrap_err();
+            let named = matches!(error, crate::Error::NotConserved { event: 33, .. });
+            assert!(named, "generated {generated}: {error}");
+            momenta.swap(33 * 16 + 13, 33 * 16 + 15);
+            let events = Events {
+                momenta: &momenta,
+                ..events
+            };
+            run(&mut on_gpu, &events);
+            on_gpu.settle();
+        }
+    }
+}
+
 /// Couplings that are no polynomials in G are computed here and copied, for each chunk. (The emulator sees to it
 /// that they stay until they have been read.)
 #[test]
@@ -201,17 +256,7 @@ fn couplings_that_are_given_are_those_of_the_cpu() {
     process.model.parameters[0].value = mass;
     process.model.couplings[0].value = coupling;
     let nevt = 70;
-    let (e, m) = (500.0f64, 125.0f64);
-    let p = (e * e - m * m).sqrt();
-    let momenta: Vec<f64> = (0..nevt)
-        .flat_map(|event| {
-            let cosine = 0.9 - 0.02 * event as f64;
-            let (x, z) = (p * (1.0 - cosine * cosine).sqrt(), p * cosine);
-            [
-                e, 0.0, 0.0, p, e, 0.0, 0.0, -p, e, x, 0.0, z, e, -x, 0.0, -z,
-            ]
-        })
-        .collect();
+    let momenta = scalars(nevt);
     let g_s: Vec<f64> = (0..nevt).map(|event| 1.0 + 0.01 * event as f64).collect();
     let half = vec![0.5; nevt];
     let events = Events {
@@ -239,12 +284,7 @@ fn a_panic_leaves_no_copies_under_way() {
     };
     let process = crate::process::example::scalars();
     let nevt = 3;
-    let (e, m) = (500.0f64, 125.0f64);
-    let p = (e * e - m * m).sqrt();
-    let event = [
-        e, 0.0, 0.0, p, e, 0.0, 0.0, -p, e, p, 0.0, 0.0, e, -p, 0.0, 0.0,
-    ];
-    let (momenta, ones) = (event.repeat(nevt), vec![0.5; nevt]);
+    let (momenta, ones) = (scalars(nevt), vec![0.5; nevt]);
     let events = Events {
         momenta: &momenta,
         g_s: &ones,

@@ -13,6 +13,7 @@ mod choices;
 mod closed_formulas;
 #[path = "../common/mod.rs"]
 mod common;
+mod conservation;
 mod first_events;
 mod independence;
 mod kinematics;
