@@ -92,9 +92,7 @@ fn a_recursion_does_not_depend_on_the_first_events() {
         let energy: f64 = top[0];
         let e = 30.0;
         point[legs - 1] = [e, 1e-7 * e, 0.0, e * (1.0 - 1e-14f64).sqrt()];
-        for leg in 4..legs - 1 {
-            point[leg] = [40.0, 0.0, 24.0, -32.0];
-        }
+        point[4..legs - 1].fill([40.0, 0.0, 24.0, -32.0]);
         let mass2 = energy * energy - top[1] * top[1] - top[2] * top[2] - top[3] * top[3];
         point[2] = [0.0, 200.0, 90.0, 150.0];
         let others: Vec<[f64; 4]> = point[4..].to_vec();
