@@ -378,10 +378,8 @@ mod tests {
                 rlim_max: 1000,
             };
             // SAFETY: a number and a limit.
-            assert_eq!(
-                unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) },
-                0
-            );
+            let set = unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) };
+            assert_eq!(set, 0);
             let folder = Folder::new(path.into());
             folder.write(Kind::Plan, &key("x"), &[0; 5000]);
             folder.write(Kind::Plan, &key("y"), &[0; 500]);

@@ -136,12 +136,12 @@ fn a_gpu_computes() {
         shared: 64 << 10,
     };
     let values: Vec<f64> = (0..n).map(|i| i as f64).collect();
-    let numbers = bytes(&values);
+    let input = bytes(&values);
     let mut out = vec![0; n * 8];
     // SAFETY: the arguments are those of the kernel, the memory is as large as said, and nothing
     // of it is dropped before the stream is done.
     unsafe {
-        gpu.upload(stream, x.pointer(), &numbers).unwrap();
+        gpu.upload(stream, x.pointer(), &input).unwrap();
         gpu.fill(stream, y.pointer(), 0, n * 8).unwrap();
         gpu.record(stream, begun).unwrap();
         gpu.launch(stream, axpy, shape, &arguments).unwrap();
