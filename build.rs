@@ -6,8 +6,17 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-/// What makes or describes processes, plans and blocks of colour matrices.
-const CACHED: [&str; 5] = ["cache", "color", "import", "plan", "process"];
+/// What makes or describes processes, plans and blocks of colour matrices. The planner recognises a structure
+/// by running the kernels beside it. (A test of `cache` sees that nothing is missing.)
+const CACHED: [&str; 7] = [
+    "cache",
+    "color",
+    "cpu/kernels",
+    "cpu/simd",
+    "import",
+    "plan",
+    "process",
+];
 
 fn main() {
     header();

@@ -53,7 +53,7 @@ extern "C" __global__ void answer(const Choices *c, const Real *memory, unsigned
             if (denominator != 0) value *= numerator / denominator;
         }
         matrix_elements[e] = value;
-        Real random = (Real)random_helicity[e], running = 0;
+        Real random = random_number(random_helicity[e]), running = 0;
         int chosen = 0;
         for (unsigned i = 0; i < c->helicity_count && !chosen; i++) {
             running += contributions[(Size)i * padded + e];
@@ -65,7 +65,7 @@ extern "C" __global__ void answer(const Choices *c, const Real *memory, unsigned
         chosen = 0;
         if (config) {
             unsigned begin = c->allowed[config - 1], end = c->allowed[config];
-            random = (Real)random_color[e];
+            random = random_number(random_color[e]);
             total = running = 0;
             for (unsigned i = begin; i < end; i++)
                 total += whole(jamp2 + e, c->flow_count, c->flows[i], parts, padded);

@@ -1,10 +1,11 @@
 // Events as MadEvent holds them into the memory of blocks: the first kernel of a chunk.
 
 /// Momenta `double [events][4 legs]` and G `double [events]`. Lanes without an event repeat the last
-/// one. Masses and constants (an address and a number each) are `double`. `given` are couplings of each event, `double
+/// one. Masses (behind them 1 for each leg that comes in and -1 for others) and constants (an address and
+/// a number each) are `double`. `given` are couplings of each event, `double
 /// [count][2][events]`, and where they go. The number of the first event with a momentum that is
-/// not finite, has no positive energy or is off its mass shell goes to `bad`, which holds a larger
-/// number before.
+/// not finite, has no positive energy or is off its mass shell, or with momenta that are not conserved, goes
+/// to `bad`, which holds a larger number before.
 extern "C" __global__ void load(Real *memory, unsigned vectors, unsigned events,
                                 const double *momenta, const double *gs, unsigned legs,
                                 unsigned leg_momenta, unsigned g, const double *masses,
@@ -18,11 +19,14 @@ extern "C" __global__ void load(Real *memory, unsigned vectors, unsigned events,
         Memory m = {memory + (Size)(e / LANES) * vectors * LANES + e % LANES};
         const double *p = momenta + (Size)event * 4 * legs;
         bool good = true;
+        Sum sum = {{{0, 0, 0, 0}}, 0};
         for (unsigned leg = 0; leg < legs; leg++, p += 4) {
             Momentum q = {{(Real)p[0], (Real)p[1], (Real)p[2], (Real)p[3]}};
             m.put_momentum(leg_momenta + 4 * leg, q);
             good = good && on_shell(q, (Real)masses[leg]);
+            sum = add_leg(sum, q, (Real)masses[legs + leg]);
         }
+        good = good && conserved(sum);
         if (!good) atomicMin(bad, event);
         m.put_real(g, (Real)gs[event]);
         for (unsigned i = 0; i < constant_count; i++) m.put_real(constants[i], (Real)values[i]);

@@ -37,6 +37,13 @@ DEVICE float quotient(float a, float b) { return __fdiv_rn(a, b); }
 DEVICE double root(double a) { return __dsqrt_rn(a); }
 DEVICE float root(float a) { return __fsqrt_rn(a); }
 
+// A random number, below 1 also where it is rounded to 1: the shares of all choices add up to 1.
+DEVICE Real random_number(double x) {
+    const Real below_one = 1 - (sizeof(Real) == 8 ? 0x1p-53 : 0x1p-24);
+    const Real rounded = (Real)x;
+    return rounded < below_one ? rounded : below_one;
+}
+
 DEVICE double magnitude(double a) { return fabs(a); }
 DEVICE float magnitude(float a) { return fabsf(a); }
 
@@ -226,4 +233,26 @@ DEVICE bool on_shell(Momentum q, Real mass) {
     Real e2 = q.p[0] * q.p[0];
     Real p2 = fused(q.p[1], q.p[1], fused(q.p[2], q.p[2], fused(q.p[3], q.p[3], mass * mass)));
     return (magnitude(e2 - p2) < e2 * OFF_SHELL) & (0 < q.p[0]);
+}
+
+// The sum of all momenta may be off zero by this part of the energy that comes in.
+#define NOT_CONSERVED Real(1e-3)
+
+// The sum of the momenta of an event, those of legs that go out negative, and the energy of the others.
+struct Sum {
+    Momentum off;
+    Real energy;
+};
+
+// One leg more, of sign 1 or -1.
+DEVICE Sum add_leg(Sum sum, Momentum q, Real sign) {
+    for (int i = 0; i < 4; i++) sum.off.p[i] = fused(sign, q.p[i], sum.off.p[i]);
+    if (0 < sign) sum.energy += q.p[0];
+    return sum;
+}
+
+DEVICE bool conserved(Sum sum) {
+    Real off = 0, most = sum.energy * NOT_CONSERVED;
+    for (int i = 0; i < 4; i++) off = fused(sum.off.p[i], sum.off.p[i], off);
+    return off < most * most;
 }

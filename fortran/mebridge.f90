@@ -28,8 +28,8 @@
 !   mes          (nevt), out: |M|^2, or the channel's share of it
 !   selhel       (nevt), out: the helicity configuration, from 1, in the process's order
 !   selcol       (nevt), out: the colour flow, from 1; 0 where neither channel nor igraph is given
-!   goodhelonly  true: only find the good helicities, with the first events of this batch; nothing is
-!                written to mes, selhel, selcol
+!   goodhelonly  true: only find the good helicities, whatever this batch holds; nothing is written to
+!                mes, selhel, selcol
 !
 ! An error cannot be handed back by these calls: the library prints a message to standard error and
 ! ends the program with a status other than 0.

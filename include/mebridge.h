@@ -142,8 +142,9 @@ int32_t mebridge_run(struct mebridge_bridge *bridge,
                      int32_t *color);
 
 /*
- Finds the good helicities, those that contribute, from the first of these events, and puts
- their number into `good` (which may be NULL). `mebridge_run` does the same on its first call.
+ Finds the good helicities, those that contribute somewhere in phase space, and puts their number
+ into `good` (which may be NULL). They do not depend on these events. `mebridge_run` does the same
+ on its first call.
 
  The caller sees to it:
  `momenta[nevt][legs][4]` and `g_s[nevt]` as for `mebridge_run`.

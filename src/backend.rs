@@ -87,8 +87,15 @@ pub struct Kernel {
     pub blocks: u32,
 }
 
+/// A momentum may be off its mass shell by this part of its energy squared. MadEvent's are within 1e-9; a
+/// wrong mass or a wrong order of particles is far beyond. (Also in `cuda/number.cuh`.)
+pub const OFF_SHELL: f64 = 1e-4;
+/// The sum of all momenta, those that go out negative, may be off zero by this part of the energy that
+/// comes in. Files of events with few digits are within 1e-5. (Also in `cuda/number.cuh`.)
+pub const NOT_CONSERVED: f64 = 1e-3;
+
 /// An event that cannot be evaluated: a momentum that is not finite, has no positive energy or is
-/// off its mass shell.
+/// off its mass shell, or momenta that are not conserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadMomentum {
     /// Its number within the call, from 0.

@@ -1,24 +1,30 @@
 //! The Bridge: events in, answers out.
 //!
-//! A Bridge belongs to one process, one parameter card and one way to run. It finds the good
-//! helicities on the first events that it sees, makes the plan for them, and from then on
-//! evaluates whatever it is given.
+//! A Bridge belongs to one process, one parameter card and one way to run. When it is first called it
+//! finds the good helicities, on points of its own ([`crate::trial`]), makes the plan for them, and from
+//! then on evaluates whatever it is given.
 
-use crate::backend::{Backend, Clocks, Failure, Kernels, Timers};
+use crate::backend::{Backend, Clocks, Failure, Kernels, NOT_CONSERVED, OFF_SHELL, Timers};
 use crate::cache::Cache;
 use crate::cache::plans::Plans;
 use crate::color::Split;
 use crate::cpu::simd::Level;
+use crate::cpu::{Engine, Team};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
+use crate::float_environment::in_default_environment;
 use crate::machine::{Calls, Machine};
 use crate::plan::Plan;
 use crate::plan::binding::Binding;
 use crate::process::Process;
 use crate::runtime::{Precision, Switches};
+use crate::trial::Trial;
 
-/// Number of events on which good helicities are found, as CUDACPP does.
-const GOOD_HELICITY_EVENTS: usize = 16;
+/// Number of a caller's events on which a recursion is compared, where there are no points for that.
+const COMPARED_EVENTS: usize = 16;
+/// Number of points at which good helicities are looked for: each energy twice. What contributes does so
+/// at all of them, unless by chance.
+const SEARCHED: usize = 8;
 
 /// Evaluates the matrix elements of one process.
 pub struct Bridge {
@@ -26,6 +32,8 @@ pub struct Bridge {
     binding: Binding,
     plans: Plans,
     color: Split,
+    /// Where questions about the process are asked; `None` if its masses leave it no phase space.
+    trial: Option<Trial>,
     machine: Machine,
     precision: Precision,
     all_helicities: bool,
@@ -109,11 +117,12 @@ impl Bridge {
         switches: &Switches,
         nevt: usize,
     ) -> Result<Self> {
-        let binding = Binding::new(&process.model, card)?;
+        let binding = in_default_environment(|| Binding::new(&process.model, card))?;
         let plans = Plans::new(Cache::new(&switches.cache), &process, card);
         Ok(Bridge {
             color: plans.color(&process.color),
             plans,
+            trial: Trial::new(&process, &binding),
             process,
             binding,
             machine,
@@ -221,59 +230,79 @@ impl Bridge {
         sum
     }
 
-    /// Finds the good helicities on the first of these events, unless they are known, and says
-    /// how many there are.
+    /// Finds the good helicities, unless they are known, and says how many there are. They do not
+    /// depend on these events, which are those of the call that asks.
     pub fn find_good_helicities(&mut self, events: &Events) -> Result<usize> {
         if let Some(known) = self.good_helicities() {
             return Ok(known);
         }
-        let legs = self.process.legs.len();
-        let nevt = events.count(legs)?;
-        if nevt == 0 {
+        if events.count(self.process.legs.len())? == 0 {
             return Err(Error::NoEvents);
         }
         self.check_channels(events)?;
         let all: Vec<u32> = (0..self.process.helicities.len() as u32).collect();
-        let mut diagrams = self.backend(self.diagrams(&all)?)?;
-        let first = events.first(nevt.min(GOOD_HELICITY_EVENTS), legs);
-        let parts = diagrams
-            .parts(first, legs)
-            .map_err(|failure| self.failure(events, failure))?;
-        let contributes = |h: u32| parts.iter().any(|p| p.helicities[h as usize] != 0.0);
-        let good: Vec<u32> = all
-            .iter()
-            .copied()
-            .filter(|&h| self.all_helicities || contributes(h))
-            .collect();
-        if good.is_empty() {
-            return Err(Error::NoGoodHelicity {
-                process: self.process.name.clone(),
-                events: nevt.min(GOOD_HELICITY_EVENTS),
-            });
-        }
-        if good.len() < all.len() {
-            diagrams = self.backend(self.diagrams(&good)?)?;
-        }
-        let count = good.len();
+        let plan = match &self.trial {
+            Some(trial) if !self.all_helicities => self.plan_of_good(trial, all)?,
+            _ => self.diagrams(&all)?,
+        };
+        let count = plan.helicities.len();
         self.engines = Some(Engines {
-            diagrams,
+            diagrams: self.backend(plan)?,
             recursion: Recursion::NotAskedFor,
         });
         self.set_profile(self.clocks);
         Ok(count)
     }
 
+    /// The list of diagrams for those helicities that contribute at some point, be it little. In double
+    /// precision and one point at a time whatever evaluates the events, so that the answer is the same
+    /// everywhere.
+    fn plan_of_good(&self, trial: &Trial, all: Vec<u32>) -> Result<Plan> {
+        let (process, binding) = (&self.process, &self.binding);
+        let plan = self.diagrams(&all)?;
+        let engine = Engine::<f64>::new(process, &self.color, binding, plan, Level::None, false)?;
+        let mut team = Team::new(engine, 1)?;
+        let legs = process.legs.len();
+        let events = trial.events();
+        let events = events.first(events.g_s.len().min(SEARCHED), legs);
+        let mut contributes = vec![false; all.len()];
+        for point in 0..events.g_s.len() {
+            let parts = team
+                .parts(events.part(point, 1, legs), legs)
+                .map_err(|bad| self.bad_momentum(&events, point + bad.event))?;
+            for part in parts {
+                for (contributes, &x) in contributes.iter_mut().zip(&part.helicities) {
+                    *contributes |= x != 0.0;
+                }
+            }
+            if contributes.iter().all(|&c| c) {
+                return Ok(team.into_engine().into_plan());
+            }
+        }
+        let good = all.into_iter().filter(|&h| contributes[h as usize]);
+        let good: Vec<u32> = good.collect();
+        if good.is_empty() {
+            return Err(Error::NoGoodHelicity {
+                process: process.name.clone(),
+                events: events.g_s.len(),
+            });
+        }
+        self.diagrams(&good)
+    }
+
     /// Does all that the first call with these events would do before it evaluates them, and
     /// says how many helicities are good.
     pub fn prepare(&mut self, events: &Events) -> Result<usize> {
-        let good = self.find_good_helicities(events)?;
-        self.make_recursion(events)?;
-        Ok(good)
+        in_default_environment(|| {
+            let good = self.find_good_helicities(events)?;
+            self.make_recursion(events)?;
+            Ok(good)
+        })
     }
 
     /// Makes the recursion, unless that was tried before. It is kept where it is less work than
-    /// the diagrams and agrees with them on the first of these events, helicity by helicity and
-    /// AMP2 by AMP2.
+    /// the diagrams and agrees with them at the points of the trial, helicity by helicity and AMP2 by
+    /// AMP2.
     fn make_recursion(&mut self, events: &Events) -> Result<()> {
         let Some(engines) = &mut self.engines else {
             return Ok(());
@@ -300,7 +329,10 @@ impl Bridge {
         }
         let mut team = self.backend(plan)?;
         let legs = self.process.legs.len();
-        let first = events.first(events.g_s.len().min(GOOD_HELICITY_EVENTS), legs);
+        let first = match &self.trial {
+            Some(trial) => trial.events(),
+            None => events.first(events.g_s.len().min(COMPARED_EVENTS), legs),
+        };
         let Some(engines) = &mut self.engines else {
             return Ok(());
         };
@@ -358,7 +390,7 @@ impl Bridge {
             }
             _ => engines.diagrams.as_mut(),
         };
-        let result = team.run(*events, mine, legs);
+        let result = in_default_environment(|| team.run(*events, mine, legs));
         result.map_err(|failure| self.failure(events, failure))
     }
 
@@ -448,6 +480,20 @@ impl Bridge {
         let leg = (0..legs)
             .max_by(|&a, &b| badness(a).total_cmp(&badness(b)))
             .unwrap_or(0);
+        let signs = self.process.signs();
+        let sum = |i: usize| -> f64 { (0..legs).map(|l| signs[l] * momenta[4 * l + i]).sum() };
+        let by = [0, 1, 2, 3].map(sum);
+        let incoming = (0..legs).filter(|&l| signs[l] > 0.0);
+        let energy: f64 = incoming.map(|l| momenta[4 * l]).sum();
+        let off = by.iter().map(|x| x * x).sum::<f64>().sqrt();
+        // In single precision either may be at its limit; then the leg is named.
+        if badness(leg) < OFF_SHELL && off > 0.5 * NOT_CONSERVED * energy {
+            return Error::NotConserved {
+                event,
+                by: by.to_vec(),
+                energy,
+            };
+        }
         Error::BadMomentum {
             event,
             leg: leg + 1,

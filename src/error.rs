@@ -54,6 +54,18 @@ pub enum Error {
         /// Its momentum.
         momentum: Vec<f64>,
     },
+    /// Momenta that do not add up.
+    #[error(
+        "event {event} (from 0): (E, px, py, pz) of the particles that come in and of those that go out differ by {by:?}, which is too much for the {energy} GeV that come in; check the events and the order of the particles"
+    )]
+    NotConserved {
+        /// Number of the event within the call, from 0.
+        event: usize,
+        /// What comes in less what goes out.
+        by: Vec<f64>,
+        /// The energy that comes in.
+        energy: f64,
+    },
     /// A channel that the process does not have.
     #[error(
         "event {event} (from 0): there is no channel {channel} in this process; its channels are {known}; the executable and the process may not belong together"
@@ -80,12 +92,12 @@ pub enum Error {
     },
     /// No helicity contributes.
     #[error(
-        "no helicity of {process} contributes to the first {events} events; check their momenta and the couplings in the parameter card"
+        "no helicity of {process} contributes at any of {events} points of its phase space; check the couplings in the parameter card"
     )]
     NoGoodHelicity {
         /// The process.
         process: String,
-        /// On how many events they were looked for.
+        /// At how many points they were looked for.
         events: usize,
     },
     /// A GPU is asked for, and the process is one that only the CPU runs.

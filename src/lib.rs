@@ -16,9 +16,11 @@
 //! | `bridge` | events in, answers out |
 //! | [`cache`] | keeps processes and plans for the next start |
 //! | [`abi`] | Fortran and C |
+//! | [`float_environment`] | how the CPU computes while this library does |
 //! | [`locate`] | which process and which card are meant |
 //! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches |
 //! | [`phase_space`], [`random`], [`statistics`] | events to try a process on |
+//! | [`trial`] | points on which the library asks what holds for a process |
 
 // Tests share code that sees this crate from outside.
 #[cfg(test)]
@@ -32,6 +34,7 @@ pub mod color;
 pub mod cpu;
 pub mod error;
 pub mod events;
+pub mod float_environment;
 pub mod gpu;
 pub mod import;
 pub mod locate;
@@ -42,5 +45,6 @@ pub mod process;
 pub mod random;
 pub mod runtime;
 pub mod statistics;
+pub mod trial;
 
 pub use error::{Error, Result};

@@ -137,8 +137,8 @@ impl Machine {
         }
     }
 
-    /// Makes a plan ready to run.
-    pub fn backend(
+    /// Makes a plan ready to run. Channels of events must be checked before it does.
+    pub(crate) fn backend(
         &self,
         process: &Process,
         color: &Split,
@@ -162,7 +162,7 @@ impl Machine {
             (level, threads): (Level, usize),
             single_color: bool,
         ) -> Result<Team<T>> {
-            let engine = Engine::new(process, color, binding, plan, level, single_color);
+            let engine = Engine::new(process, color, binding, plan, level, single_color)?;
             Team::new(engine, threads)
         }
         let at = (level, threads);

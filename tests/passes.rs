@@ -39,7 +39,8 @@ fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Parts> {
         igraph: None,
     };
     let split = Split::new(&process.color);
-    let engine = Engine::new(process, &split, binding, plan, Level::best(), false);
+    let engine =
+        Engine::new(process, &split, binding, plan, Level::best(), false).expect("it fits");
     let mut team = Team::<f64>::new(engine, 1).expect("memory");
     team.parts(events, legs).expect("good momenta")
 }

@@ -184,8 +184,9 @@ pub unsafe extern "C" fn mebridge_run(
     })
 }
 
-/// Finds the good helicities, those that contribute, from the first of these events, and puts
-/// their number into `good` (which may be NULL). `mebridge_run` does the same on its first call.
+/// Finds the good helicities, those that contribute somewhere in phase space, and puts their number
+/// into `good` (which may be NULL). They do not depend on these events. `mebridge_run` does the same
+/// on its first call.
 ///
 /// # Safety
 /// `momenta[nevt][legs][4]` and `g_s[nevt]` as for `mebridge_run`.

@@ -15,9 +15,9 @@ pub struct Maps {
 impl Maps {
     /// The regions at this moment.
     pub fn read() -> Option<Maps> {
-        std::fs::read_to_string("/proc/self/maps")
-            .ok()
-            .and_then(|text| Maps::parse(&text))
+        let bytes = std::fs::read("/proc/self/maps").ok()?;
+        // Paths of files stand in it, which may be any bytes.
+        Maps::parse(&String::from_utf8_lossy(&bytes))
     }
 
     /// Reads the text of `/proc/<pid>/maps`.
@@ -96,6 +96,28 @@ mod tests {
         assert!(!maps.readable(0, 1));
         assert!(!maps.readable(0x1000, usize::MAX));
         assert!(Maps::parse("no maps at all").is_none());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_mapped_file_may_have_any_name() {
+        use std::os::fd::AsRawFd;
+        use std::os::unix::ffi::OsStrExt;
+        let folder = tempfile::tempdir().unwrap();
+        let name = std::ffi::OsStr::from_bytes(b"caf\xe9.so");
+        let path = folder.path().join(name);
+        std::fs::write(&path, [0; 4096]).unwrap();
+        let file = std::fs::File::open(&path).unwrap();
+        // SAFETY: a new region, which nobody else uses.
+        let region = unsafe {
+            let (null, fd) = (std::ptr::null_mut(), file.as_raw_fd());
+            libc::mmap(null, 4096, libc::PROT_READ, libc::MAP_PRIVATE, fd, 0)
+        };
+        assert_ne!(region, libc::MAP_FAILED);
+        let maps = Maps::read().expect("maps");
+        assert!(maps.readable(region as usize, 4096));
+        // SAFETY: the region from above.
+        unsafe { libc::munmap(region, 4096) };
     }
 
     #[test]

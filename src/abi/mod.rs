@@ -2,7 +2,8 @@
 //!
 //! Both doors stand on the same [`crate::bridge::Bridge`] and the same list of open bridges
 //! ([`registry`]): what a caller holds is a number, never an address that we would follow, so a
-//! handle that is not ours is an error and not a crash. No panic crosses a door.
+//! handle that is not ours is an error and not a crash. No panic crosses a door, and behind it the
+//! caller's floating-point traps are off.
 //!
 //! | module | what it knows |
 //! |---|---|
@@ -19,13 +20,16 @@ pub mod memory;
 pub mod registry;
 
 use crate::error::{Error, Result};
+use crate::float_environment::in_default_environment;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs `f`, and makes an error of a panic. A panic is a defect of mebridge, whatever the input.
+/// Runs `f` without the caller's floating-point traps, and makes an error of a panic. A panic is a defect
+/// of mebridge, whatever the input.
 pub(crate) fn no_panic<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     // Unwind safety: after a panic a bridge may be half-way through a call. The Fortran door ends
     // the program; the C door poisons the bridge's lock, and the registry refuses it from then on.
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|payload| {
+    let quietly = AssertUnwindSafe(|| in_default_environment(f));
+    catch_unwind(quietly).unwrap_or_else(|payload| {
         let what = payload
             .downcast_ref::<String>()
             .map(String::as_str)

@@ -57,6 +57,9 @@ impl Folder {
 
     /// The bytes of a file, if it is there and can be read.
     pub fn read(&self, kind: Kind, key: &Key) -> Option<Vec<u8>> {
+        if !ours(&self.path) {
+            return None;
+        }
         let path = self.file(kind, key);
         // A pipe would block, a device never end.
         if !fs::metadata(&path).ok()?.is_file() {
@@ -81,12 +84,13 @@ impl Folder {
 
     /// Writes a file, if that can be done.
     pub fn write(&self, kind: Kind, key: &Key, bytes: &[u8]) {
-        if bytes.len() as u64 > LARGEST.min(self.limit) || create(&self.path).is_err() {
+        let small = bytes.len() as u64 <= LARGEST.min(self.limit);
+        if !small || create(&self.path).is_err() || !ours(&self.path) {
             return;
         }
         let path = self.file(kind, key);
         let temporary = temporary_beside(&path);
-        let written = (|| {
+        let written = without_size_signal(|| {
             let mut file = fs::OpenOptions::new()
                 .write(true)
                 .create_new(true)
@@ -94,7 +98,7 @@ impl Folder {
             file.write_all(bytes)?;
             drop(file);
             fs::rename(&temporary, &path)
-        })();
+        });
         match written {
             Ok(()) => self.make_room(&path),
             // It may not even exist.
@@ -218,6 +222,57 @@ fn temporary_beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}.{time}-{count}.tmp", std::process::id()))
 }
 
+/// Runs `f` without the signal that a file is larger than the program may write (`ulimit -f`), which ends a
+/// program that does not expect it. The write fails all the same.
+#[cfg(unix)]
+fn without_size_signal<T>(f: impl FnOnce() -> T) -> T {
+    // SAFETY: sets of signals on the stack, filled before they are read. The signal is held back in this
+    // thread alone, to which the system sends it.
+    unsafe {
+        let mut signal = std::mem::zeroed();
+        libc::sigemptyset(&raw mut signal);
+        libc::sigaddset(&raw mut signal, libc::SIGXFSZ);
+        let pending = || {
+            let mut pending = std::mem::zeroed();
+            libc::sigpending(&raw mut pending) == 0
+                && libc::sigismember(&raw const pending, libc::SIGXFSZ) == 1
+        };
+        // One of somebody else's is left to them.
+        let before = pending();
+        let mut old = std::mem::zeroed();
+        let held = libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signal, &raw mut old) == 0;
+        let result = f();
+        if held {
+            if !before && pending() {
+                let mut number = 0;
+                libc::sigwait(&raw const signal, &raw mut number);
+            }
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
+        }
+        result
+    }
+}
+
+#[cfg(not(unix))]
+fn without_size_signal<T>(f: impl FnOnce() -> T) -> T {
+    f()
+}
+
+/// Whether a folder is the user's, and nobody else can write to it. What is in it is run: a plan's addresses
+/// are followed, device code is loaded.
+#[cfg(unix)]
+fn ours(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    // SAFETY: it takes nothing and cannot fail.
+    let user = unsafe { libc::geteuid() };
+    fs::metadata(path).is_ok_and(|folder| folder.uid() == user && folder.mode() & 0o022 == 0)
+}
+
+#[cfg(not(unix))]
+fn ours(_: &Path) -> bool {
+    true
+}
+
 /// Makes the folder, for its owner alone.
 fn create(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
@@ -310,6 +365,63 @@ mod tests {
         File::open(&path).unwrap().set_modified(old).unwrap();
         folder.write(Kind::Plan, &key("y"), b"one");
         assert!(!path.exists());
+    }
+
+    /// In a program of its own, for the limit is the program's.
+    #[cfg(unix)]
+    #[test]
+    fn a_limit_on_files_is_no_error_and_leaves_nothing() {
+        const FOLDER: &str = "MEBRIDGE_TEST_LIMITED_FOLDER";
+        if let Some(path) = std::env::var_os(FOLDER) {
+            let limit = libc::rlimit {
+                rlim_cur: 1000,
+                rlim_max: 1000,
+            };
+            // SAFETY: a number and a limit.
+            let set = unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) };
+            assert_eq!(set, 0);
+            let folder = Folder::new(path.into());
+            folder.write(Kind::Plan, &key("x"), &[0; 5000]);
+            folder.write(Kind::Plan, &key("y"), &[0; 500]);
+            return;
+        }
+        let temporary = tempfile::tempdir().unwrap();
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["cache::folder::tests::a_limit_on_files_is_no_error_and_leaves_nothing"])
+            .arg("--exact")
+            .env(FOLDER, temporary.path())
+            .stdout(std::process::Stdio::null())
+            .status()
+            .unwrap();
+        assert!(status.success(), "{status}");
+        let folder = Folder::new(temporary.path().to_owned());
+        assert_eq!(folder.read(Kind::Plan, &key("y")).unwrap().len(), 500);
+        assert_eq!(fs::read_dir(&folder.path).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_can_write_to_is_not_used() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let temporary = tempfile::tempdir().unwrap();
+        let folder = Folder::new(temporary.path().to_owned());
+        let mode = |mode| fs::set_permissions(&folder.path, fs::Permissions::from_mode(mode));
+        let there = |name| folder.read(Kind::Plan, &key(name)).is_some();
+        folder.write(Kind::Plan, &key("x"), b"one");
+        assert!(there("x"));
+        for others in [0o770, 0o707, 0o1777] {
+            mode(others).unwrap();
+            assert!(!there("x"), "{others:o}");
+            folder.write(Kind::Plan, &key("y"), b"one");
+            mode(0o755).unwrap();
+            assert!(there("x") && !there("y"), "{others:o}");
+        }
+        // Root alone can give a folder away.
+        if chown(&folder.path, Some(65534), None).is_ok() {
+            assert!(!there("x"));
+            folder.write(Kind::Plan, &key("y"), b"one");
+            assert_eq!(folder.usage().files, 1);
+        }
     }
 
     #[test]

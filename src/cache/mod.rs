@@ -133,6 +133,44 @@ fn user(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
+    /// The hash in [`BUILD`] is of all modules that those of which it is use.
+    #[test]
+    fn the_hash_of_the_build_covers_what_makes_things() {
+        let build = include_str!("../../build.rs");
+        let (_, list) = build.split_once("const CACHED").unwrap();
+        let (list, _) = list.split_once("];\n").unwrap();
+        let covered: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+        assert!(covered.contains(&"plan"), "{covered:?}");
+        // What holds no numbers and no rules.
+        let others = ["error", "runtime", "events"];
+        let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut folders: Vec<PathBuf> = covered.iter().map(|name| source.join(name)).collect();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                if entry.path().is_dir() {
+                    folders.push(entry.path());
+                    continue;
+                }
+                let text = std::fs::read_to_string(entry.path()).unwrap();
+                // Tests may use anything.
+                let text = text.split("mod tests").next().unwrap();
+                for (at, _) in text.match_indices("crate::") {
+                    let words = text[at..].split(|c: char| !(c.is_alphanumeric() || c == '_'));
+                    let mut words = words.filter(|word| !word.is_empty()).skip(1);
+                    let first = words.next().unwrap();
+                    let second = format!("{first}/{}", words.next().unwrap_or_default());
+                    let fine = covered.contains(&first) || covered.contains(&&*second);
+                    let test = entry.path().to_string_lossy().ends_with("tests.rs");
+                    assert!(
+                        fine || test || others.contains(&first),
+                        "{} uses {second}",
+                        entry.path().display()
+                    );
+                }
+            }
+        }
+    }
+
     #[test]
     fn the_place_follows_the_environment() {
         let with = |xdg: &str, home: &str| {

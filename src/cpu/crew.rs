@@ -4,6 +4,7 @@
 //! for work for a while after its last piece, and one that has not come by the time the
 //! caller is done is not waited for.
 
+use crate::float_environment::in_default_environment;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -35,8 +36,13 @@ const END: u32 = 4;
 type Work<'a> = &'a (dyn Fn(usize) + Sync);
 
 /// Threads beside the caller's own.
+///
+/// A program that forks has a crew without threads in its child: there the caller works alone, and there is
+/// nobody to wait for.
 pub struct Crew {
     helpers: Vec<Helper>,
+    /// The number of the program that has the threads.
+    program: u32,
 }
 
 struct Helper {
@@ -65,6 +71,7 @@ impl Crew {
         // Those that were started end with the crew if one cannot be.
         let mut crew = Crew {
             helpers: Vec::with_capacity(helpers),
+            program: std::process::id(),
         };
         for number in 1..=helpers {
             let seat = Arc::new(Seat::default());
@@ -75,7 +82,8 @@ impl Crew {
                 .spawn(move || {
                     mine.state.store(IDLE, Ordering::Release);
                     caller.unpark();
-                    mine.serve(number);
+                    // The environment is usually that of whoever starts the thread, but no standard says so.
+                    in_default_environment(|| mine.serve(number));
                 })?;
             let mut patience = Patience::default();
             while seat.state.load(Ordering::Acquire) == COMING {
@@ -105,7 +113,10 @@ impl Crew {
         // waits for the others, so both are over before `guarded` is.
         let extended = unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(guarded) };
         let caller = thread::current();
-        let helpers = &self.helpers[..helpers.min(self.helpers.len())];
+        let helpers = match self.helpers.is_empty() || self.forked() {
+            true => &[],
+            false => &self.helpers[..helpers.min(self.helpers.len())],
+        };
         let called = Called(helpers);
         for helper in helpers {
             helper.call(Call {
@@ -120,10 +131,20 @@ impl Crew {
             resume_unwind(payload);
         }
     }
+
+    /// Whether this is the child of the program that has the threads.
+    fn forked(&self) -> bool {
+        self.program != std::process::id()
+    }
 }
 
 impl Drop for Crew {
     fn drop(&mut self) {
+        if self.forked() {
+            // What these name does not exist here: they can be neither joined nor let go.
+            std::mem::forget(std::mem::take(&mut self.helpers));
+            return;
+        }
         for helper in &mut self.helpers {
             helper.seat.state.store(END, Ordering::Release);
             if let Some(thread) = helper.thread.take() {
@@ -282,6 +303,38 @@ mod tests {
             }
         });
         assert_eq!(present.into_inner(), 3);
+    }
+
+    /// A child has no threads of its parent's: its caller does the work, and the end of the crew waits for
+    /// nobody.
+    #[cfg(unix)]
+    #[test]
+    fn a_child_of_a_fork_works_alone_and_ends() {
+        const DONE: i32 = 7;
+        let mut crew = Crew::new(2).unwrap();
+        assert_eq!(sum(&mut crew, 2, 100), 4950);
+        // SAFETY: the child allocates little, runs what is tested and ends without handlers. Other threads
+        // of this program may hold a lock of the allocator, which the C library sees to.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let right = sum(&mut crew, 2, 100) == 4950;
+            drop(crew);
+            // SAFETY: it takes any number.
+            unsafe { libc::_exit(if right { DONE } else { 1 }) };
+        }
+        let mut status = 0;
+        let patience = Instant::now();
+        // SAFETY: a child of this program.
+        while unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == 0 {
+            if patience.elapsed() > Duration::from_secs(20) {
+                // SAFETY: as above.
+                unsafe { libc::kill(child, libc::SIGKILL) };
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert!(libc::WIFEXITED(status), "status {status:#x}");
+        assert_eq!(libc::WEXITSTATUS(status), DONE);
+        assert_eq!(sum(&mut crew, 2, 100), 4950);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::simd::{Level, Real, dispatch};
 use super::worker::Worker;
 use crate::backend::BadMomentum;
 use crate::color::{self, Split};
+use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::binding::{Binding, Coupling};
 use crate::plan::{Address, Plan};
@@ -28,6 +29,8 @@ pub struct Engine<T: Real> {
     pub(super) scratch: Scratch,
     /// Helicities in the order in which they are evaluated.
     pub(super) order: Vec<u32>,
+    /// Which legs come in.
+    pub(super) incoming: Vec<bool>,
     /// 1 / IDEN.
     pub(super) normalization: f64,
     /// For each diagram number its configuration (from 0).
@@ -95,8 +98,9 @@ pub struct Timers {
 }
 
 impl<T: Real> Engine<T> {
-    /// An engine for a plan. `color` is the process's colour matrix; with `single_color` the sum
-    /// is done in single precision.
+    /// An engine for a plan of the process, whose addresses it follows without looking: another one is
+    /// refused. `color` is the process's colour matrix; with `single_color` the sum is done in single
+    /// precision.
     pub fn new(
         process: &Process,
         color: &Split,
@@ -104,7 +108,15 @@ impl<T: Real> Engine<T> {
         plan: Plan,
         level: Level,
         single_color: bool,
-    ) -> Self {
+    ) -> Result<Self> {
+        let fits = plan.fits(process, &plan.helicities)
+            && color.fits(&process.color)
+            && binding.couplings.len() == plan.couplings.len();
+        if !fits {
+            return Err(Error::InvalidProcess {
+                what: "a plan that is none of this process".into(),
+            });
+        }
         let color = if single_color {
             ColorSum::Single(color::ColorSum::new(color, |x| x as f32))
         } else {
@@ -161,7 +173,7 @@ impl<T: Real> Engine<T> {
             })
             .collect();
         let channels = &process.channels;
-        Engine {
+        Ok(Engine {
             general: plan
                 .general
                 .iter()
@@ -173,6 +185,7 @@ impl<T: Real> Engine<T> {
             jamp_terms,
             color,
             scratch,
+            incoming: process.legs.iter().map(|leg| leg.incoming).collect(),
             normalization: 1.0 / f64::from(process.iden),
             config_of_channel: (0..=process.diagrams)
                 .map(|diagram| channels.config_of(diagram).map(|c| c as u32))
@@ -183,12 +196,17 @@ impl<T: Real> Engine<T> {
             profile: false,
             binding: binding.clone(),
             plan,
-        }
+        })
     }
 
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The plan, for another engine.
+    pub fn into_plan(self) -> Plan {
+        self.plan
     }
 
     /// Whether to measure where the time goes; it costs a little.
@@ -225,7 +243,7 @@ impl<T: Real> Engine<T> {
         worker: &mut Worker<T>,
         events: Events,
         answers: Answers,
-    ) -> Result<(), BadMomentum> {
+    ) -> std::result::Result<(), BadMomentum> {
         let blocks = Blocks {
             engine: self,
             worker,
@@ -265,5 +283,38 @@ impl<T: Real> Engine<T> {
                     .collect()
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::compile;
+    use crate::process::example;
+
+    /// What an engine follows without looking was looked at.
+    #[test]
+    fn a_plan_that_does_not_fit_is_refused() {
+        let process = example::scalars();
+        let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
+        let split = Split::new(&process.color);
+        let plan = compile(&process, &binding, &[0]).unwrap();
+        let new = |plan: &Plan, split: &Split| {
+            let (plan, level) = (plan.clone(), Level::None);
+            Engine::<f64>::new(&process, split, &binding, plan, level, false).is_ok()
+        };
+        assert!(new(&plan, &split));
+        let mut beyond = plan.clone();
+        beyond.jamp_base = beyond.vectors;
+        assert!(!new(&beyond, &split));
+        let mut beyond = plan.clone();
+        beyond.externals[0].results[0] = u32::MAX - 1;
+        assert!(!new(&beyond, &split));
+        let more = crate::process::color::ColorMatrix {
+            flows: 2,
+            denominator: 1.0,
+            upper: vec![1.0, 0.0, 1.0],
+        };
+        assert!(!new(&plan, &Split::new(&more)));
     }
 }

@@ -52,6 +52,11 @@ impl<T: Real> Team<T> {
         &self.engine
     }
 
+    /// The engine, without its threads.
+    pub fn into_engine(self) -> Engine<T> {
+        self.engine
+    }
+
     /// Whether to measure where the time goes.
     pub fn set_profile(&mut self, profile: bool) {
         self.engine.set_profile(profile);

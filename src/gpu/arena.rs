@@ -70,7 +70,7 @@ impl Arena {
             let address = buffer.pointer() + u64::from_ne_bytes(offset);
             place.copy_from_slice(&address.to_ne_bytes());
         }
-        // SAFETY: the buffer has the size of the bytes, which lie in ordinary memory.
+        // SAFETY: the buffer has the size of the bytes, which stay until the stream has been waited for.
         unsafe { driver.upload(stream, buffer.pointer(), &self.bytes)? };
         driver.synchronize(stream)?;
         Ok(Uploaded { buffer })

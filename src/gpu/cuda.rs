@@ -360,7 +360,7 @@ impl Driver for Cuda {
         }
         let stream = self.streams.get(stream.0)?;
         let _entered = self.context.enter()?;
-        // SAFETY: the caller's promise. CUDA has read ordinary memory when it returns.
+        // SAFETY: the caller's promise.
         check("cuMemcpyHtoDAsync", unsafe {
             sys::cuMemcpyHtoDAsync_v2(to, from.as_ptr().cast(), from.len(), stream.raw)
         })
@@ -542,12 +542,12 @@ impl Driver for Cuda {
         })))
     }
 
-    fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()> {
+    unsafe fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()> {
         let stream = self.streams.get(stream.0)?;
         let graph = self.graphs.get(graph.0)?;
         let _entered = self.context.enter()?;
         let raw = graph.raw.lock().unwrap_or_else(|e| e.into_inner());
-        // SAFETY: both are alive.
+        // SAFETY: both are alive; the rest is the caller's promise.
         check("cuGraphLaunch", unsafe {
             sys::cuGraphLaunch(*raw, stream.raw)
         })

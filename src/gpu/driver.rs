@@ -158,12 +158,11 @@ pub trait Driver: Send + Sync {
     /// Gives a queue back.
     fn drop_stream(&self, stream: Stream);
 
-    /// Copies into the memory of the GPU. The bytes have been read when it returns if they lie in
-    /// ordinary memory; if they lie in memory from [`Driver::pin`] they are read later.
+    /// Copies into the memory of the GPU. The bytes may be read later, until the stream is done: of
+    /// memory from [`Driver::pin`] they are, of ordinary memory CUDA does not say when.
     ///
     /// # Safety
-    /// The memory is there, and large enough; pinned bytes stay as they are until the stream is
-    /// done.
+    /// The memory is there, and large enough; the bytes stay as they are until the stream is done.
     unsafe fn upload(&self, stream: Stream, to: Pointer, from: &[u8]) -> Result<()>;
 
     /// Copies out of the memory of the GPU; the bytes are there when the stream is done.
@@ -215,7 +214,10 @@ pub trait Driver: Send + Sync {
     fn end_graph(&self, stream: Stream) -> Result<Graph>;
 
     /// Does recorded work.
-    fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()>;
+    ///
+    /// # Safety
+    /// What was promised of the work when it was recorded is true again: all of its memory is there.
+    unsafe fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()>;
 
     /// Forgets recorded work.
     fn drop_graph(&self, graph: Graph);

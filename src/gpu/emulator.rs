@@ -2,7 +2,8 @@
 //! one thread a block.
 //!
 //! It is stricter than a GPU: fresh memory and shared memory hold NaN, writing next to what was
-//! allocated is found after each kernel, and work is done only when somebody waits for it.
+//! allocated is found after each kernel, and work is done only when somebody waits for it, copies
+//! included.
 
 mod library;
 mod memory;
@@ -55,6 +56,8 @@ struct State {
     cost: Option<Cost>,
     /// How much later it is than by the clock of the machine.
     late: Duration,
+    /// The launch from here on, counted from 0, that panics.
+    panics: Option<usize>,
 }
 
 /// How long a launch of a kernel takes with so many threads in a block.
@@ -130,6 +133,26 @@ impl Emulator {
         self.state().cost = Some(cost);
     }
 
+    /// The launch after so many others panics.
+    pub fn panic_after(&self, launches: usize) {
+        self.state().panics = Some(launches);
+    }
+
+    /// Whether no work waits to be done.
+    pub fn is_idle(&self) -> bool {
+        let state = self.state();
+        state
+            .queues
+            .iter()
+            .flatten()
+            .all(|queue| queue.waiting.is_empty())
+    }
+
+    /// Recordings that are kept.
+    pub fn kept_graphs(&self) -> usize {
+        self.state().graphs.iter().flatten().count()
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -171,10 +194,17 @@ impl State {
 
     fn perform(&mut self, work: &Work) -> Result<()> {
         match work {
-            Work::Upload { to, from } => {
-                self.memory.inside(*to, from.len())?;
+            Work::Upload { to, from, bytes } => {
+                self.memory.inside(*to, bytes.len())?;
+                // SAFETY: whoever asked promised that the bytes are there.
+                let now = unsafe { std::slice::from_raw_parts(*from as *const u8, bytes.len()) };
+                if *now != **bytes {
+                    return Err(wrong(
+                        "bytes that are copied have changed before they were read".to_owned(),
+                    ));
+                }
                 // SAFETY: the memory is there.
-                unsafe { (*to as *mut u8).copy_from(from.as_ptr(), from.len()) };
+                unsafe { (*to as *mut u8).copy_from(now.as_ptr(), now.len()) };
             }
             Work::UploadPinned { to, from, bytes } => {
                 self.memory.inside(*to, *bytes)?;
@@ -398,8 +428,9 @@ impl Driver for Emulator {
                     .to_owned(),
             ));
         }
-        let from = from.into();
-        state.put(stream, Work::Upload { to, from })
+        let bytes = from.into();
+        let from = address;
+        state.put(stream, Work::Upload { to, from, bytes })
     }
 
     unsafe fn download(&self, stream: Stream, to: &mut [u8], from: Pointer) -> Result<()> {
@@ -431,6 +462,13 @@ impl Driver for Emulator {
         arguments: &[Argument],
     ) -> Result<()> {
         let mut state = self.state();
+        if let Some(left) = &mut state.panics {
+            if *left == 0 {
+                state.panics = None;
+                panic!("expected");
+            }
+            *left -= 1;
+        }
         let kernel = state.kernels.get(function.0);
         let kernel = kernel.ok_or_else(|| wrong(format!("there is no {function:?}")))?;
         let refuse = |what: &str| Err(wrong(format!("kernel {}: {what}", kernel.name)));
@@ -542,7 +580,7 @@ impl Driver for Emulator {
         Ok(Graph(state.graphs.len() - 1))
     }
 
-    fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()> {
+    unsafe fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()> {
         let mut state = self.state();
         let works = named(&mut state.graphs, graph.0, "graph")?.clone();
         state.put(stream, Work::Graph(works))

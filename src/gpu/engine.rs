@@ -54,6 +54,7 @@ use crate::plan::Plan;
 use crate::plan::binding::Binding;
 use crate::process::Process;
 use crate::runtime::Precision;
+use crate::trial::Trial;
 use blas::Blas;
 use blocks::Tuning;
 use clocks::Clocked;
@@ -155,11 +156,14 @@ pub struct Engine {
     /// Seconds spent in each phase.
     seconds: [f64; Phase::ALL.len()],
     couplings: Vec<Complex64>,
+    /// Where generated code is compared.
+    trial: Option<Arc<Trial>>,
 }
 
 impl Engine {
-    /// An engine for a plan.
-    pub fn new(
+    /// An engine for a plan of the process, whose addresses it follows. (Only within this crate, which gives it
+    /// no other and no events whose channels it has not checked.)
+    pub(crate) fn new(
         library: &Arc<Library>,
         process: &Process,
         split: &Split,
@@ -284,6 +288,7 @@ impl Engine {
             clocked: Clocked::default(),
             seconds: Default::default(),
             couplings: Vec::new(),
+            trial: Trial::new(process, binding).map(Arc::new),
         })
     }
 

@@ -102,8 +102,8 @@ impl Gpus {
         self.libraries[0].driver().properties()
     }
 
-    /// A plan on all of them.
-    pub fn engines(
+    /// A plan of the process on all of them. Channels of events must be checked before it runs.
+    pub(crate) fn engines(
         &self,
         process: &Process,
         color: &Split,

@@ -41,6 +41,8 @@ pub struct Straight<'a> {
     pub split: &'a Split,
     /// Masses of the legs.
     pub masses: &'a [f64],
+    /// 1 for each leg that comes in, -1 for others.
+    pub signs: &'a [f64],
     /// Numbers of the good helicities in the process's table, from 0.
     pub helicities: &'a [u32],
     /// AMP2 in the sum over all channels.
@@ -388,16 +390,19 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 
     /// A check of the momenta.
     fn check(&self, text: &mut String) {
-        text.push_str("        bool good = true;\n");
-        for (i, &mass) in self.masses.iter().enumerate() {
+        text.push_str("        bool good = true;\n        Sum sum = {{{0, 0, 0, 0}}, 0};\n");
+        for (i, (&mass, &sign)) in self.masses.iter().zip(self.signs).enumerate() {
+            let at = 2 * i;
             let _ = writeln!(
                 text,
-                "        good = good & on_shell(load_leg(leg + {}), {});",
-                2 * i,
-                number(mass)
+                "        good = good & on_shell(load_leg(leg + {at}), {});\n        sum = add_leg(sum, load_leg(leg + {at}), {});",
+                number(mass),
+                number(sign)
             );
         }
-        text.push_str("        if (!good) atomicMin(bad, e);\n");
+        text.push_str(
+            "        good = good & conserved(sum);\n        if (!good) atomicMin(bad, e);\n",
+        );
     }
 }
 

@@ -183,6 +183,180 @@ fn compare(by_helicities: bool) {
     }
 }
 
+/// Momenta of phi phi > phi phi, at most 90 events.
+fn scalars(nevt: usize) -> Vec<f64> {
+    let (e, m) = (500.0f64, 125.0f64);
+    let p = (e * e - m * m).sqrt();
+    let event = |event| {
+        let cosine = 0.9 - 0.02 * event as f64;
+        let (x, z) = (p * (1.0 - cosine * cosine).sqrt(), p * cosine);
+        [
+            e, 0.0, 0.0, p, e, 0.0, 0.0, -p, e, x, 0.0, z, e, -x, 0.0, -z,
+        ]
+    };
+    (0..nevt).flat_map(event).collect()
+}
+
+/// By tables and by generated code.
+#[test]
+fn momenta_that_are_not_conserved_are_refused() {
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let process = crate::process::example::scalars();
+    let nevt = 40;
+    let half = vec![0.5; nevt];
+    let mut momenta = scalars(nevt);
+    momenta.swap(33 * 16 + 13, 33 * 16 + 15);
+    for precision in [Precision::Double, Precision::Float] {
+        let [_, mut on_gpu] = bridges(&gpu, &process, precision, false);
+        for generated in [false, true] {
+            let events = Events {
+                momenta: &momenta,
+                g_s: &half,
+                random_helicity: &half,
+                random_color: &half,
+                channels: None,
+                igraph: None,
+            };
+            let mut answers = Answers {
+                matrix_elements: &mut vec![0.0; nevt],
+                helicity: &mut vec![0; nevt],
+                color: &mut vec![0; nevt],
+            };
+            let error = on_gpu.run(&events, &mut answers).unwrap_err();
+            let named = matches!(error, crate::Error::NotConserved { event: 33, .. });
+            assert!(named, "generated {generated}: {error}");
+            let events = Events {
+                momenta: &scalars(nevt),
+                ..events
+            };
+            run(&mut on_gpu, &events);
+            on_gpu.settle();
+        }
+    }
+}
+
+/// Couplings that are no polynomials in G are computed here and copied, for each chunk. (The emulator sees to it
+/// that they stay until they have been read.)
+#[test]
+fn couplings_that_are_given_are_those_of_the_cpu() {
+    use crate::process::arith::{Builder, Function, Op};
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let mut process = crate::process::example::scalars();
+    let mut builder = Builder::new(2);
+    let (mass, g) = (builder.input(0), builder.input(1));
+    let i = builder.complex(0.0, 1.0);
+    let root = builder.push(Op::Call(Function::RealSqrt, g));
+    let coupling = builder.push(Op::Mul(i, root));
+    process.model.program = builder.finish();
+    process.model.parameters[0].value = mass;
+    process.model.couplings[0].value = coupling;
+    let nevt = 70;
+    let momenta = scalars(nevt);
+    let g_s: Vec<f64> = (0..nevt).map(|event| 1.0 + 0.01 * event as f64).collect();
+    let half = vec![0.5; nevt];
+    let events = Events {
+        momenta: &momenta,
+        g_s: &g_s,
+        random_helicity: &half,
+        random_color: &half,
+        channels: None,
+        igraph: None,
+    };
+    let [mut cpu, mut on_gpu] = bridges(&gpu, &process, Precision::Double, false);
+    for _ in 0..2 {
+        let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
+        assert!(worst(&a.matrix_elements, &b.matrix_elements) < 1e-12);
+        on_gpu.settle();
+    }
+}
+
+/// Whatever goes wrong in a call, copies into the caller's arrays are over when it returns; and no recording is
+/// forgotten.
+#[test]
+fn a_panic_leaves_no_copies_under_way() {
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let process = crate::process::example::scalars();
+    let nevt = 3;
+    let (momenta, ones) = (scalars(nevt), vec![0.5; nevt]);
+    let events = Events {
+        momenta: &momenta,
+        g_s: &ones,
+        random_helicity: &ones,
+        random_color: &ones,
+        channels: None,
+        igraph: None,
+    };
+    for graphs in [false, true] {
+        let switches = Switches {
+            gpu_graphs: Some(graphs),
+            gpu_group: Some(0),
+            ..Switches::default()
+        };
+        let [_, mut bridge] = bridges_with(&gpu, &process, Precision::Double, false, switches);
+        bridge.prepare(&events).expect("good momenta");
+        for launches in 0..3 {
+            gpu.panic_after(launches);
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                run(&mut bridge, &events);
+            }));
+            assert!(panicked.is_err(), "{launches} launches are all there are");
+            assert!(gpu.is_idle(), "after {launches} launches, graphs {graphs}");
+        }
+        run(&mut bridge, &events);
+        assert_eq!(gpu.kept_graphs(), usize::from(graphs));
+        drop(bridge);
+        assert_eq!(gpu.kept_graphs(), 0);
+    }
+}
+
+/// Generated code is compared where the tables are right, whatever comes first: here a quark that goes on along
+/// the beam, so that a propagator is infinite.
+#[test]
+fn generated_code_is_not_judged_by_the_first_events() {
+    let Some(references) = common::references() else {
+        return;
+    };
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let name = "gq_ttq.P1_gu_ttxu";
+    let Some(r) = references.iter().find(|r| r.name == name) else {
+        return;
+    };
+    let process = import_directory(&r.directory).expect("import").remove(0);
+    let (mass, out) = (173.0f64, 30.0);
+    let top = |x: f64, z: f64| [(mass * mass + x * x + z * z).sqrt(), x, 0.0, z];
+    let tops = [top(200.0, 80.0), top(-200.0, -50.0)];
+    let beam = (tops[0][0] + tops[1][0] + out) / 2.0;
+    let beams = [[beam, 0.0, 0.0, beam], [beam, 0.0, 0.0, -beam]];
+    let singular = [beams[0], beams[1], tops[0], tops[1], [out, 0.0, 0.0, -out]].concat();
+    let legs = process.legs.len();
+    let first = Events {
+        momenta: &singular,
+        ..r.events(false).first(1, legs)
+    };
+    let ordinary = r.events(false);
+    let names = |first: &Events| {
+        let [_, mut on_gpu] = bridges(&gpu, &process, Precision::Double, false);
+        run(&mut on_gpu, first);
+        on_gpu.settle();
+        run(&mut on_gpu, first);
+        run_logged(&gpu, &mut on_gpu, &ordinary).1.launches
+    };
+    let expected = names(&ordinary);
+    assert!(
+        expected.iter().all(|(name, _)| name != "load"),
+        "{expected:?}"
+    );
+    assert_eq!(names(&first), expected);
+}
+
 /// The colour sum by products of matrices, in one batch of helicities and, with little memory, in
 /// several; launches recorded or not.
 #[test]

@@ -346,7 +346,7 @@ mod tests {
         let color = Split::new(&made.process.color);
         let (process, binding) = (&made.process, &made.binding);
         let engine = Engine::<f64>::new(process, &color, binding, plan, Level::best(), false);
-        let mut team = Team::new(engine, 1).unwrap();
+        let mut team = Team::new(engine.unwrap(), 1).unwrap();
         let (e, p) = (500.0, (500.0f64.powi(2) - 173.0 * 173.0).sqrt());
         let momenta = [
             [e, 0.0, 0.0, e],

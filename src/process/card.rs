@@ -2,7 +2,9 @@
 //!
 //! A card has blocks (`BLOCK name`, perhaps with a scale `Q=`) of lines "indices value", and
 //! lines `DECAY pdg width`. `#` starts a comment; upper and lower case are the same. Exponents
-//! may be written with D. Where an entry stands twice the first counts, as in MG5aMC's reader.
+//! may be written with D. Where an entry stands twice the first counts, as in MG5aMC's Fortran reader
+//! (`lha_read.f` of 2.8.3, 2.9.4, 3.4.2 and 3.5.7, tried with such cards). MG5aMC itself refuses a card
+//! with two different values when it launches a run; the C++ reader of its plugin takes the last.
 
 use super::model::{CardParameter, Model};
 use crate::error::{Error, Result};
@@ -165,6 +167,24 @@ DECAY 23 nan
         assert_eq!(value("mix", &[1, 2]).unwrap(), -0.5);
         assert_eq!(value("alpha", &[]).unwrap(), -0.11);
         assert_eq!(value("decay", &[6]).unwrap(), 1.49);
+    }
+
+    /// The card on which MG5aMC's Fortran was tried, and what it says.
+    #[test]
+    fn of_entries_that_stand_twice_the_first_counts() {
+        let text = "BLOCK MASS\n  6 171.0 # first\n  6 172.0\n 23 91.0\nBLOCK SMINPUTS\n  3 0.118\n\
+                    BLOCK MASS\n  6 173.0 # in another block\nDECAY 6 1.1\nDECAY 6 1.2\n";
+        let card = Card::parse(text, Path::new("param_card.dat"));
+        let value = |block: &str| {
+            let parameter = CardParameter {
+                name: "MDL_X".into(),
+                block: block.into(),
+                index: vec![6],
+                default: 0.0,
+            };
+            card.value(&parameter).unwrap()
+        };
+        assert_eq!((value("mass"), value("decay")), (171.0, 1.1));
     }
 
     #[test]

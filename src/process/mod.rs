@@ -107,6 +107,12 @@ impl Process {
             flows => flows,
         }
     }
+
+    /// For each leg what its momentum counts in the sum that is zero: 1 coming in, -1 going out.
+    pub fn signs(&self) -> Vec<f64> {
+        let sign = |leg: &Leg| if leg.incoming { 1.0 } else { -1.0 };
+        self.legs.iter().map(sign).collect()
+    }
 }
 
 /// An external leg.

@@ -75,6 +75,18 @@ impl Batch {
         self.g_s.len()
     }
 
+    /// The arrays.
+    pub fn events(&self) -> Events<'_> {
+        Events {
+            momenta: &self.momenta,
+            g_s: &self.g_s,
+            random_helicity: &self.random_helicity,
+            random_color: &self.random_color,
+            channels: self.channels.as_deref(),
+            igraph: self.igraph.as_deref(),
+        }
+    }
+
     /// Some of the events.
     pub fn part(&self, range: Range<usize>) -> Batch {
         let some = |x: &Option<Vec<i32>>| x.as_ref().map(|x| x[range.clone()].to_vec());
@@ -102,20 +114,12 @@ impl Batch {
             helicity: vec![-1; n],
             color: vec![-1; n],
         };
-        let events = Events {
-            momenta: &self.momenta,
-            g_s: &self.g_s,
-            random_helicity: &self.random_helicity,
-            random_color: &self.random_color,
-            channels: self.channels.as_deref(),
-            igraph: self.igraph.as_deref(),
-        };
         let mut answers = Answers {
             matrix_elements: &mut outcome.squared,
             helicity: &mut outcome.helicity,
             color: &mut outcome.color,
         };
-        bridge.run(&events, &mut answers)?;
+        bridge.run(&self.events(), &mut answers)?;
         assert!(outcome.squared.iter().all(|x| x.is_finite()));
         Ok(outcome)
     }

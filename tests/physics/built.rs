@@ -145,7 +145,9 @@ fn pairs(
             })
             .collect(),
         helicities,
+        helicity_sum: mebridge::process::HelicitySum::Positive,
         iden,
+        flow_weights: Vec::new(),
         model,
         routines: vec![vector_of_fermions(), fermions_and_vector()],
         wavefunctions,

@@ -9,9 +9,12 @@
 mod batch;
 mod built;
 mod channels;
+mod choices;
 mod closed_formulas;
 #[path = "../common/mod.rs"]
 mod common;
+mod conservation;
+mod first_events;
 mod independence;
 mod kinematics;
 mod processes;

@@ -148,7 +148,7 @@ unsafe fn spread<V: Simd, T>(
 }
 
 /// For each lane the first of some numbers (counted from 1) whose running share exceeds a random
-/// number; 0 if none does. `parts` are the numbers and where their shares stand.
+/// number; 0 if none contributes. `parts` are the numbers and where their shares stand.
 #[inline(always)]
 unsafe fn choose<V: Simd>(
     m: Memory<V>,
@@ -158,6 +158,8 @@ unsafe fn choose<V: Simd>(
 ) -> V {
     // SAFETY: the caller gives valid addresses.
     unsafe {
+        // In single precision a number close below 1 is rounded to 1, which no share exceeds.
+        let random = random.min(V::splat(V::Scalar::BELOW_ONE));
         let mut running = V::zero();
         let mut chosen = V::zero();
         for (number, address) in parts {

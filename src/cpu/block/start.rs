@@ -2,15 +2,11 @@
 //! events, and its external wavefunctions.
 
 use super::{Blocks, lane_of};
-use crate::backend::BadMomentum;
+use crate::backend::{BadMomentum, NOT_CONSERVED, OFF_SHELL};
 use crate::cpu::engine::Engine;
 use crate::cpu::kernels::{self, Memory};
 use crate::cpu::simd::{Cx, Real, Simd};
 use crate::plan::{Address, Factor, MomentumSum, Propagator};
-
-/// How far a momentum may be off its mass shell, relative to its energy squared. MadEvent's are
-/// within 1e-9; a wrong mass or a wrong order of particles is far beyond.
-const OFF_SHELL: f64 = 1e-4;
 
 impl<T: Real> Blocks<'_, '_, T> {
     /// All that comes before currents.
@@ -25,7 +21,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
             self.load_events(m, first, count);
-            if let Some(lane) = off_shell(m, engine, count) {
+            if let Some(lane) = bad_momenta(m, engine, count) {
                 return Err(BadMomentum {
                     event: first + lane,
                 });
@@ -114,9 +110,9 @@ unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbe
 }
 
 /// The first lane with a momentum that is not finite, has no positive energy or is off its mass
-/// shell.
+/// shell, or with momenta that are not conserved.
 #[inline(always)]
-unsafe fn off_shell<V: Simd>(
+unsafe fn bad_momenta<V: Simd>(
     m: Memory<V>,
     engine: &Engine<V::Scalar>,
     count: usize,
@@ -125,7 +121,9 @@ unsafe fn off_shell<V: Simd>(
     unsafe {
         let zero = V::zero();
         let mut good = zero.eq(zero);
-        for (leg, &mass) in engine.plan.masses.iter().enumerate() {
+        let (mut sum, mut energy) = ([zero; 4], zero);
+        for (leg, (&mass, &incoming)) in engine.plan.masses.iter().zip(&engine.incoming).enumerate()
+        {
             let p = |i: u32| m.real(engine.plan.leg_momenta + 4 * leg as u32 + i);
             let (e, x, y, z) = (p(0), p(1), p(2), p(3));
             let e2 = e * e;
@@ -134,7 +132,17 @@ unsafe fn off_shell<V: Simd>(
             // than itself.
             let near = (e2 - p2).abs().lt(e2 * e.same(OFF_SHELL));
             good = V::both(good, V::both(near, zero.lt(e)));
+            if incoming {
+                sum = [sum[0] + e, sum[1] + x, sum[2] + y, sum[3] + z];
+                energy = energy + e;
+            } else {
+                sum = [sum[0] - e, sum[1] - x, sum[2] - y, sum[3] - z];
+            }
         }
+        let [e, x, y, z] = sum;
+        let off = e.mul_add(e, x.mul_add(x, y.mul_add(y, z * z)));
+        let most = energy * e.same(NOT_CONSERVED);
+        good = V::both(good, off.lt(most * most));
         if V::all(good) {
             return None;
         }

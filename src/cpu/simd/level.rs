@@ -11,7 +11,7 @@ pub enum Level {
     None,
     /// 128-bit registers (SSE4.2).
     Sse4,
-    /// 256-bit registers (AVX2 and FMA).
+    /// 256-bit registers (AVX2 and FMA; with them all such CPUs have BMI2).
     Avx2,
     /// 256-bit registers with AVX-512VL.
     Avx512y,
@@ -58,7 +58,11 @@ impl Level {
             match self {
                 Level::None => true,
                 Level::Sse4 => is_x86_feature_detected!("sse4.2"),
-                Level::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+                Level::Avx2 => {
+                    is_x86_feature_detected!("avx2")
+                        && is_x86_feature_detected!("fma")
+                        && is_x86_feature_detected!("bmi2")
+                }
                 Level::Avx512y | Level::Avx512z => {
                     Level::Avx2.is_supported()
                         && is_x86_feature_detected!("avx512f")

@@ -159,6 +159,8 @@ pub trait Real: Copy + Debug + Default + PartialOrd + Send + Sync + 'static {
     type Avx512z: Simd<Scalar = Self>;
     /// Whether this is `f64`.
     const DOUBLE: bool;
+    /// The largest number below 1.
+    const BELOW_ONE: Self;
     /// Rounded from `f64`.
     fn from_f64(x: f64) -> Self;
     /// As `f64`.
@@ -174,6 +176,7 @@ macro_rules! real {
             type Avx512y = $avx512y;
             type Avx512z = $avx512z;
             const DOUBLE: bool = $double;
+            const BELOW_ONE: $scalar = 1.0 - $scalar::EPSILON / 2.0;
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
                 x as $scalar

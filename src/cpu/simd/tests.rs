@@ -1,4 +1,23 @@
 use super::*;
+
+/// Every instruction set that code is compiled for is asked of the CPU.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn all_features_are_tested() {
+    let (code, tests) = (include_str!("x86.rs"), include_str!("level.rs"));
+    let lists = code.split('"').skip(1).step_by(2);
+    let lists = lists.filter(|list| list.contains("avx") || list.contains("sse"));
+    let mut features: Vec<&str> = lists.flat_map(|list| list.split(',')).collect();
+    features.sort_unstable();
+    features.dedup();
+    assert!(features.contains(&"sse4.2") && features.contains(&"avx512dq"));
+    for feature in features {
+        assert!(
+            tests.contains(&format!("detected!(\"{feature}\")")),
+            "{feature}"
+        );
+    }
+}
 use proptest::prelude::*;
 
 /// Applies every operation to three vectors and collects the results, lane after lane.

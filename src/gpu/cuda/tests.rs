@@ -136,11 +136,12 @@ fn a_gpu_computes() {
         shared: 64 << 10,
     };
     let values: Vec<f64> = (0..n).map(|i| i as f64).collect();
+    let input = bytes(&values);
     let mut out = vec![0; n * 8];
     // SAFETY: the arguments are those of the kernel, the memory is as large as said, and nothing
     // of it is dropped before the stream is done.
     unsafe {
-        gpu.upload(stream, x.pointer(), &bytes(&values)).unwrap();
+        gpu.upload(stream, x.pointer(), &input).unwrap();
         gpu.fill(stream, y.pointer(), 0, n * 8).unwrap();
         gpu.record(stream, begun).unwrap();
         gpu.launch(stream, axpy, shape, &arguments).unwrap();
@@ -158,7 +159,8 @@ fn a_gpu_computes() {
     unsafe { gpu.launch(stream, axpy, shape, &arguments).unwrap() };
     let graph = gpu.end_graph(stream).unwrap();
     for _ in 0..3 {
-        gpu.launch_graph(stream, graph).unwrap();
+        // SAFETY: the memory of what was recorded is there.
+        unsafe { gpu.launch_graph(stream, graph) }.unwrap();
     }
     // SAFETY: as above.
     unsafe { gpu.download(stream, &mut out, y.pointer()).unwrap() };
@@ -213,10 +215,11 @@ fn a_gpu_multiplies_matrices() {
         };
         let mut out = pack(&expected);
         out.fill(0);
+        let (a, b) = (pack(&a), pack(&b));
         // SAFETY: the memory is as large as said, and alive until the stream is done.
         unsafe {
-            gpu.upload(stream, da.pointer(), &pack(&a)).unwrap();
-            gpu.upload(stream, db.pointer(), &pack(&b)).unwrap();
+            gpu.upload(stream, da.pointer(), &a).unwrap();
+            gpu.upload(stream, db.pointer(), &b).unwrap();
             gpu.multiply(stream, product).unwrap();
             gpu.download(stream, &mut out, dc.pointer()).unwrap();
         }

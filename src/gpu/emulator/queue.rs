@@ -13,7 +13,9 @@ use std::time::Instant;
 pub(super) enum Work {
     Upload {
         to: Pointer,
-        from: Arc<[u8]>,
+        from: usize,
+        /// What the bytes were when they were asked for, which they must be when they are read.
+        bytes: Arc<[u8]>,
     },
     /// Upload from memory of [`crate::gpu::driver::Driver::pin`].
     UploadPinned {

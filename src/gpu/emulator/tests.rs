@@ -64,6 +64,7 @@ impl Setup {
         let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_ne_bytes()).collect();
         // SAFETY: the tests have taken as much.
         unsafe { self.driver.upload(self.stream, to, &bytes) }.unwrap();
+        self.driver.synchronize(self.stream).unwrap();
     }
 
     fn download(&self, from: Pointer, count: usize) -> Result<Vec<f64>> {
@@ -176,7 +177,8 @@ fn recorded_work_is_done_again() {
     // SAFETY: the pinned memory is there and nothing is under way.
     unsafe { pinned.cast::<f64>().write(5.0) };
     for _ in 0..2 {
-        s.driver.launch_graph(s.stream, graph).unwrap();
+        // SAFETY: the memory of what was recorded is there.
+        unsafe { s.driver.launch_graph(s.stream, graph) }.unwrap();
         assert_eq!(s.download(at, 1).unwrap(), [7.0]);
     }
     s.driver.drop_graph(graph);

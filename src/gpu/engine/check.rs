@@ -29,8 +29,8 @@ impl Engine {
         }
     }
 
-    /// Whether generated code serves such calls: it is there, and once, on the first events that it
-    /// is given, it has agreed with the tables.
+    /// Whether generated code serves such calls: it is there, and once, at the points of the trial, it
+    /// has agreed with the tables. (A caller's first events may be where terms cancel.)
     pub(super) fn trusted(&mut self, events: &Events, legs: usize) -> Result<bool> {
         let (channels, igraph) = (events.channels.is_some(), events.igraph.is_some());
         let Some(which) = self.which(channels, igraph) else {
@@ -42,8 +42,10 @@ impl Engine {
         if self.generated[which].as_ref().is_some_and(|g| g.checked) {
             return Ok(true);
         }
-        let count = events.g_s.len().min(LANES as usize);
-        let first = events.part(0, count, legs);
+        let trial = self.trial.clone();
+        let compared = trial.as_deref().map_or(*events, |trial| trial.like(events));
+        let count = compared.g_s.len().min(LANES as usize);
+        let first = compared.part(0, count, legs);
         let mut values = [vec![0.0; count], vec![0.0; count]];
         for (way, values) in [Way::Tables, Way::Generated].into_iter().zip(&mut values) {
             let (mut helicity, mut color, mut bad) = (vec![0; count], vec![0; count], u32::MAX);
@@ -52,8 +54,10 @@ impl Engine {
                 helicity: &mut helicity,
                 color: &mut color,
             };
+            let copies = self.copies();
             let done = self.enqueue(0, &first, answers, &mut bad, legs, way);
-            self.library.driver().synchronize(self.slots[0].stream)?;
+            self.slots[0].synchronize()?;
+            copies.are_over();
             done?;
             if bad != u32::MAX {
                 // The call itself says so.

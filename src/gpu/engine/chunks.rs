@@ -6,6 +6,8 @@ use super::{Engine, Phase};
 use crate::backend::BadMomentum;
 use crate::error::Result;
 use crate::events::{Answers, Events};
+use crate::gpu::driver::{Driver, Stream};
+use std::sync::Arc;
 
 /// Graphs that are kept; each is for a number of events.
 const GRAPHS: usize = 32;
@@ -35,7 +37,43 @@ pub(super) fn bytes_mut<T: Copy>(array: &mut [T]) -> &mut [u8] {
     }
 }
 
+/// Copies from and to a caller's arrays that may be under way. When it goes, be it by a panic, they are over.
+pub(super) struct Copies {
+    driver: Arc<dyn Driver>,
+    streams: Vec<Stream>,
+}
+
+impl Copies {
+    /// They were waited for.
+    pub(super) fn are_over(mut self) {
+        self.streams.clear();
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        for &stream in &self.streams {
+            if self.driver.synchronize(stream).is_ok() {
+                continue;
+            }
+            // It may be being recorded. What else is wrong with it is told by who uses it next.
+            if let Ok(graph) = self.driver.end_graph(stream) {
+                self.driver.drop_graph(graph);
+            }
+            let _ = self.driver.synchronize(stream);
+        }
+    }
+}
+
 impl Engine {
+    /// What sees to it that copies into and out of arrays are over before these go. It is made behind them.
+    pub(super) fn copies(&self) -> Copies {
+        Copies {
+            driver: self.library.driver().clone(),
+            streams: self.slots.iter().map(|slot| slot.stream).collect(),
+        }
+    }
+
     /// Evaluates events whose arrays, channels and igraphs have been checked.
     pub fn run(
         &mut self,
@@ -58,6 +96,7 @@ impl Engine {
         } = answers;
         let mut bad = vec![u32::MAX; nevt.div_ceil(size)];
         let mut result = Ok(());
+        let copies = self.copies();
         for (i, bad) in bad.iter_mut().enumerate() {
             let first = i * size;
             let count = size.min(nevt - first);
@@ -80,9 +119,10 @@ impl Engine {
         }
         // Copies into the arrays of the caller must be over, whatever happened.
         for i in 0..self.slots.len() {
-            let done = self.library.driver().synchronize(self.slots[i].stream);
+            let done = self.slots[i].synchronize();
             result = result.and(done);
         }
+        copies.are_over();
         result?;
         self.measure()?;
         self.learn()?;
@@ -164,14 +204,16 @@ impl Engine {
         if let Some(igraph) = events.igraph {
             upload(arrays.igraph, bytes(igraph))?;
         }
-        // SAFETY: the output has four bytes there; the slot has room for the couplings of its
-        // events, and they have been read when `upload` returns.
-        unsafe {
-            driver.fill(stream, output + arrays.bad, 0xff, 4)?;
-            if !given.is_empty() {
-                driver.upload(stream, slot.given.pointer(), bytes(&given))?;
-            }
+        // SAFETY: the output has four bytes there.
+        unsafe { driver.fill(stream, output + arrays.bad, 0xff, 4)? };
+        if !given.is_empty() {
+            let slot = &mut self.slots[number];
+            slot.given_numbers.push(given);
+            let given = &slot.given_numbers[slot.given_numbers.len() - 1];
+            // SAFETY: the slot has room for the couplings of its events, and keeps the numbers.
+            unsafe { driver.upload(stream, slot.given.pointer(), bytes(given))? };
         }
+        let slot = &self.slots[number];
         if let Some(before) = self.tuning.before() {
             driver.wait(stream, before)?;
         }
@@ -195,6 +237,9 @@ impl Engine {
                     driver.begin_graph(stream)?;
                     let work = self.work(slot, &arrays, key, legs, helicity);
                     let graph = driver.end_graph(stream);
+                    if let (Err(_), Ok(graph)) = (&work, &graph) {
+                        driver.drop_graph(*graph);
+                    }
                     work?;
                     let graph = graph?;
                     if slot.graphs.len() >= GRAPHS {
@@ -207,7 +252,8 @@ impl Engine {
                 }
             };
             if !done {
-                driver.launch_graph(stream, graph)?;
+                // SAFETY: a slot has its memory for as long as its graphs.
+                unsafe { driver.launch_graph(stream, graph)? };
             }
             // Of a graph only the whole is known.
             for phase in 2..6 {

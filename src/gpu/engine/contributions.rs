@@ -33,8 +33,10 @@ impl Engine {
                 color: &mut color,
             };
             let mut bad = u32::MAX;
+            let copies = self.copies();
             let done = self.enqueue(0, &chunk, answers, &mut bad, legs, Way::AllAmp2);
-            self.library.driver().synchronize(self.slots[0].stream)?;
+            self.slots[0].synchronize()?;
+            copies.are_over();
             done?;
             if bad != u32::MAX {
                 return Ok(Err(BadMomentum {

@@ -144,7 +144,7 @@ impl Places {
             waves,
             choices,
             choices_of_shares,
-            masses: arena.reals(true, plan.masses.iter().copied()),
+            masses: arena.reals(true, plan.masses.iter().copied().chain(process.signs())),
             constants: arena.numbers(tables.constants.iter().map(|c| c.0)),
             values: arena.reals(true, tables.constants.iter().map(|c| c.1)),
             given_at: arena.numbers(tables.given.iter().map(|g| g.1)),

@@ -58,6 +58,8 @@ pub(super) struct Recipe {
     /// Unless a thread does all helicities.
     pub(super) shares: Option<Shares>,
     pub(super) allowed: Vec<Vec<u32>>,
+    /// See [`Straight::signs`].
+    pub(super) signs: Vec<f64>,
     pub(super) normalization: f64,
     /// Operations in a group, 0 if all are one, and whether groups are functions.
     pub(super) group: usize,
@@ -108,6 +110,7 @@ impl Recipe {
             split: split.clone(),
             shares,
             allowed: process.channels.allowed_flows(),
+            signs: process.signs(),
             normalization: 1.0 / f64::from(process.iden),
             group: options.group,
             functions: options.functions,
@@ -140,6 +143,8 @@ impl Recipe {
             split: split.clone(),
             shares: None,
             allowed: Vec::new(),
+            // It gets momenta that have been looked at.
+            signs: Vec::new(),
             normalization: 1.0,
             group: 0,
             functions: false,
@@ -177,6 +182,7 @@ impl Recipe {
             general: &plan.general,
             split: &self.split,
             masses: &plan.masses,
+            signs: &self.signs,
             helicities: &plan.helicities,
             denominator: &plan.channels.denominator,
             allowed: &self.allowed,

@@ -27,6 +27,8 @@ pub(super) struct Slot {
     pub(super) inputs: Buffer,
     pub(super) outputs: Buffer,
     pub(super) given: Buffer,
+    /// The numbers that are copied there, for each chunk since the stream was waited for.
+    pub(super) given_numbers: Vec<Vec<f64>>,
     pub(super) events: Vec<Event>,
     /// Whether the clocks have a chunk's times that were not added up.
     pub(super) timed: bool,
@@ -105,6 +107,7 @@ impl Slot {
             inputs: buffer(arrays.input)?,
             outputs: buffer(arrays.output)?,
             given: buffer(16 * engine.tables.given.len() * size)?,
+            given_numbers: Vec::new(),
             stream: driver.stream()?,
             driver: driver.clone(),
             capacity: size,
@@ -158,6 +161,13 @@ impl Slot {
         for (_, graph) in self.graphs.drain() {
             self.driver.drop_graph(graph);
         }
+    }
+
+    /// Waits until the chunk is done.
+    pub(super) fn synchronize(&mut self) -> Result<()> {
+        self.driver.synchronize(self.stream)?;
+        self.given_numbers.clear();
+        Ok(())
     }
 
     /// Puts a clock between phases.

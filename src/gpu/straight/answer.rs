@@ -91,7 +91,7 @@ impl Straight<'_> {
             );
         }
         text.push_str(
-            "        }\n        const Real threshold = Real(random_helicity[e]) * total;\n        int chosen = 0;\n",
+            "        }\n        const Real threshold = random_number(random_helicity[e]) * total;\n        int chosen = 0;\n",
         );
         for (i, number) in self.helicities.iter().enumerate() {
             let _ = writeln!(
@@ -132,7 +132,9 @@ impl Straight<'_> {
                 "            if (mask{word} >> {bit} & 1) running += {name};\n            const Real r{i} = running;"
             );
         }
-        text.push_str("            const Real threshold = Real(random_color[e]) * running;\n");
+        text.push_str(
+            "            const Real threshold = random_number(random_color[e]) * running;\n",
+        );
         for i in 0..whole.jamp2.len() {
             let (word, bit) = (i / 32, i % 32);
             let _ = writeln!(

@@ -93,6 +93,7 @@ impl Launch<'_> {
         let pointer = buffer.pointer();
         // SAFETY: it is as large as the bytes.
         unsafe { self.gpu.upload(self.stream, pointer, bytes)? };
+        self.gpu.synchronize(self.stream)?;
         self.buffers.push(buffer);
         Ok(pointer)
     }
@@ -291,6 +292,7 @@ fn check(process: &Process) {
                 general: &plan.general,
                 split: &split,
                 masses: &masses,
+                signs: &process.signs(),
                 helicities: &plan.helicities,
                 denominator: &plan.channels.denominator,
                 allowed: &allowed,
@@ -385,6 +387,7 @@ fn shares_find_what_they_have_in_common() {
         general: &shares.plan.general,
         split: &split,
         masses: &shares.plan.masses,
+        signs: &process.signs(),
         helicities: &good,
         denominator: &shares.plan.channels.denominator,
         allowed: &allowed,

@@ -600,15 +600,11 @@ fn rotate(x: Number, by: u8) -> Number {
 
 /// Evaluates an elementary function.
 pub(crate) fn evaluate_elementary(function: Elementary, a: Complex64, b: Complex64) -> Complex64 {
-    use crate::process::arith::Program;
+    use crate::process::arith::evaluate_op;
     let op = match function {
         Elementary::Call(function) => Op::Call(function, 0),
         Elementary::Pow => Op::Pow(0, 1),
         Elementary::Atan2 => Op::Atan2(0, 1),
     };
-    let program = Program {
-        inputs: 2,
-        ops: vec![Op::Input(0), Op::Input(1), op],
-    };
-    program.evaluate(&[a, b])[2]
+    evaluate_op(&op, &[], |value| if value == 0 { a } else { b })
 }
