@@ -61,7 +61,11 @@ pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>>
     let directory = Directory::open(dir)?;
     let (inputs, card) = parameters(&directory, card)?;
     let mut library = Library::default();
-    library.include_folders = vec![directory.path.clone(), directory.source.clone()];
+    library.include_folders = vec![
+        directory.path.clone(),
+        directory.source.clone(),
+        directory.model.clone(),
+    ];
     library.add_folder(&directory.dhelas)?;
     library.add_folder(&directory.model)?;
     // Widths are at least this fraction of their mass.

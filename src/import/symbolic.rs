@@ -349,8 +349,12 @@ impl<'l> Machine<'l> {
         let declared = frame.symbols.get(name).is_some_and(|s| s.ty.is_some());
         match declared || frame.implicit != Implicit::None {
             true => Ok(()),
-            false => Err(format!(
+            false if frame.missing_includes.is_empty() => Err(format!(
                 "{name} is not declared, in a unit of IMPLICIT NONE"
+            )),
+            false => Err(format!(
+                "{name} is not declared (included files that are missing: {})",
+                frame.missing_includes.join(", ")
             )),
         }
     }

@@ -4,15 +4,48 @@ C
 
       IMPLICIT NONE
       CHARACTER*(*) CARD
-      DOUBLE PRECISION SLHA_VALUE
-      EXTERNAL SLHA_VALUE
+      INTEGER NPARA
+      CHARACTER*20 PARAM(1), VALUE(1)
       INCLUDE '../vector.inc'
       INCLUDE 'input.inc'
       INCLUDE 'coupl.inc'
-      MDL_MT = SLHA_VALUE(CARD, 'block mass', 6)
-      MDL_WT = SLHA_VALUE(CARD, 'decay', 6)
-      AS = SLHA_VALUE(CARD, 'block sminputs', 3)
+      CALL LHA_LOADCARD(CARD, NPARA, PARAM, VALUE)
+      CALL LHA_GET_REAL(NPARA, PARAM, VALUE, 'mdl_MT', MDL_MT, 173D0)
+      CALL LHA_GET_REAL(NPARA, PARAM, VALUE, 'mdl_WT', MDL_WT, 1.5D0)
+      CALL LHA_GET_REAL(NPARA, PARAM, VALUE, 'aS', AS, 0.118D0)
       CALL COUP()
+      END
+
+C
+C     LHA_LOADCARD and LHA_GET_REAL: the two calls by which MG5aMC's
+C     SETPARA reads a card. Here the first keeps the card's name, the
+C     second reads the entry of a name of Cards/ident_card.dat. Tables
+C     and default values are not used.
+C
+      SUBROUTINE LHA_LOADCARD(CARD, NPARA, PARAM, VALUE)
+
+      IMPLICIT NONE
+      CHARACTER*(*) CARD, PARAM(*), VALUE(*)
+      INTEGER NPARA
+      CHARACTER*512 PATH
+      COMMON/CARD_PATH/PATH
+      NPARA = 0
+      PATH = CARD
+      END
+
+      SUBROUTINE LHA_GET_REAL(NPARA, PARAM, VALUE, NAME, X, USUAL)
+
+      IMPLICIT NONE
+      INTEGER NPARA
+      CHARACTER*(*) PARAM(*), VALUE(*), NAME
+      DOUBLE PRECISION X, USUAL
+      DOUBLE PRECISION SLHA_VALUE
+      EXTERNAL SLHA_VALUE
+      CHARACTER*512 PATH
+      COMMON/CARD_PATH/PATH
+      IF (NAME.EQ.'mdl_MT') X = SLHA_VALUE(PATH, 'block mass', 6)
+      IF (NAME.EQ.'mdl_WT') X = SLHA_VALUE(PATH, 'decay', 6)
+      IF (NAME.EQ.'aS') X = SLHA_VALUE(PATH, 'block sminputs', 3)
       END
 
 C
