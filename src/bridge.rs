@@ -4,7 +4,7 @@
 //! helicities on the first events that it sees, makes the plan for them, and from then on
 //! evaluates whatever it is given.
 
-use crate::backend::{Backend, Clocks, Failure, Kernels, Timers};
+use crate::backend::{Backend, Clocks, Failure, Kernels, Parts, Timers};
 use crate::cache::Cache;
 use crate::cache::plans::Plans;
 use crate::color::Split;
@@ -224,8 +224,14 @@ impl Bridge {
     /// Finds the good helicities on the first of these events, unless they are known, and says
     /// how many there are.
     pub fn find_good_helicities(&mut self, events: &Events) -> Result<usize> {
+        self.find_good(events).map(|(count, _)| count)
+    }
+
+    /// The same; gives also what the list of diagrams for the good helicities said of the first of these
+    /// events, if it was asked just now.
+    fn find_good(&mut self, events: &Events) -> Result<(usize, Option<Vec<Parts>>)> {
         if let Some(known) = self.good_helicities() {
-            return Ok(known);
+            return Ok((known, None));
         }
         let legs = self.process.legs.len();
         let nevt = events.count(legs)?;
@@ -251,7 +257,8 @@ impl Bridge {
                 events: nevt.min(GOOD_HELICITY_EVENTS),
             });
         }
-        if good.len() < all.len() {
+        let all_good = good.len() == all.len();
+        if !all_good {
             diagrams = self.backend(self.diagrams(&good)?)?;
         }
         let count = good.len();
@@ -260,21 +267,21 @@ impl Bridge {
             recursion: Recursion::NotAskedFor,
         });
         self.set_profile(self.clocks);
-        Ok(count)
+        Ok((count, all_good.then_some(parts)))
     }
 
     /// Does all that the first call with these events would do before it evaluates them, and
     /// says how many helicities are good.
     pub fn prepare(&mut self, events: &Events) -> Result<usize> {
-        let good = self.find_good_helicities(events)?;
-        self.make_recursion(events)?;
+        let (good, parts) = self.find_good(events)?;
+        self.make_recursion(events, parts)?;
         Ok(good)
     }
 
     /// Makes the recursion, unless that was tried before. It is kept where it is less work than
     /// the diagrams and agrees with them on the first of these events, helicity by helicity and
-    /// AMP2 by AMP2.
-    fn make_recursion(&mut self, events: &Events) -> Result<()> {
+    /// AMP2 by AMP2. `parts` is what the diagrams say of them, if that is known.
+    fn make_recursion(&mut self, events: &Events, parts: Option<Vec<Parts>>) -> Result<()> {
         let Some(engines) = &mut self.engines else {
             return Ok(());
         };
@@ -304,7 +311,11 @@ impl Bridge {
         let Some(engines) = &mut self.engines else {
             return Ok(());
         };
-        let both = (team.parts(first, legs), engines.diagrams.parts(first, legs));
+        let diagrams = match parts {
+            Some(parts) => Ok(parts),
+            None => engines.diagrams.parts(first, legs),
+        };
+        let both = (team.parts(first, legs), diagrams);
         let (recursion, diagrams) = match both {
             (Ok(recursion), Ok(diagrams)) => (recursion, diagrams),
             (Err(Failure::Other(error)), _) | (_, Err(Failure::Other(error))) => {
