@@ -492,7 +492,9 @@ impl<'a> Compiler<'a> {
             .iter()
             .map(|&(argument, c)| {
                 let coupling = couplings[argument];
-                (coupling.coupling, if coupling.negative { -c } else { c })
+                let c = if coupling.negative { -c } else { c };
+                // Zeros of one sign only, so that what is equal looks equal.
+                (coupling.coupling, c + Complex64::default())
             })
             .collect();
         let bits = terms

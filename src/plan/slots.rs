@@ -9,12 +9,12 @@
 
 use super::walk::{Access, walk};
 use super::{Address, Batch, GeneralRoutine, Plan};
-use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
 
 /// A wavefunction or a matrix.
 #[derive(Clone, Copy)]
 struct Object {
+    start: Address,
     vectors: u32,
     first: usize,
     last: usize,
@@ -28,18 +28,16 @@ pub fn reuse(plan: &mut Plan) -> Option<()> {
     let mut map = Map::new(plan, &objects);
     let mut new = plan.clone();
     map.persistent(&mut new);
-    let mut starts: Vec<Address> = objects.keys().copied().collect();
-    starts.sort_unstable();
-    starts.sort_by_key(|start| objects[start].first);
-    let mut starts = starts.into_iter().peekable();
-    let mut ends: HashMap<usize, Vec<Address>> = HashMap::default();
-    for step in 0..steps(plan).count() {
-        while let Some(start) = starts.next_if(|s| objects[s].first == step) {
-            map.place(start, objects[&start].vectors);
-            ends.entry(objects[&start].last).or_default().push(start);
+    let steps = steps(plan).count();
+    let mut ends: Vec<Vec<&Object>> = vec![Vec::new(); steps];
+    let mut coming = objects.iter().peekable();
+    for step in 0..steps {
+        while let Some(object) = coming.next_if(|object| object.first == step) {
+            map.place(object);
+            ends[object.last].push(object);
         }
-        for start in ends.remove(&step).into_iter().flatten() {
-            map.free(start, objects[&start].vectors);
+        for object in std::mem::take(&mut ends[step]) {
+            map.free(object);
         }
     }
     let turns = new.turns.iter_mut().flat_map(|turn| &mut turn.currents);
@@ -91,7 +89,7 @@ fn steps(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
 }
 
 /// Which entries of tables the amplitudes look up.
-fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
+pub(super) fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
     let mut used = Vec::new();
     for batch in &plan.amplitudes {
         walk(batch, &plan.general, true, &mut |operand, access| {
@@ -105,16 +103,19 @@ fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
     Some(used)
 }
 
-/// What can be placed anew, by where it is now.
-fn objects(plan: &Plan, looked_up: &[u32]) -> Option<HashMap<Address, Object>> {
-    let mut objects: HashMap<Address, Object> = HashMap::default();
+/// What can be placed anew, in the order in which it is computed.
+fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Object>> {
+    let mut objects = Objects {
+        at: vec![None; plan.vectors as usize],
+        all: Vec::new(),
+    };
     for (at, step) in steps(plan).enumerate() {
         match step {
             Step::Externals => {
                 for external in &plan.externals {
                     let vectors = 2 * (external.kind.components() - 2);
                     for &result in &external.results {
-                        objects.insert(result, Object::new(vectors, at));
+                        objects.write(result, vectors, at);
                     }
                 }
             }
@@ -125,14 +126,9 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<HashMap<Address, Object>> {
                     false,
                     &mut |to, access| match access {
                         Access::Write(vectors) | Access::Change(vectors) => {
-                            let new = Object::new(vectors, at);
-                            objects.entry(to).or_insert(new).last = at;
+                            objects.write(to, vectors, at);
                         }
-                        Access::Read(_) => {
-                            if let Some(object) = objects.get_mut(&to) {
-                                object.last = at;
-                            }
-                        }
+                        Access::Read(_) => objects.read(to, at),
                         Access::Look(_) | Access::Number => {}
                     },
                 )?;
@@ -140,27 +136,47 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<HashMap<Address, Object>> {
             Step::Groups(groups) => {
                 for &h in groups.iter().flatten() {
                     for &i in looked_up {
-                        let looked = plan.tables[h as usize][i as usize];
-                        if let Some(object) = objects.get_mut(&looked) {
-                            object.last = at;
-                        }
+                        objects.read(plan.tables[h as usize][i as usize], at);
                     }
                 }
             }
         }
     }
-    for total in &plan.channels.totals {
-        objects.remove(total);
+    // Totals have to stay together.
+    for &total in &plan.channels.totals {
+        objects.at[total as usize] = None;
     }
-    Some(objects)
+    let Objects { at, mut all } = objects;
+    all.retain(|object| at[object.start as usize].is_some());
+    all.sort_by_key(|object| (object.first, object.start));
+    Some(all)
 }
 
-impl Object {
-    fn new(vectors: u32, step: usize) -> Self {
-        Object {
-            vectors,
-            first: step,
-            last: step,
+/// What was seen so far of what can be placed anew.
+struct Objects {
+    /// For each address which object begins there.
+    at: Vec<Option<u32>>,
+    all: Vec<Object>,
+}
+
+impl Objects {
+    fn write(&mut self, start: Address, vectors: u32, step: usize) {
+        let next = self.all.len() as u32;
+        let object = *self.at[start as usize].get_or_insert(next);
+        if object == next {
+            self.all.push(Object {
+                start,
+                vectors,
+                first: step,
+                last: step,
+            });
+        }
+        self.all[object as usize].last = step;
+    }
+
+    fn read(&mut self, start: Address, step: usize) {
+        if let Some(object) = self.at[start as usize] {
+            self.all[object as usize].last = step;
         }
     }
 }
@@ -175,10 +191,10 @@ struct Map {
 
 impl Map {
     /// What is not an object keeps its order, at the beginning.
-    fn new(plan: &Plan, objects: &HashMap<Address, Object>) -> Self {
+    fn new(plan: &Plan, objects: &[Object]) -> Self {
         let mut movable = vec![false; plan.vectors as usize];
-        for (&start, object) in objects {
-            movable[start as usize..][..object.vectors as usize].fill(true);
+        for object in objects {
+            movable[object.start as usize..][..object.vectors as usize].fill(true);
         }
         let mut end = 0;
         let new = movable
@@ -199,13 +215,13 @@ impl Map {
         self.new[old as usize]
     }
 
-    fn place(&mut self, old: Address, vectors: u32) {
-        let at = self.find(vectors).unwrap_or_else(|| {
-            self.end += vectors;
-            self.end - vectors
+    fn place(&mut self, object: &Object) {
+        let at = self.find(object.vectors).unwrap_or_else(|| {
+            self.end += object.vectors;
+            self.end - object.vectors
         });
-        for i in 0..vectors {
-            self.new[(old + i) as usize] = at + i;
+        for i in 0..object.vectors {
+            self.new[(object.start + i) as usize] = at + i;
         }
     }
 
@@ -220,9 +236,9 @@ impl Map {
         Some(at)
     }
 
-    fn free(&mut self, old: Address, vectors: u32) {
-        let at = self.of(old);
-        self.free.entry(vectors).or_default().push(at);
+    fn free(&mut self, object: &Object) {
+        let at = self.of(object.start);
+        self.free.entry(object.vectors).or_default().push(at);
     }
 
     /// Rewrites the operands of a batch.

@@ -17,7 +17,6 @@
 use super::walk::{Access, walk};
 use super::{Address, Batch, External, Plan, Turn, slots};
 use crate::process::ExternalKind;
-use rustc_hash::FxHashMap as HashMap;
 use std::ops::Range;
 
 /// Vectors of a plan that fits into the second cache as it is: 1 MB of 64-byte vectors. Turns make
@@ -30,11 +29,15 @@ const FITS: u32 = 1 << 14;
 pub fn reuse(plan: &mut Plan, helicities: &[Vec<i8>]) -> Option<()> {
     let mut apart = plan.clone();
     slots::reuse(plan)?;
+    if plan.vectors <= FITS {
+        return Some(());
+    }
     order(&mut apart, helicities);
+    let needs = Needs::of(&apart)?;
     let mut runs = 2;
     while plan.vectors > FITS && runs <= plan.groups.len() {
         let mut more = apart.clone();
-        cut(&mut more, runs)?;
+        needs.cut(&mut more, runs);
         slots::reuse(&mut more)?;
         if more.vectors >= plan.vectors {
             break;
@@ -64,119 +67,140 @@ pub fn order(plan: &mut Plan, helicities: &[Vec<i8>]) {
 /// Cuts the groups into so many runs, or fewer if there are not as many. `None`, and the plan as it
 /// was, if its operations are not whole. No two currents may lie in the same memory yet.
 pub fn cut(plan: &mut Plan, runs: usize) -> Option<()> {
-    let length = plan.groups.len().div_ceil(runs.max(1)).max(1);
-    let mut graph = Graph::new(plan)?;
-    graph.squares(plan)?;
-    for (group, of_group) in plan.groups.iter().enumerate() {
-        for &h in of_group {
-            let table = &plan.tables[h as usize];
-            for batch in &plan.amplitudes {
-                walk(batch, &plan.general, true, &mut |i, access| {
-                    if let Access::Look(_) = access {
-                        graph.need(table[i as usize], 1 + (group / length) as u32);
-                    }
-                })?;
-            }
-        }
-    }
-    let mut turns: Vec<Turn> = (0..plan.groups.len().div_ceil(length))
-        .map(|run| Turn {
-            group: (run * length) as u32,
-            currents: Vec::new(),
-        })
-        .collect();
-    let mut currents = Vec::new();
-    for (batch, operations) in plan.currents.iter().zip(&graph.batches) {
-        let mut of_turn = vec![Vec::new(); 1 + turns.len()];
-        for operation in operations {
-            // What nobody needs stays where it was.
-            let turn = graph.turns.get(&operation.result).map_or(0, |&t| t);
-            of_turn[turn as usize].extend_from_slice(&batch.operands[operation.range.clone()]);
-        }
-        let places =
-            std::iter::once(&mut currents).chain(turns.iter_mut().map(|t| &mut t.currents));
-        for (place, operands) in places.zip(of_turn) {
-            if !operands.is_empty() {
-                place.push(Batch {
-                    kernel: batch.kernel,
-                    stride: batch.stride,
-                    operands,
-                });
-            }
-        }
-    }
-    plan.currents = currents;
-    plan.turns = turns;
+    Needs::of(plan)?.cut(plan, runs);
     Some(())
 }
 
 /// An operation of a batch.
 struct Operation {
+    /// Its operands in the batch.
     range: Range<usize>,
     result: Address,
+    /// What it reads, in [`Needs::reads`].
+    reads: Range<usize>,
+    /// The operation before that has the same result, if there is one.
+    before: Option<u32>,
 }
 
-/// Which wavefunction is made of which others.
-struct Graph {
-    batches: Vec<Vec<Operation>>,
-    inputs: HashMap<Address, Vec<Address>>,
-    /// For each wavefunction that is needed the first turn that needs it; 0 is ahead of all.
-    turns: HashMap<Address, u32>,
+/// Which groups need which wavefunctions, however they are cut into runs.
+struct Needs {
+    /// The operations of all batches, one after the other.
+    operations: Vec<Operation>,
+    reads: Vec<Address>,
+    /// For each address the last operation whose result is there.
+    makers: Vec<Option<u32>>,
+    /// For each result the first group that needs it, from 1; 0 is ahead of all of them.
+    first: Vec<Option<u32>>,
 }
 
-impl Graph {
-    fn new(plan: &Plan) -> Option<Graph> {
-        let mut graph = Graph {
-            batches: Vec::new(),
-            inputs: HashMap::default(),
-            turns: HashMap::default(),
+impl Needs {
+    fn of(plan: &Plan) -> Option<Needs> {
+        let mut needs = Needs {
+            operations: Vec::new(),
+            reads: Vec::new(),
+            makers: vec![None; plan.vectors as usize],
+            first: vec![None; plan.vectors as usize],
         };
         for batch in &plan.currents {
-            let mut operations = Vec::new();
-            let mut reads = Vec::new();
-            let (mut start, mut at) = (0, 0);
-            walk(batch, &plan.general, false, &mut |operand, access| {
-                at += 1;
-                match access {
-                    Access::Read(_) => reads.push(operand),
-                    Access::Write(_) | Access::Change(_) => {
-                        graph.inputs.entry(operand).or_default().append(&mut reads);
-                        operations.push(Operation {
-                            range: start..at,
-                            result: operand,
-                        });
-                        start = at;
-                    }
-                    Access::Look(_) | Access::Number => {}
-                }
-            })?;
-            graph.batches.push(operations);
+            needs.batch(plan, batch)?;
         }
-        Some(graph)
-    }
-
-    /// What squared diagrams need comes ahead of all turns.
-    fn squares(&mut self, plan: &Plan) -> Option<()> {
+        // What squared diagrams need comes ahead of all turns.
         for batch in &plan.channels.squares {
             walk(batch, &plan.general, false, &mut |operand, access| {
                 if let Access::Read(_) = access {
-                    self.need(operand, 0);
+                    needs.note(operand, 0);
                 }
             })?;
         }
-        Some(())
-    }
-
-    /// Notes that a turn needs a wavefunction, with all that it is made of.
-    fn need(&mut self, wavefunction: Address, turn: u32) {
-        let mut open = vec![wavefunction];
-        while let Some(next) = open.pop() {
-            if let Some(inputs) = self.inputs.get(&next)
-                && !self.turns.contains_key(&next)
-            {
-                self.turns.insert(next, turn);
-                open.extend(inputs);
+        let looked_up = slots::looked_up(plan)?;
+        for (group, of_group) in (1..).zip(&plan.groups) {
+            for &h in of_group {
+                for &i in &looked_up {
+                    needs.note(plan.tables[h as usize][i as usize], group);
+                }
             }
         }
+        Some(needs)
+    }
+
+    /// Notes the operations of a batch.
+    fn batch(&mut self, plan: &Plan, batch: &Batch) -> Option<()> {
+        let (mut start, mut at) = (0, 0);
+        let mut read = self.reads.len();
+        walk(batch, &plan.general, false, &mut |operand, access| {
+            at += 1;
+            match access {
+                Access::Read(_) => self.reads.push(operand),
+                Access::Write(_) | Access::Change(_) => {
+                    let maker = &mut self.makers[operand as usize];
+                    self.operations.push(Operation {
+                        range: start..at,
+                        result: operand,
+                        reads: read..self.reads.len(),
+                        before: *maker,
+                    });
+                    *maker = Some(self.operations.len() as u32 - 1);
+                    (start, read) = (at, self.reads.len());
+                }
+                Access::Look(_) | Access::Number => {}
+            }
+        })
+    }
+
+    /// Notes that a group needs a wavefunction, with all that it is made of.
+    fn note(&mut self, wavefunction: Address, group: u32) {
+        let mut open = vec![wavefunction];
+        while let Some(next) = open.pop() {
+            let mut maker = self.makers[next as usize];
+            if maker.is_none() || self.first[next as usize].is_some() {
+                continue;
+            }
+            self.first[next as usize] = Some(group);
+            while let Some(operation) = maker.map(|maker| &self.operations[maker as usize]) {
+                open.extend(&self.reads[operation.reads.clone()]);
+                maker = operation.before;
+            }
+        }
+    }
+
+    /// Cuts the plan into runs of groups.
+    fn cut(&self, plan: &mut Plan, runs: usize) {
+        let length = plan.groups.len().div_ceil(runs.max(1)).max(1);
+        let mut turns: Vec<Turn> = (0..plan.groups.len().div_ceil(length))
+            .map(|run| Turn {
+                group: (run * length) as u32,
+                currents: Vec::new(),
+            })
+            .collect();
+        let mut currents = Vec::new();
+        let mut operations = self.operations.iter();
+        for batch in &plan.currents {
+            let mut of_turn = vec![Vec::new(); 1 + turns.len()];
+            let mut left = batch.operands.len();
+            while left > 0
+                && let Some(operation) = operations.next()
+            {
+                // What nobody needs stays where it was.
+                let turn = match self.first[operation.result as usize] {
+                    None | Some(0) => 0,
+                    Some(group) => 1 + (group as usize - 1) / length,
+                };
+                of_turn[turn].extend_from_slice(&batch.operands[operation.range.clone()]);
+                left -= operation.range.len();
+            }
+            let places =
+                std::iter::once(&mut currents).chain(turns.iter_mut().map(|t| &mut t.currents));
+            for (place, operands) in places.zip(of_turn) {
+                if !operands.is_empty() {
+                    place.push(Batch {
+                        kernel: batch.kernel,
+                        stride: batch.stride,
+                        operands,
+                    });
+                }
+            }
+        }
+        plan.currents = currents;
+        plan.turns = turns;
     }
 }

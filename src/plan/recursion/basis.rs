@@ -23,39 +23,62 @@ type Sums = Vec<Option<Vec<(usize, f64)>>>;
 /// chosen gluon are a good choice (all others are sums of them with signs). So for each mark the
 /// vectors that bear it are tried first, and the shortest sums win.
 pub fn reduce(vectors: &[Sparse]) -> Sums {
-    let mut best: Option<(usize, Sums)> = None;
-    if vectors.len() < 2 {
-        return vec![None; vectors.len()];
+    let related = related(vectors);
+    let mut all_sums = vec![None; vectors.len()];
+    if related.len() < 2 {
+        return all_sums;
     }
-    let trees: BTreeSet<TreeId> = vectors
-        .iter()
-        .flat_map(|v| v.components)
-        .map(|e| e.0)
-        .collect();
+    let trees = related.iter().flat_map(|&v| vectors[v].components);
+    let trees: BTreeSet<TreeId> = trees.map(|e| e.0).collect();
     let index: HashMap<TreeId, usize> = trees.iter().zip(0..).map(|(&t, i)| (t, i)).collect();
-    let dense: Vec<Vec<Complex64>> = vectors
-        .iter()
-        .map(|vector| {
-            let mut row = vec![Complex64::default(); trees.len()];
-            for (tree, c) in vector.components {
-                row[index[tree]] = *c;
-            }
-            row
-        })
-        .collect();
-    let all = vectors.iter().fold(0, |all, v| all | v.marks);
-    for mark in (0..64).filter(|bit| all >> bit & 1 == 1).chain([64]) {
-        let mut order: Vec<usize> = (0..vectors.len()).collect();
-        order.sort_by_key(|&v| mark < 64 && vectors[v].marks >> mark & 1 == 0);
-        let sums = express(&dense, &order);
+    let dense = related.iter().map(|&v| {
+        let mut row = vec![Complex64::default(); trees.len()];
+        for (tree, c) in vectors[v].components {
+            row[index[tree]] = *c;
+        }
+        row
+    });
+    let mut dense: Vec<Vec<Complex64>> = dense.collect();
+    let mut best: Option<(usize, Sums)> = None;
+    let marks = vectors.iter().fold(0, |all, v| all | v.marks);
+    for mark in (0..64).filter(|bit| marks >> bit & 1 == 1).chain([64]) {
+        let mut order: Vec<usize> = (0..related.len()).collect();
+        order.sort_by_key(|&i| mark < 64 && vectors[related[i]].marks >> mark & 1 == 0);
+        let (sums, pivots) = express(&dense, &order);
         let kept = sums.iter().filter(|s| s.is_none()).count();
         let terms: usize = sums.iter().flatten().map(Vec::len).sum();
         let cost = kept * KEPT + terms;
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             best = Some((cost, sums));
         }
+        // What depends on each other in as many components as the rank does so in all.
+        for row in &mut dense {
+            *row = pivots.iter().map(|&p| row[p]).collect();
+        }
     }
-    best.map_or_else(|| vec![None; vectors.len()], |(_, sums)| sums)
+    let sums = best.map(|(_, sums)| sums).into_iter().flatten();
+    for (&v, sum) in related.iter().zip(sums) {
+        let terms = |sum: Vec<_>| sum.into_iter().map(|(i, c): (usize, _)| (related[i], c));
+        all_sums[v] = sum.map(|sum| terms(sum).collect());
+    }
+    all_sums
+}
+
+/// The vectors that others may depend on, or that may depend on others: not those with a component that
+/// no other one has.
+fn related(vectors: &[Sparse]) -> Vec<usize> {
+    let mut related: Vec<usize> = (0..vectors.len()).collect();
+    loop {
+        let before = related.len();
+        let mut have: HashMap<TreeId, u32> = HashMap::default();
+        for (tree, _) in related.iter().flat_map(|&v| vectors[v].components) {
+            *have.entry(*tree).or_default() += 1;
+        }
+        related.retain(|&v| vectors[v].components.iter().all(|(tree, _)| have[tree] > 1));
+        if related.len() == before {
+            return related;
+        }
+    }
 }
 
 /// What a vector that is kept costs, in terms of sums.
@@ -65,8 +88,9 @@ const KEPT: usize = 20;
 const TINY: f64 = 1e-9;
 
 /// Goes through the vectors in an order and writes each as a sum of those kept before, where
-/// that is possible.
-fn express(dense: &[Vec<Complex64>], order: &[usize]) -> Vec<Option<Vec<(usize, f64)>>> {
+/// that is possible. Gives also as many components as there are independent vectors, in which they
+/// are independent.
+fn express(dense: &[Vec<Complex64>], order: &[usize]) -> (Sums, Vec<usize>) {
     /// A vector in reduced form: pivot, and which kept vectors it is made of.
     struct Row {
         vector: Vec<Complex64>,
@@ -80,7 +104,7 @@ fn express(dense: &[Vec<Complex64>], order: &[usize]) -> Vec<Option<Vec<(usize, 
         let mut made_of: HashMap<usize, Complex64> = HashMap::default();
         for row in &rows {
             let c = rest[row.pivot];
-            if c.norm() < TINY {
+            if c.norm_sqr() < TINY * TINY {
                 continue;
             }
             for (x, y) in rest.iter_mut().zip(&row.vector) {
@@ -90,8 +114,9 @@ fn express(dense: &[Vec<Complex64>], order: &[usize]) -> Vec<Option<Vec<(usize, 
                 *made_of.entry(kept).or_default() += c * x;
             }
         }
-        let pivot = (0..rest.len()).max_by(|&a, &b| rest[a].norm().total_cmp(&rest[b].norm()));
-        match pivot.filter(|&p| rest[p].norm() > TINY) {
+        let size = |p: usize| rest[p].norm_sqr();
+        let pivot = (0..rest.len()).max_by(|&a, &b| size(a).total_cmp(&size(b)));
+        match pivot.filter(|&p| size(p) > TINY * TINY) {
             Some(pivot) => {
                 let scale = rest[pivot];
                 for x in &mut rest {
@@ -110,7 +135,7 @@ fn express(dense: &[Vec<Complex64>], order: &[usize]) -> Vec<Option<Vec<(usize, 
             None => sums[v] = signs(made_of),
         }
     }
-    sums
+    (sums, rows.iter().map(|row| row.pivot).collect())
 }
 
 /// Coefficients that are all 0, 1 or -1.

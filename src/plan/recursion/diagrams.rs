@@ -18,6 +18,7 @@ use super::squares::Cut;
 use crate::process::{CouplingRef, ExternalKind, Process, Quantity, Vertex, Wavefunction};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
+use std::ops::{Deref, DerefMut};
 
 /// Index of a tree in [`Forest::trees`].
 pub type TreeId = u32;
@@ -124,7 +125,7 @@ pub struct Interaction {
 }
 
 /// A tree: a leg, or a vertex with trees on all of its legs but the result.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tree {
     /// An external wavefunction of the process.
     Leg(u32),
@@ -133,17 +134,53 @@ pub enum Tree {
 }
 
 /// A vertex with what grows from it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Branch {
     /// Index into [`Forest::interactions`].
     pub interaction: u32,
     /// Which leg of its family is the result.
     pub result: u8,
     /// The trees on the other legs, in the order of the family's legs that follow.
-    pub children: Vec<TreeId>,
+    pub children: Children,
     /// Of three vectors that meet in a fourth, which one gives the result its direction: the
     /// others are multiplied with each other. 0 for all other families.
     pub lone: u8,
+}
+
+/// Two or three trees, in place: there are many branches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Children {
+    trees: [TreeId; 3],
+    count: u8,
+}
+
+impl Children {
+    fn push(&mut self, tree: TreeId) {
+        self.trees[usize::from(self.count)] = tree;
+        self.count += 1;
+    }
+}
+
+impl FromIterator<TreeId> for Children {
+    fn from_iter<I: IntoIterator<Item = TreeId>>(trees: I) -> Children {
+        let mut children = Children::default();
+        trees.into_iter().for_each(|tree| children.push(tree));
+        children
+    }
+}
+
+impl Deref for Children {
+    type Target = [TreeId];
+
+    fn deref(&self) -> &[TreeId] {
+        &self.trees[..usize::from(self.count)]
+    }
+}
+
+impl DerefMut for Children {
+    fn deref_mut(&mut self) -> &mut [TreeId] {
+        &mut self.trees[..usize::from(self.count)]
+    }
 }
 
 /// Branches or trees with coefficients.
@@ -319,12 +356,13 @@ impl Forest {
             (Family::Vvvv, 2) => &[3, 0, 1],
             (Family::Vvvv, _) => &[2, 1, 0],
         };
-        let mut products: Combination<Vec<TreeId>> = vec![(Vec::new(), 1.0)];
+        let mut products: Combination<Children> = vec![(Children::default(), 1.0)];
         for &leg in order {
             let trees = self.trees_at(process, nodes, nodes[node].ends[leg as usize]);
-            let append = |(children, c): &(Vec<TreeId>, f64)| {
+            let append = |&(children, c): &(Children, f64)| {
                 let append = |&(tree, s): &(TreeId, f64)| {
-                    let children = children.iter().copied().chain([tree]).collect();
+                    let mut children = children;
+                    children.push(tree);
                     (children, c * s)
                 };
                 trees.iter().map(append).collect::<Vec<_>>()
@@ -415,7 +453,7 @@ impl Forest {
                 let (above, below) = (legs.sum::<u64>(), self.lines[*tree as usize].legs);
                 if (above.count_ones(), above) > (below.count_ones(), below) {
                     cuts.push(Cut {
-                        bare: bare.clone(),
+                        bare: *bare,
                         tree: *tree,
                     });
                 }
@@ -428,18 +466,22 @@ impl Forest {
     /// An order of trees by their vertices: first those with the fewest four-vector vertices, then
     /// the fewest three-vector ones. Trees that are equally simple tend to enter the colour flows
     /// with coefficients of the same size.
-    pub fn simplicity(&self, tree: TreeId) -> (u32, u32) {
-        let Tree::Vertex(branch) = &self.trees[tree as usize] else {
-            return (0, 0);
-        };
-        let family = self.interactions[branch.interaction as usize].family;
-        let own = match family {
-            Family::Ffv => (0, 0),
-            Family::Vvv => (0, 1),
-            Family::Vvvv => (1, 0),
-        };
-        let children = branch.children.iter().map(|&c| self.simplicity(c));
-        children.fold(own, |a, b| (a.0 + b.0, a.1 + b.1))
+    pub fn simplicity(&self) -> Vec<(u32, u32)> {
+        let mut all: Vec<(u32, u32)> = Vec::with_capacity(self.trees.len());
+        for tree in &self.trees {
+            let Tree::Vertex(branch) = tree else {
+                all.push((0, 0));
+                continue;
+            };
+            let own = match self.interactions[branch.interaction as usize].family {
+                Family::Ffv => (0, 0),
+                Family::Vvv => (0, 1),
+                Family::Vvvv => (1, 0),
+            };
+            let children = branch.children.iter().map(|&c| all[c as usize]);
+            all.push(children.fold(own, |a, b| (a.0 + b.0, a.1 + b.1)));
+        }
+        all
     }
 
     fn insert(&mut self, tree: Tree, line: Line) -> TreeId {
@@ -447,7 +489,7 @@ impl Forest {
             return id;
         }
         let id = self.trees.len() as TreeId;
-        self.trees.push(tree.clone());
+        self.trees.push(tree);
         self.lines.push(line);
         self.ids.insert(tree, id);
         id

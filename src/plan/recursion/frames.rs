@@ -12,14 +12,14 @@
 //! and differences of these, see `basis`.
 
 use super::basis;
-use super::diagrams::{Branch, Forest, Line, LineKind, Tree, TreeId};
+use super::columns::{Columns, is_zero};
+use super::diagrams::{Branch, Children, Forest, Line, LineKind, Tree, TreeId};
 use crate::plan::passes::Pass;
 use crate::process::{LinearMap, Source};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Index of a current in [`Frames::currents`].
-pub type CurrentId = u32;
+pub use super::columns::CurrentId;
 
 /// A current: a sum of trees over one line.
 #[derive(Clone, Debug)]
@@ -65,57 +65,34 @@ pub struct Frames {
     pub flows: Vec<Vec<Product>>,
 }
 
-/// Coefficients of branches that differ in their children, and in which of them is the lone one.
-type Entries = HashMap<(Vec<TreeId>, u8), Complex64>;
-
-/// A sum of branches of trees, as coefficients.
-type Column = Vec<(Branch, Complex64)>;
-
-/// A line, and trees with the bits of their rounded coefficients.
-type CurrentKey = (Line, Vec<(TreeId, u64, u64)>);
-
-/// Where a tree hangs: the path from the root, with everything beside it.
-type ContextId = u32;
+/// Branches with coefficients.
+type Branches = Vec<(Branch, Complex64)>;
 
 impl Frames {
     /// Finds the currents. `None` where the sums do not factor into products of currents.
     /// Passes behind `last` are left out.
     pub fn find(forest: &Forest, jamp: &LinearMap, last: Pass) -> Option<Frames> {
         let flows = flatten(jamp);
-        let mut finder = Finder {
-            forest,
-            contexts: HashMap::default(),
-            columns: vec![HashMap::default(); forest.trees.len()],
-            currents: HashMap::default(),
-            frames: Frames {
-                currents: Vec::new(),
-                flows: Vec::new(),
-            },
-            scales: HashMap::default(),
-            examples: Vec::new(),
-        };
-        // Where every tree occurs, with its coefficient.
-        for (flow, terms) in flows.iter().enumerate() {
-            for &(amplitude, coefficient) in terms {
-                for (branch, c) in &forest.tops[amplitude as usize] {
-                    finder.hang(branch, 0, flow as u32, coefficient * c);
-                }
-            }
-        }
-        finder.collect();
-        for id in 0..finder.frames.currents.len() {
-            finder.frames.currents[id].make = finder.vertices(id)?;
-        }
-        for (flow, terms) in flows.iter().enumerate() {
-            let mut column = Column::new();
-            for &(amplitude, coefficient) in terms {
+        let columns = Columns::find(forest, &flows);
+        let products = flows.iter().map(|terms| {
+            let tops = terms.iter().flat_map(|&(amplitude, coefficient)| {
                 let branches = forest.tops[amplitude as usize].iter();
-                column.extend(branches.map(|(branch, c)| (branch.clone(), coefficient * c)));
-            }
-            let products = finder.products(column, 0, flow as u32)?;
-            finder.frames.flows.push(products);
-        }
-        let mut frames = finder.frames;
+                branches.map(move |&(branch, c)| (branch, coefficient * c))
+            });
+            products(&columns, tops)
+        });
+        let products: Option<Vec<_>> = products.collect();
+        let currents = columns.currents.iter().map(|trees| {
+            let make = make(forest, &columns, trees)?;
+            Some((forest.lines[trees[0].0 as usize], make))
+        });
+        let currents: Option<Vec<_>> = currents.collect();
+        let currents = currents?.into_iter().zip(columns.currents);
+        let current = |((line, make), trees)| Current { line, trees, make };
+        let mut frames = Frames {
+            currents: currents.map(current).collect(),
+            flows: products?,
+        };
         if last >= Pass::Phases {
             frames.align();
         }
@@ -262,216 +239,105 @@ fn flatten(jamp: &LinearMap) -> Vec<Vec<(u32, Complex64)>> {
     jamp.outputs.iter().map(|t| expand(t, &partial)).collect()
 }
 
-/// The context above a branch, the branch with a hole, and where the hole is.
-type ContextKey = (ContextId, Branch, u8);
-
-/// What tells one context from another.
-fn context_key(above: ContextId, branch: &Branch, position: usize) -> ContextKey {
-    let mut rest = branch.clone();
-    rest.children[position] = TreeId::MAX;
-    (above, rest, position as u8)
+/// How a current follows from those below it.
+fn make(forest: &Forest, columns: &Columns, trees: &[(TreeId, Complex64)]) -> Option<Make> {
+    let branch = |&(tree, c): &(TreeId, Complex64)| match forest.trees[tree as usize] {
+        Tree::Vertex(branch) => Some((branch, c)),
+        Tree::Leg(_) => None,
+    };
+    if let [leg] = trees
+        && branch(leg).is_none()
+    {
+        return Some(Make::Leg);
+    }
+    let branches: Option<Branches> = trees.iter().map(branch).collect();
+    products(columns, branches?.into_iter()).map(Make::Vertices)
 }
 
-struct Finder<'a> {
-    forest: &'a Forest,
-    contexts: HashMap<ContextKey, ContextId>,
-    /// For each tree, where it occurs: context and flow, with the coefficient.
-    columns: Vec<HashMap<(ContextId, u32), Complex64>>,
-    currents: HashMap<CurrentKey, CurrentId>,
-    frames: Frames,
-    /// For each line, context and flow: the current that is asked for, and its factor.
-    scales: HashMap<(Line, ContextId, u32), (CurrentId, Complex64)>,
-    /// For each current a context and flow that ask for it, and its factor there.
-    examples: Vec<(ContextId, u32, Complex64)>,
+/// Writes a sum of branches that hang in one place as products of currents.
+fn products(
+    columns: &Columns,
+    branches: impl Iterator<Item = (Branch, Complex64)>,
+) -> Option<Vec<Product>> {
+    // By what meets in the vertex, in the order in which it comes.
+    let mut places: HashMap<(u32, u8, [u32; 3]), usize> = HashMap::default();
+    let mut groups: Vec<Branches> = Vec::new();
+    for (branch, c) in branches {
+        let mut lines = [u32::MAX; 3];
+        for (line, &child) in lines.iter_mut().zip(&branch.children[..]) {
+            *line = columns.lines[child as usize];
+        }
+        let group = (branch.interaction, branch.result, lines);
+        let place = *places.entry(group).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Branches::new());
+        }
+        groups[place].push((branch, c));
+    }
+    let mut products = Vec::new();
+    for mut branches in groups {
+        branches.sort_by_key(|(branch, _)| *branch);
+        let same = branches.chunk_by(|a, b| a.0 == b.0);
+        let sums = same.map(|same| (same[0].0, same.iter().map(|(_, c)| c).sum()));
+        let sums: Branches = sums.filter(|(_, c)| !is_zero(*c)).collect();
+        if !sums.is_empty() {
+            products.push(product(columns, &sums)?);
+        }
+    }
+    Some(products)
 }
 
-impl Finder<'_> {
-    /// Notes that the trees on a branch occur in a context, and all below them.
-    fn hang(&mut self, branch: &Branch, context: ContextId, flow: u32, coefficient: Complex64) {
-        for position in 0..branch.children.len() {
-            let child = branch.children[position];
-            let below = self.context(context, branch, position);
-            *self.columns[child as usize]
-                .entry((below, flow))
-                .or_default() += coefficient;
-            if let Tree::Vertex(branch) = &self.forest.trees[child as usize] {
-                self.hang(&branch.clone(), below, flow, coefficient);
-            }
-        }
-    }
-
-    /// The context of one child of a branch: the branch with a hole in its place.
-    fn context(&mut self, above: ContextId, branch: &Branch, position: usize) -> ContextId {
-        let key = context_key(above, branch, position);
-        let next = self.contexts.len() as ContextId + 1;
-        *self.contexts.entry(key).or_insert(next)
-    }
-
-    /// Gathers trees of the same line, context and flow into currents.
-    fn collect(&mut self) {
-        let mut asked: HashMap<(Line, ContextId, u32), Vec<(TreeId, Complex64)>> =
-            HashMap::default();
-        for (tree, places) in self.columns.iter().enumerate() {
-            for (&(context, flow), &c) in places {
-                if c.norm() > 1e-12 {
-                    let line = self.forest.lines[tree];
-                    let entry = asked.entry((line, context, flow)).or_default();
-                    entry.push((tree as TreeId, c));
-                }
-            }
-        }
-        let mut asked: Vec<_> = asked.into_iter().collect();
-        // Small lines first, so that children are made before their parents; and one order only,
-        // so that a process gives the same plan, to the last digit, every time.
-        asked.sort_by_key(|((line, context, flow), trees)| {
-            (
-                line.legs.count_ones(),
-                trees.len(),
-                *context,
-                *flow,
-                trees[0].0,
-            )
-        });
-        for ((line, context, flow), trees) in asked {
-            let simplest = trees
-                .iter()
-                .min_by_key(|(t, _)| (self.forest.simplicity(*t), *t));
-            let scale = simplest.expect("there is a tree").1;
-            let trees: Vec<(TreeId, Complex64)> =
-                trees.into_iter().map(|(t, c)| (t, c / scale)).collect();
-            let rounded = |x: f64| ((x * 1e9).round() + 0.0).to_bits();
-            let key = trees
-                .iter()
-                .map(|(t, c)| (*t, rounded(c.re), rounded(c.im)))
-                .collect();
-            let currents = &mut self.frames.currents;
-            let examples = &mut self.examples;
-            let id = *self.currents.entry((line, key)).or_insert_with(|| {
-                currents.push(Current {
-                    line,
-                    trees,
-                    make: Make::Leg,
-                });
-                examples.push((context, flow, scale));
-                currents.len() as CurrentId - 1
-            });
-            self.scales.insert((line, context, flow), (id, scale));
-        }
-    }
-
-    /// How a current follows from those below it.
-    fn vertices(&self, id: usize) -> Option<Make> {
-        let current = &self.frames.currents[id];
-        if let [(tree, _)] = current.trees[..]
-            && matches!(self.forest.trees[tree as usize], Tree::Leg(_))
-        {
-            return Some(Make::Leg);
-        }
-        let (context, flow, scale) = self.examples[id];
-        let column = current
-            .trees
-            .iter()
-            .map(|&(tree, c)| match &self.forest.trees[tree as usize] {
-                Tree::Vertex(branch) => Some((branch.clone(), c * scale)),
-                Tree::Leg(_) => None,
-            })
-            .collect::<Option<Column>>()?;
-        let mut products = self.products(column, context, flow)?;
-        for c in products.iter_mut().flat_map(|p| &mut p.coefficients) {
-            *c /= scale;
-        }
-        Some(Make::Vertices(products))
-    }
-
-    /// Writes a sum of branches that occur in a context as products of currents.
-    fn products(&self, column: Column, context: ContextId, flow: u32) -> Option<Vec<Product>> {
-        type Group = (u32, u8, Vec<Line>);
-        let mut groups: HashMap<Group, Entries> = HashMap::default();
-        let mut order = Vec::new();
-        for (branch, c) in column {
-            let line = |&t: &TreeId| self.forest.lines[t as usize];
-            let lines: Vec<Line> = branch.children.iter().map(line).collect();
-            let group = (branch.interaction, branch.result, lines);
-            let entries = groups.entry(group.clone()).or_insert_with(|| {
-                order.push(group);
-                HashMap::default()
-            });
-            *entries.entry((branch.children, branch.lone)).or_default() += c;
-        }
-        let mut products = Vec::new();
-        for group in order {
-            let mut entries = groups.remove(&group)?;
-            entries.retain(|_, c| c.norm() > 1e-12);
-            if entries.is_empty() {
-                continue;
-            }
-            let (interaction, result, lines) = group;
-            products.push(self.product(interaction, result, &lines, &entries, context, flow)?);
-        }
-        Some(products)
-    }
-
-    /// Writes the coefficients of branches of one kind as one product of currents.
-    fn product(
-        &self,
-        interaction: u32,
-        result: u8,
-        lines: &[Line],
-        entries: &Entries,
-        context: ContextId,
-        flow: u32,
-    ) -> Option<Product> {
-        let ((pivot, lone), _) = entries.iter().min_by_key(|(at, _)| (*at).clone())?;
-        let branch = Branch {
-            interaction,
-            result,
-            children: pivot.clone(),
-            lone: *lone,
+/// Writes different branches of one kind, in ascending order, as one product of currents.
+fn product(columns: &Columns, branches: &[(Branch, Complex64)]) -> Option<Product> {
+    let (pivot, _) = *branches.first()?;
+    let mut children = Vec::new();
+    let mut trees = Vec::new();
+    let mut scale = Complex64::new(1.0, 0.0);
+    for position in 0..pivot.children.len() {
+        let beside = |mut children: Children| {
+            children[position] = TreeId::MAX;
+            children
         };
-        let mut children = Vec::new();
-        let mut trees = Vec::new();
-        let mut scale = Complex64::new(1.0, 0.0);
-        for (position, &line) in lines.iter().enumerate() {
-            let below = self.known_context(context, &branch, position)?;
-            let (id, _) = *self.scales.get(&(line, below, flow))?;
-            let below = &self.frames.currents[id as usize].trees;
-            scale *= below.iter().find(|(t, _)| *t == pivot[position])?.1;
-            children.push(id);
-            trees.push(below);
+        let column: Vec<_> = branches
+            .iter()
+            .filter(|(b, _)| b.lone == pivot.lone && beside(b.children) == beside(pivot.children))
+            .map(|(b, c)| (b.children[position], *c))
+            .collect();
+        let id = columns.current(&column)?;
+        let below = &columns.currents[id as usize];
+        scale *= coefficient(below, pivot.children[position])?;
+        children.push(id);
+        trees.push(below);
+    }
+    let mut coefficients = [Complex64::default(); 3];
+    for (branch, c) in branches {
+        if branch.children == pivot.children {
+            coefficients[branch.lone as usize] = c / scale;
         }
-        let mut coefficients = [Complex64::default(); 3];
-        for lone in 0..3 {
-            let at_pivot = entries.get(&(pivot.clone(), lone));
-            coefficients[lone as usize] = at_pivot.map_or(Complex64::default(), |c| c / scale);
+    }
+    let ways = coefficients.iter().filter(|c| c.norm() > 0.0).count();
+    if ways * trees.iter().map(|t| t.len()).product::<usize>() != branches.len() {
+        return None;
+    }
+    for (branch, value) in branches {
+        let mut expected = coefficients[branch.lone as usize];
+        for (&tree, below) in branch.children.iter().zip(&trees) {
+            expected *= coefficient(below, tree)?;
         }
-        let ways = coefficients.iter().filter(|c| c.norm() > 0.0).count();
-        if ways * trees.iter().map(|t| t.len()).product::<usize>() != entries.len() {
+        if (expected - value).norm() > 1e-9 * value.norm() {
             return None;
         }
-        for ((at, lone), value) in entries {
-            let mut expected = coefficients[*lone as usize];
-            for (tree, below) in at.iter().zip(&trees) {
-                expected *= below.iter().find(|(t, _)| t == tree)?.1;
-            }
-            if (expected - value).norm() > 1e-9 * value.norm() {
-                return None;
-            }
-        }
-        Some(Product {
-            interaction,
-            result,
-            children,
-            coefficients,
-        })
     }
+    Some(Product {
+        interaction: pivot.interaction,
+        result: pivot.result,
+        children,
+        coefficients,
+    })
+}
 
-    fn known_context(
-        &self,
-        above: ContextId,
-        branch: &Branch,
-        position: usize,
-    ) -> Option<ContextId> {
-        let key = context_key(above, branch, position);
-        self.contexts.get(&key).copied()
-    }
+/// The coefficient of a tree in a column.
+fn coefficient(column: &[(TreeId, Complex64)], tree: TreeId) -> Option<Complex64> {
+    let at = column.binary_search_by_key(&tree, |(tree, _)| *tree).ok()?;
+    Some(column[at].1)
 }

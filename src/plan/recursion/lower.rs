@@ -318,7 +318,7 @@ pub(super) fn legs_of(compiler: &Compiler, forest: &Forest, tree: u32) -> Vec<i8
         Tree::Leg(w) => compiler.lines[*w as usize].signs.clone(),
         Tree::Vertex(branch) => {
             let mut signs = vec![0i8; compiler.process.legs.len()];
-            for &child in &branch.children {
+            for &child in branch.children.iter() {
                 for (sign, s) in signs.iter_mut().zip(legs_of(compiler, forest, child)) {
                     *sign += s;
                 }

@@ -2,11 +2,12 @@
 //!
 //! A plan made here computes the colour flows alone, not the amplitudes of single diagrams; the
 //! squares of those, which channels ask for, are computed beside ([`squares`]). All diagrams are rooted at one external fermion ([`diagrams`]), sums of trees that
-//! always occur together become currents ([`frames`]), and the currents become operations
+//! always occur together become currents (`columns`, [`frames`]), and the currents become operations
 //! (`lower`). Where a process has vertices that cannot be turned, or sums that do not factor,
 //! there is no such plan and the list of diagrams is evaluated as it is.
 
 mod basis;
+mod columns;
 pub mod diagrams;
 pub mod frames;
 mod lower;

@@ -215,7 +215,7 @@ impl Lowering<'_> {
             }
             Tree::Vertex(branch) => branch,
         };
-        for &child in &branch.children {
+        for &child in branch.children.iter() {
             self.tree(compiler, child)?;
         }
         let line = self.forest.lines[tree as usize];
