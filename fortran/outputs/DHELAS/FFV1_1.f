@@ -1,0 +1,1 @@
+../../gg_ttx/Source/DHELAS/FFV1_1.f

@@ -1,0 +1,1 @@
+../../gg_ttx/Source/DHELAS/VVV1P0_1.f

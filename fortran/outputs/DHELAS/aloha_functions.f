@@ -1,0 +1,1 @@
+../../gg_ttx/Source/DHELAS/aloha_functions.f

@@ -1,0 +1,1 @@
+../../../../gg_ttx/SubProcesses/P1_gg_ttx/select_color.f

@@ -1,0 +1,3 @@
+P1_ll_y_ll
+P1_qq_ff
+P1_qq_qq

@@ -1,0 +1,4 @@
+P1_gg_ttx
+P1_ll_ll
+P1_qq_qq
+P1_qq_wh_w_lv

@@ -1,0 +1,37 @@
+C     Parameters and couplings, by hand; see README.md.
+C
+C     COUP: all of them from the card. To be called once, by SETPARA.
+C
+      SUBROUTINE COUP()
+
+      IMPLICIT NONE
+      DOUBLE PRECISION PI
+      LOGICAL READLHA
+      PARAMETER  (PI=3.141592653589793D0)
+      INCLUDE 'input.inc'
+      INCLUDE 'coupl.inc'
+      READLHA = .TRUE.
+      INCLUDE 'intparam_definition.inc'
+      CALL COUP1()
+      CALL COUP2()
+
+      RETURN
+      END
+
+C
+C     UPDATE_AS_PARAM: those that depend on G.
+C
+      SUBROUTINE UPDATE_AS_PARAM()
+
+      IMPLICIT NONE
+      DOUBLE PRECISION PI
+      LOGICAL READLHA
+      PARAMETER  (PI=3.141592653589793D0)
+      INCLUDE 'input.inc'
+      INCLUDE 'coupl.inc'
+      READLHA = .FALSE.
+      INCLUDE 'intparam_definition.inc'
+      CALL COUP2()
+
+      RETURN
+      END
