@@ -471,6 +471,10 @@ impl Maker {
                 ExternalKind::FermionOut => (Kind::ExternalOut, FOUR),
                 ExternalKind::Vector => (Kind::ExternalVector, FOUR),
                 ExternalKind::Scalar => (Kind::ExternalScalar, 2),
+                // Refused before, see [`super::lacks`].
+                ExternalKind::Tensor | ExternalKind::RaritaIn | ExternalKind::RaritaOut => {
+                    return None;
+                }
             };
             for (&helicity, &result) in e.helicities.iter().zip(&e.results) {
                 let plus_8 = |x: i8| (i32::from(x) + 8) as u32;

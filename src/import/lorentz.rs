@@ -6,11 +6,11 @@
 
 use super::externals;
 use super::statement::Type;
-use super::symbolic::{Frame, Machine};
+use super::symbolic::{Frame, Global, Machine};
 use super::unit::{Library, Node, Unit};
 use super::value::Value;
 use crate::error::Result;
-use crate::process::arith::Builder;
+use crate::process::arith::{Builder, Op};
 use crate::process::lorentz::Routine;
 use crate::process::{External, ExternalKind};
 use std::collections::HashMap;
@@ -36,6 +36,8 @@ pub struct Routines<'l> {
     bw_cutoff: f64,
     /// Routines that were read, in the order in which they were called for.
     pub found: Vec<Routine>,
+    /// For each of them the variables of the model that it uses by itself, behind the couplings of its calls.
+    globals: Vec<Vec<Global>>,
     index: HashMap<(String, Vec<u32>), u32>,
     signatures: HashMap<String, Rc<Signature>>,
     /// External wavefunctions that were compared.
@@ -56,6 +58,7 @@ impl<'l> Routines<'l> {
             library,
             bw_cutoff,
             found: Vec::new(),
+            globals: Vec::new(),
             index: HashMap::new(),
             signatures: HashMap::new(),
             externals: Vec::new(),
@@ -111,14 +114,25 @@ impl<'l> Routines<'l> {
         if let Some(&index) = self.index.get(&key) {
             return Ok(index);
         }
-        let routine = self.read(name, signature, sizes)?;
+        let (routine, globals) = self.read(name, signature, sizes)?;
         let index = self.found.len() as u32;
         self.found.push(routine);
+        self.globals.push(globals);
         self.index.insert(key, index);
         Ok(index)
     }
 
-    fn read(&self, name: &str, signature: &Signature, sizes: &[u32]) -> Result<Routine> {
+    /// The variables of the model that a routine uses by itself.
+    pub fn globals(&self, routine: u32) -> &[Global] {
+        &self.globals[routine as usize]
+    }
+
+    fn read(
+        &self,
+        name: &str,
+        signature: &Signature,
+        sizes: &[u32],
+    ) -> Result<(Routine, Vec<Global>)> {
         let Signature { roles, unit, body } = signature;
         let count = |role| roles.iter().filter(|&&r| r == role).count() as u32;
         let couplings = count(Role::Coupling);
@@ -165,7 +179,9 @@ impl<'l> Routines<'l> {
             let value = Value::Real(machine.builder.real(self.bw_cutoff));
             machine.set_name(&mut frame, "BWCUTOFF", value);
         }
+        machine.globals = Some(Vec::new());
         machine.run(&mut frame, body)?;
+        let globals = machine.globals.take().unwrap_or_default();
         let Some((dummy, at)) = result else {
             return Err(unit.error(format!("{name} has no result")));
         };
@@ -199,7 +215,23 @@ impl<'l> Routines<'l> {
         routine.program = program;
         // A root of the pruned program is in it.
         routine.outputs = outputs.iter().filter_map(|&v| ids[v as usize]).collect();
-        Ok(routine)
+        // They came behind all inputs, and go behind the couplings, in front of mass and width.
+        let (before, mass, more) = (
+            routine.program_inputs(),
+            routine.mass_input(),
+            globals.len() as u32,
+        );
+        for op in &mut routine.program.ops {
+            if let Op::Input(n) = op {
+                *n = match *n {
+                    n if n >= before => mass + (n - before),
+                    n if n >= mass => n + more,
+                    n => n,
+                };
+            }
+        }
+        routine.couplings += more;
+        Ok((routine, globals))
     }
 }
 
@@ -250,8 +282,7 @@ pub fn is_counter(name: &str) -> bool {
 /// Why a routine that is called and is nowhere cannot be read.
 pub fn missing(name: &str) -> String {
     match name {
-        "TXXXXX" | "PXXXXX" => "external particles of spin 2 are not supported".into(),
-        "IRXXXX" | "ORXXXX" => "external particles of spin 3/2 are not supported".into(),
+        "PXXXXX" => "pseudo-particles of spin 2 (PXXXXX) are not supported".into(),
         _ => {
             "no file in Source/DHELAS has a subroutine of that name; is the output complete?".into()
         }

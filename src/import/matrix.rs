@@ -50,6 +50,8 @@ pub struct Matrix {
     pub amp2: Vec<Amp2>,
     /// How SMATRIX<i> sums over helicities.
     pub sum: sum::Helicities,
+    /// Elements of RES.
+    results: usize,
 }
 
 /// The units of one matrix element, and where they are.
@@ -192,7 +194,25 @@ pub fn read<'l>(
         jamp2,
         amp2,
         sum,
+        results: results.len(),
     })
+}
+
+impl Matrix {
+    /// Sees whether `SMATRIX<i>` makes of AMP2 and JAMP2 what MadEvent does; `configurations` are CONFSUB.
+    pub fn check_channels(
+        &self,
+        units: &Units,
+        library: &Library,
+        configurations: &[u32],
+    ) -> Result<()> {
+        let tables = sum::Tables {
+            amp2: self.amp2.iter().map(|a| a.diagram).collect(),
+            configurations,
+            flows: self.flows,
+        };
+        sum::check_channels(units, library, self.legs, self.results, &self.sum, &tables)
+    }
 }
 
 /// What a call of `MATRIX<i>` leaves: its results, and AMP2 and JAMP2.

@@ -85,6 +85,7 @@ pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>>
         let mut routines = Routines::new(&library, bw_cutoff);
         let mut matrix = matrix::read(&units, &mut model, &mut routines, small_width, beams)?;
         let tables = tables(&directory, number, &matrix)?;
+        matrix.check_channels(&units, &library, &tables.channels.config_diagram)?;
         let legs = legs(&directory, &matrix, &tables.pdg, &mut model, path)?;
         for wavefunction in &mut matrix.wavefunctions {
             if let Wavefunction::External(e) = wavefunction {

@@ -17,7 +17,7 @@ use crate::process::arith::{Builder, Op, ValueId};
 use crate::process::card::Card;
 use crate::process::model::{CardParameter, Model, Named};
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Which parameters the card holds: `Cards/ident_card.dat`, lines of block, indices and name.
 pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
@@ -84,6 +84,9 @@ pub fn read_values(path: &Path) -> Result<Vec<CardParameter>> {
 pub struct ModelReader<'l> {
     pub machine: Machine<'l>,
     inputs: Vec<CardParameter>,
+    folder: PathBuf,
+    /// Parameters of the card that SETPARA does not read.
+    unread: Vec<String>,
     /// What was asked for.
     pub names: Names,
 }
@@ -128,7 +131,7 @@ impl Names {
 impl<'l> ModelReader<'l> {
     /// Runs the model's subroutines. `inputs` are what the card holds.
     pub fn run(library: &'l Library, folder: &Path, inputs: Vec<CardParameter>) -> Result<Self> {
-        setpara::check(library, &inputs)?;
+        let unread = setpara::check(library, &inputs)?;
         let builder = Builder::new(inputs.len() as u32 + 1);
         let mut machine = Machine::new(library, builder);
         machine.defer = true;
@@ -169,6 +172,8 @@ impl<'l> ModelReader<'l> {
         Ok(ModelReader {
             machine,
             inputs,
+            folder: folder.to_path_buf(),
+            unread,
             names: Names::default(),
         })
     }
@@ -197,6 +202,15 @@ impl<'l> ModelReader<'l> {
         }
         let mut inputs = Vec::new();
         for (input, place) in self.inputs.into_iter().zip(&mut kept) {
+            if place.is_some() && self.unread.contains(&input.name) {
+                return Err(Error::Import {
+                    path: self.folder.join("rw_para.f"),
+                    what: format!(
+                        "SETPARA does not read the parameter {}, which the process needs",
+                        input.name
+                    ),
+                });
+            }
             if place.is_some() {
                 *place = Some(inputs.len() as u32);
                 inputs.push(input);

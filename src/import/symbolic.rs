@@ -147,6 +147,15 @@ pub trait Externals<'l> {
     ) -> Option<Parsed<Value>>;
 }
 
+/// A variable of a COMMON block that a routine takes from elsewhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Global {
+    pub name: String,
+    pub block: String,
+    pub place: usize,
+    pub ty: Type,
+}
+
 /// A sum of amplitudes that was stored in an element of an array (JAMP, TMP_JAMP).
 #[derive(Clone, Debug)]
 pub struct StoredSum {
@@ -173,6 +182,8 @@ pub struct Machine<'l> {
     initialised: HashSet<String>,
     /// What is not run but done by the caller.
     pub externals: Option<Rc<RefCell<dyn Externals<'l> + 'l>>>,
+    /// Where it is wanted: variables of COMMON blocks that nothing has set become inputs, in this order.
+    pub globals: Option<Vec<Global>>,
     /// Sums of amplitudes that were stored in arrays; [`Source::Partial`] numbers them.
     pub sums: Vec<StoredSum>,
     /// Names that a frame does not know are looked up here.
@@ -200,6 +211,7 @@ impl<'l> Machine<'l> {
             statics: HashMap::new(),
             initialised: HashSet::new(),
             externals: None,
+            globals: None,
             sums: Vec::new(),
             outer: HashMap::new(),
             journal: Vec::new(),
@@ -305,6 +317,11 @@ impl<'l> Machine<'l> {
 
     fn read(&self, at: Location) -> Option<&Value> {
         self.storages[at.0].get(&at.1)
+    }
+
+    /// Sets what is there whatever branch is run.
+    fn initial(&mut self, at: Location, value: Value) {
+        self.storages[at.0].insert(at.1, value);
     }
 
     /// Sets what a unit holds from its start: not taken back with what a branch did.

@@ -12,7 +12,7 @@ use super::{
     Propagator,
 };
 use crate::error::{Error, Result};
-use crate::process::{CouplingRef, Process, Quantity, Vertex, Wavefunction};
+use crate::process::{CouplingRef, ExternalKind, Process, Quantity, Vertex, Wavefunction};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
@@ -163,9 +163,9 @@ impl<'a> Compiler<'a> {
             let signs = match wavefunction {
                 Wavefunction::External(e) => {
                     let mut signs = vec![0; process.legs.len()];
-                    // IXXXXX holds -NSF times the momentum, the others +.
+                    // IXXXXX and IRXXXX hold -NSF times the momentum, the others +.
                     signs[e.leg as usize] = match e.kind {
-                        crate::process::ExternalKind::FermionIn => -e.sign,
+                        ExternalKind::FermionIn | ExternalKind::RaritaIn => -e.sign,
                         _ => e.sign,
                     };
                     signs

@@ -63,6 +63,14 @@ impl Card {
             } else if let Some(block) = &block {
                 let mut index = Vec::new();
                 for (k, word) in words.iter().enumerate().take(MAX_INDICES + 1) {
+                    // Only a line of one number is the value of a block without indices.
+                    if k == 0 && words.len() > 1 {
+                        match word.parse::<i32>() {
+                            Ok(n) => index.push(n),
+                            Err(_) => break,
+                        }
+                        continue;
+                    }
                     card.enter(block, index.clone(), word, i + 1);
                     match word.parse::<i32>() {
                         Ok(n) if k + 1 < words.len() => index.push(n),

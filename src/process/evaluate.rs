@@ -214,7 +214,11 @@ impl Evaluation {
             .filter(|&&d| d != 0)
             .map(|&d| amp2(d))
             .sum();
-        self.total() * amp2(channel) / all
+        // Where no AMP2 contributes, SMATRIX<i> leaves the sum as it is.
+        match all == 0.0 {
+            true => self.total(),
+            false => self.total() * amp2(channel) / all,
+        }
     }
 
     /// The number (from 1) of the first helicity configuration whose running sum is above

@@ -8,6 +8,10 @@
 //! first two components of each hold the momentum that flows along the fermion line or out of
 //! the vertex.
 //!
+//! Spin 2 and 3/2 are made of these with Clebsch-Gordan coefficients, the component (mu, nu) of a tensor at place
+//! `4 mu + nu` and (mu, spinor component) of spin 3/2 likewise, as TXXXXX, IRXXXX and ORXXXX of ALOHA do
+//! (arXiv:1010.4261).
+//!
 //! In place of a vector's helicity [`MOMENTUM`] asks for its momentum as the polarisation, over
 //! its mass or, where it has none, over its energy, whatever NSV is: what a Ward identity needs.
 
@@ -35,6 +39,9 @@ pub fn external(
         ExternalKind::FermionOut => (sign, fermion_out(p, mass, helicity, sign).to_vec()),
         ExternalKind::Vector => (sign, vector(p, mass, helicity, sign).to_vec()),
         ExternalKind::Scalar => (sign, vec![Complex64::new(1.0, 0.0)]),
+        ExternalKind::Tensor => (sign, tensor(p, mass, helicity, sign)),
+        ExternalKind::RaritaIn => (-sign, rarita(p, mass, helicity, sign, true)),
+        ExternalKind::RaritaOut => (sign, rarita(p, mass, helicity, sign, false)),
     };
     let mut wavefunction = vec![
         Complex64::new(p[0] * flow, p[3] * flow),
@@ -154,6 +161,73 @@ fn fermion_out(p: &Momentum, mass: f64, helicity: f64, nsf: f64) -> [Complex64; 
     let (chi, f) = moving(p, mass, pp, nh, nsf);
     let chi = chi.map(|c| c.conj());
     [f[1] * chi[0], f[1] * chi[1], f[0] * chi[0], f[0] * chi[1]]
+}
+
+/// All products of the components of two wavefunctions, added to `sum`.
+fn add_products(sum: &mut [Complex64], factor: Complex64, a: &[Complex64; 4], b: &[Complex64; 4]) {
+    for (mu, a) in a.iter().enumerate() {
+        for (nu, b) in b.iter().enumerate() {
+            sum[4 * mu + nu] += factor * a * b;
+        }
+    }
+}
+
+fn tensor(p: &Momentum, mass: f64, helicity: f64, nst: f64) -> Vec<Complex64> {
+    let of = |helicity: f64| vector(p, mass, helicity, nst);
+    let mut sum = vec![real(0.0); 16];
+    let mut add = |factor: f64, a: f64, b: f64| {
+        add_products(&mut sum, real(factor), &of(a), &of(b));
+    };
+    match helicity.abs() {
+        2.0 => add(1.0, helicity / 2.0, helicity / 2.0),
+        1.0 => {
+            let half = 0.5f64.sqrt();
+            add(half, helicity, 0.0);
+            add(half, 0.0, helicity);
+        }
+        _ => {
+            let sixth = (1.0f64 / 6.0).sqrt();
+            add(sixth, 1.0, -1.0);
+            add(sixth, -1.0, 1.0);
+            add(2.0 * sixth, 0.0, 0.0);
+        }
+    }
+    sum
+}
+
+/// Spin 3/2, flowing in or out; `helicity` is twice the spin along the direction of flight.
+fn rarita(p: &Momentum, mass: f64, helicity: f64, nsr: f64, incoming: bool) -> Vec<Complex64> {
+    let nsv = if incoming { -nsr } else { nsr };
+    let vector = |helicity: f64| vector(p, mass, helicity, nsv);
+    let spinor = |helicity: f64| match incoming {
+        true => fermion_in(p, mass, helicity, nsr),
+        false => fermion_out(p, mass, helicity, nsr),
+    };
+    // The phase of the spinor of helicity -1 relative to that of the vector.
+    let pt = (p[1] * p[1] + p[2] * p[2]).sqrt().min(modulus(p));
+    let phase = match pt == 0.0 {
+        true if p[3] >= 0.0 => real(1.0),
+        true => real(-1.0),
+        false => Complex64::new(p[1], -nsv * p[2]) / pt,
+    };
+    let (third, two_thirds) = ((1.0f64 / 3.0).sqrt(), (2.0f64 / 3.0).sqrt());
+    let mut sum = vec![real(0.0); 16];
+    let mut add = |factor: Complex64, a: f64, b: f64| {
+        add_products(&mut sum, factor, &vector(a), &spinor(b));
+    };
+    match helicity as i8 {
+        3 => add(real(1.0), 1.0, 1.0),
+        1 => {
+            add(real(two_thirds), 0.0, 1.0);
+            add(third * phase, 1.0, -1.0);
+        }
+        -1 => {
+            add(real(third), -1.0, 1.0);
+            add(two_thirds * phase, 0.0, -1.0);
+        }
+        _ => add(phase, -1.0, -1.0),
+    }
+    sum
 }
 
 fn vector(p: &Momentum, mass: f64, helicity: f64, nsv: f64) -> [Complex64; 4] {

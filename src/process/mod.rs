@@ -144,7 +144,7 @@ pub enum Wavefunction {
     Internal(Vertex),
 }
 
-/// Call of `IXXXXX`, `OXXXXX`, `VXXXXX` or `SXXXXX`.
+/// Call of `IXXXXX`, `OXXXXX`, `VXXXXX`, `SXXXXX`, `TXXXXX`, `IRXXXX` or `ORXXXX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct External {
     /// Which of them.
@@ -153,7 +153,7 @@ pub struct External {
     pub leg: u32,
     /// Its mass.
     pub mass: Quantity,
-    /// `NSF`, `NSV` or `NSS`, +1 or -1.
+    /// `NSF`, `NSV`, `NSS`, `NST` or `NSR`, +1 or -1.
     pub sign: i8,
 }
 
@@ -168,6 +168,12 @@ pub enum ExternalKind {
     Vector,
     /// `SXXXXX`: a scalar.
     Scalar,
+    /// `TXXXXX`: a tensor, of spin 2.
+    Tensor,
+    /// `IRXXXX`: a massive particle of spin 3/2 (Rarita-Schwinger), flowing in.
+    RaritaIn,
+    /// `ORXXXX`: the same, flowing out.
+    RaritaOut,
 }
 
 impl ExternalKind {
@@ -178,6 +184,9 @@ impl ExternalKind {
             "OXXXXX" => Some(ExternalKind::FermionOut),
             "VXXXXX" => Some(ExternalKind::Vector),
             "SXXXXX" => Some(ExternalKind::Scalar),
+            "TXXXXX" => Some(ExternalKind::Tensor),
+            "IRXXXX" => Some(ExternalKind::RaritaIn),
+            "ORXXXX" => Some(ExternalKind::RaritaOut),
             _ => None,
         }
     }
@@ -189,6 +198,9 @@ impl ExternalKind {
             ExternalKind::FermionOut => "OXXXXX",
             ExternalKind::Vector => "VXXXXX",
             ExternalKind::Scalar => "SXXXXX",
+            ExternalKind::Tensor => "TXXXXX",
+            ExternalKind::RaritaIn => "IRXXXX",
+            ExternalKind::RaritaOut => "ORXXXX",
         }
     }
 
@@ -199,6 +211,11 @@ impl ExternalKind {
             ExternalKind::Vector if massive => &[-1, 0, 1],
             ExternalKind::Vector => &[-1, 1],
             ExternalKind::Scalar => &[0],
+            ExternalKind::Tensor if massive => &[-2, -1, 0, 1, 2],
+            ExternalKind::Tensor => &[-2, 2],
+            ExternalKind::RaritaIn | ExternalKind::RaritaOut if massive => &[-3, -1, 1, 3],
+            // HELAS's wavefunctions of these are not to be relied on.
+            ExternalKind::RaritaIn | ExternalKind::RaritaOut => &[],
         }
     }
 
@@ -207,6 +224,7 @@ impl ExternalKind {
         match self {
             ExternalKind::FermionIn | ExternalKind::FermionOut | ExternalKind::Vector => 6,
             ExternalKind::Scalar => 3,
+            ExternalKind::Tensor | ExternalKind::RaritaIn | ExternalKind::RaritaOut => 18,
         }
     }
 }

@@ -54,7 +54,7 @@ impl Options {
                 process.name,
                 process.diagrams,
                 process.amplitudes.len(),
-                process.color.flows,
+                process.color_flows(),
                 process.helicities.len(),
             );
         }

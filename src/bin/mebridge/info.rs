@@ -269,7 +269,7 @@ impl Info {
             diagrams: process.diagrams,
             amplitudes: process.amplitudes.len(),
             wavefunctions: process.wavefunctions.len(),
-            color_flows: process.color.flows,
+            color_flows: process.color_flows() as u32,
             configurations: process.channels.config_diagram.len(),
             channels: process
                 .channels

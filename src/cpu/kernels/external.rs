@@ -1,5 +1,5 @@
 //! External wavefunctions: `IXXXXX`, `OXXXXX`, `VXXXXX` and `SXXXXX` of HELAS, all helicities of a
-//! leg at once.
+//! leg at once; those of spin 2 and 3/2, made of these, in `high_spin`.
 //!
 //! Conventions are HELAS's to the letter, the special cases included: a fermion or vector at
 //! rest, a vector along the z axis, a massless fermion along -z. Where the Fortran branches, all
@@ -9,13 +9,16 @@
 //! precision they are computed (and rounded) as in HELAS, so that the result is the same also
 //! where it is inaccurate; in single precision by `pt^2 / (|p| - p3)`, which does not cancel.
 
+mod high_spin;
+
 use super::Memory;
 use crate::cpu::simd::{Cx, Real, Simd};
 use crate::process::ExternalKind;
 use crate::process::external::MOMENTUM;
+use high_spin::Rarita;
 
 /// Computes the wavefunctions of an external leg and stores the one for `helicities[i]` at address
-/// `results[i]`: four components of a spinor or a vector, one of a scalar. `sign` is `NSF`, `NSV`
+/// `results[i]`: four components of a spinor or a vector, one of a scalar, 16 of spin 3/2 or 2. `sign` is `NSF`, `NSV`
 /// or `NSS`; `mass` is `None` where the mass is exactly zero; `momentum` is the physical one, with
 /// positive energy. Helicities are -1 and 1, for a massive vector also 0, for any vector also
 /// [`MOMENTUM`]; those of a scalar do not matter.
@@ -66,6 +69,20 @@ pub unsafe fn external<V: Simd>(
                 let leg = Vector::new(momentum, mass);
                 for (&helicity, &result) in pairs {
                     m.put_four(result, leg.wavefunction(helicity, sign));
+                }
+            }
+            (ExternalKind::Tensor, mass) => {
+                let leg = Vector::new(momentum, mass);
+                for (&helicity, &result) in pairs {
+                    high_spin::tensor(m, result, &leg, helicity, sign);
+                }
+            }
+            (ExternalKind::RaritaIn | ExternalKind::RaritaOut, mass) => {
+                // Only massive ones are imported.
+                let mass = mass.unwrap_or(V::zero());
+                let leg = Rarita::new(momentum, mass, sign, kind == ExternalKind::RaritaIn);
+                for (&helicity, &result) in pairs {
+                    leg.put(m, result, helicity);
                 }
             }
             (ExternalKind::Scalar, _) => {

@@ -8,7 +8,8 @@ use crate::import::expression::{Expr, Parsed};
 use crate::import::form::Form;
 use crate::import::lorentz::{Role, Routines, missing};
 use crate::import::model::Names;
-use crate::import::symbolic::{Externals, Frame, Location, Machine};
+use crate::import::statement::Type;
+use crate::import::symbolic::{Externals, Frame, Global, Location, Machine};
 use crate::import::value::Value;
 use crate::process::{CouplingRef, External, ExternalKind, Quantity, Source, Vertex, Wavefunction};
 use std::collections::HashMap;
@@ -116,6 +117,10 @@ impl<'l> Helas<'l> {
             .collect();
         let index = self.routines.routine(name, &signature, &sizes);
         vertex.routine = index.map_err(|e| e.to_string())?;
+        for global in self.routines.globals(vertex.routine).to_vec() {
+            let coupling = self.global(machine, &global)?;
+            vertex.couplings.push(coupling);
+        }
         let components = self.routines.found[vertex.routine as usize].outputs.len() as u32;
         let result = result.ok_or("there is no result")?;
         let at = target(machine, frame, result)?;
@@ -224,6 +229,22 @@ impl<'l> Helas<'l> {
         }
     }
 
+    /// A variable of the model that a routine uses by itself.
+    fn global(&mut self, machine: &mut Machine<'l>, global: &Global) -> Parsed<CouplingRef> {
+        let at = machine.common_place(&global.block, global.place);
+        match (machine.element(at, global.ty), global.ty) {
+            (Some(Value::Real(value)), Type::Real)
+            | (Some(Value::Complex(value)), Type::Complex) => Ok(CouplingRef {
+                coupling: self.names.coupling(&global.name, value),
+                negative: false,
+            }),
+            _ => Err(format!(
+                "{} of COMMON /{}/ has no value: the model does not set it",
+                global.name, global.block
+            )),
+        }
+    }
+
     /// A coupling, perhaps with a minus in front of it.
     fn coupling(
         &mut self,
@@ -286,7 +307,6 @@ fn wavefunction(machine: &mut Machine, frame: &mut Frame, argument: &Expr) -> Pa
 
 /// Where a result goes: an element of a COMPLEX array.
 fn target(machine: &mut Machine, frame: &mut Frame, argument: &Expr) -> Parsed<Location> {
-    use crate::import::statement::Type;
     match argument {
         Expr::Apply(name, _) if machine.declared(frame, name) == Some((Type::Complex, true)) => {
             machine.reference(frame, argument)

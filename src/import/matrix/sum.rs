@@ -5,7 +5,7 @@
 //! and what it does with signs is seen from that, whatever the version that wrote it. Random numbers that it
 //! asks for are given; what MadEvent's other parts would do (grids of helicities, colour choice) is left out.
 
-use super::Units;
+use super::{AMP2, JAMP2, Units};
 use crate::error::{Error, Result};
 use crate::import::expression::{Expr, Parsed};
 use crate::import::statement::Type;
@@ -15,6 +15,7 @@ use crate::import::value::{Truth, Value};
 use crate::process::HelicitySum;
 use crate::process::arith::Builder;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The sum over helicities.
@@ -38,6 +39,8 @@ pub struct Sum {
 const MOST_CALLS: usize = 30;
 /// Calls of MATRIX<i> that all of them may make.
 const MATRIX_CALLS: usize = 40_000;
+/// Diagrams at both ends of the list that get an AMP2 in a trial of channel weights.
+const SAMPLED: usize = 32;
 /// Rows of NHEL beyond this are refused.
 const MAX_HELICITIES: usize = 1 << 16;
 /// How far sums of these few numbers can be off.
@@ -158,6 +161,103 @@ pub fn read(
     })
 }
 
+/// What a matrix element's tables say, to hold SMATRIX<i> against.
+pub struct Tables<'a> {
+    /// Diagrams that the matrix element has an AMP2 for.
+    pub amp2: Vec<u32>,
+    /// For each configuration its diagram, or 0.
+    pub configurations: &'a [u32],
+    /// NCOLOR.
+    pub flows: usize,
+}
+
+/// Runs `SMATRIX<i>` with channels, and sees whether it weighs the sum by `AMP2(channel)` over the sum of those of
+/// all configurations, hands on the helicity that it chooses, and starts AMP2 and JAMP2 at zero.
+pub fn check_channels(
+    units: &Units,
+    library: &Library,
+    legs: usize,
+    results: usize,
+    helicities: &Helicities,
+    tables: &Tables,
+) -> Result<()> {
+    let fail = |what: &str| {
+        Err(units
+            .smatrix
+            .error(format!("{}: {what}", units.smatrix.name)))
+    };
+    let mut asked: Vec<u32> = tables
+        .configurations
+        .iter()
+        .copied()
+        .filter(|&d| d != 0)
+        .collect();
+    asked.sort_unstable();
+    asked.dedup();
+    asked.retain(|d| tables.amp2.contains(d));
+    let same = |a: f64, b: f64| (a - b).abs() <= ROUNDING * (a.abs() + b.abs());
+    for (n, &channel) in asked.iter().take(3).enumerate() {
+        let mut trial = Trial::new(units, library, legs, results)?;
+        trial.seed = 77 + n as u64;
+        let is = Preset::Value(Value::Logical(Truth::Known(true)));
+        let diagram = || Preset::Value(Value::Int(i64::from(channel)));
+        for (block, place, preset) in [
+            ("TO_MATRIX", 1, is),
+            // SUBDIAG, and MAPCONFIG.
+            ("TO_SUB_DIAG", 0, diagram()),
+            ("TO_MCONFIGS", 0, diagram()),
+        ] {
+            trial.machine.presets.insert((block.into(), place), preset);
+        }
+        trial.channel = Some(channel);
+        // Some at both ends of a long list will do.
+        let far = |at: usize| at >= SAMPLED && at + SAMPLED < tables.amp2.len();
+        let diagrams = tables.amp2.iter().copied().enumerate();
+        let sample = diagrams.filter(|&(at, d)| !far(at) || d == channel);
+        trial.amp2 = sample.map(|(_, d)| d).collect();
+        trial.flows = tables.flows;
+        for random in [0.1, 0.9] {
+            let (answer, rows) = trial.event(random)?;
+            let total: f64 = rows.iter().map(|row| row.value).sum();
+            let added = |diagram: u32| trial.added.get(&diagram).copied().unwrap_or(0.0);
+            let all: f64 = tables.configurations.iter().map(|&d| added(d)).sum();
+            let listed: f64 = tables.amp2.iter().map(|&d| added(d)).sum();
+            let expected = total * added(channel) / f64::from(helicities.iden);
+            if !same(answer, expected / all) {
+                return match same(answer, expected / listed) {
+                    true => fail(
+                        "channels are weighed by AMP2 of diagrams that are no configuration, which is not \
+                         supported",
+                    ),
+                    false => fail(
+                        "the sum is not weighed by AMP2(channel) over those of all configurations",
+                    ),
+                };
+            }
+            let mut running = 0.0;
+            let chosen = rows.iter().position(|row| {
+                running += row.value.abs();
+                random < running / total
+            });
+            if let Some(told) = trial.chosen
+                && chosen.is_none_or(|chosen| chosen as i64 + 1 != told)
+            {
+                return fail("IHEL is not the helicity that the random number chooses");
+            }
+            if let Some(jamp2) = &trial.jamp2
+                && (jamp2.len() != tables.flows + 1
+                    || !same(jamp2[0], tables.flows as f64)
+                    || (1..=tables.flows).any(|flow| !same(jamp2[flow], trial.colored[flow - 1])))
+            {
+                return fail(
+                    "JAMP2 is not the sum over helicities, for each of NCOLOR colour flows",
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The helicities of all rows; each once.
 fn table(rows: &[Row], fail: &impl Fn(String) -> Error) -> Result<Vec<Vec<i8>>> {
     let mut helicities: Vec<Vec<i8>> = rows.iter().map(|row| row.helicities.clone()).collect();
@@ -196,6 +296,20 @@ struct Trial<'l> {
     /// Whether contributions have both signs.
     signs: bool,
     seed: u64,
+    /// The channel, where there is one.
+    channel: Option<u32>,
+    /// Diagrams that calls of `MATRIX<i>` add to AMP2 of.
+    amp2: Vec<u32>,
+    /// Colour flows that they add to JAMP2 of.
+    flows: usize,
+    /// What the last event's calls added to AMP2.
+    added: HashMap<u32, f64>,
+    /// The same for JAMP2.
+    colored: Vec<f64>,
+    /// JAMP2 as the choice of a colour sees it.
+    jamp2: Option<Vec<f64>>,
+    /// IHEL, where it is an argument.
+    chosen: Option<i64>,
 }
 
 impl<'l> Trial<'l> {
@@ -230,6 +344,8 @@ impl<'l> Trial<'l> {
             // ICONFIG.
             ("TO_MCONFIGS", 1, int(1)),
             ("TO_ALLOW_HELICITY_GRID_ENTRIES", 0, is(false)),
+            // IGRAPH of the event.
+            ("VEC_IGRAPH", 0, Preset::Zero),
         ];
         for (block, place, preset) in presets {
             machine.presets.insert((block.into(), place), preset);
@@ -243,6 +359,13 @@ impl<'l> Trial<'l> {
             only: None,
             signs: false,
             seed: 0,
+            channel: None,
+            amp2: Vec::new(),
+            flows: 0,
+            added: HashMap::new(),
+            colored: Vec::new(),
+            jamp2: None,
+            chosen: None,
         })
     }
 
@@ -252,6 +375,7 @@ impl<'l> Trial<'l> {
         let machine = &mut self.machine;
         let momenta = machine.place();
         let mut answer = None;
+        let mut chosen = None;
         let mut places: Vec<Location> = Vec::new();
         for dummy in &unit.arguments {
             let at = machine.place();
@@ -266,11 +390,20 @@ impl<'l> Trial<'l> {
                     machine.set(at, Value::Real(value));
                     places.push(at);
                 }
-                "CHANNEL" | "IVEC" => {
+                "CHANNEL" => {
+                    let channel = self.channel.unwrap_or(0);
+                    machine.set(at, Value::Int(i64::from(channel)));
+                    places.push(at);
+                }
+                "IVEC" => {
                     machine.set(at, Value::Int(1));
                     places.push(at);
                 }
-                "IHEL" | "ICOL" => places.push(at),
+                "IHEL" => {
+                    chosen = Some(at);
+                    places.push(at);
+                }
+                "ICOL" => places.push(at),
                 _ => {
                     return Err(unit.error(format!(
                         "{} has an argument {dummy}, which no version of MG5aMC writes",
@@ -293,12 +426,32 @@ impl<'l> Trial<'l> {
             random,
             state: self.seed,
             rows: Vec::new(),
+            diagrams: self.amp2.clone(),
+            added: HashMap::new(),
+            colored: vec![0.0; self.flows],
+            jamp2: None,
         }));
+        let common = [AMP2, JAMP2].map(|place| self.machine.common_place("TO_AMPS", place));
         self.machine.externals = Some(calls.clone());
         let done = self.machine.enter(unit, &places, 0);
         self.machine.externals = None;
         done?;
-        let rows = std::mem::take(&mut calls.borrow_mut().rows);
+        let mut calls = calls.borrow_mut();
+        let rows = std::mem::take(&mut calls.rows);
+        self.added = std::mem::take(&mut calls.added);
+        self.colored = std::mem::take(&mut calls.colored);
+        self.jamp2 = calls.jamp2.take();
+        if self.jamp2.is_none() && !calls.arguments.iter().any(|name| name == "JAMP2") {
+            // Until 3.5 the choice of a colour finds it in its COMMON block.
+            self.jamp2 = (0..=self.flows as i64)
+                .map(|flow| number(&mut self.machine, (common[JAMP2].0, flow)))
+                .collect();
+        }
+        drop(calls);
+        self.chosen = chosen.and_then(|at| match self.machine.get(at) {
+            Some(Value::Int(row)) => Some(*row),
+            _ => None,
+        });
         let value = match self.machine.get(answer) {
             Some(Value::Real(value)) => self.machine.builder.constant(*value),
             _ => None,
@@ -307,6 +460,14 @@ impl<'l> Trial<'l> {
             Some(value) if value.re.is_finite() => Ok((value.re, rows)),
             _ => Err(unit.error(format!("{} leaves no number in ANS", unit.name))),
         }
+    }
+}
+
+/// The number that an element of a REAL array holds.
+fn number(machine: &mut Machine, at: Location) -> Option<f64> {
+    match machine.element(at, Type::Real)? {
+        Value::Real(value) => machine.builder.constant(value).map(|c| c.re),
+        _ => None,
     }
 }
 
@@ -324,6 +485,12 @@ struct Calls {
     random: f64,
     state: u64,
     rows: Vec<Row>,
+    /// Diagrams whose AMP2 each call adds to.
+    diagrams: Vec<u32>,
+    added: HashMap<u32, f64>,
+    colored: Vec<f64>,
+    /// JAMP2 as SELECT_COLOR is given it.
+    jamp2: Option<Vec<f64>>,
 }
 
 impl Calls {
@@ -337,6 +504,44 @@ impl Calls {
         z ^= z >> 31;
         let x = 1.0 + (z >> 12) as f64 / (1u64 << 52) as f64;
         if self.signs && z & 1 == 1 { -x } else { x }
+    }
+
+    /// Adds to AMP2 and JAMP2, which are arguments or in COMMON /TO_AMPS/.
+    fn add_squares(
+        &mut self,
+        m: &mut Machine,
+        frame: &mut Frame,
+        arguments: &[Expr],
+    ) -> Parsed<()> {
+        if self.diagrams.is_empty() {
+            return Ok(());
+        }
+        let mut squares = [AMP2, JAMP2].map(|place| m.common_place("TO_AMPS", place));
+        for (place, name) in [(AMP2, "AMP2"), (JAMP2, "JAMP2")] {
+            if let Some(i) = self.arguments.iter().position(|dummy| dummy == name) {
+                squares[place] = m.reference(frame, &arguments[i])?;
+            }
+        }
+        let mut add = |at: Location, x: f64| {
+            let before = number(m, at).ok_or("AMP2 or JAMP2 has no value when it is added to")?;
+            let sum = m.builder.real(before + x);
+            m.set(at, Value::Real(sum));
+            Ok::<(), String>(())
+        };
+        for diagram in self.diagrams.clone() {
+            let x = self.number().abs();
+            let (storage, first) = squares[AMP2];
+            add((storage, first + i64::from(diagram) - 1), x)?;
+            *self.added.entry(diagram).or_default() += x;
+        }
+        for flow in 0..self.colored.len() {
+            let x = self.number().abs();
+            let (storage, first) = squares[JAMP2];
+            // From JAMP2(0) on.
+            add((storage, first + flow as i64 + 1), x)?;
+            self.colored[flow] += x;
+        }
+        Ok(())
     }
 
     fn call(&mut self, m: &mut Machine, frame: &mut Frame, arguments: &[Expr]) -> Parsed<f64> {
@@ -391,6 +596,7 @@ impl Calls {
                 _ => {}
             }
         }
+        self.add_squares(m, frame, arguments)?;
         let value = parts.iter().sum();
         self.rows.push(Row {
             helicities: row.ok_or("there is no argument NHEL")?,
@@ -423,6 +629,18 @@ impl<'l> Externals<'l> for Calls {
                     .map(|at| machine.set(at, value)),
             );
         }
+        if name == "SELECT_COLOR"
+            && let Some(argument @ Expr::Name(jamp2)) = arguments.get(1)
+            && jamp2 == "JAMP2"
+        {
+            let at = match machine.reference(frame, argument) {
+                Ok(at) => at,
+                Err(what) => return Some(Err(what)),
+            };
+            self.jamp2 = (0..=self.colored.len() as i64)
+                .map(|flow| number(machine, (at.0, at.1 + flow)))
+                .collect();
+        }
         leaves_sums_alone(name).then_some(Ok(()))
     }
 
@@ -440,6 +658,7 @@ impl<'l> Externals<'l> for Calls {
         }
         match name {
             "DS_GET_DIM_STATUS" => Some(Ok(Value::Int(-1))),
+            "XRAN1" => Some(Ok(Value::Real(machine.builder.real(self.random)))),
             "GET_CHANNEL_CUT" => Some(Ok(Value::Real(machine.builder.real(1.0)))),
             _ => None,
         }

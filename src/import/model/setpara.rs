@@ -14,10 +14,10 @@ use crate::process::model::CardParameter;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Looks at SETPARA, where the directory has it.
-pub fn check(library: &Library, inputs: &[CardParameter]) -> Result<()> {
+/// Looks at SETPARA, where the directory has it. Gives the parameters that it does not read.
+pub fn check(library: &Library, inputs: &[CardParameter]) -> Result<Vec<String>> {
     let Some(unit) = library.unit("SETPARA")?.cloned() else {
-        return Ok(());
+        return Ok(Vec::new());
     };
     let mut machine = Machine::new(library, Builder::new(0));
     let calls = Rc::new(RefCell::new(Calls {
@@ -26,9 +26,20 @@ pub fn check(library: &Library, inputs: &[CardParameter]) -> Result<()> {
     }));
     machine.externals = Some(calls.clone());
     let places: Vec<_> = unit.arguments.iter().map(|_| machine.place()).collect();
-    machine.enter(&unit, &places, 0)?;
+    let (frame, _) = machine.enter(&unit, &places, 0)?;
+    // MG5aMC writes param_card.inc when the output is launched.
+    let written_later = frame
+        .missing_includes
+        .iter()
+        .any(|name| name.ends_with("param_card.inc"));
+    let mut unread = Vec::new();
+    for input in inputs.iter().filter(|_| !written_later) {
+        if machine.value_of(&frame, &input.name).is_err() {
+            unread.push(input.name.clone());
+        }
+    }
     match calls.borrow().coup {
-        1 => Ok(()),
+        1 => Ok(unread),
         n => Err(unit.error(format!("SETPARA calls COUP {n} times, and not once"))),
     }
 }
@@ -42,7 +53,13 @@ struct Calls {
 
 impl Calls {
     /// `LHA_GET_REAL(npara, param, value, 'mdl_MT', MDL_MT, default)`.
-    fn get_real(&self, m: &mut Machine, frame: &mut Frame, arguments: &[Expr]) -> Parsed<()> {
+    fn get_real(
+        &self,
+        m: &mut Machine,
+        frame: &mut Frame,
+        arguments: &[Expr],
+        silent: bool,
+    ) -> Parsed<()> {
         let [_, _, _, Expr::Text(name), Expr::Name(variable), _] = arguments else {
             return Err("not called with a name and a variable for it".into());
         };
@@ -52,7 +69,8 @@ impl Calls {
                 "the parameter {name} goes to the variable {variable}"
             ));
         }
-        if !self.names.contains(&name) {
+        // A silent one may be in no card: the scale of loops.
+        if !silent && !self.names.contains(&name) {
             return Err(format!("ident_card.dat does not know the parameter {name}"));
         }
         let value = Value::Real(m.builder.real(1.0));
@@ -72,8 +90,9 @@ impl<'l> Externals<'l> for Calls {
         match name {
             "COUP" => self.coup += 1,
             "LHA_LOADCARD" | "PRINTOUT" => {}
-            "LHA_GET_REAL" => {
-                let done = self.get_real(machine, frame, arguments);
+            "LHA_GET_REAL" | "LHA_GET_REAL_SILENT" => {
+                let silent = name != "LHA_GET_REAL";
+                let done = self.get_real(machine, frame, arguments, silent);
                 return Some(done.map_err(|what| format!("{name}: {what}")));
             }
             _ => return None,

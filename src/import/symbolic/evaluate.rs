@@ -1,6 +1,7 @@
 //! Expressions and calls.
 
 use super::*;
+use crate::process::arith::Function;
 
 impl<'l> Machine<'l> {
     // ----- expressions ---------------------------------------------------------------------
@@ -79,12 +80,19 @@ impl<'l> Machine<'l> {
     }
 
     fn value_at(&mut self, frame: &Frame, name: &str, at: Location) -> Parsed<Value> {
+        let ty = self.type_of(frame, name);
         match self.read(at) {
             Some(Value::Broken(why)) => return Err(why.to_string()),
-            Some(value) => return Ok(value.clone()),
+            Some(value) => {
+                let value = value.clone();
+                return self.as_declared(frame, name, value, ty);
+            }
             None => {}
         }
-        match self.unset(at, self.type_of(frame, name)) {
+        match self
+            .unset(at, ty)
+            .or_else(|| self.global(frame, name, at, ty))
+        {
             Some(value) => Ok(value),
             None if frame.missing_includes.is_empty() => Err(format!(
                 "{name} has no value here: nothing has set it, and the Fortran would take what happens to \
@@ -95,6 +103,55 @@ impl<'l> Machine<'l> {
                 frame.missing_includes.join(", ")
             )),
         }
+    }
+
+    /// A value as a variable of this type sees it. Arguments are passed by reference: of a COMPLEX one a REAL
+    /// dummy sees the real part, which stands first; all other differences would mix up bits.
+    fn as_declared(&mut self, frame: &Frame, name: &str, value: Value, ty: Type) -> Parsed<Value> {
+        let symbol = frame.symbols.get(name);
+        let scalar = symbol.is_none_or(|s| s.dims.is_none());
+        if frame.unit.is_empty() && symbol.is_none_or(|s| s.ty.is_none()) {
+            // A file of numbers without declarations, such as pmass.inc.
+            return Ok(value);
+        }
+        match (&value, ty) {
+            (Value::Complex(v), Type::Real) if scalar => {
+                let re = self.builder.push(Op::Call(Function::Re, *v));
+                Ok(Value::Real(re))
+            }
+            (Value::Complex(_), Type::Real)
+            | (Value::Real(_), Type::Complex | Type::Integer)
+            | (Value::Complex(_), Type::Integer)
+            | (Value::Int(_), Type::Real | Type::Complex)
+            | (Value::Logical(_), Type::Integer | Type::Real | Type::Complex)
+            | (_, Type::Single) => Err(format!("{name} is declared as another type than it holds")),
+            _ => Ok(value),
+        }
+    }
+
+    /// A variable of a COMMON block that nothing has set, as an input.
+    fn global(&mut self, frame: &Frame, name: &str, at: Location, ty: Type) -> Option<Value> {
+        let scalar = frame.symbols.get(name).is_some_and(|s| s.dims.is_none());
+        let globals = self.globals.as_mut()?;
+        let Origin::Common(block, place) = &self.origins[at.0] else {
+            return None;
+        };
+        if !scalar || !matches!(ty, Type::Real | Type::Complex) {
+            return None;
+        }
+        globals.push(Global {
+            name: name.to_owned(),
+            block: block.clone(),
+            place: *place,
+            ty,
+        });
+        let input = self.builder.new_input();
+        let value = match ty {
+            Type::Real => Value::Real(input),
+            _ => Value::Complex(input),
+        };
+        self.initial(at, value.clone());
+        Some(value)
     }
 
     fn eval_apply(&mut self, frame: &mut Frame, name: &str, args: &[Expr]) -> Parsed<Value> {
@@ -164,6 +221,14 @@ impl<'l> Machine<'l> {
 
     fn call_function(&mut self, frame: &mut Frame, unit: &Unit, args: &[Expr]) -> Parsed<Value> {
         let name = unit.name.clone();
+        if let (Some(declared), Some((_, Some(ty)))) =
+            (frame.symbols.get(&name).and_then(|s| s.ty), &unit.result)
+            && declared != *ty
+        {
+            return Err(format!(
+                "{name} is declared as a function of another type than it is"
+            ));
+        }
         let (callee, _) = self.call(frame, unit, args)?;
         let Some((result, _)) = &unit.result else {
             return Err(format!("{name} is no function"));

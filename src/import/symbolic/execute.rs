@@ -129,6 +129,10 @@ impl<'l> Machine<'l> {
             Statement::Include(name) => {
                 // Its declarations are known already.
                 let Some((path, nodes)) = self.library.include(&frame.file, name)? else {
+                    let name = String::from_utf8_lossy(name).into_owned();
+                    if !frame.missing_includes.contains(&name) {
+                        frame.missing_includes.push(name);
+                    }
                     return Ok(Flow::Next);
                 };
                 let outer = std::mem::replace(&mut frame.file, path);

@@ -411,7 +411,7 @@ impl Forest {
                 let kind = match e.kind {
                     ExternalKind::FermionIn => LineKind::In,
                     ExternalKind::FermionOut => LineKind::Out,
-                    ExternalKind::Vector | ExternalKind::Scalar => LineKind::Vector,
+                    _ => LineKind::Vector,
                 };
                 let line = Line {
                     legs: 1 << e.leg,

@@ -46,6 +46,12 @@ pub(crate) fn compile_until(
             .or_insert_with(|| recognize(routine, massless))
             .clone()
     };
+    // No vertex of spin 3/2 or 2 can be part of one.
+    let large =
+        |w: &Wavefunction| matches!(w, Wavefunction::External(e) if e.kind.components() > 6);
+    if process.wavefunctions.iter().any(large) {
+        return None;
+    }
     // The root that gives the fewest trees.
     let mut best: Option<Forest> = None;
     for (w, wavefunction) in process.wavefunctions.iter().enumerate() {

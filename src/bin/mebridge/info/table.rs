@@ -133,7 +133,7 @@ impl Row {
             mg5amc: origin.and_then(|o| o.version.clone()),
             legs: Some(process.legs.len()),
             diagrams: Some(process.diagrams),
-            color_flows: Some(process.color.flows),
+            color_flows: Some(process.color_flows() as u32),
             helicities: Some(process.helicities.len()),
             refused: None,
             shortly: String::new(),

@@ -1,0 +1,152 @@
+//! Spin 2 (`TXXXXX`) and spin 3/2 (`IRXXXX`, `ORXXXX`): products of vectors and spinors with Clebsch-Gordan
+//! coefficients, see [`crate::process::external`].
+
+use super::{MassiveFermion, Vector, signed};
+use crate::cpu::kernels::Memory;
+use crate::cpu::simd::{Cx, Simd};
+
+/// All products of the components of two wavefunctions, added to `sum`.
+#[inline(always)]
+fn add_products<V: Simd>(sum: &mut [Cx<V>; 16], a: [Cx<V>; 4], b: [Cx<V>; 4]) {
+    for mu in 0..4 {
+        for nu in 0..4 {
+            sum[4 * mu + nu] = a[mu].mul_add(b[nu], sum[4 * mu + nu]);
+        }
+    }
+}
+
+#[inline(always)]
+fn times<V: Simd>(factor: f64, a: [Cx<V>; 4]) -> [Cx<V>; 4] {
+    a.map(|x| x.scale(x.re.same(factor)))
+}
+
+/// Stores 16 components.
+///
+/// # Safety
+/// As for [`super::external`].
+#[inline(always)]
+unsafe fn put<V: Simd>(m: Memory<V>, result: u32, components: [Cx<V>; 16]) {
+    for (component, at) in components.into_iter().zip((result..).step_by(2)) {
+        // SAFETY: the caller gives an address of 16 components.
+        unsafe { m.put_complex(at, component) };
+    }
+}
+
+/// Stores the tensor of a helicity from -2 to 2; `leg` is the vector of the same momentum and mass.
+///
+/// # Safety
+/// As for [`super::external`].
+#[inline(always)]
+pub(super) unsafe fn tensor<V: Simd>(
+    m: Memory<V>,
+    result: u32,
+    leg: &Vector<V>,
+    helicity: i8,
+    sign: i8,
+) {
+    let of = |helicity: i8| leg.wavefunction(helicity, sign);
+    let zero = Cx::new(leg.zero, leg.zero);
+    let mut sum = [zero; 16];
+    match helicity {
+        2 | -2 => add_products(&mut sum, of(helicity / 2), of(helicity / 2)),
+        1 | -1 => {
+            let half = std::f64::consts::FRAC_1_SQRT_2;
+            add_products(&mut sum, times(half, of(helicity)), of(0));
+            add_products(&mut sum, times(half, of(0)), of(helicity));
+        }
+        _ => {
+            let sixth = (1.0f64 / 6.0).sqrt();
+            add_products(&mut sum, times(sixth, of(1)), of(-1));
+            add_products(&mut sum, times(sixth, of(-1)), of(1));
+            add_products(&mut sum, times(2.0 * sixth, of(0)), of(0));
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { put(m, result, sum) };
+}
+
+/// What all helicities of a massive leg of spin 3/2 share.
+pub(super) struct Rarita<V: Simd> {
+    vector: Vector<V>,
+    fermion: MassiveFermion<V>,
+    /// Phase of the spinor of helicity -1 relative to that of the vector.
+    phase: Cx<V>,
+    sign: i8,
+    incoming: bool,
+}
+
+impl<V: Simd> Rarita<V> {
+    #[inline(always)]
+    pub(super) fn new(p: [V; 4], mass: V, sign: i8, incoming: bool) -> Self {
+        let zero = p[0].same(0.0);
+        let one = zero.same(1.0);
+        let pt = (p[1] * p[1] + p[2] * p[2]).sqrt();
+        let along = pt.eq(zero);
+        let inverse = one / V::select(along, one, pt);
+        let axis = V::select(p[3].lt(zero), -one, one);
+        // NSV is -NSR for what flows in.
+        let across = signed(if incoming { sign } else { -sign }, p[2] * inverse);
+        Rarita {
+            vector: Vector::new(p, Some(mass)),
+            fermion: MassiveFermion::new(p, mass),
+            phase: Cx::new(
+                V::select(along, axis, p[1] * inverse),
+                V::select(along, zero, across),
+            ),
+            sign,
+            incoming,
+        }
+    }
+
+    #[inline(always)]
+    fn of_vector(&self, helicity: i8) -> [Cx<V>; 4] {
+        let sign = if self.incoming { -self.sign } else { self.sign };
+        self.vector.wavefunction(helicity, sign)
+    }
+
+    /// The spinor; that of helicity -1 with the phase.
+    #[inline(always)]
+    fn spinor(&self, helicity: i8) -> [Cx<V>; 4] {
+        let spinor = match self.incoming {
+            true => self.fermion.incoming(helicity, self.sign),
+            false => self.fermion.outgoing(helicity, self.sign),
+        };
+        match helicity < 0 {
+            true => spinor.map(|x| self.phase * x),
+            false => spinor,
+        }
+    }
+
+    /// Stores the wavefunction of a helicity, twice the spin along the direction of flight.
+    ///
+    /// # Safety
+    /// As for [`super::external`].
+    #[inline(always)]
+    pub(super) unsafe fn put(&self, m: Memory<V>, result: u32, helicity: i8) {
+        let zero = Cx::new(self.vector.zero, self.vector.zero);
+        let (third, two_thirds) = ((1.0f64 / 3.0).sqrt(), (2.0f64 / 3.0).sqrt());
+        let mut sum = [zero; 16];
+        match helicity {
+            3 => add_products(&mut sum, self.of_vector(1), self.spinor(1)),
+            1 => {
+                add_products(
+                    &mut sum,
+                    times(two_thirds, self.of_vector(0)),
+                    self.spinor(1),
+                );
+                add_products(&mut sum, times(third, self.of_vector(1)), self.spinor(-1));
+            }
+            -1 => {
+                add_products(&mut sum, times(third, self.of_vector(-1)), self.spinor(1));
+                add_products(
+                    &mut sum,
+                    times(two_thirds, self.of_vector(0)),
+                    self.spinor(-1),
+                );
+            }
+            _ => add_products(&mut sum, self.of_vector(-1), self.spinor(-1)),
+        }
+        // SAFETY: the caller's promise.
+        unsafe { put(m, result, sum) };
+    }
+}
