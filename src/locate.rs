@@ -18,6 +18,7 @@
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
+use crate::import::{Options, import_cached};
 use crate::process::Process;
 use crate::process::card::Card;
 use crate::process::file::EXTENSION;
@@ -42,7 +43,7 @@ pub fn locate(switches: &Switches) -> Result<Located> {
     let cache = Cache::new(&switches.cache);
     let (process, origin, directory) = match &switches.process {
         Some(choice) if is_directory(&choice.path)? => {
-            let process = from_directory(choice, &cache)?;
+            let process = from_directory(choice, switches, &cache)?;
             (process, describe(choice), Some(choice.path.clone()))
         }
         Some(choice) => {
@@ -57,7 +58,7 @@ pub fn locate(switches: &Switches) -> Result<Located> {
                     path,
                     element: None,
                 };
-                let process = from_directory(&choice, &cache)?;
+                let process = from_directory(&choice, switches, &cache)?;
                 (process, describe(&choice), Some(choice.path))
             }
         },
@@ -92,8 +93,12 @@ fn is_directory(path: &Path) -> Result<bool> {
     Ok(std::fs::metadata(path).map_err(Error::io(path))?.is_dir())
 }
 
-fn from_directory(choice: &ProcessChoice, cache: &Cache) -> Result<Process> {
-    let mut processes = crate::import::import_cached(&choice.path, cache)?;
+fn from_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) -> Result<Process> {
+    let options = Options {
+        harmless_calls: &switches.harmless_calls,
+        ..Options::default()
+    };
+    let mut processes = import_cached(&choice.path, &options, cache)?;
     let count = processes.len();
     let choose = |what: String| Error::ChooseProcess {
         path: choice.path.clone(),

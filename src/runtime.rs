@@ -125,6 +125,11 @@ pub const SWITCHES: &[Switch] = &[
         meaning: "threads of a block on a GPU by the times of the first large launches (on if not set)",
     },
     Switch {
+        name: "HARMLESSCALLS",
+        values: "names of Fortran subroutines, with commas between them",
+        meaning: "calls in a directory whose source is missing and that leave the answer alone (timers, prints)",
+    },
+    Switch {
         name: "ENABLEFPE",
         values: "any",
         meaning: "floating-point exceptions of the plugin's own programs, not used by mebridge",
@@ -284,6 +289,8 @@ pub struct Switches {
     pub gpu_functions: Option<bool>,
     /// `GPUTUNE`.
     pub gpu_tune: Option<bool>,
+    /// `HARMLESSCALLS`, in upper case.
+    pub harmless_calls: Vec<String>,
     /// `CACHE`. Switches of the environment, or of the C interface, mean the user's cache where they
     /// do not say otherwise; [`Switches::default`] means none.
     pub cache: CachePlace,
@@ -308,6 +315,7 @@ impl Default for Switches {
             gpu_group: None,
             gpu_functions: None,
             gpu_tune: None,
+            harmless_calls: Vec::new(),
             cache: CachePlace::default(),
         }
     }
@@ -405,6 +413,10 @@ impl Switches {
             "GPUGRAPHS" => self.gpu_graphs = Some(on(&word)),
             "GPUFUNCTIONS" => self.gpu_functions = Some(on(&word)),
             "GPUTUNE" => self.gpu_tune = Some(on(&word)),
+            "HARMLESSCALLS" => {
+                let names = word.split(',').map(|name| name.trim().to_ascii_uppercase());
+                self.harmless_calls = names.filter(|name| !name.is_empty()).collect();
+            }
             "GPUGROUP" => self.gpu_group = Some(word.parse().map_err(|_| bad())?),
             "GPUMEMORY" => match word.parse() {
                 Ok(share) if 0.0 < share && share <= 1.0 => self.gpu_memory = Some(share),

@@ -8,7 +8,7 @@ use command::{copy, gg_ttx, mebridge_with};
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
 use mebridge::events::{Answers, Events};
-use mebridge::import::{import_cached, import_directory};
+use mebridge::import::{Options, import_cached, import_directory};
 use mebridge::locate::locate;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
@@ -167,7 +167,10 @@ fn a_changed_file_is_imported_again() {
     copy(&gg_ttx().join("../.."), output.path());
     let directory = output.path().join("SubProcesses/P1_gg_ttx");
     let original = import_directory(&directory).unwrap();
-    assert_eq!(import_cached(&directory, &cache).unwrap(), original);
+    assert_eq!(
+        import_cached(&directory, &Options::default(), &cache).unwrap(),
+        original
+    );
     // Every file with another digit in each place, and none at all.
     let mut paths = Vec::new();
     let mut folders = vec![output.path().to_owned()];
@@ -195,19 +198,23 @@ fn a_changed_file_is_imported_again() {
             let expected = import_directory(&directory).map_err(|e| e.to_string());
             // Once as it comes, and once from the cache where it could be stored.
             for _ in 0..2 {
-                let cached = import_cached(&directory, &cache).map_err(|e| e.to_string());
+                let cached = import_cached(&directory, &Options::default(), &cache)
+                    .map_err(|e| e.to_string());
                 assert_eq!(cached, expected, "{}", path.display());
             }
             different += usize::from(expected.as_ref() != Ok(&original));
         }
         fs::write(&path, contents).unwrap();
-        assert_eq!(import_cached(&directory, &cache).unwrap(), original);
+        assert_eq!(
+            import_cached(&directory, &Options::default(), &cache).unwrap(),
+            original
+        );
     }
     assert!(different > 10, "{different} changes made a difference");
     // A file that was not there before, and is found before one that was.
     fs::write(directory.join("matrix2.f"), "      end\n").unwrap();
     let expected = import_directory(&directory).map_err(|e| e.to_string());
-    let cached = import_cached(&directory, &cache).map_err(|e| e.to_string());
+    let cached = import_cached(&directory, &Options::default(), &cache).map_err(|e| e.to_string());
     assert_eq!(cached, expected);
 }
 

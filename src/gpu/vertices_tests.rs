@@ -451,6 +451,7 @@ fn leg<S: Number>(
         FermionOut => 1,
         Vector => 2,
         Scalar => 3,
+        _ => unreachable!("no device code for spin 3/2 and 2"),
     };
     let massive = u32::from(mass != 0.0);
     let arguments = [number, massive, helicity as u32, sign as u32];

@@ -1,5 +1,6 @@
 //! The import of a directory, from the cache where nothing has changed that the import looks at.
 
+use super::Options;
 use super::looks::{Look, fortran, record};
 use super::source::read_bounded;
 use crate::cache::key::{Key, digest};
@@ -9,10 +10,12 @@ use crate::process::Process;
 use crate::process::file::FORMAT_VERSION;
 use std::path::Path;
 
-/// The processes of a directory, as [`super::import_directory`] gives them.
-pub fn import_cached(dir: &Path, cache: &Cache) -> Result<Vec<Process>> {
-    let Some(key) = cache.is_on().then(|| key(dir)).flatten() else {
-        return super::import_directory(dir);
+/// The processes of a directory, as [`super::import_with`] gives them.
+pub fn import_cached(dir: &Path, options: &Options, cache: &Cache) -> Result<Vec<Process>> {
+    // Another card may lie anywhere: that is not kept.
+    let keeps = cache.is_on() && options.card.is_none();
+    let Some(key) = keeps.then(|| key(dir, options)).flatten() else {
+        return super::import_with(dir, options);
     };
     type Stored = (Vec<Look>, Vec<Process>);
     if let Some((looks, processes)) = cache.load::<Stored>(Kind::Process, &key)
@@ -21,7 +24,7 @@ pub fn import_cached(dir: &Path, cache: &Cache) -> Result<Vec<Process>> {
     {
         return Ok(processes);
     }
-    let (processes, looks) = record(dir, || super::import_directory(dir));
+    let (processes, looks) = record(dir, || super::import_with(dir, options));
     let stored: Stored = (looks, processes?);
     cache.store(Kind::Process, &key, &stored);
     Ok(stored.1)
@@ -29,9 +32,10 @@ pub fn import_cached(dir: &Path, cache: &Cache) -> Result<Vec<Process>> {
 
 /// What most imports differ in: the matrix elements and the cards. What else the import looks at is
 /// stored with the processes.
-fn key(dir: &Path) -> Option<Key> {
+fn key(dir: &Path, options: &Options) -> Option<Key> {
     let mut key = Key::of("import");
     key.value(&FORMAT_VERSION)?;
+    key.value(&options.harmless_calls)?;
     // The name of a process that has none in its file.
     key.value(&super::folder_name(dir))?;
     for file in fortran(dir).ok()? {

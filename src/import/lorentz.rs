@@ -70,11 +70,6 @@ impl<'l> Routines<'l> {
         Routines::new(self.library, self.bw_cutoff)
     }
 
-    /// Whether a call of a routine cannot touch the answer: counters and timers of the plugin's test outputs.
-    pub fn is_harmless(&self, name: &str) -> bool {
-        is_counter(name)
-    }
-
     /// Reads the external wavefunctions of a kind, once for each sign, and compares them with those of
     /// [`crate::process::external`], which take their place.
     pub fn external(&mut self, external: External) -> Result<()> {
@@ -150,6 +145,7 @@ impl<'l> Routines<'l> {
         let mut frame = machine.frame(&unit.source.path);
         let (mut wavefunction, mut coupling) = (0, 0);
         let mut result = None;
+        let mut given = Vec::new();
         for (role, dummy) in roles.iter().zip(&unit.arguments) {
             let at = machine.bind_new(&mut frame, dummy);
             match role {
@@ -173,6 +169,9 @@ impl<'l> Routines<'l> {
                 }
                 Role::Result => result = Some((dummy, at)),
             }
+            if *role != Role::Result {
+                given.push((dummy, at, machine.contents(at)));
+            }
         }
         machine.declare(&mut frame, body)?;
         if machine.declared(&frame, "BWCUTOFF").is_some() {
@@ -182,6 +181,12 @@ impl<'l> Routines<'l> {
         machine.globals = Some(Vec::new());
         machine.run(&mut frame, body)?;
         let globals = machine.globals.take().unwrap_or_default();
+        // A routine is a pure function here: what it is given has to stay as it is.
+        for (dummy, at, before) in given {
+            if machine.contents(at) != before {
+                return Err(unit.error(format!("{name} changes its argument {dummy}")));
+            }
+        }
         let Some((dummy, at)) = result else {
             return Err(unit.error(format!("{name} has no result")));
         };
@@ -274,17 +279,14 @@ fn roles(unit: &Unit, machine: &Machine, frame: &Frame) -> Result<Vec<Role>> {
     Ok(roles)
 }
 
-/// Whether a routine only counts or times: `counters_*` of the plugin's outputs until 3.5.
-pub fn is_counter(name: &str) -> bool {
-    name.starts_with("COUNTERS_")
-}
-
 /// Why a routine that is called and is nowhere cannot be read.
 pub fn missing(name: &str) -> String {
     match name {
         "PXXXXX" => "pseudo-particles of spin 2 (PXXXXX) are not supported".into(),
         _ => {
-            "no file in Source/DHELAS has a subroutine of that name; is the output complete?".into()
+            "no file in Source/DHELAS has a subroutine of that name; is the output complete? If it cannot touch the answer (a \
+             timer, a print), name it in CUDACPP_RUNTIME_HARMLESSCALLS"
+                .into()
         }
     }
 }

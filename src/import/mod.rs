@@ -58,9 +58,31 @@ pub fn import_directory(dir: &Path) -> Result<Vec<Process>> {
 
 /// The same with another parameter card.
 pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>> {
+    import_with(
+        dir,
+        &Options {
+            card,
+            ..Options::default()
+        },
+    )
+}
+
+/// What an import can be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Another parameter card than that of the output.
+    pub card: Option<&'a Path>,
+    /// Subroutines without a source, in upper case, whose calls are declared to leave the answer alone.
+    pub harmless_calls: &'a [String],
+}
+
+/// Imports a directory as [`import_directory`] does, with options.
+pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
+    let card = options.card;
     let directory = Directory::open(dir)?;
     let (inputs, card) = parameters(&directory, card)?;
     let mut library = Library::default();
+    library.harmless_calls = options.harmless_calls.to_vec();
     library.include_folders = vec![
         directory.path.clone(),
         directory.source.clone(),
@@ -101,7 +123,7 @@ pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>>
             helicities: matrix.sum.helicities,
             helicity_sum: matrix.sum.weights,
             iden: matrix.sum.iden,
-            model: model.finish(card.as_ref())?,
+            model: model.finish(card.as_ref(), !directory.is_standalone())?,
             routines: routines.found,
             wavefunctions: matrix.wavefunctions,
             amplitudes: matrix.amplitudes,
@@ -148,6 +170,12 @@ fn tables(directory: &Directory, number: &str, matrix: &matrix::Matrix) -> Resul
         .table("config_subproc_map.inc")
         .or_else(|e| directory.table("configs.inc").map_err(|_| e))?;
     let config_diagram = tables::configurations(&map, which)?;
+    if config_diagram.iter().any(|&d| d > matrix.diagrams) {
+        return Err(Error::Import {
+            path: map,
+            what: "CONFSUB names a diagram that does not exist".into(),
+        });
+    }
     let coloramps = directory.table("coloramps.inc")?;
     let color_allowed = tables::color_allowed(&coloramps, which, &config_diagram, matrix.flows)?;
     Ok(Tables {

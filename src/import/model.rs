@@ -179,7 +179,8 @@ impl<'l> ModelReader<'l> {
     }
 
     /// The model with what was asked for and nothing else, with the card's values as defaults.
-    pub fn finish(self, card: Option<&Card>) -> Result<Model> {
+    /// `madevent` says that MadEvent reads the card, and no standalone program.
+    pub fn finish(self, card: Option<&Card>, madevent: bool) -> Result<Model> {
         let g_input = self.inputs.len() as u32;
         let Names {
             parameters,
@@ -241,6 +242,7 @@ impl<'l> ModelReader<'l> {
             program,
             parameters: renamed(parameters),
             couplings: renamed(couplings),
+            widths_signed: madevent,
         };
         if let Some(card) = card {
             let values = model.card_values(card)?;

@@ -26,7 +26,7 @@ use super::unit::{Library, Node, NodeKind, Unit};
 use super::value::{Truth, Value, owned};
 use crate::error::{Error, Result};
 use crate::process::Source;
-use crate::process::arith::{Builder, Op};
+use crate::process::arith::{Builder, Op, ValueId};
 use arithmetic::{negated, offset, power, product, sum};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap;
@@ -479,6 +479,19 @@ impl<'l> Machine<'l> {
             [(low, Some(high)), _] if high >= low => Some(high - low + 1),
             _ => None,
         }
+    }
+
+    /// The numbers that the elements of a storage hold, in order, to see whether they change.
+    pub fn contents(&self, at: Location) -> Vec<(i64, Option<ValueId>)> {
+        let mut all: Vec<_> = self
+            .elements(at)
+            .map(|(i, value)| match value {
+                Value::Real(v) | Value::Complex(v) => (i, Some(*v)),
+                _ => (i, None),
+            })
+            .collect();
+        all.sort_unstable();
+        all
     }
 
     /// Lower bound of an array of one dimension.

@@ -232,6 +232,7 @@ mod tests {
             program: b.finish(),
             parameters: vec![name("M", m)],
             couplings: vec![name("GC_1", ig), name("GC_2", both), name("GC_3", root)],
+            widths_signed: false,
         }
     }
 

@@ -88,6 +88,13 @@ impl Card {
             .or_insert_with(|| (text.to_owned(), line));
     }
 
+    /// Whether the card gives a particle a mass below zero.
+    fn has_negative_mass(&self, pdg: &[i32]) -> bool {
+        let mass = self.entries.get(&("mass".to_owned(), pdg.to_vec()));
+        let mass = mass.and_then(|(text, _)| text.replace(['d', 'D'], "e").parse::<f64>().ok());
+        mass.is_some_and(|mass| mass < 0.0)
+    }
+
     /// The value of a parameter.
     pub fn value(&self, parameter: &CardParameter) -> Result<f64> {
         let fail = |what: String| Error::Card {
@@ -135,7 +142,13 @@ impl Model {
     pub fn card_values(&self, card: &Card) -> Result<Vec<f64>> {
         let value = |parameter: &CardParameter| match parameter.block.is_empty() {
             true => Ok(parameter.default),
-            false => card.value(parameter),
+            false => {
+                let negative = self.widths_signed
+                    && parameter.block == "decay"
+                    && card.has_negative_mass(&parameter.index);
+                let value = card.value(parameter)?;
+                Ok(if negative { -value } else { value })
+            }
         };
         self.card.iter().map(value).collect()
     }

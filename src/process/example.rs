@@ -118,6 +118,7 @@ fn model() -> Model {
         program: b.finish(),
         parameters: vec![named("MDL_MPHI", mass)],
         couplings: vec![named("GC_1", coupling)],
+        widths_signed: false,
     }
 }
 

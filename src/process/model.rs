@@ -20,6 +20,9 @@ pub struct Model {
     pub parameters: Vec<Named>,
     /// Couplings.
     pub couplings: Vec<Named>,
+    /// Whether a particle of negative mass has a negative width: so MG5aMC writes the card for MadEvent
+    /// (`write_inc_file` of its check_param_card.py), while a standalone output takes the card as it is.
+    pub widths_signed: bool,
 }
 
 /// A parameter of the card, found by block and index.

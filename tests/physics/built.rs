@@ -29,6 +29,7 @@ pub fn uux_ttx() -> Process {
         program: builder.finish(),
         parameters: vec![named("MDL_MT", mass)],
         couplings: vec![named("GC_11", coupling)],
+        widths_signed: false,
     };
     let color = ColorMatrix {
         flows: 2,
@@ -62,6 +63,7 @@ pub fn ee_mumu() -> Process {
         program: builder.finish(),
         parameters: vec![named("MDL_MMU", mass)],
         couplings: vec![named("GC_3", coupling)],
+        widths_signed: false,
     };
     let color = ColorMatrix {
         flows: 1,

@@ -1,7 +1,7 @@
 //! FILE|DIR on the command line: a process file, or a P* directory of an MG5aMC output.
 
 use mebridge::Result;
-use mebridge::import::import_with_card;
+use mebridge::import::{Options, import_with};
 use mebridge::locate::locate;
 use mebridge::process::Process;
 use mebridge::runtime::{ProcessChoice, Switches};
@@ -25,7 +25,7 @@ pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
     if choice.path.is_dir() {
         directory(argument, card)
     } else {
-        Ok(vec![one(&switches(choice, card))?])
+        Ok(vec![one(&switches(choice, card)?)?])
     }
 }
 
@@ -33,9 +33,13 @@ pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
 pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
     let choice = ProcessChoice::parse(argument);
     if choice.element.is_some() && choice.path.is_dir() {
-        return Ok(vec![one(&switches(choice, card))?]);
+        return Ok(vec![one(&switches(choice, card)?)?]);
     }
-    let processes = (1..).zip(import_with_card(&choice.path, card)?);
+    let options = Options {
+        card,
+        harmless_calls: &Switches::from_env()?.harmless_calls,
+    };
+    let processes = (1..).zip(import_with(&choice.path, &options)?);
     let sources = processes.map(|(number, process)| Source {
         card: process.model.default_card(),
         process,
@@ -44,12 +48,13 @@ pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
     Ok(sources.collect())
 }
 
-fn switches(choice: ProcessChoice, card: Option<&Path>) -> Switches {
-    Switches {
+fn switches(choice: ProcessChoice, card: Option<&Path>) -> Result<Switches> {
+    Ok(Switches {
         process: Some(choice),
         param_card: card.map(Path::to_owned),
+        harmless_calls: Switches::from_env()?.harmless_calls,
         ..Switches::default()
-    }
+    })
 }
 
 /// The one process that the switches name, with the card that the library would take.

@@ -5,7 +5,9 @@
 use super::external;
 use super::tests::{Block, lanes, slashed};
 use crate::cpu::simd::{Level, Real, Simd, Task, dispatch};
-use crate::process::ExternalKind::{self, FermionIn, FermionOut, Scalar, Vector};
+use crate::process::ExternalKind::{
+    self, FermionIn, FermionOut, RaritaIn, RaritaOut, Scalar, Tensor, Vector,
+};
 use num_complex::Complex64;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -59,7 +61,7 @@ fn run<S: Real>(
         .collect();
     let mut out = Vec::new();
     for chunk in momenta.chunks(lanes) {
-        let mut block = Block::<S>::new(5 + helicities.len() * 8, lanes);
+        let mut block = Block::<S>::new(5 + helicities.len() * 2 * components as usize, lanes);
         for lane in 0..lanes {
             let p = chunk.get(lane).unwrap_or(&chunk[0]);
             for (i, &component) in p.iter().enumerate() {
@@ -102,6 +104,10 @@ fn plain(kind: ExternalKind, sign: i8, m: f64, p: [f64; 4], helicity: i8) -> Vec
     let pt = x.hypot(y);
     match kind {
         Scalar => vec![real(1.0)],
+        // Products of those below, written once; what they must be is tested by itself.
+        Tensor | RaritaIn | RaritaOut => {
+            crate::process::external::external(kind, &p, m, helicity, sign).split_off(2)
+        }
         Vector if helicity == 4 => p.map(|x| real(x / if m == 0.0 { e } else { m })).to_vec(),
         Vector => {
             let r = 0.5f64.sqrt();
@@ -223,7 +229,7 @@ fn momenta(mass: f64) -> Vec<[f64; 4]> {
         .collect()
 }
 
-const CASES: [(ExternalKind, f64, &[i8]); 9] = [
+const CASES: [(ExternalKind, f64, &[i8]); 13] = [
     (FermionIn, 0.0, &[-1, 1]),
     (FermionOut, 0.0, &[1, -1]),
     (FermionIn, 173.0, &[-1, 1]),
@@ -233,6 +239,10 @@ const CASES: [(ExternalKind, f64, &[i8]); 9] = [
     (Vector, 0.0, &[-1, 4, 1]),
     (Vector, 80.4, &[4, -1, 0, 1]),
     (Scalar, 125.0, &[0]),
+    (Tensor, 0.0, &[-2, 2]),
+    (Tensor, 650.0, &[-2, -1, 0, 1, 2]),
+    (RaritaIn, 340.0, &[-3, -1, 1, 3]),
+    (RaritaOut, 340.0, &[-3, -1, 1, 3]),
 ];
 
 fn worst<S: Real>(level: Level) -> f64 {
@@ -328,6 +338,74 @@ fn polarisations_are_complete() {
                         assert!((product(a, b) - expected).norm() < 1e-11);
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Tensors are symmetric, traceless, transverse and orthonormal; in spin 3/2 `gamma_mu psi^mu` and `p_mu psi^mu`
+/// vanish, and helicities are orthogonal.
+#[test]
+fn high_spins_obey_their_constraints() {
+    let level = Level::best();
+    let metric = [1.0, -1.0, -1.0, -1.0];
+    let square = |a: &[C], b: &[C]| -> C {
+        let entry = |k: usize| metric[k / 4] * metric[k % 4] * a[k] * b[k].conj();
+        (0..16).map(entry).sum()
+    };
+    let mass = 650.0;
+    let momenta = momenta(mass);
+    for sign in [1, -1] {
+        let all = run::<f64>(level, Tensor, sign, mass, &momenta, &[-2, -1, 0, 1, 2]);
+        for (all, p) in all.iter().zip(&momenta) {
+            for (i, t) in all.iter().enumerate() {
+                let trace: C = (0..4).map(|mu| metric[mu] * t[5 * mu]).sum();
+                assert!(trace.norm() < 1e-11, "{p:?}: {trace}");
+                for mu in 0..4 {
+                    let along: C = (0..4).map(|nu| metric[nu] * p[nu] * t[4 * mu + nu]).sum();
+                    assert!((along / p[0]).norm() < 1e-11, "{p:?}: {along}");
+                    (0..4).for_each(|nu| assert!((t[4 * mu + nu] - t[4 * nu + mu]).norm() < 1e-12));
+                }
+                for (j, other) in all.iter().enumerate() {
+                    let expected = if i == j { 1.0 } else { 0.0 };
+                    assert!(
+                        (square(t, other) - expected).norm() < 1e-10,
+                        "{p:?} {i} {j}"
+                    );
+                }
+            }
+        }
+    }
+    let momenta = self::momenta(340.0);
+    for sign in [1, -1] {
+        let all = run::<f64>(level, RaritaIn, sign, 340.0, &momenta, &[-3, -1, 1, 3]);
+        for (all, p) in all.iter().zip(&momenta) {
+            if p[1] == 0.0 && p[2] == 0.0 {
+                // Along the axis ALOHA's phases are conventions that do not fit together.
+                continue;
+            }
+            for psi in all {
+                let scale = p[0].sqrt() * p[0] / 340.0;
+                for spinor in 0..4 {
+                    let along: C = (0..4)
+                        .map(|mu| metric[mu] * p[mu] * psi[4 * mu + spinor])
+                        .sum();
+                    assert!((along / (p[0] * scale)).norm() < 1e-11, "{p:?}: {along}");
+                }
+                let mut gamma = [C::new(0.0, 0.0); 4];
+                for mu in 0..4 {
+                    let mut unit = [C::new(0.0, 0.0); 4];
+                    unit[mu] = C::new(1.0, 0.0);
+                    for (sum, row) in gamma.iter_mut().zip(slashed(&unit)) {
+                        for (spinor, entry) in row.iter().enumerate() {
+                            *sum += entry * psi[4 * mu + spinor];
+                        }
+                    }
+                }
+                assert!(
+                    gamma.iter().all(|g| (g / scale).norm() < 1e-11),
+                    "{p:?}: {gamma:?}"
+                );
             }
         }
     }

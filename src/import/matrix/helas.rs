@@ -279,7 +279,7 @@ impl<'l> Externals<'l> for Helas<'l> {
     ) -> Option<Parsed<()>> {
         let done = match ExternalKind::of_routine(name) {
             Some(kind) => self.external(machine, frame, kind, arguments),
-            None if self.routines.is_harmless(name) => Ok(()),
+            None if machine.library.is_harmless(name) => Ok(()),
             None => self.vertex(machine, frame, name, arguments),
         };
         Some(done.map_err(|what| format!("{name}: {what}")))

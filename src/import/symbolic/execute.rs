@@ -114,7 +114,10 @@ impl<'l> Machine<'l> {
                 let Some(unit) = self.library.unit(name)?.cloned() else {
                     return Err(fault(
                         frame,
-                        format!("{name} is called, and no file has a subroutine of that name"),
+                        format!(
+                            "{name} is called, and no file has a subroutine of that name; if it cannot touch \
+                             the answer (a timer, a print), name it in CUDACPP_RUNTIME_HARMLESSCALLS"
+                        ),
                     ));
                 };
                 self.call(frame, &unit, arguments)

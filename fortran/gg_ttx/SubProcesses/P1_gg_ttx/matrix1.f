@@ -48,8 +48,6 @@ C
       LOGICAL GOODHEL(NCOMB, MAXSPROC)
       INTEGER NTRY(MAXSPROC)
       COMMON/BLOCK_GOODHEL/NTRY,GOODHEL
-      DATA NTRY /0/
-      DATA GOODHEL /NCOMB*.FALSE./
 C     For each event a configuration that decides its colour flow in
 C     place of the channel's; 0: none.
       INTEGER IGRAPH(VECSIZE_MEMMAX)

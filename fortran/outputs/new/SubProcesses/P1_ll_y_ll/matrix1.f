@@ -165,10 +165,10 @@ C     1
       CALL OXXXXX(P(0,3),ZERO,NHEL(3),+1*IC(3),W(1,3))
       CALL IXXXXX(P(0,4),ZERO,NHEL(4),-1*IC(4),W(1,4))
       CALL FFT1_3(W(1,1),W(1,2),GC_30,MDL_MY, FK_MDL_WY,W(1,5))
-C     Amplitude(s) for diagram number 1
+C     Diagram 1
       CALL FFT1_0(W(1,4),W(1,3),W(1,5),GC_30,AMP(1))
       JAMP(:,:) = (0D0,0D0)
-C     JAMPs contributing to orders ALL_ORDERS=1
+C     Orders ALL_ORDERS=1
       JAMP(1,1) = AMP(1)
 
       MATRIX1 = 0.D0

@@ -162,16 +162,16 @@ C     1 T(2,4) T(3,1)
       CALL OXXXXX(P(0,3),ZERO,NHEL(3),+1*IC(3),W(1,3))
       CALL IXXXXX(P(0,4),ZERO,NHEL(4),-1*IC(4),W(1,4))
       CALL FFV1P0_3(W(1,1),W(1,2),GC_11(IVEC),ZERO, FK_ZERO,W(1,5))
-C     Amplitude(s) for diagram number 1
+C     Diagram 1
       CALL FFV1_0(W(1,4),W(1,3),W(1,5),GC_11(IVEC),AMP(1))
       CALL FFV1P0_3(W(1,1),W(1,2),GC_2,ZERO, FK_ZERO,W(1,5))
-C     Amplitude(s) for diagram number 2
+C     Diagram 2
       CALL FFV1_0(W(1,4),W(1,3),W(1,5),GC_2,AMP(2))
       CALL FFV1P0_3(W(1,1),W(1,3),GC_11(IVEC),ZERO, FK_ZERO,W(1,5))
-C     Amplitude(s) for diagram number 3
+C     Diagram 3
       CALL FFV1_0(W(1,4),W(1,2),W(1,5),GC_11(IVEC),AMP(3))
       JAMP(:,:) = (0D0,0D0)
-C     JAMPs contributing to orders ALL_ORDERS=1
+C     Orders ALL_ORDERS=1
       JAMP(1,1) = (1.666666666666667D-01)*AMP(1)+(-1.000000000000000D
      $ +00)*AMP(2)+(5.000000000000000D-01)*AMP(3)
       JAMP(2,1) = (-5.000000000000000D-01)*AMP(1)+(-1.666666666666667D

@@ -168,13 +168,13 @@ C     1 T(2,1)
       CALL OXXXXX(P(0,3),ZERO,NHEL(3),+1*IC(3),W(1,3))
       CALL IXXXXX(P(0,4),ZERO,NHEL(4),-1*IC(4),W(1,4))
       CALL FFV1P0_3(W(1,1),W(1,2),GC_2,ZERO, FK_ZERO,W(1,5))
-C     Amplitude(s) for diagram number 1
+C     Diagram 1
       CALL FFV1_0(W(1,4),W(1,3),W(1,5),GC_1,AMP(1))
       CALL FFV2_3(W(1,1),W(1,2),GC_3,MDL_MZ, FK_MDL_WZ,W(1,5))
-C     Amplitude(s) for diagram number 2
+C     Diagram 2
       CALL FFV2_0(W(1,4),W(1,3),W(1,5),GC_3,AMP(2))
       JAMP(:,:) = (0D0,0D0)
-C     JAMPs contributing to orders ALL_ORDERS=1
+C     Orders ALL_ORDERS=1
       JAMP(1,1) = AMP(1)+AMP(2)
 
       MATRIX2 = 0.D0

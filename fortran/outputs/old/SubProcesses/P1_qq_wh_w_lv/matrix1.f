@@ -162,10 +162,10 @@ C     1 T(2,1)
       CALL FFV2_3(W(1,3),W(1,4),GC_20,MDL_MW, FK_MDL_WW,W(1,5))
       CALL SXXXXX(P(0,5),+1*IC(5),W(1,4))
       CALL FFV2_3(W(1,1),W(1,2),GC_20,MDL_MW, FK_MDL_WW,W(1,3))
-C     Amplitude(s) for diagram number 1
+C     Diagram 1
       CALL VVS1_0(W(1,3),W(1,5),W(1,4),GC_21,AMP(1))
       JAMP(:,:) = (0D0,0D0)
-C     JAMPs contributing to orders ALL_ORDERS=1
+C     Orders ALL_ORDERS=1
       JAMP(1,1) = (-1.000000000000000D+00)*AMP(1)
 
       MATRIX1 = 0.D0

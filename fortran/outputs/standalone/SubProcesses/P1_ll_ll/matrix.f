@@ -120,10 +120,10 @@ C     1
       CALL OXXXXX(P(0,3),ZERO,NHEL(3),+1*IC(3),W(1,3))
       CALL IXXXXX(P(0,4),ZERO,NHEL(4),-1*IC(4),W(1,4))
       CALL FFV1P0_3(W(1,1),W(1,2),GC_1,ZERO,ZERO,W(1,5))
-C     Amplitude(s) for diagram number 1
+C     Diagram 1
       CALL FFV1_0(W(1,4),W(1,3),W(1,5),GC_1,AMP(1))
       CALL FFV2_3(W(1,1),W(1,2),GC_3,MDL_MZ,MDL_WZ,W(1,5))
-C     Amplitude(s) for diagram number 2
+C     Diagram 2
       CALL FFV2_0(W(1,4),W(1,3),W(1,5),-GC_3,AMP(2))
       JAMP(1) = (-1.000000000000000D+00)*AMP(1)+AMP(2)
 

@@ -132,31 +132,31 @@ C     1 T(2,4) T(3,1)
       CALL OXXXXX(P(0,3),ZERO,NHEL(3),+1*IC(3),W(1,3))
       CALL IXXXXX(P(0,4),ZERO,NHEL(4),-1*IC(4),W(1,4))
       CALL FFV1P0_3(W(1,1),W(1,2),GC_2,ZERO,ZERO,W(1,5))
-C     Amplitude(s) for diagram number 1
+C     Diagram 1
       CALL FFV1_0(W(1,4),W(1,3),W(1,5),GC_2,AMP(1))
       CALL FFV1P0_3(W(1,1),W(1,2),GC_11,ZERO,ZERO,W(1,5)
      $ )
-C     Amplitude(s) for diagram number 2
+C     Diagram 2
       CALL FFV1_0(W(1,4),W(1,3),W(1,5),GC_11,AMP(2))
       CALL FFV2_3(W(1,1),W(1,2),GC_3,MDL_MZ,MDL_WZ,W(1,5))
-C     Amplitude(s) for diagram number 3
+C     Diagram 3
       CALL FFV2_0(W(1,4),W(1,3),W(1,5),GC_3,AMP(3))
       CALL FFV1P0_3(W(1,1),W(1,3),GC_2,ZERO,ZERO,W(1,5))
-C     Amplitude(s) for diagram number 4
+C     Diagram 4
       CALL FFV1_0(W(1,4),W(1,2),W(1,5),GC_2,AMP(4))
       CALL FFV1P0_3(W(1,1),W(1,3),GC_11,ZERO,ZERO,W(1,5)
      $ )
-C     Amplitude(s) for diagram number 5
+C     Diagram 5
       CALL FFV1_0(W(1,4),W(1,2),W(1,5),GC_11,AMP(5))
       CALL FFV2_3(W(1,1),W(1,3),GC_3,MDL_MZ,MDL_WZ,W(1,5))
-C     Amplitude(s) for diagram number 6
+C     Diagram 6
       CALL FFV2_0(W(1,4),W(1,2),W(1,5),GC_3,AMP(6))
-C     JAMPs contributing to orders QCD=2 QED=0
+C     Orders QCD=2 QED=0
       JAMP(1,1) = (1.666666666666667D-01)*AMP(2)+(5.000000000000000D
      $ -01)*AMP(5)
       JAMP(2,1) = (-5.000000000000000D-01)*AMP(2)+(-1.666666666666667D
      $ -01)*AMP(5)
-C     JAMPs contributing to orders QCD=0 QED=2
+C     Orders QCD=0 QED=2
       JAMP(1,2) = (-1.000000000000000D+00)*AMP(1)+(-1.000000000000000D
      $ +00)*AMP(3)
       JAMP(2,2) = AMP(4)+AMP(6)
