@@ -307,6 +307,8 @@ C
       COMPLEX*16 W(6,NWAVEFUNCS)
       DOUBLE PRECISION FK_ZERO
       DOUBLE PRECISION FK_MDL_WPHI
+      SAVE FK_ZERO
+      SAVE FK_MDL_WPHI
       LOGICAL FIRST
       DATA FIRST /.TRUE./
       SAVE FIRST
@@ -585,7 +587,7 @@ fn what_cannot_be_read_is_an_error_where_it_is_needed_and_only_there() {
     assert!(error.contains("NOWHERE"), "{error}");
     assert!(error.contains("intparam_definition.inc:6"), "{error}");
     let error = coupling("MDL_X = MDL_R*MDL_NEVER").unwrap_err();
-    assert!(error.contains("MDL_NEVER has no value"), "{error}");
+    assert!(error.contains("MDL_NEVER is not declared"), "{error}");
     let unused = Output::new().replace(MODEL, "MDL_X = 0D0", "MDL_X = HARD(MDL_COMPLEXI)");
     unused.process();
 }
@@ -607,7 +609,7 @@ fn several_matrix_elements_are_several_processes() {
         .replace(
             "SubProcesses/P1_x/leshouche.inc",
             "/4*25/",
-            "/4*25/\n      DATA (IDUP(I,1,2),I=1,4)/25,25,26,26/",
+            "/4*25/\n      DATA (IDUP(I,1,2),I=1,4)/25,25,26,26/\n      DATA ((ICOLUP(J,I,1,2),I=1,4),J=1,2)/8*0/",
         )
         .replace(
             "SubProcesses/P1_x/config_subproc_map.inc",
@@ -902,7 +904,7 @@ fn hostile_text_ends_in_an_error() {
         .process();
     // Functions that call one another three times each.
     let mut functions = String::new();
-    for i in 1..15 {
+    for i in 1..16 {
         functions += &format!(
             "\n      DOUBLE COMPLEX FUNCTION F{i}(X)\n      DOUBLE COMPLEX X, F{0}\n      F{i}=F{0}(X)+F{0}(X)+F{0}(X)\n      END\n",
             i - 1
@@ -910,7 +912,7 @@ fn hostile_text_ends_in_an_error() {
     }
     functions +=
         "      DOUBLE COMPLEX FUNCTION F0(X)\n      DOUBLE COMPLEX X\n      F0=X\n      END\n";
-    let output = Output::new().replace(MODEL, "MDL_X = 0D0", "MDL_X = F14(MDL_COMPLEXI)");
+    let output = Output::new().replace(MODEL, "MDL_X = 0D0", "MDL_X = F15(MDL_COMPLEXI)");
     output.write("Source/MODEL/more.f", &functions);
     assert!(output.error().contains("too many steps"));
     let cases = [
