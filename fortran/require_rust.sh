@@ -4,7 +4,7 @@
 set -u
 if ! command -v cargo >/dev/null 2>&1; then
     cat >&2 <<'MESSAGE'
-mebridge: cargo is missing. Install Rust 1.89 or later and run make again:
+mebridge: cargo is missing. Install Rust 1.91 or later and run make again:
   curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh
 then open a new shell, or: . "$HOME/.cargo/env"
 MESSAGE

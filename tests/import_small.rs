@@ -625,6 +625,11 @@ fn several_matrix_elements_are_several_processes() {
             "SubProcesses/P1_x/config_subproc_map.inc",
             "I=1,1)/3/",
             "I=1,2)/3,3/",
+        )
+        .replace(
+            "SubProcesses/P1_x/coloramps.inc",
+            "I=1,3)/3*.TRUE./",
+            "I=1,3)/3*.TRUE./\n      DATA(ICOLAMP(1,I,2),I=1,3)/3*.TRUE./",
         );
     let all = import_directory(&output.path("SubProcesses/P1_x")).unwrap();
     assert_eq!(all.len(), 2);
@@ -904,7 +909,7 @@ fn hostile_text_ends_in_an_error() {
         .process();
     // Functions that call one another three times each.
     let mut functions = String::new();
-    for i in 1..16 {
+    for i in 1..17 {
         functions += &format!(
             "\n      DOUBLE COMPLEX FUNCTION F{i}(X)\n      DOUBLE COMPLEX X, F{0}\n      F{i}=F{0}(X)+F{0}(X)+F{0}(X)\n      END\n",
             i - 1
@@ -912,7 +917,7 @@ fn hostile_text_ends_in_an_error() {
     }
     functions +=
         "      DOUBLE COMPLEX FUNCTION F0(X)\n      DOUBLE COMPLEX X\n      F0=X\n      END\n";
-    let output = Output::new().replace(MODEL, "MDL_X = 0D0", "MDL_X = F15(MDL_COMPLEXI)");
+    let output = Output::new().replace(MODEL, "MDL_X = 0D0", "MDL_X = F16(MDL_COMPLEXI)");
     output.write("Source/MODEL/more.f", &functions);
     assert!(output.error().contains("too many steps"));
     let cases = [

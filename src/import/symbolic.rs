@@ -37,7 +37,7 @@ use std::rc::Rc;
 
 /// Statements and operands that one matrix element may take to run: no model's formulas come
 /// near.
-const MAX_STEPS: u64 = 40_000_000;
+const MAX_STEPS: u64 = 20_000_000;
 /// Files that one matrix element may include: each is counted as often as it is.
 const MAX_INCLUDES: u64 = 100_000;
 /// Deepest nesting of calls and includes.

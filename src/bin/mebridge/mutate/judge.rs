@@ -310,7 +310,7 @@ impl Bench {
         self.times.compile += start.elapsed();
         let reads_cards = self.workshop.tree.text("Source/param_card.inc").is_none();
         let is_card = |path: &PathBuf| path.starts_with("Cards");
-        if !any && !changed.is_empty() && !(reads_cards && changed.iter().any(is_card)) {
+        if !(any || changed.is_empty() || reads_cards && changed.iter().any(is_card)) {
             return Ok(Verdict::new(Outcome::NotJudged, ""));
         }
         let start = Instant::now();

@@ -136,12 +136,11 @@ fn good_helicities(statements: &[Statement]) -> Option<GoodHelicities> {
     statements.iter().find(|s| s.text == block)?;
     let declared = |start: &str, name: &str| {
         let head = format!("{name}(");
-        let found = statements.iter().find_map(|s| {
+        statements.iter().find_map(|s| {
             let rest = s.text.strip_prefix(start)?;
             let rest = &rest[rest.find(&head)?..];
             Some(rest[..=rest.find(')')?].to_owned())
-        });
-        found
+        })
     };
     let count = statements.iter().find_map(|s| {
         let rest = s.text.strip_prefix("PARAMETER(NCOMB=")?;

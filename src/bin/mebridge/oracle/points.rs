@@ -54,7 +54,7 @@ impl Kinematics {
         }
         let threshold = self.threshold();
         let scale = threshold.max(10.0);
-        if event % 2 == 0 {
+        if event.is_multiple_of(2) {
             return ENERGY.max(1.5 * threshold);
         }
         let reachable = |(mass, _): &&(f64, f64)| *mass > 1.001 * threshold;

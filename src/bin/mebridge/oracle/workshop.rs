@@ -140,7 +140,10 @@ impl Workshop {
         let p = self.tree.element.clone();
         let by_itself = p.join("select_color.f");
         if self.tree.text(&by_itself).is_some()
-            && self.compiler.compile(&[by_itself.clone()]).is_ok()
+            && self
+                .compiler
+                .compile(std::slice::from_ref(&by_itself))
+                .is_ok()
         {
             self.common.push(by_itself);
             self.colors = true;
@@ -159,7 +162,7 @@ impl Workshop {
             .chain([(nothing.into(), false)])
         {
             let path = self.add(&p.join("meb_select_color.f"), text)?;
-            if self.compiler.compile(&[path.clone()]).is_ok() {
+            if self.compiler.compile(std::slice::from_ref(&path)).is_ok() {
                 self.common.push(path);
                 self.colors = colors;
                 break;
