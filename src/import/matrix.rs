@@ -5,7 +5,7 @@
 //! HELAS and ALOHA routines give wavefunctions and amplitudes (`helas`), all else is Fortran that the machine
 //! runs, with the amplitudes as unknowns. What its result, AMP2 and JAMP2 then hold is read off as colour
 //! matrix, channels and colour flows (`squares`). It is run twice, since static variables may make a second
-//! call another one. `SMATRIX<i>` is run on numbers, with known ones in the place of MATRIX<i>, to see which
+//! call another one. `SMATRIX<i>` is run on numbers, with known ones in the place of `MATRIX<i>`, to see which
 //! helicities it sums, and how (`sum`).
 
 mod helas;
@@ -48,7 +48,7 @@ pub struct Matrix {
     /// JAMP2 by JAMPs; none in a standalone output.
     pub jamp2: Vec<FlowWeight>,
     pub amp2: Vec<Amp2>,
-    /// How SMATRIX<i> sums over helicities.
+    /// How `SMATRIX<i>` sums over helicities.
     pub sum: sum::Helicities,
     /// Elements of RES.
     results: usize,

@@ -37,7 +37,7 @@ pub struct Sum {
 /// Events of a run that are tried, where there are few helicities; after 25 MadEvent skips those that never
 /// contributed.
 const MOST_CALLS: usize = 30;
-/// Calls of MATRIX<i> that all of them may make.
+/// Calls of `MATRIX<i>` that all of them may make.
 const MATRIX_CALLS: usize = 40_000;
 /// Diagrams at both ends of the list that get an AMP2 in a trial of channel weights.
 const SAMPLED: usize = 32;
@@ -161,7 +161,7 @@ pub fn read(
     })
 }
 
-/// What a matrix element's tables say, to hold SMATRIX<i> against.
+/// What a matrix element's tables say, to hold `SMATRIX<i>` against.
 pub struct Tables<'a> {
     /// Diagrams that the matrix element has an AMP2 for.
     pub amp2: Vec<u32>,

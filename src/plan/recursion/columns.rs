@@ -9,7 +9,7 @@ use super::diagrams::{Branch, Forest, Tree, TreeId};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Index of a current in [`Columns::currents`].
+/// Index of a current in `Columns::currents`.
 pub type CurrentId = u32;
 
 /// A sum of trees over one line, in ascending order.
