@@ -8,15 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// What makes or describes processes, plans and blocks of colour matrices. The planner recognises a structure
 /// by running the kernels beside it. (A test of `cache` sees that nothing is missing.)
-const CACHED: [&str; 7] = [
-    "cache",
-    "color",
-    "cpu/kernels",
-    "cpu/simd",
-    "import",
-    "plan",
-    "process",
-];
+const CACHED: [&str; 7] = ["cache", "color", "import", "ops", "plan", "process", "simd"];
 
 fn main() {
     header();

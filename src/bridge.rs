@@ -8,7 +8,6 @@ use crate::backend::{Backend, Clocks, Failure, Kernels, NOT_CONSERVED, OFF_SHELL
 use crate::cache::Cache;
 use crate::cache::plans::Plans;
 use crate::color::Split;
-use crate::cpu::simd::Level;
 use crate::cpu::{Engine, Team};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
@@ -18,6 +17,7 @@ use crate::plan::Plan;
 use crate::plan::binding::Binding;
 use crate::process::Process;
 use crate::runtime::{Precision, Switches};
+use crate::simd::Level;
 use crate::trial::Trial;
 
 /// Number of a caller's events on which a recursion is compared, where there are no points for that.

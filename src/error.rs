@@ -148,7 +148,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// Why not.
-        defect: crate::process::file::Defect,
+        defect: String,
     },
     /// A call of the Fortran or C interface with an argument that cannot be.
     #[error("{function}: {what}")]
@@ -168,13 +168,13 @@ pub enum Error {
         /// The function.
         function: &'static str,
         /// What the call was taken for.
-        assumed: crate::abi::generation::Generation,
+        assumed: &'static str,
         /// Why.
-        reason: crate::abi::generation::Reason,
+        reason: &'static str,
         /// What shows that it is not.
         defect: String,
         /// What it looks like.
-        other: crate::abi::generation::Generation,
+        other: &'static str,
         /// Value of the switch that would read it so.
         value: &'static str,
     },

@@ -8,9 +8,11 @@
 //! |---|---|
 //! | [`process`] | the physics as data, and its file format |
 //! | [`import`] | MG5aMC's Fortran |
+//! | [`simd`] | registers of the CPU |
+//! | [`ops`] | what one step of a plan computes |
 //! | `plan` | how to evaluate a process |
 //! | [`backend`] | what runs a plan |
-//! | `cpu` | SIMD |
+//! | `cpu` | threads and SIMD |
 //! | [`gpu`] | NVIDIA GPUs |
 //! | [`machine`] | which of these evaluates |
 //! | `bridge` | events in, answers out |
@@ -39,11 +41,13 @@ pub mod gpu;
 pub mod import;
 pub mod locate;
 pub mod machine;
+pub mod ops;
 pub mod phase_space;
 pub mod plan;
 pub mod process;
 pub mod random;
 pub mod runtime;
+pub mod simd;
 pub mod statistics;
 pub mod trial;
 

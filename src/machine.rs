@@ -7,7 +7,6 @@
 use crate::backend::Backend as Runs;
 use crate::cache::Cache;
 use crate::color::Split;
-use crate::cpu::simd::{Level, Real};
 use crate::cpu::{Engine, Team};
 use crate::error::{Error, Result};
 use crate::gpu::{self, Gpus};
@@ -16,6 +15,7 @@ use crate::plan::binding::Binding;
 use crate::plan::passes::Pass;
 use crate::process::Process;
 use crate::runtime::{Backend, Devices, Precision, Switches};
+use crate::simd::{Level, Real};
 
 /// Multiply-adds of a call that a core of a CPU does while a GPU begins and ends: some 70 microseconds, as
 /// measured with copies of a few events.

@@ -188,7 +188,7 @@ fn a_small_sweep() {
 
     let points = record["points"].as_array().unwrap();
     // Where the CPU has nothing beyond `none`, that is also its best.
-    let levels = match mebridge::cpu::simd::Level::best().name() {
+    let levels = match mebridge::simd::Level::best().name() {
         "none" => 1,
         _ => 2,
     };

@@ -275,7 +275,7 @@ fn all_ways_give_the_same_mean() {
     let reference = json(d.path(), &format!("{base} --simd none"));
     let mean = |report: &Value| report["matrix_element"]["mean"].as_f64().unwrap();
     assert_eq!(reference["helicities"]["total"], 16);
-    for level in mebridge::cpu::simd::Level::supported() {
+    for level in mebridge::simd::Level::supported() {
         for (more, tolerance) in [
             ("", 1e-12),
             (" --threads 2", 1e-12),

@@ -5,11 +5,11 @@ mod common;
 
 use common::{Reference, worst};
 use mebridge::bridge::Bridge;
-use mebridge::cpu::simd::Level;
 use mebridge::events::Answers;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
 use mebridge::runtime::{Backend, Precision, Switches};
+use mebridge::simd::Level;
 
 struct Outcome {
     matrix_elements: Vec<f64>,

@@ -4,7 +4,6 @@ mod common;
 
 use mebridge::backend::Parts;
 use mebridge::color::Split;
-use mebridge::cpu::simd::Level;
 use mebridge::cpu::{Engine, Team};
 use mebridge::events::Events;
 use mebridge::import::import_directory;
@@ -13,6 +12,7 @@ use mebridge::plan::binding::Binding;
 use mebridge::plan::passes::{Pass, plan_after};
 use mebridge::plan::{Count, Plan, slots, turns};
 use mebridge::process::Process;
+use mebridge::simd::Level;
 use rand::{Rng, SeedableRng};
 use std::path::Path;
 

@@ -4,10 +4,11 @@
 mod common;
 
 use mebridge::import::import_directory;
+use mebridge::ops::visit::{Access, visit};
+use mebridge::ops::{Address, Batch};
 use mebridge::plan::binding::Binding;
 use mebridge::plan::passes::{Pass, plan_after};
-use mebridge::plan::walk::{Access, walk};
-use mebridge::plan::{Address, Batch, Plan, compile, recursion};
+use mebridge::plan::{Plan, compile, recursion};
 use mebridge::process::Process;
 use std::path::Path;
 
@@ -31,14 +32,14 @@ impl Memory<'_> {
             assert!(
                 self.written[i as usize],
                 "{:?} reads {i} too early",
-                what.kernel
+                what.opcode
             );
         }
     }
 
     fn run(&mut self, batch: &Batch, table: Option<&[Address]>) {
         let mut accesses = Vec::new();
-        let whole = walk(
+        let whole = visit(
             batch,
             &self.plan.general,
             table.is_some(),
@@ -49,15 +50,15 @@ impl Memory<'_> {
         assert!(
             whole.is_some(),
             "{:?} ends within an operation",
-            batch.kernel
+            batch.opcode
         );
         for (at, access) in accesses {
             match access {
                 Access::Number => {}
                 Access::Read(vectors) => self.read(at, vectors, batch),
                 Access::Write(vectors) => self.write(at, vectors),
-                Access::Change(vectors) => self.read(at, vectors, batch),
-                Access::Look(vectors) => {
+                Access::Update(vectors) => self.read(at, vectors, batch),
+                Access::Indexed(vectors) => {
                     let table = table.expect("only amplitudes look things up");
                     self.read(table[at as usize], vectors, batch);
                 }

@@ -4,7 +4,7 @@
 mod common;
 
 use mebridge::import::import_directory;
-use mebridge::plan::recognize::{momentum_is_conserved, recognize};
+use mebridge::ops::recognize::{momentum_is_conserved, recognize};
 use mebridge::process::{Quantity, Vertex, Wavefunction};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +54,7 @@ fn structures_of_real_outputs_have_kernels() {
                     None => "General".to_owned(),
                     Some(r) => format!(
                         "{:?} {:?} {:?}",
-                        r.kernel,
+                        r.opcode,
                         r.input_permutation,
                         r.factors
                             .iter()

@@ -12,7 +12,7 @@ use mebridge::abi::c::{
     mebridge_diagrams, mebridge_find_good_helicities, mebridge_last_error, mebridge_legs,
     mebridge_run,
 };
-use mebridge::cpu::simd::Level;
+use mebridge::simd::Level;
 use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::process::Command;

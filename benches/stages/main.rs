@@ -28,17 +28,19 @@ use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
 use events::Calls;
-use mebridge::color::{ColorSum, Split};
-use mebridge::cpu::simd::{Level, Real};
+use mebridge::color::Split;
+use mebridge::cpu::color::ColorSum;
 use mebridge::cpu::stages::Jamps;
 use mebridge::import::import_directory;
+use mebridge::ops::Batch;
+use mebridge::ops::opcode::Opcode;
 use mebridge::plan::binding::Binding;
-use mebridge::plan::kernel::Kernel;
-use mebridge::plan::{Batch, Plan, compile, recursion};
+use mebridge::plan::{Plan, compile, recursion};
 use mebridge::process::Process;
 use mebridge::process::external::MOMENTUM;
 use mebridge::process::{ExternalKind, example};
 use mebridge::runtime::Precision;
+use mebridge::simd::{Level, Real};
 use memory::Memory;
 use processes::{Named, processes};
 use std::collections::BTreeMap;
@@ -173,8 +175,8 @@ fn by_kernel<'a>(batches: &'a [Batch]) -> BTreeMap<String, Vec<&'a Batch>> {
     let mut kernels: BTreeMap<String, Vec<&'a Batch>> = BTreeMap::new();
     for batch in batches {
         // General structures are run by an interpreter, not by a kernel.
-        if !matches!(batch.kernel, Kernel::General(_)) && !batch.is_empty() {
-            let name = format!("{:?}", batch.kernel);
+        if !matches!(batch.opcode, Opcode::General(_)) && !batch.is_empty() {
+            let name = format!("{:?}", batch.opcode);
             kernels.entry(name).or_default().push(batch);
         }
     }

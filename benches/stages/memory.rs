@@ -1,6 +1,6 @@
 //! Vectors to work in.
 
-use mebridge::cpu::simd::Real;
+use mebridge::simd::Real;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -1,12 +1,12 @@
 //! One piece of work at a SIMD level. All addresses are those of a plan and within the memory that
 //! the caller made for it; the level is one that the CPU has.
 
-use mebridge::color::ColorSum;
-use mebridge::color::sum::Sum;
-use mebridge::cpu::kernels::{self, Direct, Table};
-use mebridge::cpu::simd::{Level, Real, Simd, Task, dispatch};
-use mebridge::plan::Batch;
+use mebridge::cpu::color::ColorSum;
+use mebridge::cpu::color::Sum;
+use mebridge::ops::Batch;
+use mebridge::ops::kernels::{self, Direct, Table};
 use mebridge::process::ExternalKind;
+use mebridge::simd::{Level, Real, Simd, Task, dispatch};
 
 struct Currents<'a, T>(&'a Batch, *mut T);
 
@@ -16,7 +16,7 @@ impl<T: Real> Task<T> for Currents<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = T>>(self) {
         // SAFETY: see above.
-        unsafe { kernels::currents::<V, _>(self.0.kernel, &self.0.operands, Direct, self.1) }
+        unsafe { kernels::currents::<V, _>(self.0.opcode, &self.0.operands, Direct, self.1) }
     }
 }
 
@@ -35,7 +35,7 @@ impl<T: Real> Task<T> for Amplitudes<'_, T> {
     unsafe fn run<V: Simd<Scalar = T>>(self) {
         let Amplitudes(batch, table, base) = self;
         // SAFETY: see above.
-        unsafe { kernels::amplitudes::<V, _>(batch.kernel, &batch.operands, Table(table), base) }
+        unsafe { kernels::amplitudes::<V, _>(batch.opcode, &batch.operands, Table(table), base) }
     }
 }
 

@@ -49,12 +49,19 @@ impl Generation {
     }
 }
 
-impl fmt::Display for Generation {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
+impl Generation {
+    /// What messages call it.
+    fn name(self) -> &'static str {
+        match self {
             Generation::Without => "without igraph (MG5aMC up to 3.6)",
             Generation::With => "with igraph (MG5aMC 3.7 and later)",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Generation {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -69,13 +76,14 @@ pub enum Reason {
     Default,
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
+impl Reason {
+    /// What messages call it.
+    fn name(self) -> &'static str {
+        match self {
             Reason::Switch => "the switch CUDACPP_RUNTIME_IGRAPH",
             Reason::Process => "the directory that the process was imported from",
             Reason::Default => "the default, as neither switch nor process say",
-        })
+        }
     }
 }
 
@@ -330,10 +338,10 @@ impl Caller {
         Err(if fits_other {
             Error::Generation {
                 function: call.function(),
-                assumed: generation,
-                reason: self.reason,
+                assumed: generation.name(),
+                reason: self.reason.name(),
                 defect,
-                other: generation.other(),
+                other: generation.other().name(),
                 value: match generation.other() {
                     Generation::With => "yes",
                     Generation::Without => "no",
@@ -345,7 +353,7 @@ impl Caller {
                 what: format!(
                     "{defect} (arguments read as those of a call {generation}, which follows from \
                      {}; with {} events of {} legs)",
-                    self.reason, shape.nevt, shape.legs
+                    self.reason.name(), shape.nevt, shape.legs
                 ),
             }
         })

@@ -1,12 +1,6 @@
-//! Colour sums: `JAMP^dagger CF JAMP`.
+//! The colour matrix in blocks, by its symmetries; see [`split`].
 
 pub mod split;
-pub mod sum;
 pub mod symmetry;
-pub mod triangle;
 
 pub use split::Split;
-pub use sum::ColorSum;
-
-#[cfg(test)]
-mod tests;

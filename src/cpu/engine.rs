@@ -4,17 +4,19 @@
 //! a thread) does not grow with their number.
 
 use super::block::Blocks;
-use super::general::General;
-use super::simd::{Level, Real, dispatch};
+use super::color;
 use super::worker::Worker;
 use crate::backend::BadMomentum;
-use crate::color::{self, Split};
+use crate::color::Split;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
+use crate::ops::Address;
+use crate::ops::general::General;
+use crate::plan::Plan;
 use crate::plan::binding::{Binding, Coupling};
-use crate::plan::{Address, Plan};
 use crate::process::color::FlowWeight;
 use crate::process::{HelicitySum, Process};
+use crate::simd::{Level, Real, dispatch};
 use std::time::Duration;
 
 /// A plan with its numbers in one precision.

@@ -1,13 +1,10 @@
-//! The CPU backend: SIMD registers, kernels over them, the general path for Lorentz structures
-//! that no kernel knows, and the engine that runs a plan on them.
+//! The CPU backend: the engine that runs a plan on SIMD registers, and its threads.
 
 mod arena;
 mod block;
+pub mod color;
 mod crew;
 mod engine;
-pub mod general;
-pub mod kernels;
-pub mod simd;
 #[doc(hidden)]
 pub mod stages;
 mod team;

@@ -2,14 +2,14 @@
 
 use super::block;
 use super::engine::Engine;
-use super::kernels::Memory;
-use super::simd::{Level, Real, Simd, Task, dispatch};
 use super::worker::Worker;
 use crate::color::Split;
 use crate::error::Result;
+use crate::ops::kernels::Memory;
 use crate::plan::Plan;
 use crate::plan::binding::Binding;
 use crate::process::Process;
+use crate::simd::{Level, Real, Simd, Task, dispatch};
 
 /// From amplitudes to JAMP, on one vector of events and for one helicity.
 pub struct Jamps<T: Real> {

@@ -8,12 +8,12 @@
 
 use super::crew::Crew;
 use super::engine::{Engine, Timers};
-use super::simd::Real;
 use super::worker::Worker;
 use crate::backend::{self, Backend, BadMomentum, Clocks, Failure, Parts};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::Plan;
+use crate::simd::Real;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A chunk is what is left for each thread, divided by this.

@@ -2,9 +2,9 @@
 
 use super::arena::Arena;
 use super::engine::{Engine, Timers};
-use super::simd::Real;
 use crate::error::Result;
 use crate::events::Events;
+use crate::simd::Real;
 use num_complex::Complex64;
 
 /// Memory and notes of one thread, on cache lines of their own.

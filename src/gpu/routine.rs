@@ -1,12 +1,12 @@
 //! Device code of a Lorentz structure that no kernel knows.
 //!
-//! The instructions of the routine ([`crate::plan::general`]) become one device function, a line for
+//! The instructions of the routine ([`crate::ops::general`]) become one device function, a line for
 //! each number that is computed; what is only read or named stands where it is used. It calls
 //! the functions of `cuda/number.cuh` and `cuda/functions.cuh`.
 
-use crate::plan::GeneralRoutine;
-use crate::plan::general::{Action, Binary, Code, Elementary, Instruction, Test};
-use crate::plan::kernel::Layout;
+use crate::ops::GeneralRoutine;
+use crate::ops::general::{Action, Binary, Code, Elementary, Instruction, Test};
+use crate::ops::opcode::Layout;
 use std::fmt::Write;
 
 /// The device function of a routine:

@@ -5,7 +5,7 @@ use super::driver::{Argument, Buffer, Driver, Shape};
 use super::emulator::Emulator;
 use super::routine::device_function;
 use crate::error::Error;
-use crate::plan::GeneralRoutine;
+use crate::ops::GeneralRoutine;
 use crate::process::arith::{Builder, Comparison, Function, Op};
 use crate::process::lorentz::Routine;
 use crate::process::random_routines::{Step, badly_conditioned, random_routine};

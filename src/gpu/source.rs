@@ -2,14 +2,14 @@
 //!
 //! The text of `cuda/` is the same for all processes; here it is put together, with a few kernels
 //! for each kind of operation that the tables hold. Operations of fixed length are decoded by
-//! generated code, which follows from [`Kernel::components`] and [`Kernel::layout`] alone. A
+//! generated code, which follows from the table of operations ([`crate::ops`]) alone. A
 //! [`Unit`] is what is compiled, and kept, by itself: nearly all units are the same for every process.
 
 use super::routine;
 use super::straight::{Source, Straight};
 use super::tables::{Kind, Tables};
-use crate::plan::GeneralRoutine;
-use crate::plan::kernel::{Kernel, Layout, Momenta};
+use crate::ops::GeneralRoutine;
+use crate::ops::opcode::{Layout, Momenta, Opcode};
 use std::fmt::Write;
 
 const NUMBER: &str = include_str!("../../cuda/number.cuh");
@@ -220,7 +220,7 @@ extern "C" __global__ void __launch_bounds__(256)
             let name = kind.name();
             let one = format!("look_{name}(h->operands + starts[j], m, waves, r)");
             let call = match kind {
-                Kind::Kernel(Kernel::Dots) => format!(
+                Kind::Opcode(Opcode::Dots) => format!(
                     "if (count == 2) look_Dots_of_two(h->operands + starts[j], m, waves, others, r, s); else {one}"
                 ),
                 _ => one,
@@ -246,7 +246,7 @@ extern "C" __global__ void __launch_bounds__(256)
 /// device function, where it does not stand in `cuda/vertices.cuh`.
 fn fixed(kind: Kind, general: &[GeneralRoutine]) -> Option<(Vec<u8>, Layout, Option<String>)> {
     match kind {
-        Kind::Kernel(Kernel::General(i)) => {
+        Kind::Opcode(Opcode::General(i)) => {
             let general = general.get(i as usize)?;
             let inputs = general.routine.inputs.iter().map(|&n| n as u8 - 2);
             let mut inputs: Vec<u8> = inputs.collect();
@@ -260,7 +260,10 @@ fn fixed(kind: Kind, general: &[GeneralRoutine]) -> Option<(Vec<u8>, Layout, Opt
                 format!("#ifndef FUNCTIONS\n#define FUNCTIONS\n{FUNCTIONS}\n#endif\n{function}");
             Some((inputs, Layout::of_routine(&general.routine), Some(text)))
         }
-        Kind::Kernel(kernel) => Some((kernel.components().to_vec(), kernel.layout()?, None)),
+        Kind::Opcode(opcode) => {
+            let components = opcode.spins().iter().map(|s| s.components());
+            Some((components.collect(), opcode.layout()?, None))
+        }
         _ => None,
     }
     .filter(|(components, ..)| !components.is_empty())

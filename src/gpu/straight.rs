@@ -7,7 +7,7 @@
 //! at a time: helicity after helicity, amplitude after amplitude, what these need first.
 //!
 //! The device functions are those of `cuda/`, which the caller puts in front (and behind them
-//! those of [`Kernel::General`](crate::plan::kernel::Kernel::General), called `General0`, ...).
+//! those of [`Opcode::General`](crate::ops::opcode::Opcode::General), called `General0`, ...).
 
 mod answer;
 mod clocks;
@@ -22,7 +22,7 @@ mod values;
 use super::shares::Shares;
 use super::tables::Tables;
 use crate::color::Split;
-use crate::plan::GeneralRoutine;
+use crate::ops::GeneralRoutine;
 use graph::{Id, number};
 use prepared::Prepared;
 use rustc_hash::FxHashSet;

@@ -8,16 +8,18 @@
 //!
 //! An operation is its *kind*, which names the device function that does it, and its operands, a run
 //! of numbers in [`Tables::operands`] that begins where [`Tables::starts`] says. The operands of
-//! kernels are those of [`crate::plan::walk`]; for the other kinds see [`Kind`].
+//! kernels are those of [`crate::ops::visit`]; for the other kinds see [`Kind`].
 //!
 //! What depends on the helicity (amplitudes, JAMP) lies in a memory of its own, the *region*, of
 //! which each helicity at work has one; addresses in it count from 0. Wavefunctions are looked up in the
 //! helicity's row of [`Tables::waves`].
 
+use crate::ops::opcode::Opcode;
+use crate::ops::opcode::{FOUR, MOMENTUM};
+use crate::ops::visit::{Access, visit};
+use crate::ops::{Address, Batch};
+use crate::plan::Plan;
 use crate::plan::binding::{Binding, Coupling};
-use crate::plan::kernel::Kernel;
-use crate::plan::walk::{Access, FOUR, MOMENTUM, walk};
-use crate::plan::{Address, Batch, Plan};
 use crate::process::ExternalKind;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -44,7 +46,7 @@ pub enum Kind {
     /// A scalar, the same.
     ExternalScalar,
     /// What a kernel computes.
-    Kernel(Kernel),
+    Opcode(Opcode),
     /// A sum of amplitudes: numbers of terms with coefficients 1, -1, i and -i and of other ones,
     /// the terms, the other ones (real part, imaginary part, numbers for either), result.
     Sum,
@@ -54,8 +56,8 @@ impl Kind {
     /// What its device function is called.
     pub fn name(self) -> String {
         match self {
-            Kind::Kernel(Kernel::General(i)) => format!("General{i}"),
-            Kind::Kernel(kernel) => format!("{kernel:?}"),
+            Kind::Opcode(Opcode::General(i)) => format!("General{i}"),
+            Kind::Opcode(opcode) => format!("{opcode:?}"),
             kind => format!("{kind:?}"),
         }
     }
@@ -151,7 +153,7 @@ struct Operation {
     start: u32,
 }
 
-/// Products of one [`Kernel::Dots`] operation: few, so that there are many operations.
+/// Products of one [`Opcode::Dots`] operation: few, so that there are many operations.
 const DOTS: usize = 4;
 
 impl Tables {
@@ -296,8 +298,8 @@ impl Tables {
 fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
     let mut numbers = Vec::new();
     for batch in &plan.amplitudes {
-        walk(batch, &plan.general, true, &mut |operand, access| {
-            if let Access::Look(_) = access {
+        visit(batch, &plan.general, true, &mut |operand, access| {
+            if let Access::Indexed(_) = access {
                 numbers.push(operand);
             }
         })?;
@@ -325,7 +327,7 @@ impl Region {
             region.end = region.end.max(at + vectors);
         };
         for batch in &plan.amplitudes {
-            walk(batch, &plan.general, true, &mut |operand, access| {
+            visit(batch, &plan.general, true, &mut |operand, access| {
                 if let Access::Write(vectors) = access {
                     include(operand, vectors);
                 }
@@ -493,10 +495,10 @@ impl Maker {
             // The operands of the operation at hand, and what it has to wait for.
             let mut operands = Vec::new();
             let (mut level, mut sound) = (0, true);
-            let kind = Kind::Kernel(batch.kernel);
-            walk(batch, &plan.general, false, &mut |operand, access| {
+            let kind = Kind::Opcode(batch.opcode);
+            visit(batch, &plan.general, false, &mut |operand, access| {
                 match access {
-                    Access::Number | Access::Look(_) => operands.push(operand),
+                    Access::Number | Access::Indexed(_) => operands.push(operand),
                     Access::Read(_) => match self.objects.get(&operand) {
                         Some(object) => {
                             level = level.max(object.level);
@@ -511,7 +513,7 @@ impl Maker {
                         (operands, level) = (Vec::new(), 0);
                     }
                     // A sum goes on after what was added before; nothing has read it yet.
-                    Access::Change(_) => match self.objects.get_mut(&operand) {
+                    Access::Update(_) => match self.objects.get_mut(&operand) {
                         Some(object) => {
                             let level_now = level.max(object.level) + 1;
                             object.level = level_now;
@@ -541,14 +543,14 @@ impl Maker {
         for batch in &plan.amplitudes {
             let mut operands: Vec<u32> = Vec::new();
             let mut sound = true;
-            let kind = Kind::Kernel(batch.kernel);
-            walk(batch, &plan.general, true, &mut |operand, access| {
+            let kind = Kind::Opcode(batch.opcode);
+            visit(batch, &plan.general, true, &mut |operand, access| {
                 let of_all = |at: Address| self.objects.get(&at).map(|o| o.address);
                 let new = match access {
                     Access::Number => Some(operand),
-                    Access::Look(_) => looked_up.binary_search(&operand).ok().map(|i| i as u32),
+                    Access::Indexed(_) => looked_up.binary_search(&operand).ok().map(|i| i as u32),
                     Access::Read(_) => of_all(operand),
-                    Access::Write(_) | Access::Change(_) => region.of(operand),
+                    Access::Write(_) | Access::Update(_) => region.of(operand),
                 };
                 let Some(new) = new else {
                     sound = false;
@@ -558,7 +560,7 @@ impl Maker {
                 if !matches!(access, Access::Write(_)) {
                     return;
                 }
-                if batch.kernel != Kernel::Dots {
+                if batch.opcode != Opcode::Dots {
                     self.operation(1, kind, &operands);
                     operands.clear();
                 } else if operands.len() == 2 + 2 * operands[1] as usize {

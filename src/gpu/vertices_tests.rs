@@ -2,11 +2,11 @@
 
 use super::driver::{Argument, Buffer, Driver, Function, Pointer, Shape, Stream};
 use super::emulator::Emulator;
-use crate::cpu::kernels::{Direct, amplitudes, currents};
-use crate::cpu::simd::{Level, Real, Simd, Task, dispatch};
-use crate::plan::kernel::{Kernel, Mode, Momenta};
+use crate::ops::kernels::{Direct, amplitudes, currents};
+use crate::ops::opcode::{Mode, Momenta, Opcode};
 use crate::process::ExternalKind::{self, FermionIn, FermionOut, Scalar, Vector};
 use crate::process::external::external;
+use crate::simd::{Level, Real, Simd, Task, dispatch};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fmt::Write;
@@ -125,7 +125,7 @@ impl Program {
 /// One operation and the device code that does the same.
 struct Case {
     name: String,
-    kernel: Kernel,
+    opcode: Opcode,
     operands: Vec<u32>,
     /// Addresses of masses.
     masses: Vec<u32>,
@@ -138,9 +138,9 @@ struct Case {
 
 impl Case {
     /// The device code of a kernel with a layout: what the generator of sources does.
-    fn of(kernel: Kernel) -> Case {
-        let layout = kernel.layout().unwrap();
-        let components = kernel.components();
+    fn of(opcode: Opcode) -> Case {
+        let layout = opcode.layout().unwrap();
+        let components: Vec<u8> = opcode.spins().iter().map(|s| s.components()).collect();
         let (mut next, mut operands, mut terms) = (0, Vec::new(), Vec::new());
         let mut claim = |kind: &str, size: u32| {
             operands.push(next);
@@ -169,22 +169,22 @@ impl Case {
         let size = 2 * u32::from(components[layout.inputs]);
         operands.push(next);
         Case {
-            name: format!("{kernel:?}"),
-            kernel,
+            name: format!("{opcode:?}"),
+            opcode,
             operands,
             masses,
             numbers: next + size,
             result: (next, size),
-            body: format!("put(m + {next}, {kernel:?}({}));", terms.join(", ")),
+            body: format!("put(m + {next}, {opcode:?}({}));", terms.join(", ")),
         }
     }
 
     /// A kernel of no fixed length. Wavefunctions are at 0, 8, ... 56, factors at 64 and 66, momenta
     /// at 68, 72, 76 and 80, a mass at 84, matrices at 85 and 101, the result at 117.
-    fn sum(name: &str, kernel: Kernel, operands: &[u32], size: u32, body: &str) -> Case {
+    fn sum(name: &str, opcode: Opcode, operands: &[u32], size: u32, body: &str) -> Case {
         Case {
             name: name.to_owned(),
-            kernel,
+            opcode,
             operands: operands.to_vec(),
             masses: vec![84],
             numbers: 133,
@@ -197,9 +197,9 @@ impl Case {
 /// The kernels of no fixed length, with all that they can do.
 #[rustfmt::skip]
 fn sums() -> Vec<Case> {
-    use Kernel::*;
+    use Opcode::*;
     let mut cases = Vec::new();
-    for (name, kernel, propagate) in [
+    for (name, opcode, propagate) in [
         ("Ffv1", SumFfv1, "propagate_out"),
         ("Ffv2", SumFfv2, "propagate_in"),
     ] {
@@ -216,7 +216,7 @@ fn sums() -> Vec<Case> {
         ] {
             let operands = [&[mode][..], &tail].concat();
             let body = format!("{terms} put(m + 117, {finish});");
-            cases.push(Case::sum(&format!("Sum{name}_{mode}"), kernel, &operands, 8, &body));
+            cases.push(Case::sum(&format!("Sum{name}_{mode}"), opcode, &operands, 8, &body));
         }
     }
     cases.push(Case::sum("SumFfv3", SumFfv3, &[Mode::ADD, 1, 2, 0, 8, 16, 24, 32, 40, 64, 117], 8,
@@ -238,26 +238,26 @@ fn sums() -> Vec<Case> {
          put(m + 117, times_add(C(m + 64), sum, F(m + 117)));"));
     cases.push(Case::sum("Add", Add, &[2, 1, 0, 8, 16, 117], 8,
         "Four sum = add_four(negative(F(m + 16)), F(m)); put(m + 117, add_four(sum, F(m + 8)));"));
-    for (name, kernel) in [("Conjugate", Conjugate), ("MinusConjugate", MinusConjugate)] {
+    for (name, opcode) in [("Conjugate", Conjugate), ("MinusConjugate", MinusConjugate)] {
         let body = format!("put(m + 117, {name}(F(m + 8)));");
-        cases.push(Case::sum(name, kernel, &[8, 117], 8, &body));
+        cases.push(Case::sum(name, opcode, &[8, 117], 8, &body));
     }
-    for (name, kernel) in [("DotSpinor0", DotSpinor0), ("DotVector0", DotVector0)] {
+    for (name, opcode) in [("DotSpinor0", DotSpinor0), ("DotVector0", DotVector0)] {
         let body = format!("put(m + 117, {name}(F(m), F(m + 8)));");
-        cases.push(Case::sum(name, kernel, &[0, 8, 117], 2, &body));
+        cases.push(Case::sum(name, opcode, &[0, 8, 117], 2, &body));
     }
     cases.push(Case::sum("Dots", Dots, &[16, 2, 0, 117, 8, 119], 4,
         "put(m + 117, DotSpinor0(F(m), F(m + 16))); put(m + 119, DotSpinor0(F(m + 8), F(m + 16)));"));
-    for (name, kernel) in [("DensitySpinor", DensitySpinor), ("DensityVector", DensityVector)] {
+    for (name, opcode) in [("DensitySpinor", DensitySpinor), ("DensityVector", DensityVector)] {
         let body = format!(
             "Matrix sum = term_{name}(F(m), no_matrix()); sum = term_{name}(F(m + 8), sum);
              put(m + 117, term_{name}(F(m + 16), sum));"
         );
-        cases.push(Case::sum(name, kernel, &[3, 0, 8, 16, 117], 16, &body));
+        cases.push(Case::sum(name, opcode, &[3, 0, 8, 16, 117], 16, &body));
     }
-    for (name, kernel) in [("TraceSpinor", TraceSpinor), ("TraceVector", TraceVector)] {
+    for (name, opcode) in [("TraceSpinor", TraceSpinor), ("TraceVector", TraceVector)] {
         let body = format!("put(m + 117, {name}(M(m + 85), M(m + 101)));");
-        cases.push(Case::sum(name, kernel, &[85, 101, 117], 1, &body));
+        cases.push(Case::sum(name, opcode, &[85, 101, 117], 1, &body));
     }
     cases
 }
@@ -272,28 +272,38 @@ impl<S: Real> Task<S> for OnCpu<'_, S> {
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = S>>(self) {
         let Case {
-            kernel, operands, ..
+            opcode, operands, ..
         } = self.case;
         let dot = matches!(
-            kernel,
-            Kernel::DotSpinor0 | Kernel::DotVector0 | Kernel::Dots
+            opcode,
+            Opcode::DotSpinor0 | Opcode::DotVector0 | Opcode::Dots
         );
         // SAFETY: the operands are addresses within the numbers of the event.
         unsafe {
-            match dot || kernel.layout().is_some_and(|layout| layout.amplitude) {
-                true => amplitudes::<V, _>(*kernel, operands, Direct, self.base),
-                false => currents::<V, _>(*kernel, operands, Direct, self.base),
+            match dot || opcode.layout().is_some_and(|layout| layout.amplitude) {
+                true => amplitudes::<V, _>(*opcode, operands, Direct, self.base),
+                false => currents::<V, _>(*opcode, operands, Direct, self.base),
             }
         }
+    }
+}
+
+/// A new operation of no fixed length is compared, too. (Generated code for [`Opcode::Dots`] is that of single
+/// products.)
+#[test]
+fn every_operation_of_no_fixed_length_is_among_the_cases() {
+    let cases = sums();
+    for &opcode in Opcode::STREAMS.iter().filter(|&&o| o != Opcode::Dots) {
+        assert!(cases.iter().any(|case| case.opcode == opcode), "{opcode:?}");
     }
 }
 
 /// Runs all on random numbers, and compares.
 fn compare<S: Number>(limit: f64) {
     const EVENTS: usize = 20;
-    let cases: Vec<Case> = Kernel::ALL
-        .into_iter()
-        .map(Case::of)
+    let cases: Vec<Case> = Opcode::VERTICES
+        .iter()
+        .map(|&opcode| Case::of(opcode))
         .chain(sums())
         .collect();
     let mut source = String::new();

@@ -1,17 +1,15 @@
 //! The plan compiler.
 
 use super::binding::Binding;
-use super::kernel::{Kernel, Layout, Momenta};
 use super::partial;
 use super::passes::Pass;
-use super::recognize::{self, Recognized};
 use super::slots;
 use super::sums::Sums;
-use super::{
-    Address, Batch, ChannelPlan, Count, External, Factor, GeneralRoutine, MomentumSum, Plan,
-    Propagator,
-};
+use super::{ChannelPlan, Count, External, Factor, MomentumSum, Plan, Propagator};
 use crate::error::{Error, Result};
+use crate::ops::opcode::{Layout, Momenta, Opcode};
+use crate::ops::recognize::{self, Recognized};
+use crate::ops::{Address, Batch, GeneralRoutine};
 use crate::process::{CouplingRef, ExternalKind, Process, Quantity, Vertex, Wavefunction};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
@@ -259,7 +257,7 @@ impl<'a> Compiler<'a> {
 
     fn currents(&mut self) -> Result<()> {
         let process = self.process;
-        let mut batches: BTreeMap<(usize, Kernel), Batch> = BTreeMap::new();
+        let mut batches: BTreeMap<(usize, Opcode), Batch> = BTreeMap::new();
         for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
             let Wavefunction::Internal(vertex) = wavefunction else {
                 continue;
@@ -271,7 +269,7 @@ impl<'a> Compiler<'a> {
             let line = &self.lines[w];
             let level = line.signs.iter().filter(|s| **s != 0).count();
             let batch = batches
-                .entry((level, call.kernel))
+                .entry((level, call.opcode))
                 .or_insert_with(|| call.batch());
             for &(instance, h) in &line.examples {
                 let digits = &self.digits[h];
@@ -300,9 +298,9 @@ impl<'a> Compiler<'a> {
         if self.last >= Pass::PartialVertices {
             partial::share(self, &mut calls);
         }
-        let mut batches: BTreeMap<Kernel, Batch> = BTreeMap::new();
+        let mut batches: BTreeMap<Opcode, Batch> = BTreeMap::new();
         for (i, call) in calls.iter().enumerate() {
-            let batch = batches.entry(call.kernel).or_insert_with(|| call.batch());
+            let batch = batches.entry(call.opcode).or_insert_with(|| call.batch());
             batch.operands.extend(&call.inputs);
             batch.operands.extend(&call.others);
             batch.operands.push(amplitude(i as u32));
@@ -346,7 +344,7 @@ impl<'a> Compiler<'a> {
             return self.general_call(vertex, mass, width);
         };
         let layout = recognized
-            .kernel
+            .opcode
             .layout()
             .expect("recognition gives kernels with a layout of their own");
         let inputs: Vec<u32> = recognized
@@ -362,7 +360,7 @@ impl<'a> Compiler<'a> {
         }
         self.momenta_and_masses(&layout, &inputs, &result, [mass, width], &mut others);
         Ok(Call {
-            kernel: recognized.kernel,
+            opcode: recognized.opcode,
             layout,
             inputs,
             others,
@@ -402,7 +400,7 @@ impl<'a> Compiler<'a> {
         let masses = [mass, width];
         self.momenta_and_masses(&layout, &vertex.inputs, &result, masses, &mut others);
         Ok(Call {
-            kernel: Kernel::General(index),
+            opcode: Opcode::General(index),
             layout,
             inputs: vertex.inputs.clone(),
             others,
@@ -526,7 +524,7 @@ impl Line {
 
 /// How a vertex is computed.
 pub(super) struct Call {
-    pub(super) kernel: Kernel,
+    pub(super) opcode: Opcode,
     pub(super) layout: Layout,
     /// Numbers of the wavefunctions that meet, in the kernel's order.
     pub(super) inputs: Vec<u32>,
@@ -537,7 +535,7 @@ pub(super) struct Call {
 impl Call {
     fn batch(&self) -> Batch {
         Batch {
-            kernel: self.kernel,
+            opcode: self.opcode,
             stride: self.layout.len(),
             operands: Vec::new(),
         }

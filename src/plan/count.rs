@@ -1,13 +1,13 @@
 //! How much work a plan is.
 //!
-//! Multiply-adds are counted by hand from what the kernels do, a complex product as four, a sum
-//! as one for each part; couplings, momenta and external wavefunctions are left out, and so are
+//! Multiply-adds of operations are those of the table ([`crate::ops::opcode`]); couplings, momenta and external wavefunctions are left out, and so are
 //! colour sums, which [`crate::color::Split::multiply_adds`] counts. The numbers serve to compare
 //! plans with each other, and throughput with the hardware's peak.
 
-use super::kernel::Kernel;
-use super::walk::{self, Access, walk};
-use super::{Batch, Plan};
+use super::Plan;
+use crate::ops::Batch;
+use crate::ops::opcode::{Consumed, FOUR, MOMENTUM, Operands};
+use crate::ops::visit::{Access, visit};
 use serde::{Deserialize, Serialize};
 
 /// Work for one event.
@@ -76,80 +76,35 @@ impl Count {
     }
 }
 
+/// Multiply-adds of a general routine, roughly.
+const GENERAL: usize = 200;
+
 /// Number of results of a batch, and multiply-adds.
 fn work(batch: &Batch) -> (usize, usize) {
-    let fixed = |each: usize| (batch.len(), batch.len() * each);
-    match batch.kernel {
-        Kernel::DotSpinor0 | Kernel::DotVector0 => fixed(16),
-        Kernel::Ffv0 => fixed(60),
-        Kernel::Ffv1 | Kernel::Ffv2 => fixed(88),
-        Kernel::Ffv3 => fixed(56),
-        Kernel::FfvL0 | Kernel::FfvL3 => fixed(32),
-        Kernel::FfvL1 | Kernel::FfvL2 => fixed(44),
-        Kernel::FfvMassive3 | Kernel::FfvLrMassive3 => fixed(84),
-        Kernel::FfvLMassive3 => fixed(60),
-        Kernel::FfvLr0 => fixed(64),
-        Kernel::FfvLr1 | Kernel::FfvLr2 => fixed(88),
-        Kernel::FfvLr3 => fixed(56),
-        Kernel::FfsLr0 => fixed(28),
-        Kernel::FfsLr1 | Kernel::FfsLr2 => fixed(56),
-        Kernel::FfsLr3 => fixed(24),
-        Kernel::Vvv0 => fixed(100),
-        Kernel::Vvv1 | Kernel::VvvMassive1 => fixed(92),
-        Kernel::VvvvDiff0 => fixed(76),
-        Kernel::VvvvDiff1 => fixed(72),
-        Kernel::Vvvv0 => fixed(120),
-        Kernel::Vvvv1 | Kernel::VvvvMassive1 => fixed(108),
-        Kernel::General(_) => fixed(200),
-        Kernel::SumFfv1 | Kernel::SumFfv2 => each_result(batch, |r| {
-            // Without a momentum it is bare: a factor, no propagation.
-            let propagation = if r.momenta > 0 { 32 } else { 0 };
-            r.waves / 2 * 32 + FACTOR + propagation
-        }),
-        Kernel::SumFfv3 => each_result(batch, |r| r.waves / 2 * 48 + FACTOR),
-        Kernel::SumVvv1 => each_result(batch, |r| {
-            let three = r.momenta / 2;
-            let four = (r.waves - 2 * three) / 3;
-            let factors = if four > 0 { 2 * FACTOR } else { FACTOR };
-            three * 72 + four * 96 + factors
-        }),
-        Kernel::SumVvvvDiff1 => each_result(batch, |r| r.waves / 3 * 64 + FACTOR),
-        Kernel::Dots | Kernel::TraceSpinor | Kernel::TraceVector => each_result(batch, |_| 16),
-        Kernel::Add => each_result(batch, |r| 8 * r.waves),
-        Kernel::Conjugate | Kernel::MinusConjugate => each_result(batch, |_| 0),
-        Kernel::DensitySpinor | Kernel::DensityVector => each_result(batch, |r| 32 * r.waves),
-        _ => fixed(32),
+    match batch.opcode.operands() {
+        Some(Operands::Fixed { multiply_adds, .. }) => (batch.len(), batch.len() * multiply_adds),
+        Some(Operands::Stream { multiply_adds, .. }) => each_result(batch, multiply_adds),
+        None => (batch.len(), batch.len() * GENERAL),
     }
 }
 
-/// Multiply-adds of a factor times a wavefunction.
-const FACTOR: usize = 16;
-
-/// What a result is made of.
-#[derive(Clone, Copy, Default)]
-struct Read {
-    /// Spinors and vectors.
-    waves: usize,
-    momenta: usize,
-}
-
-/// Number of results, and the work of all of them, for a kernel of no fixed length.
-fn each_result(batch: &Batch, work: impl Fn(Read) -> usize) -> (usize, usize) {
+/// Number of results, and the work of all of them, of operations of no fixed length.
+fn each_result(batch: &Batch, work: impl Fn(Consumed) -> usize) -> (usize, usize) {
     let (mut results, mut all) = (0, 0);
-    let mut read = Read::default();
-    let whole = walk(batch, &[], false, &mut |_, access| match access {
-        Access::Read(walk::FOUR) => read.waves += 1,
-        Access::Read(walk::MOMENTUM) => read.momenta += 1,
-        Access::Write(_) | Access::Change(_) => {
+    let mut read = Consumed::default();
+    let whole = visit(batch, &[], false, &mut |_, access| match access {
+        Access::Read(FOUR) => read.waves += 1,
+        Access::Read(MOMENTUM) => read.momenta += 1,
+        Access::Write(_) | Access::Update(_) => {
             results += 1;
             all += work(std::mem::take(&mut read));
         }
-        Access::Read(_) | Access::Look(_) | Access::Number => {}
+        Access::Read(_) | Access::Indexed(_) | Access::Number => {}
     });
     debug_assert!(
         whole.is_some(),
         "{:?} ends within an operation",
-        batch.kernel
+        batch.opcode
     );
     (results, all)
 }

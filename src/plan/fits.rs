@@ -5,9 +5,10 @@
 //! outside of its memory, no index outside of its table, and it is one for the process.
 
 use super::compile::amp2_index;
-use super::kernel::{Kernel, Layout};
-use super::walk::{Access, walk};
-use super::{Address, Batch, External, Plan};
+use super::{External, Plan};
+use crate::ops::opcode::{Layout, Opcode};
+use crate::ops::visit::{Access, visit};
+use crate::ops::{Address, Batch};
 use crate::process::Process;
 use std::collections::HashSet;
 
@@ -111,7 +112,7 @@ impl Plan {
         };
         let looking = |batch: &Batch| {
             self.gives_amplitudes(batch)
-                && (batch.kernel == Kernel::Dots || !self.has_pairs())
+                && (batch.opcode == Opcode::Dots || !self.has_pairs())
                 && self.batch_in_order(batch, true, &mut |line, vectors| {
                     let looked = looked.get_mut(line as usize);
                     looked
@@ -128,7 +129,7 @@ impl Plan {
                 .all(|turn| (turn.group as usize) < self.groups.len())
             && squares
                 .clone()
-                .all(|batch| !matches!(batch.kernel, Kernel::General(_)))
+                .all(|batch| !matches!(batch.opcode, Opcode::General(_)))
             && self.amplitudes.iter().all(looking)
             && self.tables.iter().all(|table| {
                 let mut lines = table.iter().zip(&looked);
@@ -138,13 +139,13 @@ impl Plan {
 
     /// Whether the kernel of a batch belongs among the amplitudes.
     fn gives_amplitudes(&self, batch: &Batch) -> bool {
-        match batch.kernel {
-            Kernel::Dots => true,
-            Kernel::General(i) => {
+        match batch.opcode {
+            Opcode::Dots => true,
+            Opcode::General(i) => {
                 let general = self.general.get(i as usize);
                 general.is_some_and(|g| g.routine.is_amplitude())
             }
-            kernel => kernel.layout().is_some_and(|layout| layout.amplitude),
+            opcode => opcode.layout().is_some_and(|layout| layout.amplitude),
         }
     }
 
@@ -156,20 +157,20 @@ impl Plan {
         tables: bool,
         look: &mut impl FnMut(u32, u32) -> bool,
     ) -> bool {
-        let layout = match batch.kernel {
-            Kernel::General(i) => {
+        let layout = match batch.opcode {
+            Opcode::General(i) => {
                 let general = self.general.get(i as usize);
                 general.map(|g| Layout::of_routine(&g.routine))
             }
-            kernel => kernel.layout(),
+            opcode => opcode.layout(),
         };
         let mut good = layout.is_none_or(|layout| layout.len() == batch.stride);
-        let whole = walk(batch, &self.general, tables, &mut |at, access| {
+        let whole = visit(batch, &self.general, tables, &mut |at, access| {
             good &= match access {
                 Access::Number => true,
-                Access::Look(vectors) => look(at, vectors),
+                Access::Indexed(vectors) => look(at, vectors),
                 Access::Write(vectors) if tables => self.holds_for_all(at, vectors),
-                Access::Read(vectors) | Access::Write(vectors) | Access::Change(vectors) => {
+                Access::Read(vectors) | Access::Write(vectors) | Access::Update(vectors) => {
                     self.holds(at, vectors)
                 }
             }
@@ -223,14 +224,15 @@ impl Plan {
 mod tests {
     use super::*;
     use crate::color::Split;
-    use crate::cpu::simd::Level;
     use crate::cpu::{Engine, Team};
     use crate::events::Events;
     use crate::import::import_directory;
+    use crate::ops::GeneralRoutine;
     use crate::plan::binding::Binding;
     use crate::plan::passes::{Pass, plan_after};
-    use crate::plan::{GeneralRoutine, compile, recursion, slots, turns};
+    use crate::plan::{compile, recursion, slots, turns};
     use crate::process::example;
+    use crate::simd::Level;
     use proptest::prelude::*;
     use std::path::Path;
 

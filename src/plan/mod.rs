@@ -5,7 +5,7 @@
 //! computed once for each combination of those. Everything that does not depend on helicity
 //! (momenta of the lines, propagators, couplings) is computed once an event.
 //!
-//! Memory is an array of vectors as described in [`kernel`]. For a block of events a backend
+//! Memory is an array of vectors as described in [`crate::ops`]. For a block of events a backend
 //! fills in [`Plan::constants`] (once), couplings, momenta, propagators and factors, then the
 //! external wavefunctions, then runs the batches of [`Plan::currents`] in order. After that, for
 //! each helicity, it runs [`Plan::amplitudes`] with that helicity's table, and
@@ -16,29 +16,21 @@ pub mod binding;
 mod compile;
 pub mod count;
 mod fits;
-pub mod general;
-pub mod kernel;
 mod partial;
 pub mod passes;
-pub mod recognize;
 pub mod recursion;
 pub mod slots;
 pub mod sums;
 pub mod turns;
-pub mod walk;
 
 pub use compile::compile;
 pub use count::Count;
 
+use crate::ops::{Address, Batch, GeneralRoutine};
 use crate::process::ExternalKind;
-use crate::process::lorentz::Routine;
-use kernel::Kernel;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 use sums::Sums;
-
-/// Index of a vector in a backend's memory.
-pub type Address = u32;
 
 /// How to evaluate a process.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -72,7 +64,7 @@ pub struct Plan {
     pub tables: Vec<Vec<Address>>,
     /// The good helicities (indices into `tables`) in the order in which they are evaluated, in
     /// groups of one or two. The two of a group differ only in the first wavefunction of each
-    /// [`Kernel::Dots`], and all amplitudes are of that kind.
+    /// [`Opcode::Dots`](crate::ops::Opcode::Dots), and all amplitudes are of that kind.
     pub groups: Vec<Vec<u32>>,
     /// Currents that are computed between groups, by ascending groups.
     pub turns: Vec<Turn>,
@@ -87,19 +79,10 @@ pub struct Plan {
     pub flows: usize,
     /// Squared single diagrams.
     pub channels: ChannelPlan,
-    /// Lorentz structures that no kernel knows, by the index in [`Kernel::General`].
+    /// Lorentz structures that no kernel knows, by the index in [`Opcode::General`](crate::ops::Opcode::General).
     pub general: Vec<GeneralRoutine>,
     /// How much work there is.
     pub count: Count,
-}
-
-/// A Lorentz structure that no kernel knows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GeneralRoutine {
-    /// Its arithmetic.
-    pub routine: Routine,
-    /// Whether mass and width of the result are exactly zero.
-    pub massless: bool,
 }
 
 /// A sum of external momenta.
@@ -150,38 +133,6 @@ pub struct External {
     pub helicities: Vec<i8>,
     /// Where the wavefunction of each helicity goes.
     pub results: Vec<Address>,
-}
-
-/// Operations of one kernel that do not depend on each other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Batch {
-    /// What they compute.
-    pub kernel: Kernel,
-    /// Addresses in one operation, 0 if they have no fixed length.
-    pub stride: usize,
-    /// The operations, one after the other, as [`kernel::Layout`] says.
-    pub operands: Vec<Address>,
-}
-
-impl Batch {
-    /// Operations of no fixed length, see [`walk`].
-    pub fn stream(kernel: Kernel, operands: Vec<Address>) -> Batch {
-        Batch {
-            kernel,
-            stride: 0,
-            operands,
-        }
-    }
-
-    /// Number of operations, of a kernel whose operations have a fixed length.
-    pub fn len(&self) -> usize {
-        self.operands.len() / self.stride
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.operands.is_empty()
-    }
 }
 
 /// Currents that are computed right ahead of a group of helicities, behind the groups before it,

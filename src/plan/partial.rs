@@ -8,7 +8,7 @@
 
 use super::Batch;
 use super::compile::{Call, Compiler};
-use super::kernel::{Kernel, Mode};
+use crate::ops::opcode::{Mode, Opcode};
 use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -16,7 +16,7 @@ use std::collections::BinaryHeap;
 /// A partial vertex: kernel, wavefunctions that meet in it, factor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Partial {
-    kernel: Kernel,
+    opcode: Opcode,
     inputs: Vec<u32>,
     factor: u32,
 }
@@ -26,8 +26,8 @@ struct Way {
     partial: Partial,
     /// The wavefunction that the partial vertex is multiplied with.
     last: u32,
-    /// [`Kernel::DotSpinor0`] or [`Kernel::DotVector0`].
-    dot: Kernel,
+    /// [`Opcode::DotSpinor0`] or [`Opcode::DotVector0`].
+    dot: Opcode,
 }
 
 /// Multiply-adds of a dot product, with something for the loads that it waits for.
@@ -46,7 +46,7 @@ pub fn share(compiler: &mut Compiler, calls: &mut [Call]) {
     }
     let cost = |partial: &Partial| {
         let combinations = combinations(compiler, &partial.inputs);
-        combinations as f64 / helicities * work(partial.kernel)
+        combinations as f64 / helicities * work(partial.opcode)
     };
     let mut queue: BinaryHeap<Candidate> = users
         .iter()
@@ -75,7 +75,7 @@ pub fn share(compiler: &mut Compiler, calls: &mut [Call]) {
             continue;
         }
         for amplitude in left {
-            let whole = work(calls[amplitude].kernel);
+            let whole = work(calls[amplitude].opcode);
             if candidate.each + DOT < whole {
                 chosen[amplitude] = Some(candidate.partial);
             }
@@ -98,7 +98,7 @@ pub fn share(compiler: &mut Compiler, calls: &mut [Call]) {
         };
         let layout = way.dot.layout().expect("products have a layout");
         calls[amplitude] = Call {
-            kernel: way.dot,
+            opcode: way.dot,
             layout,
             inputs: vec![node, way.last],
             others: Vec::new(),
@@ -108,46 +108,46 @@ pub fn share(compiler: &mut Compiler, calls: &mut [Call]) {
 }
 
 /// Multiply-adds of a whole vertex or a partial one, with something for storing it.
-fn work(kernel: Kernel) -> f64 {
-    match kernel {
-        Kernel::Ffv0 => 60.0,
-        Kernel::Vvv0 => 100.0,
-        Kernel::VvvvDiff0 => 76.0,
-        Kernel::SumFfv1 | Kernel::SumFfv2 => 56.0,
-        Kernel::SumFfv3 => 64.0,
-        Kernel::SumVvv1 => 100.0,
+fn work(opcode: Opcode) -> f64 {
+    match opcode {
+        Opcode::Ffv0 => 60.0,
+        Opcode::Vvv0 => 100.0,
+        Opcode::VvvvDiff0 => 76.0,
+        Opcode::SumFfv1 | Opcode::SumFfv2 => 56.0,
+        Opcode::SumFfv3 => 64.0,
+        Opcode::SumVvv1 => 100.0,
         _ => 80.0,
     }
 }
 
-/// Kernel of a partial vertex, which of the amplitude's inputs meet in it, and which is left.
-type Choice = (Kernel, &'static [usize], usize);
+/// Opcode of a partial vertex, which of the amplitude's inputs meet in it, and which is left.
+type Choice = (Opcode, &'static [usize], usize);
 
 /// The ways to compute an amplitude from a partial vertex.
 fn ways(call: &Call) -> Vec<Way> {
-    let (choices, vector): (&[Choice], bool) = match call.kernel {
-        Kernel::Ffv0 => (
+    let (choices, vector): (&[Choice], bool) = match call.opcode {
+        Opcode::Ffv0 => (
             &[
-                (Kernel::SumFfv1, &[1, 2], 0),
-                (Kernel::SumFfv2, &[0, 2], 1),
-                (Kernel::SumFfv3, &[0, 1], 2),
+                (Opcode::SumFfv1, &[1, 2], 0),
+                (Opcode::SumFfv2, &[0, 2], 1),
+                (Opcode::SumFfv3, &[0, 1], 2),
             ],
             false,
         ),
-        Kernel::Vvv0 => (
+        Opcode::Vvv0 => (
             &[
-                (Kernel::SumVvv1, &[1, 2], 0),
-                (Kernel::SumVvv1, &[2, 0], 1),
-                (Kernel::SumVvv1, &[0, 1], 2),
+                (Opcode::SumVvv1, &[1, 2], 0),
+                (Opcode::SumVvv1, &[2, 0], 1),
+                (Opcode::SumVvv1, &[0, 1], 2),
             ],
             true,
         ),
-        Kernel::VvvvDiff0 => (
+        Opcode::VvvvDiff0 => (
             &[
-                (Kernel::SumVvvvDiff1, &[1, 2, 3], 0),
-                (Kernel::SumVvvvDiff1, &[0, 3, 2], 1),
-                (Kernel::SumVvvvDiff1, &[3, 0, 1], 2),
-                (Kernel::SumVvvvDiff1, &[2, 1, 0], 3),
+                (Opcode::SumVvvvDiff1, &[1, 2, 3], 0),
+                (Opcode::SumVvvvDiff1, &[0, 3, 2], 1),
+                (Opcode::SumVvvvDiff1, &[3, 0, 1], 2),
+                (Opcode::SumVvvvDiff1, &[2, 1, 0], 3),
             ],
             true,
         ),
@@ -156,17 +156,17 @@ fn ways(call: &Call) -> Vec<Way> {
     let factor = call.others[0];
     choices
         .iter()
-        .map(|&(kernel, inputs, last)| Way {
+        .map(|&(opcode, inputs, last)| Way {
             partial: Partial {
-                kernel,
+                opcode,
                 inputs: inputs.iter().map(|&i| call.inputs[i]).collect(),
                 factor,
             },
             last: call.inputs[last],
-            dot: if vector || kernel == Kernel::SumFfv3 {
-                Kernel::DotVector0
+            dot: if vector || opcode == Opcode::SumFfv3 {
+                Opcode::DotVector0
             } else {
-                Kernel::DotSpinor0
+                Opcode::DotSpinor0
             },
         })
         .collect()
@@ -188,9 +188,9 @@ fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) ->
     let instances = line.instances.clone();
     compiler.lines.push(line);
     let node = compiler.lines.len() as u32 - 1;
-    let spinor = matches!(partial.kernel, Kernel::SumFfv1 | Kernel::SumFfv2);
-    let momenta: Vec<u32> = match partial.kernel {
-        Kernel::SumVvv1 => partial
+    let spinor = matches!(partial.opcode, Opcode::SumFfv1 | Opcode::SumFfv2);
+    let momenta: Vec<u32> = match partial.opcode {
+        Opcode::SumVvv1 => partial
             .inputs
             .iter()
             .map(|&input| {
@@ -200,17 +200,17 @@ fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) ->
             .collect(),
         _ => Vec::new(),
     };
-    let at = batches.iter().position(|b| b.kernel == partial.kernel);
+    let at = batches.iter().position(|b| b.opcode == partial.opcode);
     let at = at.unwrap_or_else(|| {
-        batches.push(Batch::stream(partial.kernel, Vec::new()));
+        batches.push(Batch::stream(partial.opcode, Vec::new()));
         batches.len() - 1
     });
     let operands = &mut batches[at].operands;
     for (instance, h) in examples {
         operands.extend([Mode::BARE, 1]);
-        match partial.kernel {
-            Kernel::SumVvvvDiff1 => {}
-            Kernel::SumVvv1 => operands.extend([0, 0]),
+        match partial.opcode {
+            Opcode::SumVvvvDiff1 => {}
+            Opcode::SumVvv1 => operands.extend([0, 0]),
             _ => operands.push(0),
         }
         for &input in &partial.inputs {
@@ -219,7 +219,7 @@ fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) ->
         }
         operands.extend(&momenta);
         operands.push(partial.factor);
-        if partial.kernel == Kernel::SumVvv1 {
+        if partial.opcode == Opcode::SumVvv1 {
             // The factor of four-vector vertices, of which there are none.
             operands.push(partial.factor);
         }

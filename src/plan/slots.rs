@@ -7,8 +7,9 @@
 //! them, or to the end. What was freed last is used first, as it is the likeliest to be in the
 //! first cache; a place that is too large is divided where there is no other.
 
-use super::walk::{Access, walk};
-use super::{Address, Batch, GeneralRoutine, Plan};
+use super::Plan;
+use crate::ops::visit::{Access, visit};
+use crate::ops::{Address, Batch, GeneralRoutine};
 use std::collections::BTreeMap;
 
 /// A wavefunction or a matrix.
@@ -92,8 +93,8 @@ fn steps(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
 pub(super) fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
     let mut used = Vec::new();
     for batch in &plan.amplitudes {
-        walk(batch, &plan.general, true, &mut |operand, access| {
-            if let Access::Look(_) = access {
+        visit(batch, &plan.general, true, &mut |operand, access| {
+            if let Access::Indexed(_) = access {
                 used.push(operand);
             }
         })?;
@@ -120,16 +121,16 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Object>> {
                 }
             }
             Step::Batch(batch) => {
-                walk(
+                visit(
                     batch,
                     &plan.general,
                     false,
                     &mut |to, access| match access {
-                        Access::Write(vectors) | Access::Change(vectors) => {
+                        Access::Write(vectors) | Access::Update(vectors) => {
                             objects.write(to, vectors, at);
                         }
                         Access::Read(_) => objects.read(to, at),
-                        Access::Look(_) | Access::Number => {}
+                        Access::Indexed(_) | Access::Number => {}
                     },
                 )?;
             }
@@ -244,10 +245,10 @@ impl Map {
     /// Rewrites the operands of a batch.
     fn batch(&self, batch: &mut Batch, general: &[GeneralRoutine], tables: bool) -> Option<()> {
         let mut operands = Vec::with_capacity(batch.operands.len());
-        walk(batch, general, tables, &mut |operand, access| {
+        visit(batch, general, tables, &mut |operand, access| {
             operands.push(match access {
-                Access::Number | Access::Look(_) => operand,
-                Access::Read(_) | Access::Write(_) | Access::Change(_) => self.of(operand),
+                Access::Number | Access::Indexed(_) => operand,
+                Access::Read(_) | Access::Write(_) | Access::Update(_) => self.of(operand),
             });
         })?;
         batch.operands = operands;

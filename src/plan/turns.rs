@@ -14,8 +14,9 @@
 //! What squared diagrams are made of is computed ahead of all runs, for all helicities at once,
 //! and so are they.
 
-use super::walk::{Access, walk};
-use super::{Address, Batch, External, Plan, Turn, slots};
+use super::{External, Plan, Turn, slots};
+use crate::ops::visit::{Access, visit};
+use crate::ops::{Address, Batch};
 use crate::process::ExternalKind;
 use std::ops::Range;
 
@@ -106,7 +107,7 @@ impl Needs {
         }
         // What squared diagrams need comes ahead of all turns.
         for batch in &plan.channels.squares {
-            walk(batch, &plan.general, false, &mut |operand, access| {
+            visit(batch, &plan.general, false, &mut |operand, access| {
                 if let Access::Read(_) = access {
                     needs.note(operand, 0);
                 }
@@ -127,11 +128,11 @@ impl Needs {
     fn batch(&mut self, plan: &Plan, batch: &Batch) -> Option<()> {
         let (mut start, mut at) = (0, 0);
         let mut read = self.reads.len();
-        walk(batch, &plan.general, false, &mut |operand, access| {
+        visit(batch, &plan.general, false, &mut |operand, access| {
             at += 1;
             match access {
                 Access::Read(_) => self.reads.push(operand),
-                Access::Write(_) | Access::Change(_) => {
+                Access::Write(_) | Access::Update(_) => {
                     let maker = &mut self.makers[operand as usize];
                     self.operations.push(Operation {
                         range: start..at,
@@ -142,7 +143,7 @@ impl Needs {
                     *maker = Some(self.operations.len() as u32 - 1);
                     (start, read) = (at, self.reads.len());
                 }
-                Access::Look(_) | Access::Number => {}
+                Access::Indexed(_) | Access::Number => {}
             }
         })
     }
@@ -193,7 +194,7 @@ impl Needs {
             for (place, operands) in places.zip(of_turn) {
                 if !operands.is_empty() {
                     place.push(Batch {
-                        kernel: batch.kernel,
+                        opcode: batch.opcode,
                         stride: batch.stride,
                         operands,
                     });

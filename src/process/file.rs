@@ -35,7 +35,7 @@ const HEADER: usize = 24;
 
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
-pub enum Defect {
+enum Defect {
     /// It does not begin with the magic.
     #[error(
         "is not a mebridge process file; make one with `mebridge import DIR -o FILE`, or name the \
@@ -93,7 +93,7 @@ impl Process {
     pub fn from_bytes(bytes: &[u8], origin: &Path) -> Result<Process> {
         let process = decode(bytes).map_err(|defect| Error::ProcessFile {
             path: origin.to_owned(),
-            defect,
+            defect: defect.to_string(),
         })?;
         process.validate()?;
         Ok(process)
@@ -127,7 +127,7 @@ impl Process {
         if !fs::metadata(path).map_err(Error::io(path))?.is_file() {
             return Err(Error::ProcessFile {
                 path: path.to_owned(),
-                defect: Defect::NotOurs,
+                defect: Defect::NotOurs.to_string(),
             });
         }
         let bytes = fs::read(path).map_err(Error::io(path))?;

@@ -4,9 +4,9 @@ use crate::batch::{Batch, bridge, cpu, worst};
 use crate::built::uux_ttx;
 use crate::kinematics::{Point, points};
 use crate::processes::{gg_ttx, with_more_gluons};
-use mebridge::cpu::simd::Level;
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
+use mebridge::simd::Level;
 use std::collections::BTreeSet;
 
 /// How far from an edge the random numbers are put: far beyond rounding, and far below what

@@ -3,8 +3,8 @@
 use crate::batch::{Batch, bridge, cpu};
 use crate::kinematics::points;
 use crate::processes::gg_ttx;
-use mebridge::cpu::simd::Level;
 use mebridge::runtime::{Precision, Switches};
+use mebridge::simd::Level;
 
 #[test]
 fn random_numbers_close_to_one_choose_something() {

@@ -14,10 +14,10 @@ use crate::batch::{Batch, bridge, cpu, squared, worst};
 use crate::built::{ee_mumu, uux_ttx};
 use crate::kinematics::{Point, two_body};
 use crate::processes::{card, gauge_invariant, gg_ttx};
-use mebridge::cpu::simd::Level;
 use mebridge::process::Process;
 use mebridge::process::card::Card;
 use mebridge::runtime::Switches;
+use mebridge::simd::Level;
 use std::path::Path;
 
 /// Energies in units of the threshold `2 m`.

@@ -3,8 +3,8 @@
 use crate::batch::{Batch, bridge, cpu};
 use crate::kinematics::points;
 use crate::processes::gg_ttx;
-use mebridge::cpu::simd::Level;
 use mebridge::runtime::{Precision, Switches};
+use mebridge::simd::Level;
 
 #[test]
 fn momenta_that_are_not_conserved_are_refused() {

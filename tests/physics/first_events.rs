@@ -3,9 +3,9 @@
 use crate::batch::{Batch, Outcome, bridge, cpu};
 use crate::kinematics::points;
 use crate::processes::{gg_ttx, with_more_gluons};
-use mebridge::cpu::simd::Level;
 use mebridge::process::Process;
 use mebridge::runtime::{Precision, Switches};
+use mebridge::simd::Level;
 
 /// g g > t t~ along z: at rest, along the beam, and at a great energy.
 fn special(energy: f64, along: bool) -> Vec<[f64; 4]> {

@@ -5,9 +5,9 @@
 use crate::batch::{Batch, Outcome, bridge, cpu, worst};
 use crate::kinematics::points;
 use crate::processes::{gg_ttx, with_more_gluons};
-use mebridge::cpu::simd::Level;
 use mebridge::process::Process;
 use mebridge::runtime::{Precision, Switches};
+use mebridge::simd::Level;
 
 const EVENTS: usize = 40;
 /// All channels of g g > t t~.

@@ -8,9 +8,9 @@ use crate::output;
 use crate::source::{self, Source};
 use mebridge::Result;
 use mebridge::color::Split;
+use mebridge::ops::recognize::recognize;
 use mebridge::plan::binding::{Binding, Coupling};
 use mebridge::plan::passes::{Pass, plan_after};
-use mebridge::plan::recognize::recognize;
 use mebridge::plan::{Plan, compile};
 use mebridge::process::{Contract, Process, Wavefunction};
 use mebridge::runtime::ProcessChoice;
@@ -435,7 +435,7 @@ fn structures(process: &Process, binding: &Binding) -> Vec<Structure> {
     routines
         .map(|((routine, calls), massless)| {
             let kernels = massless.iter().filter_map(|&m| recognize(routine, m));
-            let names: BTreeSet<String> = kernels.map(|r| format!("{:?}", r.kernel)).collect();
+            let names: BTreeSet<String> = kernels.map(|r| format!("{:?}", r.opcode)).collect();
             Structure {
                 name: routine.name.clone(),
                 calls,

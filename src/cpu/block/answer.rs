@@ -1,11 +1,11 @@
 //! From sums over helicities to the answer for each event.
 
 use super::{Blocks, lane_of};
-use crate::cpu::kernels::Memory;
-use crate::cpu::simd::{Real, Simd};
 use crate::events::Events;
-use crate::plan::Address;
+use crate::ops::Address;
+use crate::ops::kernels::Memory;
 use crate::process::HelicitySum;
+use crate::simd::{Real, Simd};
 
 impl<T: Real> Blocks<'_, '_, T> {
     /// |M|^2 and the choices of helicity and colour.

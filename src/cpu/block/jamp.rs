@@ -1,8 +1,8 @@
 //! JAMP.
 
 use crate::cpu::engine::Engine;
-use crate::cpu::kernels::Memory;
-use crate::cpu::simd::{Cx, Simd};
+use crate::ops::kernels::Memory;
+use crate::simd::{Cx, Simd};
 
 /// The linear combinations that lead from amplitudes to JAMP.
 #[inline(always)]

@@ -1,7 +1,7 @@
 //! One vector of events through a plan.
 //!
 //! Everything here is generic over the register type and compiled once for each SIMD level.
-//! All numbers of the block lie in one array of vectors (see [`crate::plan::kernel`]), the
+//! All numbers of the block lie in one array of vectors (see [`crate::ops::opcode`]), the
 //! scratch of this module behind those of the plan.
 
 mod answer;
@@ -10,16 +10,16 @@ mod start;
 
 pub(super) use jamp::sums;
 
+use super::color::{self, Sum};
 use super::engine::{ColorSum, Engine};
-use super::general;
-use super::kernels::{self, Direct, Memory, Table};
-use super::simd::{Real, Simd, Task, dispatch_unchecked};
 use super::worker::Worker;
 use crate::backend::BadMomentum;
-use crate::color::{self, sum::Sum};
 use crate::events::{Answers, Events};
-use crate::plan::kernel::Kernel;
-use crate::plan::{Address, Batch};
+use crate::ops::general;
+use crate::ops::kernels::{self, Direct, Memory, Table};
+use crate::ops::opcode::Opcode;
+use crate::ops::{Address, Batch};
+use crate::simd::{Real, Simd, Task, dispatch_unchecked};
 use std::time::Instant;
 
 /// The events of a chunk, block after block.
@@ -74,12 +74,12 @@ impl<T: Real> Blocks<'_, '_, T> {
         unsafe {
             for batch in batches {
                 let operands = &batch.operands;
-                match batch.kernel {
-                    Kernel::General(i) => {
+                match batch.opcode {
+                    Opcode::General(i) => {
                         let routine = &self.engine.general[i as usize];
                         general::run::<V, _>(routine, operands, Direct, base);
                     }
-                    kernel => kernels::currents::<V, _>(kernel, operands, Direct, base),
+                    opcode => kernels::currents::<V, _>(opcode, operands, Direct, base),
                 }
             }
         }
@@ -195,17 +195,17 @@ impl<T: Real> Blocks<'_, '_, T> {
         unsafe {
             for batch in &plan.amplitudes {
                 let operands = &batch.operands;
-                match (batch.kernel, group) {
-                    (Kernel::Dots, &[a, b]) => {
+                match (batch.opcode, group) {
+                    (Opcode::Dots, &[a, b]) => {
                         let tables = [table(a), table(b)];
                         kernels::dots_of_two::<V>(operands, tables, plan.region, base);
                     }
-                    (Kernel::General(i), &[h, ..]) => {
+                    (Opcode::General(i), &[h, ..]) => {
                         let routine = &engine.general[i as usize];
                         general::run::<V, _>(routine, operands, table(h), base);
                     }
-                    (kernel, &[h, ..]) => {
-                        kernels::amplitudes::<V, _>(kernel, operands, table(h), base);
+                    (opcode, &[h, ..]) => {
+                        kernels::amplitudes::<V, _>(opcode, operands, table(h), base);
                     }
                     (_, []) => {}
                 }
@@ -270,7 +270,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
             for batch in &channels.squares {
-                kernels::currents::<V, _>(batch.kernel, &batch.operands, Direct, base);
+                kernels::currents::<V, _>(batch.opcode, &batch.operands, Direct, base);
             }
             let mut total = V::zero();
             for &i in &channels.denominator {

@@ -4,9 +4,10 @@
 use super::{Blocks, lane_of};
 use crate::backend::{BadMomentum, NOT_CONSERVED, OFF_SHELL};
 use crate::cpu::engine::Engine;
-use crate::cpu::kernels::{self, Memory};
-use crate::cpu::simd::{Cx, Real, Simd};
-use crate::plan::{Address, Factor, MomentumSum, Propagator};
+use crate::ops::Address;
+use crate::ops::kernels::{self, Memory};
+use crate::plan::{Factor, MomentumSum, Propagator};
+use crate::simd::{Cx, Real, Simd};
 
 impl<T: Real> Blocks<'_, '_, T> {
     /// All that comes before currents.

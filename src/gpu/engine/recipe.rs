@@ -6,9 +6,9 @@ use crate::gpu::shares::Shares;
 use crate::gpu::source::{self, Unit};
 use crate::gpu::straight::Straight;
 use crate::gpu::tables::Tables;
+use crate::ops::opcode::Opcode;
 use crate::plan::Plan;
 use crate::plan::binding::Binding;
-use crate::plan::kernel::Kernel;
 use crate::process::Process;
 
 /// Multiply-adds of a thread up to which straight-line code is generated.
@@ -80,7 +80,7 @@ impl Recipe {
         let recursive = plan
             .amplitudes
             .iter()
-            .any(|batch| batch.kernel == Kernel::Dots);
+            .any(|batch| batch.opcode == Opcode::Dots);
         if options.straight == 0 {
             return None;
         }

@@ -1,8 +1,8 @@
 //! Values, each made of others, as they stand in the code.
 
-use crate::plan::Address;
-use crate::plan::kernel::Mode;
-use crate::plan::walk::{FOUR, MOMENTUM};
+use crate::ops::Address;
+use crate::ops::opcode::Mode;
+use crate::ops::opcode::{FOUR, MOMENTUM};
 use rustc_hash::FxHashMap as HashMap;
 
 /// The type of a value.

@@ -13,9 +13,9 @@ use super::graph::{Graph, Id, Type, number};
 use super::values::{Operand, Operation};
 use super::{COLOR_SUM, Source, Straight};
 use crate::gpu::tables::{Kind, Squares};
-use crate::plan::Address;
-use crate::plan::kernel::Kernel;
-use crate::plan::walk::Access;
+use crate::ops::Address;
+use crate::ops::opcode::Opcode;
+use crate::ops::visit::Access;
 use rustc_hash::FxHashMap as HashMap;
 use std::fmt::Write;
 
@@ -86,7 +86,7 @@ impl Straight<'_> {
     pub fn has_helicity(&self) -> bool {
         let tables = self.tables;
         let amplitudes = tables.amplitudes.iter().map(|run| {
-            let dots = run.kind == Kind::Kernel(Kernel::Dots);
+            let dots = run.kind == Kind::Opcode(Opcode::Dots);
             run.count as usize * if dots { 4 } else { 1 }
         });
         tables.flows <= FLOWS
@@ -276,12 +276,12 @@ helicity(const unsigned *waves, unsigned wave_count, Real *memory, unsigned vect
 
     /// The amplitudes of an operation, each with its address.
     fn products(&self, graph: &mut Graph, operation: &Operation) -> Option<Vec<(Address, Id)>> {
-        let Kind::Kernel(kernel) = operation.kind else {
+        let Kind::Opcode(opcode) = operation.kind else {
             return None;
         };
         let mut fetch = |operand: u32, access: Access| {
             let (class, address) = match access {
-                Access::Look(vectors) => (Type::of(vectors)?, format!("w[{operand}]")),
+                Access::Indexed(vectors) => (Type::of(vectors)?, format!("w[{operand}]")),
                 Access::Read(vectors) => (Type::of(vectors)?, operand.to_string()),
                 _ => return None,
             };
@@ -294,9 +294,9 @@ helicity(const unsigned *waves, unsigned wave_count, Real *memory, unsigned vect
             };
             Some(graph.push(class, format!("m.{function}({address})"), Vec::new(), false))
         };
-        let operands = self.operands(kernel, operation.operands, true, &mut fetch)?;
-        if kernel != Kernel::Dots {
-            let id = self.kernel(graph, kernel, &operands)?;
+        let operands = self.operands(opcode, operation.operands, true, &mut fetch)?;
+        if opcode != Opcode::Dots {
+            let id = self.opcode(graph, opcode, &operands)?;
             return Some(vec![(*operation.operands.last()?, id)]);
         }
         let Operand::Value(one) = *operands.first()? else {

@@ -3,9 +3,9 @@
 use super::graph::{Graph, Id, Schedule, Type, number};
 use super::{COLOR_SUM, Straight};
 use crate::gpu::tables::{Kind, Level, Squares};
-use crate::plan::kernel::{Kernel, Mode};
-use crate::plan::walk::{Access, walk};
-use crate::plan::{Address, Batch};
+use crate::ops::opcode::{Mode, Opcode};
+use crate::ops::visit::{Access, visit};
+use crate::ops::{Address, Batch};
 use rustc_hash::FxHashMap as HashMap;
 
 /// What a thread computes for one event.
@@ -273,10 +273,10 @@ impl Straight<'_> {
                 ];
                 graph.call(Type::Four, function, &[momentum], &more)
             }
-            Kind::Kernel(kernel) => {
+            Kind::Opcode(opcode) => {
                 let mut fetch = |operand: u32, _: Access| graph.memory.get(&operand).copied();
-                let operands = self.operands(kernel, op, false, &mut fetch)?;
-                self.kernel(graph, kernel, &operands)?
+                let operands = self.operands(opcode, op, false, &mut fetch)?;
+                self.opcode(graph, opcode, &operands)?
             }
             Kind::Sum => return None,
         };
@@ -296,15 +296,15 @@ impl Straight<'_> {
     /// unless it is changed.
     pub(super) fn operands(
         &self,
-        kernel: Kernel,
+        opcode: Opcode,
         op: &[u32],
         tables: bool,
         fetch: &mut dyn FnMut(u32, Access) -> Option<Id>,
     ) -> Option<Vec<Operand>> {
-        let batch = Batch::stream(kernel, op.to_vec());
+        let batch = Batch::stream(opcode, op.to_vec());
         let mut operands = Vec::new();
         let mut sound = true;
-        walk(&batch, self.general, tables, &mut |operand, access| {
+        visit(&batch, self.general, tables, &mut |operand, access| {
             operands.push(match access {
                 Access::Number => Operand::Number(operand),
                 Access::Write(vectors) => Operand::Result(operand, vectors),
@@ -321,13 +321,13 @@ impl Straight<'_> {
     }
 
     /// The value of a kernel's operation.
-    pub(super) fn kernel(
+    pub(super) fn opcode(
         &self,
         graph: &mut Graph,
-        kernel: Kernel,
+        opcode: Opcode,
         operands: &[Operand],
     ) -> Option<Id> {
-        let name = Kind::Kernel(kernel).name();
+        let name = Kind::Opcode(opcode).name();
         let value = |i: usize| match operands.get(i)? {
             Operand::Value(id) => Some(*id),
             _ => None,
@@ -338,8 +338,8 @@ impl Straight<'_> {
         };
         let values = |from: usize, to: usize| (from..to).map(value).collect::<Option<Vec<Id>>>();
         let last = operands.len().checked_sub(1)?;
-        match kernel {
-            Kernel::SumFfv1 | Kernel::SumFfv2 | Kernel::SumFfv3 => {
+        match opcode {
+            Opcode::SumFfv1 | Opcode::SumFfv2 | Opcode::SumFfv3 => {
                 let mode = count(0)? as u32;
                 let (plus, minus) = (count(1)?, count(2)?);
                 let tail = 3 + 2 * (plus + minus);
@@ -351,9 +351,9 @@ impl Straight<'_> {
                 };
                 let (added, subtracted) = (terms(3, plus)?, terms(3 + 2 * plus, minus)?);
                 let mut sum = graph.terms(&term, &added, &subtracted);
-                if kernel != Kernel::SumFfv3 && mode & Mode::BARE == 0 {
-                    let function = match kernel {
-                        Kernel::SumFfv1 => "propagate_out",
+                if opcode != Opcode::SumFfv3 && mode & Mode::BARE == 0 {
+                    let function = match opcode {
+                        Opcode::SumFfv1 => "propagate_out",
                         _ => "propagate_in",
                     };
                     let of = [sum, value(tail + 1)?, value(tail + 2)?];
@@ -361,7 +361,7 @@ impl Straight<'_> {
                 }
                 graph.finish(mode, value(tail)?, sum, value(last))
             }
-            Kernel::SumVvv1 => {
+            Opcode::SumVvv1 => {
                 let mode = count(0)? as u32;
                 let (threes, plus, minus) = (count(1)?, count(2)?, count(3)?);
                 let four = 4 + 4 * threes;
@@ -396,7 +396,7 @@ impl Straight<'_> {
                     _ => graph.call(Type::Four, "add_four", &[result, value(last)?], &[]),
                 })
             }
-            Kernel::SumVvvvDiff1 => {
+            Opcode::SumVvvvDiff1 => {
                 let mode = count(0)? as u32;
                 let terms = count(1)?;
                 let three = (0..terms).map(|i| values(2 + 3 * i, 5 + 3 * i));
@@ -404,7 +404,7 @@ impl Straight<'_> {
                 let sum = graph.terms("term_VvvvDiff1", &three, &[]);
                 graph.finish(mode, value(2 + 3 * terms)?, sum, value(last))
             }
-            Kernel::Add => {
+            Opcode::Add => {
                 let (plus, minus) = (count(0)?, count(1)?);
                 let mut sum = None;
                 for i in 0..plus + minus {
@@ -419,7 +419,7 @@ impl Straight<'_> {
                 }
                 sum
             }
-            Kernel::DensitySpinor | Kernel::DensityVector => {
+            Opcode::DensitySpinor | Opcode::DensityVector => {
                 let mut sum = graph.literal(Type::Matrix, "no_matrix()".into());
                 for i in 0..count(0)? {
                     let term = format!("term_{name}");
@@ -427,7 +427,7 @@ impl Straight<'_> {
                 }
                 Some(sum)
             }
-            Kernel::Dots => None,
+            Opcode::Dots => None,
             _ => {
                 let Operand::Result(_, vectors) = operands[last] else {
                     return None;
@@ -446,19 +446,19 @@ impl Straight<'_> {
         waves: &[Address],
         region: &mut HashMap<Address, Id>,
     ) -> Option<()> {
-        let Kind::Kernel(kernel) = operation.kind else {
+        let Kind::Opcode(opcode) = operation.kind else {
             return None;
         };
         let mut fetch = |operand: u32, access: Access| {
             let address = match access {
-                Access::Look(_) => *waves.get(operand as usize)?,
+                Access::Indexed(_) => *waves.get(operand as usize)?,
                 _ => operand,
             };
             graph.memory.get(&address).copied()
         };
-        let operands = self.operands(kernel, operation.operands, true, &mut fetch)?;
-        if kernel != Kernel::Dots {
-            let id = self.kernel(graph, kernel, &operands)?;
+        let operands = self.operands(opcode, operation.operands, true, &mut fetch)?;
+        if opcode != Opcode::Dots {
+            let id = self.opcode(graph, opcode, &operands)?;
             region.insert(*operation.operands.last()?, id);
             return Some(());
         }

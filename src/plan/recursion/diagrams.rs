@@ -12,9 +12,9 @@
 //! linearly dependent; here each difference is two trees, one for each product, so that what is
 //! equal looks equal.
 
-use super::super::kernel::Kernel;
-use super::super::recognize::Recognized;
 use super::squares::Cut;
+use crate::ops::opcode::Opcode;
+use crate::ops::recognize::Recognized;
 use crate::process::{CouplingRef, ExternalKind, Process, Quantity, Vertex, Wavefunction};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
@@ -70,17 +70,17 @@ pub struct Form {
 
 impl Form {
     /// The form of a kernel, with the family's legs that its inputs are, in the kernel's order.
-    pub fn of(kernel: Kernel) -> Option<(Form, &'static [u8])> {
+    pub fn of(opcode: Opcode) -> Option<(Form, &'static [u8])> {
         let form = |family, result, legs: &'static [u8]| Some((Form { family, result }, legs));
-        match kernel {
-            Kernel::Ffv0 => form(Family::Ffv, None, &[0, 1, 2]),
-            Kernel::Ffv1 => form(Family::Ffv, Some(0), &[1, 2]),
-            Kernel::Ffv2 => form(Family::Ffv, Some(1), &[0, 2]),
-            Kernel::Ffv3 => form(Family::Ffv, Some(2), &[0, 1]),
-            Kernel::Vvv0 => form(Family::Vvv, None, &[0, 1, 2]),
-            Kernel::Vvv1 => form(Family::Vvv, Some(0), &[1, 2]),
-            Kernel::VvvvDiff0 => form(Family::Vvvv, None, &[0, 1, 2, 3]),
-            Kernel::VvvvDiff1 => form(Family::Vvvv, Some(0), &[1, 2, 3]),
+        match opcode {
+            Opcode::Ffv0 => form(Family::Ffv, None, &[0, 1, 2]),
+            Opcode::Ffv1 => form(Family::Ffv, Some(0), &[1, 2]),
+            Opcode::Ffv2 => form(Family::Ffv, Some(1), &[0, 2]),
+            Opcode::Ffv3 => form(Family::Ffv, Some(2), &[0, 1]),
+            Opcode::Vvv0 => form(Family::Vvv, None, &[0, 1, 2]),
+            Opcode::Vvv1 => form(Family::Vvv, Some(0), &[1, 2]),
+            Opcode::VvvvDiff0 => form(Family::Vvvv, None, &[0, 1, 2, 3]),
+            Opcode::VvvvDiff1 => form(Family::Vvvv, Some(0), &[1, 2, 3]),
             _ => None,
         }
     }
@@ -282,7 +282,7 @@ impl Forest {
         scale: &mut Complex64,
     ) -> Option<(usize, Option<u8>)> {
         let recognized = recognize(vertex)?;
-        let (form, legs) = Form::of(recognized.kernel)?;
+        let (form, legs) = Form::of(recognized.opcode)?;
         let [factor] = &recognized.factors[..] else {
             return None;
         };

@@ -3,11 +3,11 @@
 use super::diagrams::{Family, Forest, Form, Line, LineKind, Tree};
 use super::frames::{CurrentId, Frames, Make, Product};
 use super::parity;
+use crate::ops::opcode::{Mode, Opcode};
+use crate::ops::{Address, Batch};
 use crate::plan::compile::{Compiler, value};
-use crate::plan::kernel::{Kernel, Mode};
 use crate::plan::passes::Pass;
 use crate::plan::sums::Sums;
-use crate::plan::{Address, Batch};
 use crate::process::{CouplingRef, LinearMap, Quantity, Source, Term};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 /// Operations that do not depend on each other, by what must come before: number of legs, then
 /// the operation's place among those that work on currents of as many.
-type Batches = BTreeMap<(usize, usize, Kernel), Vec<Address>>;
+type Batches = BTreeMap<(usize, usize, Opcode), Vec<Address>>;
 
 /// Place of conjugates: behind what they are conjugates of.
 const CONJUGATES: usize = 100;
@@ -38,7 +38,7 @@ pub const NOWHERE: u32 = u32::MAX;
 /// share one, each with a factor of its own.
 #[derive(Clone, Debug)]
 pub(super) struct Share {
-    pub(super) kernel: Kernel,
+    pub(super) opcode: Opcode,
     /// Interaction and coefficient; the second is that of the four-vector vertices.
     factors: [Option<(u32, Complex64)>; 2],
     plus: Vec<Vec<u32>>,
@@ -88,7 +88,7 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
                 let mode = if place == 0 { Mode::STORE } else { Mode::ADD };
                 let bare = if line.is_none() { Mode::BARE } else { 0 };
                 let others = others(compiler, forest, share, &signs, line);
-                let operands = batches.entry((level, place, share.kernel)).or_default();
+                let operands = batches.entry((level, place, share.opcode)).or_default();
                 emit(
                     compiler,
                     share,
@@ -106,7 +106,7 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
             let level = current.line.legs.count_ones() as usize;
             let place = (level, SUMS + CONJUGATES);
             let helicities = conjugates(compiler, nodes[id], parity[id], place, &mut batches);
-            let operands = batches.entry((level, SUMS, Kernel::Add)).or_default();
+            let operands = batches.entry((level, SUMS, Opcode::Add)).or_default();
             add(compiler, nodes[id], &helicities, terms, &nodes, operands);
         }
     }
@@ -114,7 +114,7 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
     let plan = &mut compiler.plan;
     plan.currents = batches
         .into_iter()
-        .map(|((_, _, kernel), operands)| Batch::stream(kernel, operands))
+        .map(|((_, _, opcode), operands)| Batch::stream(opcode, operands))
         .collect();
     let products_size = 2 * roots.products.len() as u32;
     let region = products_size + 2 * compiler.process.color.flows;
@@ -131,7 +131,7 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
         |_| unreachable!("no partial sums"),
         |i| jamp_base + 2 * i,
     );
-    plan.amplitudes = vec![Batch::stream(Kernel::Dots, dots(&products, product_base))];
+    plan.amplitudes = vec![Batch::stream(Opcode::Dots, dots(&products, product_base))];
     Some(nodes)
 }
 
@@ -204,13 +204,13 @@ impl Roots {
             let partner = *known
                 .entry((interaction, result, vector, line))
                 .or_insert_with(|| {
-                    let kernel = match result {
-                        0 => Kernel::SumFfv2,
-                        _ => Kernel::SumFfv1,
+                    let opcode = match result {
+                        0 => Opcode::SumFfv2,
+                        _ => Opcode::SumFfv1,
                     };
                     let children = vec![forest.root, nodes[vector as usize]];
                     let share = Share {
-                        kernel,
+                        opcode,
                         factors: [Some((interaction, Complex64::new(1.0, 0.0))), None],
                         plus: vec![children],
                         minus: Vec::new(),
@@ -255,7 +255,7 @@ fn groups(compiler: &Compiler, forest: &Forest) -> Vec<Vec<u32>> {
     groups
 }
 
-/// The operations of [`Kernel::Dots`], the root's side first.
+/// The operations of [`Opcode::Dots`], the root's side first.
 fn dots(partners: &[Partner], product_base: Address) -> Vec<Address> {
     let mut operands = Vec::new();
     for partner in partners {
@@ -339,10 +339,10 @@ fn same(a: Option<(u32, Complex64)>, b: (u32, Complex64), sign: f64) -> bool {
 pub(super) fn shares(forest: &Forest, products: &[Product], nodes: &[u32]) -> Option<Vec<Share>> {
     let mut shares: Vec<Share> = Vec::new();
     let mut push =
-        |kernel: Kernel, slot: usize, interaction: u32, c: Complex64, children: Vec<u32>| {
+        |opcode: Opcode, slot: usize, interaction: u32, c: Complex64, children: Vec<u32>| {
             let factor = (interaction, c);
             let fits = |share: &Share| {
-                share.kernel == kernel
+                share.opcode == opcode
                     && (same(share.factors[slot], factor, 1.0)
                         || same(share.factors[slot], factor, -1.0))
             };
@@ -350,7 +350,7 @@ pub(super) fn shares(forest: &Forest, products: &[Product], nodes: &[u32]) -> Op
                 Some(at) => at,
                 None => {
                     shares.push(Share {
-                        kernel,
+                        opcode,
                         factors: [None, None],
                         plus: Vec::new(),
                         minus: Vec::new(),
@@ -378,10 +378,10 @@ pub(super) fn shares(forest: &Forest, products: &[Product], nodes: &[u32]) -> Op
         let c = product.coefficients;
         let id = product.interaction;
         match (family, product.result) {
-            (Family::Ffv, 0) => push(Kernel::SumFfv1, 0, id, c[0], children),
-            (Family::Ffv, 1) => push(Kernel::SumFfv2, 0, id, c[0], children),
-            (Family::Ffv, _) => push(Kernel::SumFfv3, 0, id, c[0], children),
-            (Family::Vvv, _) => push(Kernel::SumVvv1, 0, id, c[0], children),
+            (Family::Ffv, 0) => push(Opcode::SumFfv1, 0, id, c[0], children),
+            (Family::Ffv, 1) => push(Opcode::SumFfv2, 0, id, c[0], children),
+            (Family::Ffv, _) => push(Opcode::SumFfv3, 0, id, c[0], children),
+            (Family::Vvv, _) => push(Opcode::SumVvv1, 0, id, c[0], children),
             (Family::Vvvv, _) => {
                 if c.iter().sum::<Complex64>().norm() > 1e-9 {
                     return None;
@@ -393,13 +393,13 @@ pub(super) fn shares(forest: &Forest, products: &[Product], nodes: &[u32]) -> Op
                     others.norm() < 1e-9
                 };
                 if let Some(k) = (0..3).find(is_middle) {
-                    push(Kernel::SumVvv1, 1, id, c[k] / 2.0, rotated(k));
+                    push(Opcode::SumVvv1, 1, id, c[k] / 2.0, rotated(k));
                 } else {
                     // V3 (V2 V4) - V4 (V2 V3) of (A, B, C), and of (B, A, C).
                     for (k, order) in [(1, [0, 1, 2]), (0, [1, 0, 2])] {
                         if c[k].norm() > 1e-9 {
                             let children = order.iter().map(|&i: &usize| children[i]).collect();
-                            push(Kernel::SumVvvvDiff1, 0, id, c[k], children);
+                            push(Opcode::SumVvvvDiff1, 0, id, c[k], children);
                         }
                     }
                 }
@@ -418,16 +418,16 @@ fn factors(
     propagator: Option<Address>,
 ) -> Vec<Address> {
     let used: Vec<(u32, Complex64)> = match share.factors {
-        [a, b] if share.kernel == Kernel::SumVvv1 => {
+        [a, b] if share.opcode == Opcode::SumVvv1 => {
             let some = a.or(b).into_iter();
             some.chain(b.or(a)).collect()
         }
         [a, _] => a.into_iter().collect(),
     };
     // A bare product at the root is part of an amplitude.
-    let result = match share.kernel {
-        Kernel::SumFfv1 => Some(0),
-        Kernel::SumFfv2 => Some(1),
+    let result = match share.opcode {
+        Opcode::SumFfv1 => Some(0),
+        Opcode::SumFfv2 => Some(1),
         _ => Some(2),
     };
     used.into_iter()
@@ -501,7 +501,7 @@ fn at_the_root(
         None => Mode::BARE,
     };
     let others = others(compiler, forest, share, &signs, line);
-    let operands = batches.entry((usize::MAX, 0, share.kernel)).or_default();
+    let operands = batches.entry((usize::MAX, 0, share.opcode)).or_default();
     emit(compiler, share, node, &helicities, mode, others, operands);
     node
 }
@@ -522,17 +522,17 @@ fn conjugates(
     let Some(sign) = parity else {
         return line.examples.clone();
     };
-    let kernel = if sign > 0.0 {
-        Kernel::Conjugate
+    let opcode = if sign > 0.0 {
+        Opcode::Conjugate
     } else {
-        Kernel::MinusConjugate
+        Opcode::MinusConjugate
     };
     let mut computed = Vec::new();
     for &(instance, h) in &line.examples {
         let here = line.instances[instance as usize];
         match compiler.reversed(line, h).map(|i| line.instances[i]) {
             Some(there) if there < here => {
-                let operands = batches.entry((level, place, kernel)).or_default();
+                let operands = batches.entry((level, place, opcode)).or_default();
                 operands.extend([there, here]);
             }
             _ => computed.push((instance, h)),
@@ -552,7 +552,7 @@ pub(super) fn emit(
     operands: &mut Vec<Address>,
 ) {
     // Of vectors the last two may be exchanged in place of a sign.
-    let exchange = matches!(share.kernel, Kernel::SumVvv1 | Kernel::SumVvvvDiff1);
+    let exchange = matches!(share.opcode, Opcode::SumVvv1 | Opcode::SumVvvvDiff1);
     let mut plus = share.plus.clone();
     let mut minus = share.minus.clone();
     if exchange {
@@ -564,14 +564,14 @@ pub(super) fn emit(
     }
     for &(instance, h) in helicities {
         operands.extend([mode, plus.len() as u32]);
-        match share.kernel {
-            Kernel::SumVvv1 => operands.extend(share.fours.iter().map(|f| f.len() as u32)),
-            Kernel::SumVvvvDiff1 => {}
+        match share.opcode {
+            Opcode::SumVvv1 => operands.extend(share.fours.iter().map(|f| f.len() as u32)),
+            Opcode::SumVvvvDiff1 => {}
             _ => operands.push(minus.len() as u32),
         }
         for children in plus.iter().chain(&minus) {
             inputs(compiler, h, children, operands);
-            if share.kernel == Kernel::SumVvv1 {
+            if share.opcode == Opcode::SumVvv1 {
                 for &child in children {
                     let signs = compiler.lines[child as usize].signs.clone();
                     operands.push(compiler.momentum(&signs));
@@ -582,7 +582,7 @@ pub(super) fn emit(
             inputs(compiler, h, children, operands);
         }
         operands.extend(&others.factors);
-        if matches!(share.kernel, Kernel::SumFfv1 | Kernel::SumFfv2) {
+        if matches!(share.opcode, Opcode::SumFfv1 | Opcode::SumFfv2) {
             operands.extend([others.momentum, others.mass]);
         }
         operands.push(compiler.lines[node as usize].instances[instance as usize]);

@@ -15,9 +15,10 @@
 use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeId};
 use super::frames::{Frames, Make, Product};
 use super::lower::{NOWHERE, Share, at_the_top, emit, legs_of, others, shares};
+use crate::ops::opcode::{Mode, Opcode};
+use crate::ops::{Address, Batch};
+use crate::plan::ChannelPlan;
 use crate::plan::compile::{Compiler, amp2_index};
-use crate::plan::kernel::{Kernel, Mode};
-use crate::plan::{Address, Batch, ChannelPlan};
 use crate::process::Process;
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
@@ -97,7 +98,7 @@ impl Squares {
         }
         let mut plan: Vec<Batch> = Vec::new();
         let mut below: BTreeMap<TreeId, Address> = BTreeMap::new();
-        let mut above: BTreeMap<&Branch, (Address, Kernel)> = BTreeMap::new();
+        let mut above: BTreeMap<&Branch, (Address, Opcode)> = BTreeMap::new();
         for cut in &self.cuts {
             for &child in cut.bare.children.iter().chain([&cut.tree]) {
                 lowering.tree(compiler, child)?;
@@ -105,14 +106,14 @@ impl Squares {
             below
                 .entry(cut.tree)
                 .or_insert_with(|| compiler.allocate(MATRIX));
-            let kernel = density(forest, cut.tree);
+            let opcode = density(forest, cut.tree);
             above
                 .entry(&cut.bare)
-                .or_insert_with(|| (compiler.allocate(MATRIX), kernel));
+                .or_insert_with(|| (compiler.allocate(MATRIX), opcode));
         }
         let batches = std::mem::take(&mut lowering.batches).into_iter();
-        plan.extend(batches.map(|((_, kernel), operands)| Batch::stream(kernel, operands)));
-        let mut squares: BTreeMap<Kernel, Vec<Address>> = BTreeMap::new();
+        plan.extend(batches.map(|((_, opcode), operands)| Batch::stream(opcode, operands)));
+        let mut squares: BTreeMap<Opcode, Vec<Address>> = BTreeMap::new();
         for (&tree, &matrix) in &below {
             let operands = squares.entry(density(forest, tree)).or_default();
             square(compiler, lowering.lines[&tree], matrix, operands);
@@ -120,11 +121,11 @@ impl Squares {
         plan.extend(
             squares
                 .into_iter()
-                .map(|(kernel, operands)| Batch::stream(kernel, operands)),
+                .map(|(opcode, operands)| Batch::stream(opcode, operands)),
         );
         // One bare branch after the other, all in the same memory.
         let nodes = lowering.overlaid(compiler, above.keys().copied());
-        for ((&branch, &(matrix, kernel)), node) in above.iter().zip(nodes) {
+        for ((&branch, &(matrix, opcode)), node) in above.iter().zip(nodes) {
             for share in lowering.shares(branch)? {
                 let signs = compiler.lines[node as usize].signs.clone();
                 let others = others(compiler, forest, &share, &signs, None);
@@ -139,26 +140,26 @@ impl Squares {
                     others,
                     &mut operands,
                 );
-                plan.push(Batch::stream(share.kernel, operands));
+                plan.push(Batch::stream(share.opcode, operands));
             }
             let mut operands = Vec::new();
             square(compiler, node, matrix, &mut operands);
-            plan.push(Batch::stream(kernel, operands));
+            plan.push(Batch::stream(opcode, operands));
         }
-        let mut traces: BTreeMap<Kernel, Vec<Address>> = BTreeMap::new();
+        let mut traces: BTreeMap<Opcode, Vec<Address>> = BTreeMap::new();
         let totals = compiler.allocate(self.cuts.len() as u32);
         for (cut, total) in self.cuts.iter().zip(totals..) {
-            let kernel = match density(forest, cut.tree) {
-                Kernel::DensityVector => Kernel::TraceVector,
-                _ => Kernel::TraceSpinor,
+            let opcode = match density(forest, cut.tree) {
+                Opcode::DensityVector => Opcode::TraceVector,
+                _ => Opcode::TraceSpinor,
             };
-            let operands = traces.entry(kernel).or_default();
+            let operands = traces.entry(opcode).or_default();
             operands.extend([above[&cut.bare].0, below[&cut.tree], total]);
         }
         plan.extend(
             traces
                 .into_iter()
-                .map(|(kernel, operands)| Batch::stream(kernel, operands)),
+                .map(|(opcode, operands)| Batch::stream(opcode, operands)),
         );
         let (_, tables) = amp2_index(compiler.process);
         compiler.plan.channels = ChannelPlan {
@@ -174,10 +175,10 @@ impl Squares {
 const MATRIX: u32 = 16;
 
 /// How the matrix of a side is made, by what flows along the line that is cut.
-fn density(forest: &Forest, tree: TreeId) -> Kernel {
+fn density(forest: &Forest, tree: TreeId) -> Opcode {
     match forest.lines[tree as usize].kind {
-        LineKind::Vector => Kernel::DensityVector,
-        LineKind::In | LineKind::Out => Kernel::DensitySpinor,
+        LineKind::Vector => Opcode::DensityVector,
+        LineKind::In | LineKind::Out => Opcode::DensitySpinor,
     }
 }
 
@@ -199,7 +200,7 @@ struct Lowering<'a> {
     /// The compiler's line of each tree.
     lines: HashMap<TreeId, u32>,
     /// By number of legs.
-    batches: BTreeMap<(u32, Kernel), Vec<Address>>,
+    batches: BTreeMap<(u32, Opcode), Vec<Address>>,
 }
 
 impl Lowering<'_> {
@@ -226,7 +227,7 @@ impl Lowering<'_> {
         for share in self.shares(branch)? {
             let quantities = Some((line.mass, line.width));
             let others = others(compiler, self.forest, &share, &signs, quantities);
-            let at = (line.legs.count_ones(), share.kernel);
+            let at = (line.legs.count_ones(), share.opcode);
             let operands = self.batches.entry(at).or_default();
             let all = compiler.lines[node as usize].examples.clone();
             emit(compiler, &share, node, &all, Mode::STORE, others, operands);

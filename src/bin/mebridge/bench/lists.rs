@@ -1,8 +1,8 @@
 //! Lists on the command line: `32,1024:16384:4`, `none,avx2`, `d,f`.
 
 use super::record::Door;
-use mebridge::cpu::simd::Level;
 use mebridge::runtime::Precision;
+use mebridge::simd::Level;
 use std::str::FromStr;
 
 /// Most items that a list may have: a range such as `1:2000000000:1.000001` is a mistake.

@@ -1,6 +1,6 @@
 //! What a result was measured on, and when.
 
-use mebridge::cpu::simd::Level;
+use mebridge::simd::Level;
 use serde::{Deserialize, Serialize};
 use std::time::{SystemTime, UNIX_EPOCH};
 

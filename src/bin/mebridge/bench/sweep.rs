@@ -14,10 +14,10 @@ use mebridge::Result;
 use mebridge::backend::Clocks;
 use mebridge::bridge::Bridge;
 use mebridge::color::Split;
-use mebridge::cpu::simd::Level;
 use mebridge::events::Answers;
 use mebridge::process::Process;
 use mebridge::runtime::{Precision, Switches};
+use mebridge::simd::Level;
 use std::time::{Duration, Instant};
 
 /// The seed of the events.

@@ -2,7 +2,7 @@
 //! `(V1 V2) (V3 (p2 - p1)) + (V1 V3) (V2 (p1 - p3)) + (V2 V3) (V1 (p3 - p2))`.
 
 use super::{Inputs, Memory, add, dot, dot_momentum, sub, unitary};
-use crate::cpu::simd::{Cx, Simd};
+use crate::simd::{Cx, Simd};
 
 #[inline(always)]
 pub(super) unsafe fn amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {

@@ -3,7 +3,7 @@
 
 use super::ffv::{LeftRight, factors, propagate_in, propagate_out};
 use super::{Inputs, Memory};
-use crate::cpu::simd::{Cx, Simd};
+use crate::simd::{Cx, Simd};
 
 #[inline(always)]
 pub(super) unsafe fn amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {

@@ -1,7 +1,7 @@
 //! The kernels: what the operations of a plan compute, over vectors of events.
 //!
 //! The convention for addresses, the layout of an operation and the meaning of factors are those
-//! of [`crate::plan::kernel`]: address `a` is the vector at `base + a * LANES`. What each kernel
+//! of [`crate::ops::opcode`]: address `a` is the vector at `base + a * LANES`. What each kernel
 //! computes is said there; here is how.
 //!
 //! Spinors are in the chiral representation: of a flowing-in spinor `(f3, f4)` is the left-handed
@@ -25,8 +25,9 @@ mod vvvv;
 
 pub use external::external;
 
-use crate::cpu::simd::{Cx, Real, Simd, Task};
-use crate::plan::kernel::Kernel;
+use crate::ops::Opcode;
+use crate::ops::table::for_each_opcode;
+use crate::simd::{Cx, Real, Simd, Task};
 use ffv::{Both, Left, LeftRight};
 
 /// How the addresses of the wavefunctions that meet are found in an operation.
@@ -243,18 +244,18 @@ fn unitary<V: Simd>(v: [Cx<V>; 4], p: [V; 4], m: V) -> [Cx<V>; 4] {
 /// that held them all would take the compiler too long).
 macro_rules! batches {
     ($(#[$doc:meta])* $name:ident($operands:ident, $inputs:ident, $m:ident) {
-        $($kernel:pat => $call:expr,)*
+        $($opcode:ident => $call:expr,)*
     }) => {
         $(#[$doc])*
         #[inline(always)]
         pub unsafe fn $name<V: Simd, I: Inputs>(
-            kernel: Kernel,
+            opcode: Opcode,
             operands: &[u32],
             inputs: I,
             base: *mut V::Scalar,
         ) {
-            match kernel {
-                $($kernel => {
+            match opcode {
+                $(Opcode::$opcode => {
                     struct Batch<'a, S, I>(&'a [u32], I, *mut S);
                     impl<S: Real, I: Inputs> Task<S> for Batch<'_, S, I> {
                         type Output = ();
@@ -272,100 +273,64 @@ macro_rules! batches {
                     // SAFETY: the caller's promise.
                     unsafe { V::call(Batch(operands, inputs, base)) }
                 })*
-                // The plan's compiler puts every kernel where it belongs.
-                _ => unreachable!("{kernel:?} in a batch of another kind"),
+                // The planner puts every opcode where it belongs.
+                _ => unreachable!("{opcode:?} in a batch of another kind"),
             }
         }
     };
 }
 
-batches! {
-    /// Runs a batch of operations of one kernel that gives wavefunctions: `operands` holds them one
-    /// after the other, each as the kernel's layout says. `inputs` says how the addresses of the
-    /// wavefunctions that meet are found; all others stand in the operation.
-    ///
-    /// [`Kernel::General`] is not run here but by [`crate::cpu::general`].
-    ///
-    /// # Panics
-    /// If the kernel gives an amplitude or is general.
-    ///
-    /// # Safety
-    /// The CPU has the level of `V`; every address in the operands is valid in the memory at `base`,
-    /// which is aligned to the register.
-    currents(operands, inputs, m) {
-        Kernel::Ffv1 => ffv::outgoing::<V, I, Both>(operands, inputs, m),
-        Kernel::Ffv2 => ffv::incoming::<V, I, Both>(operands, inputs, m),
-        Kernel::Ffv3 => ffv::vector::<V, I, Both>(operands, inputs, m),
-        Kernel::FfvMassive3 => ffv::massive_vector::<V, I, Both>(operands, inputs, m),
-        Kernel::FfvL1 => ffv::outgoing::<V, I, Left>(operands, inputs, m),
-        Kernel::FfvL2 => ffv::incoming::<V, I, Left>(operands, inputs, m),
-        Kernel::FfvL3 => ffv::vector::<V, I, Left>(operands, inputs, m),
-        Kernel::FfvLMassive3 => ffv::massive_vector::<V, I, Left>(operands, inputs, m),
-        Kernel::FfvLr1 => ffv::outgoing::<V, I, LeftRight>(operands, inputs, m),
-        Kernel::FfvLr2 => ffv::incoming::<V, I, LeftRight>(operands, inputs, m),
-        Kernel::FfvLr3 => ffv::vector::<V, I, LeftRight>(operands, inputs, m),
-        Kernel::FfvLrMassive3 => ffv::massive_vector::<V, I, LeftRight>(operands, inputs, m),
-        Kernel::FfsLr1 => ffs::outgoing(operands, inputs, m),
-        Kernel::FfsLr2 => ffs::incoming(operands, inputs, m),
-        Kernel::FfsLr3 => ffs::scalar(operands, inputs, m),
-        Kernel::Vvv1 => vvv::vector(operands, inputs, m),
-        Kernel::VvvMassive1 => vvv::massive_vector(operands, inputs, m),
-        Kernel::VvvvDiff1 => vvvv::difference_vector(operands, inputs, m),
-        Kernel::Vvvv1 => vvvv::vector(operands, inputs, m),
-        Kernel::VvvvMassive1 => vvvv::massive_vector(operands, inputs, m),
-        Kernel::Vss1 => scalar::vss_vector(operands, inputs, m),
-        Kernel::VssMassive1 => scalar::vss_massive_vector(operands, inputs, m),
-        Kernel::Vss3 => scalar::vss_scalar(operands, inputs, m),
-        Kernel::Vvs1 => scalar::vvs_vector(operands, inputs, m),
-        Kernel::VvsMassive1 => scalar::vvs_massive_vector(operands, inputs, m),
-        Kernel::Vvs3 => scalar::vvs_scalar(operands, inputs, m),
-        Kernel::Vvss1 => scalar::vvss_vector(operands, inputs, m),
-        Kernel::Vvss4 => scalar::vvss_scalar(operands, inputs, m),
-        Kernel::Sss1 => scalar::product::<V, I, 2>(operands, inputs, m),
-        Kernel::Ssss1 => scalar::product::<V, I, 3>(operands, inputs, m),
-        Kernel::SumFfv1 => sums::outgoing(operands, m),
-        Kernel::SumFfv2 => sums::incoming(operands, m),
-        Kernel::SumFfv3 => sums::vector(operands, m),
-        Kernel::SumVvv1 => sums::three_vectors(operands, m),
-        Kernel::SumVvvvDiff1 => sums::four_vectors(operands, m),
-        Kernel::Add => sums::add_wavefunctions(operands, m),
-        Kernel::Conjugate => sums::conjugate::<V, false>(operands, m),
-        Kernel::MinusConjugate => sums::conjugate::<V, true>(operands, m),
-        Kernel::DensitySpinor => density::matrices::<V, false>(operands, m),
-        Kernel::DensityVector => density::matrices::<V, true>(operands, m),
-        Kernel::TraceSpinor => density::trace_spinors(operands, m),
-        Kernel::TraceVector => density::trace_vectors(operands, m),
-    }
+/// Both functions from the table of operations.
+macro_rules! dispatch_functions {
+    (
+        amplitudes { $($(#[$adoc:meta])* $amplitude:ident = ($($ain:ident),*) -> $aout:ident, factors: $af:literal,
+            momenta: $am:ident, masses: $aw:literal, multiply_adds: $ac:literal, amplitude: $ak:path;)* }
+        currents { $($(#[$cdoc:meta])* $current:ident = ($($cin:ident),*) -> $cout:ident, factors: $cf:literal,
+            momenta: $cm:ident, masses: $cw:literal, multiply_adds: $cc:literal, current: $ck:path;)* }
+        products { $($(#[$pdoc:meta])* $product:ident = ($($pin:ident),*) -> $pout:ident, factors: $pf:literal,
+            momenta: $pm:ident, masses: $pw:literal, multiply_adds: $pc:literal, amplitude: $pk:path;)* }
+        sums { $($(#[$sdoc:meta])* $sum:ident = $sfields:expr, multiply_adds: $sc:expr, current: $sk:path;)* }
+        dots { $($(#[$ddoc:meta])* $dot:ident = $dfields:expr, multiply_adds: $dc:expr, amplitude: $dk:path;)* }
+    ) => {
+        batches! {
+            /// Runs a batch of operations of one opcode that gives wavefunctions: `operands` holds them
+            /// one after the other, each as the opcode's layout says. `inputs` says how the addresses of
+            /// the wavefunctions that meet are found; all others stand in the operation.
+            ///
+            /// [`Opcode::General`] is not run here but by [`crate::ops::general`].
+            ///
+            /// # Panics
+            /// If the opcode gives an amplitude or is general.
+            ///
+            /// # Safety
+            /// The CPU has the level of `V`; every address in the operands is valid in the memory at
+            /// `base`, which is aligned to the register.
+            currents(operands, inputs, m) {
+                $($current => $ck(operands, inputs, m),)*
+                $($sum => $sk(operands, m),)*
+            }
+        }
+
+        batches! {
+            /// The same as [`currents`] for an opcode that gives amplitudes.
+            ///
+            /// # Panics
+            /// If the opcode gives a wavefunction or is general.
+            ///
+            /// # Safety
+            /// As for [`currents`].
+            amplitudes(operands, inputs, m) {
+                $($amplitude => $ak(operands, inputs, m),)*
+                $($product => $pk(operands, inputs, m),)*
+                $($dot => $dk(operands, inputs, m),)*
+            }
+        }
+    };
 }
 
-batches! {
-    /// The same as [`currents`] for a kernel that gives amplitudes.
-    ///
-    /// # Panics
-    /// If the kernel gives a wavefunction or is general.
-    ///
-    /// # Safety
-    /// As for [`currents`].
-    amplitudes(operands, inputs, m) {
-        Kernel::Ffv0 => ffv::amplitude::<V, I, Both>(operands, inputs, m),
-        Kernel::FfvL0 => ffv::amplitude::<V, I, Left>(operands, inputs, m),
-        Kernel::FfvLr0 => ffv::amplitude::<V, I, LeftRight>(operands, inputs, m),
-        Kernel::FfsLr0 => ffs::amplitude(operands, inputs, m),
-        Kernel::Vvv0 => vvv::amplitude(operands, inputs, m),
-        Kernel::VvvvDiff0 => vvvv::difference_amplitude(operands, inputs, m),
-        Kernel::Vvvv0 => vvvv::amplitude(operands, inputs, m),
-        Kernel::Vss0 => scalar::vss_amplitude(operands, inputs, m),
-        Kernel::Vvs0 => scalar::vvs_amplitude(operands, inputs, m),
-        Kernel::Vvss0 => scalar::vvss_amplitude(operands, inputs, m),
-        Kernel::Sss0 => scalar::product::<V, I, 3>(operands, inputs, m),
-        Kernel::Ssss0 => scalar::product::<V, I, 4>(operands, inputs, m),
-        Kernel::DotSpinor0 => sums::dot_spinors(operands, inputs, m),
-        Kernel::DotVector0 => sums::dot_vectors(operands, inputs, m),
-        Kernel::Dots => sums::dots(operands, inputs, m),
-    }
-}
+for_each_opcode!(dispatch_functions);
 
-/// Runs a batch of [`Kernel::Dots`] for a group of two helicities with these tables, see
+/// Runs a batch of [`Opcode::Dots`] for a group of two helicities with these tables, see
 /// [`crate::plan::Plan::groups`].
 ///
 /// # Safety

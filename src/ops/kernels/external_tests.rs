@@ -4,10 +4,10 @@
 
 use super::external;
 use super::tests::{Block, lanes, slashed};
-use crate::cpu::simd::{Level, Real, Simd, Task, dispatch};
 use crate::process::ExternalKind::{
     self, FermionIn, FermionOut, RaritaIn, RaritaOut, Scalar, Tensor, Vector,
 };
+use crate::simd::{Level, Real, Simd, Task, dispatch};
 use num_complex::Complex64;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,10 +1,10 @@
 //! Compiled routines against the evaluation of their programs.
 
 use super::*;
-use crate::cpu::kernels::{Direct, Table};
-use crate::cpu::simd::{Level, Real, Simd, Task, dispatch};
+use crate::ops::kernels::{Direct, Table};
 use crate::process::random_routines::{Step, badly_conditioned, random_routine};
 use crate::process::sample_routines::*;
+use crate::simd::{Level, Real, Simd, Task, dispatch};
 use num_complex::Complex64;
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};

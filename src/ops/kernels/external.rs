@@ -12,9 +12,9 @@
 mod high_spin;
 
 use super::Memory;
-use crate::cpu::simd::{Cx, Real, Simd};
 use crate::process::ExternalKind;
 use crate::process::external::MOMENTUM;
+use crate::simd::{Cx, Real, Simd};
 use high_spin::Rarita;
 
 /// Computes the wavefunctions of an external leg and stores the one for `helicities[i]` at address

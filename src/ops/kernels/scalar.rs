@@ -1,7 +1,7 @@
 //! Vectors and scalars (VSS, VVS, VVSS) and scalars alone (SSS, SSSS).
 
 use super::{Inputs, Memory, add, dot, dot_momentum, sub, times, unitary};
-use crate::cpu::simd::{Cx, Simd};
+use crate::simd::{Cx, Simd};
 
 #[inline(always)]
 pub(super) unsafe fn vss_amplitude<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {

@@ -1,7 +1,7 @@
 //! Four vectors: products of the metric, `12 34`, `13 24` and `14 23`.
 
 use super::{Inputs, Memory, dot, times, unitary};
-use crate::cpu::simd::{Cx, Simd};
+use crate::simd::{Cx, Simd};
 
 /// `13 24 - 14 23`.
 #[inline(always)]

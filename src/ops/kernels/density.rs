@@ -6,7 +6,7 @@
 
 use super::Memory;
 use super::ffv::slash;
-use crate::cpu::simd::{Cx, Simd};
+use crate::simd::{Cx, Simd};
 
 /// Rows and columns of the numbers above the diagonal.
 const ABOVE: [(usize, usize); 6] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];

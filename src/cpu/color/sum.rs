@@ -5,9 +5,9 @@
 //! the JAMPs and writes the scratch, the others work in it; tables of places, walked from one end
 //! to the other, say where. Where a matrix has no blocks the JAMPs are summed as they are.
 
-use super::split::{Block, Split};
 use super::triangle::Triangle;
-use crate::cpu::simd::{Simd, Task};
+use crate::color::split::{Block, Split};
+use crate::simd::{Simd, Task};
 
 /// A colour matrix ready for [`Sum`].
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ pub struct Sum<'a, T> {
     pub result: *mut T,
 }
 
-impl<T: crate::cpu::simd::Real> Task<T> for Sum<'_, T> {
+impl<T: crate::simd::Real> Task<T> for Sum<'_, T> {
     type Output = ();
 
     /// `jamp` must point at `2 * flows` vectors, `scratch` at as many as the matrix asks for, and

@@ -1,8 +1,8 @@
 //! Every kernel at every level against gamma matrices and metric tensors written out.
 
 use super::*;
-use crate::cpu::simd::{Level, dispatch};
-use crate::plan::kernel::Momenta;
+use crate::ops::opcode::Momenta;
+use crate::simd::{Level, dispatch};
 use num_complex::Complex64;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -53,7 +53,7 @@ impl<S: Real> Block<S> {
 }
 
 struct RunKernel<'a, S> {
-    kernel: Kernel,
+    opcode: Opcode,
     operands: &'a [u32],
     table: Option<&'a [u32]>,
     base: *mut S,
@@ -67,9 +67,9 @@ impl<S: Real> Task<S> for RunKernel<'_, S> {
         unsafe {
             match self.table {
                 Some(table) => {
-                    amplitudes::<V, _>(self.kernel, self.operands, Table(table), self.base);
+                    amplitudes::<V, _>(self.opcode, self.operands, Table(table), self.base);
                 }
-                None => currents::<V, _>(self.kernel, self.operands, Direct, self.base),
+                None => currents::<V, _>(self.opcode, self.operands, Direct, self.base),
             }
         }
     }
@@ -162,16 +162,16 @@ fn sum(a: Vec<C>, b: Vec<C>) -> Vec<C> {
 
 /// What a kernel computes, from its definition. `l` and `r` are the factors of the two halves.
 fn reference(
-    kernel: Kernel,
+    opcode: Opcode,
     w: &[Vec<C>],
     factors: &[C],
     p: &[[f64; 4]],
     result: [f64; 4],
     mass: f64,
 ) -> Vec<C> {
-    use Kernel::*;
+    use Opcode::*;
     let zero = c(0.0, 0.0);
-    let (l, r) = match kernel {
+    let (l, r) = match opcode {
         FfvL0 | FfvL1 | FfvL2 | FfvL3 | FfvLMassive3 => (factors[0], zero),
         FfvLr0 | FfvLr1 | FfvLr2 | FfvLr3 | FfvLrMassive3 | FfsLr0 | FfsLr1 | FfsLr2 | FfsLr3 => {
             (factors[0], factors[1])
@@ -194,7 +194,7 @@ fn reference(
     let all: C = w.iter().filter(|w| w.len() == 1).map(|w| w[0]).product();
     let f = factors[0];
     let difference = |a: [f64; 4], b: [f64; 4]| complexed([0, 1, 2, 3].map(|i| a[i] - b[i]));
-    match kernel {
+    match opcode {
         Ffv0 | FfvL0 | FfvLr0 => vec![row_times(&w[1], &on(slashed(&w[2]), &chiral(&w[0])))],
         Ffv1 | FfvL1 | FfvLr1 => {
             let line = chiral(&from(&w[0], slashed(&w[1])));
@@ -211,7 +211,7 @@ fn reference(
             let v = (0..4)
                 .map(|mu| row_times(&w[1], &on(gamma(mu), &chiral(&w[0]))))
                 .collect();
-            match kernel {
+            match opcode {
                 FfvMassive3 | FfvLMassive3 | FfvLrMassive3 => massive(v),
                 _ => v,
             }
@@ -252,7 +252,7 @@ fn reference(
                     f * total
                 })
                 .collect();
-            if kernel == VvvMassive1 { massive(v) } else { v }
+            if opcode == VvvMassive1 { massive(v) } else { v }
         }
         VvvvDiff0 => vec![
             f * (product(&w[0], &w[2]) * product(&w[1], &w[3])
@@ -274,7 +274,7 @@ fn reference(
                 (1, factors[1] * product(&w[0], &w[2])),
                 (2, factors[2] * product(&w[0], &w[1])),
             ]);
-            if kernel == VvvvMassive1 {
+            if opcode == VvvvMassive1 {
                 massive(v)
             } else {
                 v
@@ -283,7 +283,7 @@ fn reference(
         Vss0 => vec![f * all * product(&difference(p[1], p[2]), &w[0])],
         Vss1 | VssMassive1 => {
             let v = scaled(f * all, &difference(p[0], p[1]));
-            if kernel == VssMassive1 { massive(v) } else { v }
+            if opcode == VssMassive1 { massive(v) } else { v }
         }
         Vss3 => {
             let q = [0, 1, 2, 3].map(|i| p[0][i] + 2.0 * p[1][i]);
@@ -296,20 +296,20 @@ fn reference(
         DotSpinor0 | DotVector0 | SumFfv1 | SumFfv2 | SumFfv3 | SumVvv1 | SumVvvvDiff1 | Dots
         | Add | Conjugate | MinusConjugate | DensitySpinor | DensityVector | TraceSpinor
         | TraceVector | General(_) => {
-            unreachable!("not among Kernel::ALL")
+            unreachable!("not among Opcode::ALL")
         }
     }
 }
 
 /// Runs a batch of three operations on random numbers and gives the worst deviation from the
 /// reference, relative to the largest component of the result.
-fn worst<S: Real>(kernel: Kernel, level: Level, seed: u64) -> f64 {
+fn worst<S: Real>(opcode: Opcode, level: Level, seed: u64) -> f64 {
     const BATCH: usize = 3;
     let lanes = lanes::<S>(level);
-    let layout = kernel.layout().unwrap();
+    let layout = opcode.layout().unwrap();
     // Amplitudes find their inputs by way of a table.
     let by_table = layout.amplitude;
-    let components = kernel.components();
+    let components: Vec<u8> = opcode.spins().iter().map(|s| s.components()).collect();
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut next = 0u32;
     let mut claim = |vectors: u32| {
@@ -363,7 +363,7 @@ fn worst<S: Real>(kernel: Kernel, level: Level, seed: u64) -> f64 {
     }
     assert_eq!(operands.len(), BATCH * layout.len());
     let task = RunKernel {
-        kernel,
+        opcode,
         operands: &operands,
         table: by_table.then_some(&table),
         base: block.base(),
@@ -376,7 +376,7 @@ fn worst<S: Real>(kernel: Kernel, level: Level, seed: u64) -> f64 {
         for lane in 0..lanes {
             let w: Vec<Vec<C>> = inputs
                 .iter()
-                .zip(components)
+                .zip(&components)
                 .map(|(&a, &n)| {
                     (0..u32::from(n))
                         .map(|i| block.complex(a + 2 * i, lane))
@@ -387,7 +387,7 @@ fn worst<S: Real>(kernel: Kernel, level: Level, seed: u64) -> f64 {
             let p: Vec<[f64; 4]> = momenta.iter().map(|&a| block.momentum(a, lane)).collect();
             let total = [0, 1, 2, 3].map(|i| p.iter().map(|p| p[i]).sum());
             let mass = masses.first().map_or(0.0, |&a| block.get(a, lane));
-            let expected = reference(kernel, &w, &f, &p, total, mass);
+            let expected = reference(opcode, &w, &f, &p, total, mass);
             let scale = expected.iter().map(|z| z.norm()).fold(0.1, f64::max);
             for (i, z) in expected.iter().enumerate() {
                 let got = block.complex(result + 2 * i as u32, lane);
@@ -401,9 +401,9 @@ fn worst<S: Real>(kernel: Kernel, level: Level, seed: u64) -> f64 {
 #[test]
 fn kernels_compute_their_definition_at_every_level_in_double() {
     for level in Level::supported() {
-        for (i, kernel) in Kernel::ALL.into_iter().enumerate() {
-            let deviation = worst::<f64>(kernel, level, i as u64);
-            assert!(deviation < 1e-13, "{kernel:?} at {level}: {deviation:e}");
+        for (i, opcode) in Opcode::VERTICES.iter().copied().enumerate() {
+            let deviation = worst::<f64>(opcode, level, i as u64);
+            assert!(deviation < 1e-13, "{opcode:?} at {level}: {deviation:e}");
         }
     }
 }
@@ -411,21 +411,19 @@ fn kernels_compute_their_definition_at_every_level_in_double() {
 #[test]
 fn kernels_compute_their_definition_at_every_level_in_single() {
     for level in Level::supported() {
-        for (i, kernel) in Kernel::ALL.into_iter().enumerate() {
-            let deviation = worst::<f32>(kernel, level, 100 + i as u64);
-            assert!(deviation < 1e-4, "{kernel:?} at {level}: {deviation:e}");
+        for (i, opcode) in Opcode::VERTICES.iter().copied().enumerate() {
+            let deviation = worst::<f32>(opcode, level, 100 + i as u64);
+            assert!(deviation < 1e-4, "{opcode:?} at {level}: {deviation:e}");
         }
     }
 }
 
+/// ALOHA's numbering: 0 is an amplitude.
 #[test]
-fn the_layout_agrees_with_the_components() {
-    for kernel in Kernel::ALL {
-        let layout = kernel.layout().unwrap();
-        let components = kernel.components();
-        assert_eq!(components.len(), layout.inputs + 1, "{kernel:?}");
-        assert!(!layout.amplitude || components[layout.inputs] == 1);
-        let name = format!("{kernel:?}");
-        assert_eq!(layout.amplitude, name.ends_with('0'), "{kernel:?}");
+fn names_say_what_the_result_is() {
+    for &opcode in Opcode::VERTICES {
+        let name = format!("{opcode:?}");
+        assert_eq!(opcode.is_amplitude(), Some(name.ends_with('0')), "{name}");
+        assert_eq!(opcode.is_unitary(), name.contains("Massive"), "{name}");
     }
 }

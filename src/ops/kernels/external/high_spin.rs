@@ -2,8 +2,8 @@
 //! coefficients, see [`crate::process::external`].
 
 use super::{MassiveFermion, Vector, signed};
-use crate::cpu::kernels::Memory;
-use crate::cpu::simd::{Cx, Simd};
+use crate::ops::kernels::Memory;
+use crate::simd::{Cx, Simd};
 
 /// All products of the components of two wavefunctions, added to `sum`.
 #[inline(always)]

@@ -6,25 +6,65 @@
 //! temporaries that are reused as soon as they are free (`code`). A backend interprets the
 //! instructions or makes a program of its own out of them.
 //!
-//! An operation is laid out as [`crate::plan::kernel`] says: wavefunctions, couplings, the momenta
+//! An operation is laid out as [`crate::ops::opcode`] says: wavefunctions, couplings, the momenta
 //! of the wavefunctions, mass and width where the routine has them, result. The first two
 //! components of a wavefunction argument are rebuilt from its momentum; those of the result are
 //! not computed, for they are the sum of the arguments', which the plan's compiler checks.
 
 mod code;
 mod graph;
+mod interpret;
+#[cfg(test)]
+mod interpret_tests;
 
 pub(crate) use code::{Action, Code, Instruction};
+pub use interpret::run;
+
 pub(crate) use graph::{Binary, Elementary, Test, evaluate_elementary};
 
+use super::opcode::Layout;
 use crate::process::lorentz::Routine;
 use graph::Graph;
 
 impl Code {
-    /// Compiles a routine of which [`crate::plan::recognize::momentum_is_conserved`] holds.
+    /// Compiles a routine of which [`crate::ops::recognize::momentum_is_conserved`] holds.
     /// `massless` says that the mass (and with it the width) is exactly zero where the routine is
     /// used; then the code does not read them.
     pub(crate) fn of_routine(routine: &Routine, massless: bool) -> Code {
         Code::of(&Graph::of(routine, massless))
+    }
+}
+
+/// A compiled routine.
+#[derive(Clone, Debug)]
+pub struct General {
+    layout: Layout,
+    code: Code,
+}
+
+impl General {
+    /// Compiles a routine of which [`crate::ops::recognize::momentum_is_conserved`] holds.
+    /// `massless` says that the mass (and with it the width) is exactly zero where the routine is
+    /// used; then the code does not read them.
+    pub fn compile(routine: &Routine, massless: bool) -> General {
+        General {
+            layout: Layout::of_routine(routine),
+            code: Code::of_routine(routine, massless),
+        }
+    }
+
+    /// The layout of its operations.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Complex components of the result, 1 for an amplitude.
+    pub fn components(&self) -> usize {
+        self.code.components
+    }
+
+    /// Number of instructions, those that read and write included.
+    pub fn instructions(&self) -> usize {
+        self.code.instructions.len()
     }
 }

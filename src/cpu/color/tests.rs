@@ -1,8 +1,8 @@
-use super::split::Split;
-use super::sum::{ColorSum, Sum};
-use super::symmetry::{Matrix, Work, commuting};
-use crate::cpu::simd::{Level, Real, Simd, Task, dispatch};
+use super::{ColorSum, Sum};
+use crate::color::Split;
+use crate::color::symmetry::{Matrix, Work, commuting};
 use crate::process::color::ColorMatrix;
+use crate::simd::{Level, Real, Simd, Task, dispatch};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -3,8 +3,8 @@
 //! The matrix is real and symmetric, so the sum runs over j >= i with the off-diagonal entries
 //! doubled. Rows are taken `ROWS` at a time: each JAMP that is loaded serves all of them.
 
-use super::symmetry::Matrix;
-use crate::cpu::simd::Simd;
+use crate::color::symmetry::Matrix;
+use crate::simd::Simd;
 
 /// Rows taken together: real and imaginary parts of four sums fill the pipeline of two
 /// multiply-add units of latency four.

@@ -5,8 +5,8 @@
 
 use super::ffv::{propagate_in, propagate_out, slash};
 use super::{Inputs, Memory, Table, add, dot, dot_momentum, sub};
-use crate::cpu::simd::{Cx, Simd};
-use crate::plan::kernel::Mode;
+use crate::ops::opcode::Mode;
+use crate::simd::{Cx, Simd};
 
 /// Reads an operation of no fixed length.
 struct Stream<'a>(&'a [u32]);

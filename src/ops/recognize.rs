@@ -12,10 +12,10 @@
 //! agree only then are the same for us. They are drawn from a generator with a fixed seed, so the
 //! answer is always the same.
 
-use super::kernel::{Kernel, Momenta};
-use crate::cpu::kernels::{Direct, amplitudes, currents};
-use crate::cpu::simd::Real;
+use super::opcode::{Momenta, Opcode, Operands};
+use crate::ops::kernels::{Direct, amplitudes, currents};
 use crate::process::lorentz::Routine;
+use crate::simd::Real;
 use num_complex::Complex64;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -24,7 +24,7 @@ use rand_chacha::ChaCha8Rng;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recognized {
     /// The kernel.
-    pub kernel: Kernel,
+    pub opcode: Opcode,
     /// For each wavefunction that meets in the kernel, which argument of the routine it is.
     pub input_permutation: Vec<usize>,
     /// For each factor of the kernel the terms that it is the sum of: index of the routine's
@@ -73,9 +73,9 @@ pub fn recognize(routine: &Routine, massless: bool) -> Option<Recognized> {
     let points: Vec<Point> = (0..FIT_POINTS + CHECK_POINTS)
         .map(|i| draw(routine, massless, i < FIT_POINTS, &mut rng))
         .collect::<Option<_>>()?;
-    for kernel in candidates(massless) {
-        let components = kernel.components();
-        let Some(layout) = kernel.layout() else {
+    for opcode in candidates(massless) {
+        let components: Vec<u8> = opcode.spins().iter().map(|s| s.components()).collect();
+        let Some(layout) = opcode.layout() else {
             continue;
         };
         if layout.amplitude != routine.is_amplitude()
@@ -87,14 +87,14 @@ pub fn recognize(routine: &Routine, massless: bool) -> Option<Recognized> {
         for permutation in permutations(sizes.len()) {
             let fits = permutation
                 .iter()
-                .zip(components)
+                .zip(&components)
                 .all(|(&argument, &needed)| sizes[argument] == needed);
             if !fits {
                 continue;
             }
-            if let Some(factors) = fit(routine, kernel, &permutation, &points) {
+            if let Some(factors) = fit(routine, opcode, &permutation, &points) {
                 return Some(Recognized {
-                    kernel,
+                    opcode,
                     input_permutation: permutation,
                     factors,
                 });
@@ -136,22 +136,20 @@ fn size(numbers: u32) -> Option<u8> {
     }
 }
 
-/// Kernels, cheaper ones first.
-fn candidates(massless: bool) -> Vec<Kernel> {
-    let mut kernels: Vec<(usize, bool, Kernel)> = Kernel::ALL
-        .into_iter()
-        .filter_map(|kernel| {
-            let layout = kernel.layout()?;
-            let name = format!("{kernel:?}");
-            if massless && name.contains("Massive") {
-                return None;
-            }
-            let left_only = name.contains("FfvL") && !name.contains("FfvLr");
-            Some((layout.len(), !left_only, kernel))
-        })
-        .collect();
-    kernels.sort();
-    kernels.into_iter().map(|(_, _, kernel)| kernel).collect()
+/// Opcodes that a routine may be, cheaper ones first.
+fn candidates(massless: bool) -> Vec<Opcode> {
+    let all = Opcode::VERTICES.iter().copied();
+    // Nothing divides by a mass that is zero.
+    let mut opcodes: Vec<Opcode> = all.filter(|o| !(massless && o.is_unitary())).collect();
+    opcodes.sort_by_key(|&opcode| match opcode.operands() {
+        Some(Operands::Fixed {
+            layout,
+            multiply_adds,
+            ..
+        }) => (multiply_adds, layout.len()),
+        _ => (usize::MAX, usize::MAX),
+    });
+    opcodes
 }
 
 /// All orders of `n` things, that of the indices first.
@@ -279,8 +277,8 @@ fn draw(routine: &Routine, massless: bool, for_fit: bool, rng: &mut ChaCha8Rng) 
 
 /// What a kernel gives at a point for each of its factors set to 1 and the others to 0, times the
 /// propagator.
-fn basis(kernel: Kernel, permutation: &[usize], point: &Point) -> Vec<Vec<Complex64>> {
-    let Some(layout) = kernel.layout() else {
+fn basis(opcode: Opcode, permutation: &[usize], point: &Point) -> Vec<Vec<Complex64>> {
+    let Some(layout) = opcode.layout() else {
         return Vec::new();
     };
     let mut memory: Vec<f64> = Vec::new();
@@ -313,7 +311,10 @@ fn basis(kernel: Kernel, permutation: &[usize], point: &Point) -> Vec<Vec<Comple
     if layout.masses > 0 {
         operands.push(place(&mut memory, &[point.mass]));
     }
-    let components = usize::from(kernel.components()[layout.inputs]);
+    let components = opcode
+        .spins()
+        .last()
+        .map_or(0, |s| usize::from(s.components()));
     let result = memory.len();
     operands.push(place(&mut memory, &vec![0.0; 2 * components]));
     (0..layout.factors)
@@ -325,9 +326,9 @@ fn basis(kernel: Kernel, permutation: &[usize], point: &Point) -> Vec<Vec<Comple
             unsafe {
                 let base = memory.as_mut_ptr();
                 if layout.amplitude {
-                    amplitudes::<<f64 as Real>::None, _>(kernel, &operands, Direct, base);
+                    amplitudes::<<f64 as Real>::None, _>(opcode, &operands, Direct, base);
                 } else {
-                    currents::<<f64 as Real>::None, _>(kernel, &operands, Direct, base);
+                    currents::<<f64 as Real>::None, _>(opcode, &operands, Direct, base);
                 }
             }
             memory[result..]
@@ -341,14 +342,14 @@ fn basis(kernel: Kernel, permutation: &[usize], point: &Point) -> Vec<Vec<Comple
 /// The coefficients for each factor, if the kernel computes what the routine computes.
 fn fit(
     routine: &Routine,
-    kernel: Kernel,
+    opcode: Opcode,
     permutation: &[usize],
     points: &[Point],
 ) -> Option<Vec<Vec<(usize, Complex64)>>> {
     let (fit_points, check_points) = points.split_at(FIT_POINTS);
     let bases: Vec<Vec<Vec<Complex64>>> = fit_points
         .iter()
-        .map(|point| basis(kernel, permutation, point))
+        .map(|point| basis(opcode, permutation, point))
         .collect();
     let unknowns = bases[0].len();
     let mut factors = vec![Vec::new(); unknowns];
@@ -373,7 +374,7 @@ fn fit(
         }
     }
     for point in check_points {
-        let basis = basis(kernel, permutation, point);
+        let basis = basis(opcode, permutation, point);
         for (couplings, result) in &point.results {
             for (i, &value) in result.iter().enumerate() {
                 let row: Vec<Complex64> = basis.iter().map(|b| b[i]).collect();

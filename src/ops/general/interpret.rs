@@ -1,9 +1,9 @@
 //! Runs the code of a compiled routine over a batch of operations.
 
 use super::General;
-use crate::cpu::kernels::{Inputs, Memory};
-use crate::cpu::simd::{Cx, Real, Simd, Task};
-use crate::plan::general::{Action, Binary, Elementary, Instruction, Test, evaluate_elementary};
+use crate::ops::general::{Action, Binary, Elementary, Instruction, Test, evaluate_elementary};
+use crate::ops::kernels::{Inputs, Memory};
+use crate::simd::{Cx, Real, Simd, Task};
 use num_complex::Complex64;
 use std::mem::MaybeUninit;
 
@@ -20,7 +20,7 @@ const STACK_ADDRESSES: usize = 24 * GROUP;
 /// found; all others stand in the operation.
 ///
 /// # Safety
-/// As for [`crate::cpu::kernels::currents`].
+/// As for [`crate::ops::kernels::currents`].
 #[inline(always)]
 pub unsafe fn run<V: Simd, I: Inputs>(
     general: &General,

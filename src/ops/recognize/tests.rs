@@ -1,11 +1,11 @@
 use super::*;
 use crate::process::sample_routines::*;
 
-fn expect(routine: &Routine, massless: bool, kernel: Kernel) -> Recognized {
+fn expect(routine: &Routine, massless: bool, opcode: Opcode) -> Recognized {
     let found = recognize(routine, massless);
     match found {
-        Some(found) if found.kernel == kernel => found,
-        other => panic!("{}: {other:?} instead of {kernel:?}", routine.name),
+        Some(found) if found.opcode == opcode => found,
+        other => panic!("{}: {other:?} instead of {opcode:?}", routine.name),
     }
 }
 
@@ -15,7 +15,7 @@ fn one(re: f64, im: f64) -> Vec<Vec<(usize, Complex64)>> {
 
 #[test]
 fn chirality_chooses_the_kernel() {
-    use Kernel::*;
+    use Opcode::*;
     let kernels = [
         (Ffv0, FfvL0, FfvLr0, ffv_0 as fn(f64, f64) -> Routine, -1.0),
         (Ffv1, FfvL1, FfvLr1, ffv_1, 1.0),
@@ -45,7 +45,7 @@ fn chirality_chooses_the_kernel() {
 
 #[test]
 fn a_massive_numerator_is_told_from_a_massless_one() {
-    use Kernel::*;
+    use Opcode::*;
     for (l, r, massless_kernel, massive_kernel) in [
         (1.0, 1.0, Ffv3, FfvMassive3),
         (1.0, 0.0, FfvL3, FfvLMassive3),
@@ -67,7 +67,7 @@ fn a_massive_numerator_is_told_from_a_massless_one() {
 
 #[test]
 fn vectors_are_recognised_with_their_factors() {
-    use Kernel::*;
+    use Opcode::*;
     assert_eq!(expect(&vvv_0(), true, Vvv0).factors, one(0.0, 1.0));
     assert_eq!(expect(&vvv_1(false), true, Vvv1).factors, one(0.0, 1.0));
     let found = expect(&vvvv_0([2.0, -1.0, -0.5]), true, Vvvv0);
@@ -80,18 +80,18 @@ fn vectors_are_recognised_with_their_factors() {
 #[test]
 fn pieces_of_the_four_gluon_vertex_are_permutations() {
     for c in [[0.0, 1.0, -1.0], [1.0, 0.0, -1.0], [1.0, -1.0, 0.0]] {
-        for (routine, kernel) in [
-            (vvvv_0(c), Kernel::VvvvDiff0),
-            (vvvv_1(c, false), Kernel::VvvvDiff1),
+        for (routine, opcode) in [
+            (vvvv_0(c), Opcode::VvvvDiff0),
+            (vvvv_1(c, false), Opcode::VvvvDiff1),
         ] {
-            let found = expect(&routine, true, kernel);
+            let found = expect(&routine, true, opcode);
             assert_eq!(found.factors[0].len(), 1);
             assert_eq!(found.factors[0][0].1.norm(), 1.0);
         }
     }
-    let first = expect(&vvvv_0([0.0, 1.0, -1.0]), true, Kernel::VvvvDiff0);
+    let first = expect(&vvvv_0([0.0, 1.0, -1.0]), true, Opcode::VvvvDiff0);
     assert_eq!(first.input_permutation, [0, 1, 2, 3]);
-    let other = expect(&vvvv_0([1.0, -1.0, 0.0]), true, Kernel::VvvvDiff0);
+    let other = expect(&vvvv_0([1.0, -1.0, 0.0]), true, Opcode::VvvvDiff0);
     assert_ne!(other.input_permutation, [0, 1, 2, 3]);
 }
 
@@ -101,7 +101,7 @@ fn exchanged_arguments_are_found() {
     let routine = routine("VFF", &[6, 6, 6], 1, 0, |a| {
         vec![a.factor * contract(&a.w[2], &on(&a.w[0], &a.w[1], a.i))]
     });
-    let found = expect(&routine, true, Kernel::Ffv0);
+    let found = expect(&routine, true, Opcode::Ffv0);
     assert_eq!(found.input_permutation, [1, 2, 0]);
 }
 
@@ -113,7 +113,7 @@ fn several_couplings_are_summed() {
         let left = contract(&a.w[1], &on(&a.w[2], &f1, a.i));
         vec![a.coupling[0] * both + a.coupling[1] * left * a.zero.number(0.0, -1.0 / 3.0)]
     });
-    let found = expect(&routine, true, Kernel::FfvLr0);
+    let found = expect(&routine, true, Opcode::FfvLr0);
     let real = Complex64::new(1.0, 0.0);
     assert_eq!(
         found.factors,
@@ -126,7 +126,7 @@ fn several_couplings_are_summed() {
 
 #[test]
 fn scalars_are_recognised() {
-    use Kernel::*;
+    use Opcode::*;
     let ffs_3 = routine("FFS_3", &[6, 6], 1, 1, |a| {
         vec![a.factor * contract(&a.w[1], &a.w[0])]
     });

@@ -5,7 +5,7 @@
 //! in gives `(m - p/) u`, of one that flows out `w (m + p/)`.
 
 use super::{Inputs, Memory, unitary};
-use crate::cpu::simd::{Cx, Simd};
+use crate::simd::{Cx, Simd};
 
 /// Which halves of the spinors a structure has, and its factors.
 pub(super) trait Chirality {
