@@ -24,14 +24,14 @@ pub trait Backend: Send {
     }
 
     /// Evaluates events whose arrays, channels and igraphs have been checked; `legs` of them.
-    fn run(&mut self, events: Events, answers: Answers, legs: usize) -> Result<(), Failure>;
+    fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure>;
 
     /// Waits for whatever is done behind the scenes so that later calls are faster.
     fn settle(&mut self) {}
 
     /// Evaluates a few events and gives for each the contributions of helicities and, where
     /// the plan computes them, all AMP2.
-    fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, Failure>;
+    fn parts(&mut self, events: Events) -> Result<Vec<Parts>, Failure>;
 }
 
 /// What is measured of where the time goes.

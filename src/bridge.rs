@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
 use crate::machine::{Calls, Machine};
-use crate::plan::Plan;
 use crate::plan::binding::Binding;
+use crate::plan::{Plan, ValidPlan};
 use crate::process::Process;
 use crate::runtime::{Precision, Switches};
 use crate::simd::Level;
@@ -257,18 +257,17 @@ impl Bridge {
     /// The list of diagrams for those helicities that contribute at some point, be it little. In double
     /// precision and one point at a time whatever evaluates the events, so that the answer is the same
     /// everywhere.
-    fn plan_of_good(&self, trial: &Trial, all: Vec<u32>) -> Result<Plan> {
+    fn plan_of_good(&self, trial: &Trial, all: Vec<u32>) -> Result<ValidPlan> {
         let (process, binding) = (&self.process, &self.binding);
         let plan = self.diagrams(&all)?;
         let engine = Engine::<f64>::new(process, &self.color, binding, plan, Level::None, false)?;
         let mut team = Team::new(engine, 1)?;
-        let legs = process.legs.len();
         let events = trial.events();
-        let events = events.first(events.g_s.len().min(SEARCHED), legs);
+        let events = events.first(events.g_s.len().min(SEARCHED));
         let mut contributes = vec![false; all.len()];
         for point in 0..events.g_s.len() {
             let parts = team
-                .parts(events.part(point, 1, legs), legs)
+                .parts(events.part(point, 1))
                 .map_err(|bad| self.bad_momentum(&events, point + bad.event))?;
             for part in parts {
                 for (contributes, &x) in contributes.iter_mut().zip(&part.helicities) {
@@ -328,15 +327,14 @@ impl Bridge {
             return Ok(());
         }
         let mut team = self.backend(plan)?;
-        let legs = self.process.legs.len();
         let first = match &self.trial {
             Some(trial) => trial.events(),
-            None => events.first(events.g_s.len().min(COMPARED_EVENTS), legs),
+            None => events.first(events.g_s.len().min(COMPARED_EVENTS)),
         };
         let Some(engines) = &mut self.engines else {
             return Ok(());
         };
-        let both = (team.parts(first, legs), engines.diagrams.parts(first, legs));
+        let both = (team.parts(first), engines.diagrams.parts(first));
         let (recursion, diagrams) = match both {
             (Ok(recursion), Ok(diagrams)) => (recursion, diagrams),
             (Err(Failure::Other(error)), _) | (_, Err(Failure::Other(error))) => {
@@ -390,7 +388,7 @@ impl Bridge {
             }
             _ => engines.diagrams.as_mut(),
         };
-        let result = in_default_environment(|| team.run(*events, mine, legs));
+        let result = in_default_environment(|| team.run(*events, mine));
         result.map_err(|failure| self.failure(events, failure))
     }
 
@@ -412,12 +410,12 @@ impl Bridge {
         }
     }
 
-    fn diagrams(&self, helicities: &[u32]) -> Result<Plan> {
+    fn diagrams(&self, helicities: &[u32]) -> Result<ValidPlan> {
         let (process, binding) = (&self.process, &self.binding);
         self.plans.diagrams(process, binding, helicities)
     }
 
-    fn backend(&self, plan: Plan) -> Result<Box<dyn Backend>> {
+    fn backend(&self, plan: ValidPlan) -> Result<Box<dyn Backend>> {
         let (process, color, binding) = (&self.process, &self.color, &self.binding);
         let machine = &self.machine;
         machine.backend(process, color, binding, plan, self.precision)

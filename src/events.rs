@@ -35,14 +35,22 @@ pub struct Answers<'a> {
 }
 
 impl<'a> Events<'a> {
-    /// The first `count` of the events of a process with this many legs.
-    pub fn first(&self, count: usize, legs: usize) -> Events<'a> {
-        self.part(0, count, legs)
+    /// Number of legs, by the length of the arrays; 0 without events.
+    pub fn legs(&self) -> usize {
+        self.momenta
+            .len()
+            .checked_div(4 * self.g_s.len())
+            .unwrap_or(0)
+    }
+
+    /// The first `count` of the events.
+    pub fn first(&self, count: usize) -> Events<'a> {
+        self.part(0, count)
     }
 
     /// So many of the events from this one on.
-    pub fn part(&self, first: usize, count: usize, legs: usize) -> Events<'a> {
-        let end = first + count;
+    pub fn part(&self, first: usize, count: usize) -> Events<'a> {
+        let (end, legs) = (first + count, self.legs());
         Events {
             momenta: &self.momenta[first * legs * 4..end * legs * 4],
             g_s: &self.g_s[first..end],
@@ -53,7 +61,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// Number of events, and a check that all arrays have that many.
+    /// Number of events, and a check that all arrays have that many, of a process with so many legs.
     pub fn count(&self, legs: usize) -> Result<usize> {
         let nevt = self.g_s.len();
         let check = |what: &'static str, has: usize, needs: usize| {

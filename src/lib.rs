@@ -4,51 +4,103 @@
 //! into a plan, a backend runs the plan, and the bridge gives the answer to whoever asked,
 //! be it Fortran, C or Rust. No process is special and no source is generated.
 //!
-//! | module | what it knows |
+//! # For Rust programs
+//!
+//! ```
+//! use mebridge::{Answers, Bridge, Events, Switches, import_directory};
+//! # fn main() -> mebridge::Result<()> {
+//! # let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/fortran/gg_ttx/SubProcesses/P1_gg_ttx");
+//! // What MG5aMC wrote for g g > t t~; a directory holds one or several matrix elements.
+//! let process = import_directory(directory.as_ref())?.remove(0);
+//! let card = process.model.default_card();
+//! let mut bridge = Bridge::new(process, &card, &Switches::default(), 1)?;
+//!
+//! // One event: (E, px, py, pz) in GeV, leg after leg.
+//! let (e, p) = (500.0, (500.0_f64.powi(2) - 173.0_f64.powi(2)).sqrt());
+//! let momenta = [
+//!     [e, 0.0, 0.0, e],
+//!     [e, 0.0, 0.0, -e],
+//!     [e, 0.6 * p, 0.0, 0.8 * p],
+//!     [e, -0.6 * p, 0.0, -0.8 * p],
+//! ];
+//! let events = Events {
+//!     momenta: momenta.as_flattened(),
+//!     g_s: &[1.2],
+//!     random_helicity: &[0.5],
+//!     random_color: &[0.5],
+//!     channels: None,
+//!     igraph: None,
+//! };
+//! let (mut matrix_element, mut helicity, mut color) = ([0.0], [0], [0]);
+//! bridge.run(&events, &mut Answers {
+//!     matrix_elements: &mut matrix_element,
+//!     helicity: &mut helicity,
+//!     color: &mut color,
+//! })?;
+//! assert!(matrix_element[0] > 0.0);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | module | what it holds |
 //! |---|---|
-//! | [`process`] | the physics as data, and its file format |
-//! | [`import`] | MG5aMC's Fortran |
-//! | [`simd`] | registers of the CPU |
-//! | [`ops`] | what one step of a plan computes |
-//! | `plan` | how to evaluate a process |
-//! | [`backend`] | what runs a plan |
-//! | `cpu` | threads and SIMD |
-//! | [`gpu`] | NVIDIA GPUs |
-//! | [`machine`] | which of these evaluates |
-//! | `bridge` | events in, answers out |
-//! | [`cache`] | keeps processes and plans for the next start |
-//! | [`abi`] | Fortran and C |
-//! | [`float_environment`] | how the CPU computes while this library does |
-//! | [`locate`] | which process and which card are meant |
+//! | [`bridge`] | events in, answers out |
+//! | [`events`] | the arrays of one call |
+//! | [`process`] | the physics as data, its file format, the parameter card |
+//! | [`import`] | MG5aMC's directories |
 //! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches |
-//! | [`phase_space`], [`random`], [`statistics`] | events to try a process on |
-//! | [`trial`] | points on which the library asks what holds for a process |
+//! | [`error`](mod@error) | what can go wrong |
+//!
+//! All other modules serve the command, the tests and each other; they are no part of the interface and may
+//! change at any time. docs/architecture.md says what they are.
 
 // Tests share code that sees this crate from outside.
 #[cfg(test)]
 extern crate self as mebridge;
 
-pub mod abi;
-pub mod backend;
 pub mod bridge;
-pub mod cache;
-pub mod color;
-pub mod cpu;
 pub mod error;
 pub mod events;
-pub mod float_environment;
-pub mod gpu;
 pub mod import;
-pub mod locate;
-pub mod machine;
-pub mod ops;
-pub mod phase_space;
-pub mod plan;
 pub mod process;
-pub mod random;
 pub mod runtime;
-pub mod simd;
-pub mod statistics;
-pub mod trial;
 
+pub use bridge::Bridge;
 pub use error::{Error, Result};
+pub use events::{Answers, Events};
+pub use import::import_directory;
+pub use process::Process;
+pub use runtime::Switches;
+
+#[doc(hidden)]
+pub mod abi;
+#[doc(hidden)]
+pub mod backend;
+#[doc(hidden)]
+pub mod cache;
+#[doc(hidden)]
+pub mod color;
+#[doc(hidden)]
+pub mod cpu;
+#[doc(hidden)]
+pub mod float_environment;
+#[doc(hidden)]
+pub mod gpu;
+#[doc(hidden)]
+pub mod locate;
+#[doc(hidden)]
+pub mod machine;
+#[doc(hidden)]
+pub mod ops;
+#[doc(hidden)]
+pub mod phase_space;
+#[doc(hidden)]
+pub mod plan;
+#[doc(hidden)]
+pub mod random;
+#[doc(hidden)]
+pub mod simd;
+#[doc(hidden)]
+pub mod statistics;
+#[doc(hidden)]
+pub mod trial;

@@ -10,7 +10,7 @@ use crate::color::Split;
 use crate::cpu::{Engine, Team};
 use crate::error::{Error, Result};
 use crate::gpu::{self, Gpus};
-use crate::plan::Plan;
+use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
 use crate::plan::passes::Pass;
 use crate::process::Process;
@@ -143,7 +143,7 @@ impl Machine {
         process: &Process,
         color: &Split,
         binding: &Binding,
-        plan: Plan,
+        plan: ValidPlan,
         precision: Precision,
     ) -> Result<Box<dyn Runs>> {
         let (level, threads) = match self {
@@ -158,7 +158,7 @@ impl Machine {
             process: &Process,
             color: &Split,
             binding: &Binding,
-            plan: Plan,
+            plan: ValidPlan,
             (level, threads): (Level, usize),
             single_color: bool,
         ) -> Result<Team<T>> {

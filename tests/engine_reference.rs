@@ -34,8 +34,7 @@ fn run(
     };
     let card = process.model.default_card();
     let mut bridge = Bridge::new(process.clone(), &card, &switches, nevt).expect("bridge");
-    let legs = process.legs.len();
-    let events = r.events(channels).first(nevt, legs);
+    let events = r.events(channels).first(nevt);
     let mut matrix_elements = vec![0.0; nevt];
     let mut helicity = vec![0; nevt];
     let mut color = vec![0; nevt];

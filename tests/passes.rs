@@ -39,10 +39,11 @@ fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Parts> {
         igraph: None,
     };
     let split = Split::new(&process.color);
+    let plan = plan.validate(process).expect("a plan of the process");
     let engine =
-        Engine::new(process, &split, binding, plan, Level::best(), false).expect("it fits");
+        Engine::new(process, &split, binding, plan, Level::best(), false).expect("its engine");
     let mut team = Team::<f64>::new(engine, 1).expect("memory");
-    team.parts(events, legs).expect("good momenta")
+    team.parts(events).expect("good momenta")
 }
 
 /// Evaluates a process after each pass; gives what each has left to do.
@@ -101,7 +102,7 @@ fn turns(process: &Process) {
         println!("{runs} runs: {} of {} vectors", plan.vectors, whole.vectors);
         assert!(plan.turns.len() <= runs.min(plan.groups.len()));
         assert!(runs == 1 || plan.vectors < whole.vectors);
-        assert!(plan.fits(process, &all));
+        assert!(plan.clone().validate(process).is_ok());
         let count = Count::of(&plan);
         assert_eq!(
             count,

@@ -353,7 +353,9 @@ impl Caller {
                 what: format!(
                     "{defect} (arguments read as those of a call {generation}, which follows from \
                      {}; with {} events of {} legs)",
-                    self.reason.name(), shape.nevt, shape.legs
+                    self.reason.name(),
+                    shape.nevt,
+                    shape.legs
                 ),
             }
         })

@@ -1,15 +1,15 @@
 //! The plans of a bridge, from the cache or made.
 //!
 //! A plan follows from the process, the card and the helicities; all of them are in its key. A plan
-//! that is read is used only if [`Plan::fits`], a matrix in blocks only if [`Split::fits`]: the
-//! engines follow its addresses without looking.
+//! that is read is validated as one that is made ([`Plan::validate`]); a matrix in blocks is used only
+//! if [`Split::fits`].
 
 use super::key::{Builder, Key};
 use super::{Cache, Kind};
 use crate::color::Split;
 use crate::error::Result;
 use crate::plan::passes::Pass;
-use crate::plan::{Plan, binding::Binding, compile, recursion};
+use crate::plan::{Plan, ValidPlan, binding::Binding, compile, recursion};
 use crate::process::Process;
 use crate::process::color::ColorMatrix;
 use serde::Serialize;
@@ -43,12 +43,18 @@ impl Plans {
         process: &Process,
         binding: &Binding,
         helicities: &[u32],
-    ) -> Result<Plan> {
+    ) -> Result<ValidPlan> {
         let key = self.key("diagrams", helicities);
-        let fits = |plan: &Plan| plan.fits(process, helicities) && plan.has_channels_of(process);
-        self.get(Kind::Plan, key, fits, || {
-            compile(process, binding, helicities)
-        })
+        let accept = |plan: Plan| {
+            let right = plan.helicities == helicities && plan.has_channels_of(process);
+            right.then(|| plan.validate(process).ok()).flatten()
+        };
+        if let Some(plan) = self.load(Kind::Plan, key, accept) {
+            return Ok(plan);
+        }
+        let plan = compile(process, binding, helicities)?;
+        self.store(Kind::Plan, key, &plan);
+        plan.validate(process)
     }
 
     /// The recursion for these helicities, with passes up to that one, if there is one.
@@ -58,14 +64,19 @@ impl Plans {
         binding: &Binding,
         helicities: &[u32],
         last: Pass,
-    ) -> Option<Plan> {
+    ) -> Option<ValidPlan> {
         let key = self.key(&format!("recursion until {last:?}"), helicities);
-        let fits = |plan: &Option<Plan>| {
-            let plan = plan.as_ref();
-            plan.is_none_or(|plan| plan.fits(process, helicities))
+        let accept = |plan: Option<Plan>| match plan {
+            Some(plan) if plan.helicities == helicities => plan.validate(process).ok().map(Some),
+            Some(_) => None,
+            None => Some(None),
         };
-        let make = || Ok(recursion::compile_until(last, process, binding, helicities));
-        self.get(Kind::Plan, key, fits, make).ok().flatten()
+        if let Some(plan) = self.load(Kind::Plan, key, accept) {
+            return plan;
+        }
+        let plan = recursion::compile_until(last, process, binding, helicities);
+        self.store(Kind::Plan, key, &plan);
+        plan?.validate(process).ok()
     }
 
     /// The colour matrix in blocks.
@@ -75,11 +86,13 @@ impl Plans {
             key.value(color)?;
             Some(key.finish())
         });
-        let fits = |split: &Split| split.fits(color);
-        match self.get(Kind::Color, key, fits, || Ok(Split::new(color))) {
-            Ok(split) => split,
-            Err(_) => Split::new(color),
+        let accept = |split: Split| split.fits(color).then_some(split);
+        if let Some(split) = self.load(Kind::Color, key, accept) {
+            return split;
         }
+        let split = Split::new(color);
+        self.store(Kind::Color, key, &split);
+        split
     }
 
     fn key(&self, what: &str, helicities: &[u32]) -> Option<Key> {
@@ -89,22 +102,19 @@ impl Plans {
         Some(key.finish())
     }
 
-    fn get<T: Serialize + DeserializeOwned>(
+    fn load<T: DeserializeOwned, V>(
         &self,
         kind: Kind,
         key: Option<Key>,
-        fits: impl FnOnce(&T) -> bool,
-        make: impl FnOnce() -> Result<T>,
-    ) -> Result<T> {
-        let Some(key) = key else {
-            return make();
-        };
-        if let Some(value) = self.cache.load(kind, &key).filter(fits) {
-            return Ok(value);
+        accept: impl FnOnce(T) -> Option<V>,
+    ) -> Option<V> {
+        self.cache.load(kind, &key?).and_then(accept)
+    }
+
+    fn store<T: Serialize>(&self, kind: Kind, key: Option<Key>, value: &T) {
+        if let Some(key) = key {
+            self.cache.store(kind, &key, value);
         }
-        let value = make()?;
-        self.cache.store(kind, &key, &value);
-        Ok(value)
     }
 }
 
@@ -140,7 +150,10 @@ mod tests {
 
         fn diagrams(&self) -> Plan {
             let plans = self.plans();
-            plans.diagrams(&self.process, &self.binding, &[0]).unwrap()
+            plans
+                .diagrams(&self.process, &self.binding, &[0])
+                .unwrap()
+                .into_inner()
         }
 
         /// Stores another plan in place of the list of diagrams.

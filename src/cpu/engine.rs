@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::ops::Address;
 use crate::ops::general::General;
-use crate::plan::Plan;
+use crate::plan::ValidPlan;
 use crate::plan::binding::{Binding, Coupling};
 use crate::process::color::FlowWeight;
 use crate::process::{HelicitySum, Process};
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// A plan with its numbers in one precision.
 pub struct Engine<T: Real> {
-    pub(super) plan: Plan,
+    pub(super) plan: ValidPlan,
     pub(super) binding: Binding,
     pub(super) level: Level,
     pub(super) polynomials: Vec<Polynomial<T>>,
@@ -100,18 +100,18 @@ pub struct Timers {
 }
 
 impl<T: Real> Engine<T> {
-    /// An engine for a plan of the process, whose addresses it follows without looking: another one is
-    /// refused. `color` is the process's colour matrix; with `single_color` the sum is done in single
+    /// An engine for a plan of the process, whose addresses it follows without looking; that of another
+    /// process is refused. `color` is the process's colour matrix; with `single_color` the sum is done in single
     /// precision.
     pub fn new(
         process: &Process,
         color: &Split,
         binding: &Binding,
-        plan: Plan,
+        plan: ValidPlan,
         level: Level,
         single_color: bool,
     ) -> Result<Self> {
-        let fits = plan.fits(process, &plan.helicities)
+        let fits = plan.is_for(process)
             && color.fits(&process.color)
             && binding.couplings.len() == plan.couplings.len();
         if !fits {
@@ -202,12 +202,12 @@ impl<T: Real> Engine<T> {
     }
 
     /// The plan.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &ValidPlan {
         &self.plan
     }
 
     /// The plan, for another engine.
-    pub fn into_plan(self) -> Plan {
+    pub fn into_plan(self) -> ValidPlan {
         self.plan
     }
 
@@ -291,20 +291,21 @@ impl<T: Real> Engine<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::compile;
+    use crate::plan::{Plan, compile};
     use crate::process::example;
 
     /// What an engine follows without looking was looked at.
     #[test]
-    fn a_plan_that_does_not_fit_is_refused() {
+    fn a_plan_or_matrix_of_another_process_is_refused() {
         let process = example::scalars();
         let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
         let split = Split::new(&process.color);
         let plan = compile(&process, &binding, &[0]).unwrap();
         let new = |plan: &Plan, split: &Split| {
-            let (plan, level) = (plan.clone(), Level::None);
-            Engine::<f64>::new(&process, split, &binding, plan, level, false).is_ok()
+            let (plan, level) = (plan.clone().validate(&process)?, Level::None);
+            Engine::<f64>::new(&process, split, &binding, plan, level, false)
         };
+        let new = |plan: &Plan, split: &Split| new(plan, split).is_ok();
         assert!(new(&plan, &split));
         let mut beyond = plan.clone();
         beyond.jamp_base = beyond.vectors;
@@ -312,6 +313,10 @@ mod tests {
         let mut beyond = plan.clone();
         beyond.externals[0].results[0] = u32::MAX - 1;
         assert!(!new(&beyond, &split));
+        let mut other = example::scalars();
+        other.color.flows += 1;
+        let valid = plan.clone().validate(&process).unwrap();
+        assert!(Engine::<f64>::new(&other, &split, &binding, valid, Level::None, false).is_err());
         let more = crate::process::color::ColorMatrix {
             flows: 2,
             denominator: 1.0,

@@ -5,6 +5,8 @@ mod block;
 pub mod color;
 mod crew;
 mod engine;
+#[cfg(test)]
+mod plan_tests;
 #[doc(hidden)]
 pub mod stages;
 mod team;

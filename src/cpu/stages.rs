@@ -22,7 +22,14 @@ impl<T: Real> Jamps<T> {
     /// With amplitudes that are all zero.
     pub fn new(process: &Process, binding: &Binding, plan: Plan, level: Level) -> Result<Self> {
         let color = Split::new(&process.color);
-        let engine = Engine::new(process, &color, binding, plan, level, false)?;
+        let engine = Engine::new(
+            process,
+            &color,
+            binding,
+            plan.validate(process)?,
+            level,
+            false,
+        )?;
         let worker = Worker::new(&engine)?;
         Ok(Jamps {
             engine,

@@ -73,12 +73,7 @@ impl<T: Real> Team<T> {
     }
 
     /// Evaluates events whose arrays, channels and igraphs have been checked.
-    pub fn run(
-        &mut self,
-        events: Events,
-        answers: Answers,
-        legs: usize,
-    ) -> Result<(), BadMomentum> {
+    pub fn run(&mut self, events: Events, answers: Answers) -> Result<(), BadMomentum> {
         let engine = &self.engine;
         let lanes = engine.lanes();
         let vectors = events.g_s.len().div_ceil(lanes);
@@ -90,7 +85,6 @@ impl<T: Real> Team<T> {
         let queue = Mutex::new(Queue {
             events,
             answers,
-            legs,
             first: 0,
             bad: None,
         });
@@ -125,7 +119,7 @@ impl<T: Real> Team<T> {
 
     /// Evaluates a few events and gives for each the contributions of helicities and, where
     /// the plan computes them, all AMP2.
-    pub fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, BadMomentum> {
+    pub fn parts(&mut self, events: Events) -> Result<Vec<Parts>, BadMomentum> {
         let nevt = events.g_s.len();
         let mut all = Vec::with_capacity(nevt);
         let mut matrix_elements = vec![0.0; nevt];
@@ -144,7 +138,6 @@ impl<T: Real> Team<T> {
         let mut queue = Queue {
             events,
             answers,
-            legs,
             first: 0,
             bad: None,
         };
@@ -184,12 +177,12 @@ impl<T: Real> Backend for Team<T> {
         ])
     }
 
-    fn run(&mut self, events: Events, answers: Answers, legs: usize) -> Result<(), Failure> {
-        Ok(Team::run(self, events, answers, legs)?)
+    fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure> {
+        Ok(Team::run(self, events, answers)?)
     }
 
-    fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, Failure> {
-        Ok(Team::parts(self, events, legs)?)
+    fn parts(&mut self, events: Events) -> Result<Vec<Parts>, Failure> {
+        Ok(Team::parts(self, events)?)
     }
 }
 
@@ -199,7 +192,6 @@ struct Queue<'a> {
     events: Events<'a>,
     /// Those of the events that nobody took.
     answers: Answers<'a>,
-    legs: usize,
     /// The first of them.
     first: usize,
     /// The first event whose momenta are bad.
@@ -224,7 +216,7 @@ impl<'a> Queue<'a> {
         self.first += size;
         Some(Share {
             first,
-            events: self.events.part(first, size, self.legs),
+            events: self.events.part(first, size),
             answers: Answers {
                 matrix_elements: front(&mut self.answers.matrix_elements, size),
                 helicity: front(&mut self.answers.helicity, size),

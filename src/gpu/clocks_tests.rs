@@ -50,7 +50,7 @@ fn cost(name: &str, _: u32) -> Duration {
 
 fn run(gpu: &Emulator, bridge: &mut Bridge, r: &Reference, channels: bool) -> Outcome {
     let events = r.events(channels);
-    let events = events.first(EVENTS, bridge.process().legs.len());
+    let events = events.first(EVENTS);
     let (bits, log) = run_logged(gpu, bridge, &events);
     (bits, log.launches)
 }

@@ -50,8 +50,8 @@ use super::tables::{Kind, Level, Run, Squares, Tables};
 use crate::backend::Clocks;
 use crate::color::Split;
 use crate::error::{Error, Result};
-use crate::plan::Plan;
 use crate::plan::binding::Binding;
+use crate::plan::{Plan, ValidPlan};
 use crate::process::Process;
 use crate::runtime::Precision;
 use crate::trial::Trial;
@@ -113,7 +113,7 @@ impl Default for Options {
 /// A plan on a GPU.
 pub struct Engine {
     library: Arc<Library>,
-    plan: Plan,
+    plan: ValidPlan,
     binding: Binding,
     tables: Tables,
     options: Options,
@@ -162,13 +162,13 @@ pub struct Engine {
 
 impl Engine {
     /// An engine for a plan of the process, whose addresses it follows. (Only within this crate, which gives it
-    /// no other and no events whose channels it has not checked.)
+    /// no events whose channels it has not checked.)
     pub(crate) fn new(
         library: &Arc<Library>,
         process: &Process,
         split: &Split,
         binding: &Binding,
-        plan: Plan,
+        plan: ValidPlan,
         precision: Precision,
         options: Options,
     ) -> Result<Engine> {
@@ -331,6 +331,11 @@ impl Engine {
             Clocks::Phases => self.options.graphs.unwrap_or(false),
             Clocks::Kernels => false,
         }
+    }
+
+    /// Number of external legs.
+    fn legs(&self) -> usize {
+        self.plan.masses.len()
     }
 
     fn real(&self) -> usize {

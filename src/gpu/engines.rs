@@ -9,8 +9,8 @@ use crate::cache::Cache;
 use crate::color::Split;
 use crate::error::Result;
 use crate::events::{Answers, Events};
-use crate::plan::Plan;
 use crate::plan::binding::Binding;
+use crate::plan::{Plan, ValidPlan};
 use crate::process::Process;
 use crate::runtime::{Precision, Switches};
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl Gpus {
         process: &Process,
         color: &Split,
         binding: &Binding,
-        plan: Plan,
+        plan: ValidPlan,
         precision: Precision,
     ) -> Result<Engines> {
         let engine = |library| {
@@ -159,10 +159,10 @@ impl Backend for Engines {
         self.engines[0].kernels(channels)
     }
 
-    fn run(&mut self, events: Events, answers: Answers, legs: usize) -> Result<(), Failure> {
+    fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure> {
         let nevt = events.g_s.len();
         if let [engine] = &mut self.engines[..] {
-            return Ok(engine.run(events, answers, legs)??);
+            return Ok(engine.run(events, answers)??);
         }
         let size = nevt.div_ceil(self.engines.len()).next_multiple_of(32);
         let Answers {
@@ -179,7 +179,7 @@ impl Backend for Engines {
             let start = |(i, (engine, ((matrix_elements, helicity), color)))| {
                 let (engine, matrix_elements): (&mut Engine, &mut [f64]) =
                     (engine, matrix_elements);
-                let events = events.part(i * size, matrix_elements.len(), legs);
+                let events = events.part(i * size, matrix_elements.len());
                 let answers = Answers {
                     matrix_elements,
                     helicity,
@@ -189,7 +189,7 @@ impl Backend for Engines {
                     let bad = |bad: BadMomentum| BadMomentum {
                         event: bad.event + i * size,
                     };
-                    Ok(engine.run(events, answers, legs)?.map_err(bad))
+                    Ok(engine.run(events, answers)?.map_err(bad))
                 })
             };
             let threads: Vec<_> = shares.map(start).collect();
@@ -211,7 +211,7 @@ impl Backend for Engines {
         }
     }
 
-    fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, Failure> {
-        Ok(self.engines[0].parts_of(events, legs)??)
+    fn parts(&mut self, events: Events) -> Result<Vec<Parts>, Failure> {
+        Ok(self.engines[0].parts_of(events)??)
     }
 }

@@ -147,7 +147,6 @@ fn compare(by_helicities: bool) {
             continue;
         }
         let process = import_directory(&r.directory).expect("import").remove(0);
-        let legs = process.legs.len();
         for precision in [Precision::Double, Precision::Mixed, Precision::Float] {
             let tolerance = match precision {
                 Precision::Double => 1e-12,
@@ -158,7 +157,7 @@ fn compare(by_helicities: bool) {
             // The second time with generated code, where there is some.
             let calls = [(37, false), (37, true), (1, true), (37, false), (36, true)];
             for (nevt, channels) in calls {
-                let events = r.events(channels).first(nevt, legs);
+                let events = r.events(channels).first(nevt);
                 let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
                 on_gpu.settle();
                 let by = worst(&a.matrix_elements, &b.matrix_elements);
@@ -336,10 +335,9 @@ fn generated_code_is_not_judged_by_the_first_events() {
     let beam = (tops[0][0] + tops[1][0] + out) / 2.0;
     let beams = [[beam, 0.0, 0.0, beam], [beam, 0.0, 0.0, -beam]];
     let singular = [beams[0], beams[1], tops[0], tops[1], [out, 0.0, 0.0, -out]].concat();
-    let legs = process.legs.len();
     let first = Events {
         momenta: &singular,
-        ..r.events(false).first(1, legs)
+        ..r.events(false).first(1)
     };
     let ordinary = r.events(false);
     let names = |first: &Events| {
@@ -376,7 +374,6 @@ fn colour_sums_by_matrix_products_agree_with_the_cpu() {
                 continue;
             }
             let process = import_directory(&r.directory).expect("import").remove(0);
-            let legs = process.legs.len();
             let all = |channels| r.events(channels);
             for (precision, tolerance) in [
                 (Precision::Double, 1e-12),
@@ -395,7 +392,7 @@ fn colour_sums_by_matrix_products_agree_with_the_cpu() {
                     let [mut cpu, mut on_gpu] =
                         bridges_with(&gpu, &process, precision, false, switches);
                     for (nevt, channels) in [(37, false), (64, true), (1, true), (37, false)] {
-                        let events = all(channels).first(nevt, legs);
+                        let events = all(channels).first(nevt);
                         let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
                         let by = worst(&a.matrix_elements, &b.matrix_elements);
                         println!("{} {precision:?} {channels} {by:.1e}", r.name);

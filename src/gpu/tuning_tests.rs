@@ -100,7 +100,7 @@ impl Setup {
 
     fn run(&self, bridge: &mut Bridge, nevt: usize) -> (Bits, Log) {
         let events = self.reference.events(true);
-        let events = events.first(nevt, self.process.legs.len());
+        let events = events.first(nevt);
         run_logged(&self.gpu, bridge, &events)
     }
 

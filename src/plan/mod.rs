@@ -15,16 +15,17 @@
 pub mod binding;
 mod compile;
 pub mod count;
-mod fits;
 mod partial;
 pub mod passes;
 pub mod recursion;
 pub mod slots;
 pub mod sums;
 pub mod turns;
+mod validate;
 
 pub use compile::compile;
 pub use count::Count;
+pub use validate::ValidPlan;
 
 use crate::ops::{Address, Batch, GeneralRoutine};
 use crate::process::ExternalKind;

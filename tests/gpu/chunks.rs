@@ -22,7 +22,7 @@ fn in_small_chunks(gpu: &Gpu, process: &Process, batch: &Batch) -> (Bridge, usiz
             ..gpu.switches()
         };
         let mut bridge = bridge(process, &switches);
-        match run(&mut bridge, &batch.events(Ask::PLAIN).first(64, batch.legs)) {
+        match run(&mut bridge, &batch.events(Ask::PLAIN).first(64)) {
             Ok(_) => return (bridge, bytes),
             // One block of events does not fit.
             Err(Error::GpuMemory { .. }) => bytes *= 2,
@@ -42,7 +42,7 @@ fn differences(
         let mut right = Outcome::default();
         let events = batch.events(ask);
         for first in (0..batch.len()).step_by(SMALL) {
-            let part = events.part(first, SMALL.min(batch.len() - first), batch.legs);
+            let part = events.part(first, SMALL.min(batch.len() - first));
             right.extend(run(large, &part).expect("run"));
         }
         for (name, bridge) in [("small chunks", &mut *small), ("large chunks", &mut *large)] {

@@ -123,7 +123,7 @@ impl Batch {
 
     /// What a bridge answers for the first of them.
     pub fn first(&self, nevt: usize, ask: Ask, bridge: &mut Bridge) -> Outcome {
-        run(bridge, &self.events(ask).first(nevt, self.legs)).expect("run")
+        run(bridge, &self.events(ask).first(nevt)).expect("run")
     }
 
     /// What a bridge answers for all of them.

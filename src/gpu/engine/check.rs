@@ -31,7 +31,7 @@ impl Engine {
 
     /// Whether generated code serves such calls: it is there, and once, at the points of the trial, it
     /// has agreed with the tables. (A caller's first events may be where terms cancel.)
-    pub(super) fn trusted(&mut self, events: &Events, legs: usize) -> Result<bool> {
+    pub(super) fn trusted(&mut self, events: &Events) -> Result<bool> {
         let (channels, igraph) = (events.channels.is_some(), events.igraph.is_some());
         let Some(which) = self.which(channels, igraph) else {
             return Ok(false);
@@ -45,7 +45,7 @@ impl Engine {
         let trial = self.trial.clone();
         let compared = trial.as_deref().map_or(*events, |trial| trial.like(events));
         let count = compared.g_s.len().min(LANES as usize);
-        let first = compared.part(0, count, legs);
+        let first = compared.part(0, count);
         let mut values = [vec![0.0; count], vec![0.0; count]];
         for (way, values) in [Way::Tables, Way::Generated].into_iter().zip(&mut values) {
             let (mut helicity, mut color, mut bad) = (vec![0; count], vec![0; count], u32::MAX);
@@ -55,7 +55,7 @@ impl Engine {
                 color: &mut color,
             };
             let copies = self.copies();
-            let done = self.enqueue(0, &first, answers, &mut bad, legs, way);
+            let done = self.enqueue(0, &first, answers, &mut bad, way);
             self.slots[0].synchronize()?;
             copies.are_over();
             done?;

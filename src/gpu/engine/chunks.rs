@@ -75,17 +75,12 @@ impl Engine {
     }
 
     /// Evaluates events whose arrays, channels and igraphs have been checked.
-    pub fn run(
-        &mut self,
-        events: Events,
-        answers: Answers,
-        legs: usize,
-    ) -> Result<Result<(), BadMomentum>> {
+    pub fn run(&mut self, events: Events, answers: Answers) -> Result<Result<(), BadMomentum>> {
         let nevt = events.g_s.len();
         self.tuning.begin();
-        let (size, slots) = self.chunk(nevt, legs)?;
-        self.prepare(size, slots, legs)?;
-        let way = match self.trusted(&events, legs)? {
+        let (size, slots) = self.chunk(nevt)?;
+        self.prepare(size, slots)?;
+        let way = match self.trusted(&events)? {
             true => Way::Generated,
             false => Way::Tables,
         };
@@ -106,13 +101,13 @@ impl Engine {
             helicity = rest;
             let (my_color, rest) = color.split_at_mut(count);
             color = rest;
-            let chunk = events.part(first, count, legs);
+            let chunk = events.part(first, count);
             let answers = Answers {
                 matrix_elements: mine,
                 helicity: my_helicity,
                 color: my_color,
             };
-            result = self.enqueue(i % slots, &chunk, answers, bad, legs, way);
+            result = self.enqueue(i % slots, &chunk, answers, bad, way);
             if result.is_err() {
                 break;
             }
@@ -142,11 +137,10 @@ impl Engine {
         events: &Events,
         answers: Answers,
         bad: &mut u32,
-        legs: usize,
         way: Way,
     ) -> Result<()> {
         let count = events.g_s.len();
-        let arrays = Arrays::of(self.slots[slot].capacity, legs);
+        let arrays = Arrays::of(self.slots[slot].capacity, self.legs());
         let given = self.given(events);
         let generated = match way {
             Way::Tables | Way::AllAmp2 => None,
@@ -231,11 +225,11 @@ impl Engine {
                 None => {
                     // What the GPU's own library does the first time cannot be recorded.
                     if self.blas.is_some() {
-                        self.work(slot, &arrays, key, legs, helicity)?;
+                        self.work(slot, &arrays, key, helicity)?;
                         done = true;
                     }
                     driver.begin_graph(stream)?;
-                    let work = self.work(slot, &arrays, key, legs, helicity);
+                    let work = self.work(slot, &arrays, key, helicity);
                     let graph = driver.end_graph(stream);
                     if let (Err(_), Ok(graph)) = (&work, &graph) {
                         driver.drop_graph(*graph);
@@ -260,7 +254,7 @@ impl Engine {
                 self.slots[number].mark(profile, phase)?;
             }
         } else {
-            self.work(slot, &arrays, key, legs, helicity)?;
+            self.work(slot, &arrays, key, helicity)?;
             if self.graphs() {
                 for phase in 2..6 {
                     slot.mark(profile, phase)?;

@@ -10,20 +10,16 @@ use crate::gpu::tables::Squares;
 
 impl Engine {
     /// Evaluates a few events and gives for each the contributions of helicities and all AMP2.
-    pub fn parts_of(
-        &mut self,
-        events: Events,
-        legs: usize,
-    ) -> Result<Result<Vec<Parts>, BadMomentum>> {
+    pub fn parts_of(&mut self, events: Events) -> Result<Result<Vec<Parts>, BadMomentum>> {
         let nevt = events.g_s.len();
         let mut all = Vec::with_capacity(nevt);
         for first in (0..nevt).step_by(LANES as usize) {
             let count = (nevt - first).min(LANES as usize);
-            self.prepare(LANES as usize, 1, legs)?;
+            self.prepare(LANES as usize, 1)?;
             let chunk = Events {
                 channels: None,
                 igraph: None,
-                ..events.part(first, count, legs)
+                ..events.part(first, count)
             };
             let (mut mes, mut helicity, mut color) =
                 (vec![0.0; count], vec![0; count], vec![0; count]);
@@ -34,7 +30,7 @@ impl Engine {
             };
             let mut bad = u32::MAX;
             let copies = self.copies();
-            let done = self.enqueue(0, &chunk, answers, &mut bad, legs, Way::AllAmp2);
+            let done = self.enqueue(0, &chunk, answers, &mut bad, Way::AllAmp2);
             self.slots[0].synchronize()?;
             copies.are_over();
             done?;

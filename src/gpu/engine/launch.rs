@@ -150,7 +150,6 @@ impl Engine {
         slot: &Slot,
         arrays: &Arrays,
         (count, channels, igraph, all_amp2): (usize, bool, bool, bool),
-        legs: usize,
         helicity: Option<Function>,
     ) -> Result<()> {
         use Argument::{Number, Pointer as At};
@@ -176,7 +175,7 @@ impl Engine {
                 Number(events),
                 At(input + arrays.momenta),
                 At(input + arrays.g_s),
-                Number(legs as u32),
+                Number(self.legs() as u32),
                 Number(self.tables.leg_momenta),
                 Number(self.tables.g),
                 at(places.masses),

@@ -92,7 +92,7 @@ impl Engine {
     }
 
     /// The events of a chunk of a call of so many, and how many chunks are under way at a time.
-    pub(super) fn chunk(&self, events: usize, legs: usize) -> Result<(usize, usize)> {
+    pub(super) fn chunk(&self, events: usize) -> Result<(usize, usize)> {
         let blocks = events.div_ceil(LANES as usize);
         // Chunks that are worth a launch.
         let worth = (CHUNK_WORK / self.plan.count.multiply_adds.max(1)).max(SMALLEST_CHUNK);
@@ -108,7 +108,7 @@ impl Engine {
         let (free, total) = self.library.driver().memory()?;
         let mine: usize = self.slots.iter().map(Slot::bytes).sum();
         let limit = (free as f64 * self.options.memory) as usize + mine;
-        let arrays = Arrays::of(LANES as usize, legs);
+        let arrays = Arrays::of(LANES as usize, self.legs());
         let fits = |blocks: usize, slots: usize| {
             let working: usize = self.bytes_of(blocks).iter().sum();
             slots
@@ -143,14 +143,14 @@ impl Engine {
     }
 
     /// Sees that so many slots have room for chunks of this size.
-    pub(super) fn prepare(&mut self, size: usize, slots: usize, legs: usize) -> Result<()> {
+    pub(super) fn prepare(&mut self, size: usize, slots: usize) -> Result<()> {
         let enough = |slot: &Slot| slot.capacity >= size;
         if self.slots.len() >= slots && self.slots[..slots].iter().all(enough) {
             return Ok(());
         }
         self.slots.clear();
         for _ in 0..slots {
-            let slot = Slot::new(self, size, legs)?;
+            let slot = Slot::new(self, size)?;
             self.slots.push(slot);
         }
         Ok(())

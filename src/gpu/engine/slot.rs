@@ -91,10 +91,10 @@ impl Arrays {
 }
 
 impl Slot {
-    pub(super) fn new(engine: &Engine, size: usize, legs: usize) -> Result<Slot> {
+    pub(super) fn new(engine: &Engine, size: usize) -> Result<Slot> {
         let driver = engine.library.driver();
         let blocks = size.div_ceil(LANES as usize);
-        let arrays = Arrays::of(size, legs);
+        let arrays = Arrays::of(size, engine.legs());
         let buffer = |bytes| Buffer::new(driver, bytes);
         let [memory, regions, contributions, jamp2, amp2, colors] = engine.bytes_of(blocks);
         Ok(Slot {

@@ -290,9 +290,8 @@ impl Running {
 /// One call with the first `nevt` events, and the seconds that it took: those of the kernels of a
 /// GPU, where these are measured.
 fn call(bridge: &mut Bridge, sample: &mut Sample, door: Door, nevt: usize) -> Result<f64> {
-    let legs = bridge.process().legs.len();
     let (events, answers) = sample.call();
-    let mut events = events.first(nevt, legs);
+    let mut events = events.first(nevt);
     if door == Door::NoMultichannel {
         events.channels = None;
     }

@@ -80,14 +80,13 @@ impl Engine {
         let Engine::Direct(bridge) = self else {
             return Ok(None);
         };
-        let legs = bridge.process().legs.len();
         let (events, answers) = sample.call();
         let mut answers = Answers {
             matrix_elements: &mut answers.matrix_elements[..count],
             helicity: &mut answers.helicity[..count],
             color: &mut answers.color[..count],
         };
-        let events = events.first(count, legs);
+        let events = events.first(count);
         bridge.set_profile(match kernels {
             true => Clocks::Kernels,
             false => Clocks::Phases,

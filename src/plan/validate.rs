@@ -1,16 +1,19 @@
-//! Whether a plan that was read from a file can be run.
+//! Validation: whether a plan can be run.
 //!
-//! Engines follow the addresses of a plan without looking, and index by its tables. A plan that comes
-//! from the planner is in order; of one that comes from a file this is seen here: no address lies
-//! outside of its memory, no index outside of its table, and it is one for the process.
+//! Engines follow the addresses of a plan without looking, and index by its tables. Here it is seen, of a plan
+//! that was compiled as of one that comes from a file, that no address lies outside of its memory, no index
+//! outside of its table, and that it is one for the process. A [`ValidPlan`] is the proof, and all that an engine
+//! takes.
 
 use super::compile::amp2_index;
 use super::{External, Plan};
+use crate::error::{Error, Result};
 use crate::ops::opcode::{Layout, Opcode};
 use crate::ops::visit::{Access, visit};
 use crate::ops::{Address, Batch};
 use crate::process::Process;
 use std::collections::HashSet;
+use std::ops::Deref;
 
 /// Most vectors of a plan: what the engine puts behind them still has addresses.
 const MOST_VECTORS: u32 = 1 << 30;
@@ -18,25 +21,56 @@ const MOST_VECTORS: u32 = 1 << 30;
 /// [`crate::process::external`]).
 const LARGEST_HELICITY: u8 = 4;
 
+/// A plan that has been validated. It cannot be changed any more.
+#[derive(Clone, Debug)]
+pub struct ValidPlan(Plan);
+
+impl Deref for ValidPlan {
+    type Target = Plan;
+
+    fn deref(&self) -> &Plan {
+        &self.0
+    }
+}
+
+impl ValidPlan {
+    /// The plan, to be changed.
+    pub fn into_inner(self) -> Plan {
+        self.0
+    }
+}
+
 impl Plan {
-    /// Whether this is a plan of that process for these helicities which can be run. What it
-    /// computes is not looked at.
-    pub fn fits(&self, process: &Process, helicities: &[u32]) -> bool {
-        self.is_for(process, helicities)
+    /// The plan as one that an engine of this process takes. What it computes is not looked at.
+    ///
+    /// # Errors
+    /// [`Error::InvalidProcess`] for a plan of another process, or one whose addresses or indices lie
+    /// outside of what they belong to.
+    pub fn validate(self, process: &Process) -> Result<ValidPlan> {
+        let valid = self.is_for(process)
             && self.vectors <= MOST_VECTORS
             && self.event_in_order(process)
             && self.operations_in_order()
             && self.jamps_in_order()
-            && self.channels_in_order(process)
+            && self.channels_in_order(process);
+        match valid {
+            true => Ok(ValidPlan(self)),
+            false => Err(Error::InvalidProcess {
+                what: "a plan that is none of this process".into(),
+            }),
+        }
     }
 
-    fn is_for(&self, process: &Process, helicities: &[u32]) -> bool {
+    /// Whether it has the legs, helicities, couplings, colour flows and routines of that process.
+    pub(crate) fn is_for(&self, process: &Process) -> bool {
+        let helicities = &self.helicities;
+        let known = |&h: &u32| (h as usize) < process.helicities.len();
         let mut seen = vec![false; helicities.len()];
         let mut once = |h: &u32| {
             let seen = seen.get_mut(*h as usize);
             seen.is_some_and(|seen| !std::mem::replace(seen, true))
         };
-        self.helicities == helicities
+        helicities.iter().all(known)
             && self.tables.len() == helicities.len()
             && self.flows == process.color.flows as usize
             && self.masses.len() == process.legs.len()
@@ -217,180 +251,5 @@ impl Plan {
     pub fn has_channels_of(&self, process: &Process) -> bool {
         let diagrams = process.channels.amp2.iter().map(|amp2| amp2.diagram);
         self.channels.len() == diagrams.collect::<HashSet<_>>().len()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::color::Split;
-    use crate::cpu::{Engine, Team};
-    use crate::events::Events;
-    use crate::import::import_directory;
-    use crate::ops::GeneralRoutine;
-    use crate::plan::binding::Binding;
-    use crate::plan::passes::{Pass, plan_after};
-    use crate::plan::{compile, recursion, slots, turns};
-    use crate::process::example;
-    use crate::simd::Level;
-    use proptest::prelude::*;
-    use std::path::Path;
-
-    struct Made {
-        process: Process,
-        binding: Binding,
-        plans: Vec<Plan>,
-        all: Vec<u32>,
-    }
-
-    fn make(process: Process) -> Made {
-        let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
-        let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
-        let mut plans = vec![compile(&process, &binding, &all).unwrap()];
-        plans.extend(recursion::compile(&process, &binding, &all));
-        if let Some(mut plan) = plan_after(Pass::Conjugates, &process, &binding, &all).unwrap() {
-            turns::cut(&mut plan, 4).unwrap();
-            slots::reuse(&mut plan).unwrap();
-            plans.push(plan);
-        }
-        Made {
-            process,
-            binding,
-            plans,
-            all,
-        }
-    }
-
-    fn gg_ttx() -> Made {
-        let directory = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/fortran/gg_ttx/SubProcesses/P1_gg_ttx"
-        );
-        make(import_directory(Path::new(directory)).unwrap().remove(0))
-    }
-
-    #[test]
-    fn plans_of_the_planner_fit() {
-        let made = gg_ttx();
-        assert_eq!(made.plans.len(), 3);
-        for plan in &made.plans {
-            assert!(plan.fits(&made.process, &made.all));
-            assert!(plan.has_channels_of(&made.process));
-            assert!(!plan.fits(&made.process, &made.all[1..]));
-            assert!(!plan.fits(&example::scalars(), &made.all));
-        }
-        let scalars = make(example::scalars());
-        assert!(scalars.plans[0].fits(&scalars.process, &scalars.all));
-    }
-
-    #[test]
-    fn an_address_outside_of_the_memory_is_seen() {
-        let made = gg_ttx();
-        for plan in &made.plans {
-            // Whatever the last vectors are for, without them something lies outside.
-            let short = Plan {
-                vectors: plan.vectors - 1,
-                ..plan.clone()
-            };
-            assert!(!short.fits(&made.process, &made.all));
-            for batch in 0..plan.currents.len() {
-                let mut bad = plan.clone();
-                *bad.currents[batch].operands.last_mut().unwrap() = plan.vectors - 1;
-                assert!(!bad.fits(&made.process, &made.all));
-                bad.currents[batch].operands.pop();
-                assert!(!bad.fits(&made.process, &made.all));
-            }
-            for turn in 0..plan.turns.len() {
-                let mut bad = plan.clone();
-                let batch = bad.turns[turn].currents.last_mut().unwrap();
-                *batch.operands.last_mut().unwrap() = plan.vectors - 1;
-                assert!(!bad.fits(&made.process, &made.all));
-                let mut bad = plan.clone();
-                bad.turns[turn].group = plan.groups.len() as u32;
-                assert!(!bad.fits(&made.process, &made.all));
-                let mut bad = plan.clone();
-                bad.turns.swap(0, turn);
-                assert_eq!(bad.fits(&made.process, &made.all), turn == 0);
-            }
-            let mut bad = plan.clone();
-            bad.tables.last_mut().unwrap().fill(Address::MAX);
-            assert!(!bad.fits(&made.process, &made.all));
-            bad.tables[0].clear();
-            assert!(!bad.fits(&made.process, &made.all));
-            let mut bad = plan.clone();
-            bad.couplings[0] = Address::MAX - 1;
-            assert!(!bad.fits(&made.process, &made.all));
-            let mut bad = plan.clone();
-            bad.jamp_base = plan.vectors;
-            assert!(!bad.fits(&made.process, &made.all));
-            // The same batch among the amplitudes.
-            let mut bad = plan.clone();
-            bad.amplitudes.push(plan.currents[0].clone());
-            assert!(!bad.fits(&made.process, &made.all));
-            let mut bad = plan.clone();
-            bad.channels.squares.push(plan.amplitudes[0].clone());
-            assert!(!bad.fits(&made.process, &made.all));
-            let mut bad = plan.clone();
-            bad.groups[0] = vec![plan.helicities.len() as u32];
-            assert!(!bad.fits(&made.process, &made.all));
-            // A routine that the process does not have.
-            let mut bad = plan.clone();
-            bad.general.push(GeneralRoutine {
-                routine: example::scalars().routines.remove(0),
-                massless: false,
-            });
-            assert!(!bad.fits(&made.process, &made.all));
-        }
-    }
-
-    /// Runs a plan, whatever it computes.
-    fn run(made: &Made, plan: Plan) {
-        let color = Split::new(&made.process.color);
-        let (process, binding) = (&made.process, &made.binding);
-        let engine = Engine::<f64>::new(process, &color, binding, plan, Level::best(), false);
-        let mut team = Team::new(engine.unwrap(), 1).unwrap();
-        let (e, p) = (500.0, (500.0f64.powi(2) - 173.0 * 173.0).sqrt());
-        let momenta = [
-            [e, 0.0, 0.0, e],
-            [e, 0.0, 0.0, -e],
-            [e, 0.6 * p, 0.0, 0.8 * p],
-            [e, -0.6 * p, 0.0, -0.8 * p],
-        ];
-        let events = Events {
-            momenta: momenta.as_flattened(),
-            g_s: &[1.2],
-            random_helicity: &[0.5],
-            random_color: &[0.5],
-            channels: None,
-            igraph: None,
-        };
-        // The damage may have made the masses others.
-        let _ = team.parts(events, 4);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(10_000))]
-        #[test]
-        fn a_damaged_plan_that_fits_can_be_run(
-            which in 0usize..3,
-            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
-        ) {
-            thread_local! {
-                static MADE: Made = gg_ttx();
-            }
-            MADE.with(|made| {
-                let mut bytes = postcard::to_stdvec(&made.plans[which]).unwrap();
-                for (at, value) in &changes {
-                    let at = at.index(bytes.len());
-                    bytes[at] = *value;
-                }
-                if let Ok(plan) = postcard::from_bytes::<Plan>(&bytes)
-                    && plan.vectors < 1 << 20
-                    && plan.fits(&made.process, &made.all)
-                {
-                    run(made, plan);
-                }
-            });
-        }
     }
 }

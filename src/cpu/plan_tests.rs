@@ -1,0 +1,176 @@
+//! Validation of plans, and engines on plans that pass it.
+
+use super::{Engine, Team};
+use crate::color::Split;
+use crate::events::Events;
+use crate::import::import_directory;
+use crate::ops::{Address, GeneralRoutine};
+use crate::plan::binding::Binding;
+use crate::plan::passes::{Pass, plan_after};
+use crate::plan::{Plan, ValidPlan, compile, recursion, slots, turns};
+use crate::process::{Process, example};
+use crate::simd::Level;
+use proptest::prelude::*;
+use std::path::Path;
+
+struct Made {
+    process: Process,
+    binding: Binding,
+    plans: Vec<Plan>,
+}
+
+fn make(process: Process) -> Made {
+    let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
+    let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+    let mut plans = vec![compile(&process, &binding, &all).unwrap()];
+    plans.extend(recursion::compile(&process, &binding, &all));
+    if let Some(mut plan) = plan_after(Pass::Conjugates, &process, &binding, &all).unwrap() {
+        turns::cut(&mut plan, 4).unwrap();
+        slots::reuse(&mut plan).unwrap();
+        plans.push(plan);
+    }
+    Made {
+        process,
+        binding,
+        plans,
+    }
+}
+
+fn is_valid(plan: &Plan, process: &Process) -> bool {
+    plan.clone().validate(process).is_ok()
+}
+
+fn gg_ttx() -> Made {
+    let directory = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/fortran/gg_ttx/SubProcesses/P1_gg_ttx"
+    );
+    make(import_directory(Path::new(directory)).unwrap().remove(0))
+}
+
+#[test]
+fn plans_of_the_planner_are_valid() {
+    let made = gg_ttx();
+    assert_eq!(made.plans.len(), 3);
+    for plan in &made.plans {
+        assert!(is_valid(plan, &made.process));
+        assert!(plan.has_channels_of(&made.process));
+        let mut other = plan.clone();
+        other.helicities[0] = made.process.helicities.len() as u32;
+        assert!(!is_valid(&other, &made.process));
+        assert!(!is_valid(plan, &example::scalars()));
+    }
+    let scalars = make(example::scalars());
+    assert!(is_valid(&scalars.plans[0], &scalars.process));
+}
+
+#[test]
+fn an_address_outside_of_the_memory_is_seen() {
+    let made = gg_ttx();
+    for plan in &made.plans {
+        // Whatever the last vectors are for, without them something lies outside.
+        let short = Plan {
+            vectors: plan.vectors - 1,
+            ..plan.clone()
+        };
+        assert!(!is_valid(&short, &made.process));
+        for batch in 0..plan.currents.len() {
+            let mut bad = plan.clone();
+            *bad.currents[batch].operands.last_mut().unwrap() = plan.vectors - 1;
+            assert!(!is_valid(&bad, &made.process));
+            bad.currents[batch].operands.pop();
+            assert!(!is_valid(&bad, &made.process));
+        }
+        for turn in 0..plan.turns.len() {
+            let mut bad = plan.clone();
+            let batch = bad.turns[turn].currents.last_mut().unwrap();
+            *batch.operands.last_mut().unwrap() = plan.vectors - 1;
+            assert!(!is_valid(&bad, &made.process));
+            let mut bad = plan.clone();
+            bad.turns[turn].group = plan.groups.len() as u32;
+            assert!(!is_valid(&bad, &made.process));
+            let mut bad = plan.clone();
+            bad.turns.swap(0, turn);
+            assert_eq!(is_valid(&bad, &made.process), turn == 0);
+        }
+        let mut bad = plan.clone();
+        bad.tables.last_mut().unwrap().fill(Address::MAX);
+        assert!(!is_valid(&bad, &made.process));
+        bad.tables[0].clear();
+        assert!(!is_valid(&bad, &made.process));
+        let mut bad = plan.clone();
+        bad.couplings[0] = Address::MAX - 1;
+        assert!(!is_valid(&bad, &made.process));
+        let mut bad = plan.clone();
+        bad.jamp_base = plan.vectors;
+        assert!(!is_valid(&bad, &made.process));
+        // The same batch among the amplitudes.
+        let mut bad = plan.clone();
+        bad.amplitudes.push(plan.currents[0].clone());
+        assert!(!is_valid(&bad, &made.process));
+        let mut bad = plan.clone();
+        bad.channels.squares.push(plan.amplitudes[0].clone());
+        assert!(!is_valid(&bad, &made.process));
+        let mut bad = plan.clone();
+        bad.groups[0] = vec![plan.helicities.len() as u32];
+        assert!(!is_valid(&bad, &made.process));
+        // A routine that the process does not have.
+        let mut bad = plan.clone();
+        bad.general.push(GeneralRoutine {
+            routine: example::scalars().routines.remove(0),
+            massless: false,
+        });
+        assert!(!is_valid(&bad, &made.process));
+    }
+}
+
+/// Runs a plan, whatever it computes.
+fn run(made: &Made, plan: ValidPlan) {
+    let color = Split::new(&made.process.color);
+    let (process, binding) = (&made.process, &made.binding);
+    let engine = Engine::<f64>::new(process, &color, binding, plan, Level::best(), false);
+    let mut team = Team::new(engine.unwrap(), 1).unwrap();
+    let (e, p) = (500.0, (500.0f64.powi(2) - 173.0 * 173.0).sqrt());
+    let momenta = [
+        [e, 0.0, 0.0, e],
+        [e, 0.0, 0.0, -e],
+        [e, 0.6 * p, 0.0, 0.8 * p],
+        [e, -0.6 * p, 0.0, -0.8 * p],
+    ];
+    let events = Events {
+        momenta: momenta.as_flattened(),
+        g_s: &[1.2],
+        random_helicity: &[0.5],
+        random_color: &[0.5],
+        channels: None,
+        igraph: None,
+    };
+    // The damage may have made the masses others.
+    let _ = team.parts(events);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+    #[test]
+    fn a_damaged_plan_that_is_valid_can_be_run(
+        which in 0usize..3,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        thread_local! {
+            static MADE: Made = gg_ttx();
+        }
+        MADE.with(|made| {
+            let mut bytes = postcard::to_stdvec(&made.plans[which]).unwrap();
+            for (at, value) in &changes {
+                let at = at.index(bytes.len());
+                bytes[at] = *value;
+            }
+            if let Ok(plan) = postcard::from_bytes::<Plan>(&bytes)
+                && plan.vectors < 1 << 20
+                && let Ok(plan) = plan.validate(&made.process)
+            {
+                run(made, plan);
+            }
+        });
+    }
+}
