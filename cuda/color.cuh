@@ -1,4 +1,4 @@
-// The colour sum where the GPU's own library multiplies JAMP by the colour matrix, see
+// The colour sum where cuBLAS multiplies JAMP by the colour matrix, see
 // src/gpu/engine/blas.rs.
 
 /// Events and threads for each event of a block of threads.

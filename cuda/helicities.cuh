@@ -1,8 +1,8 @@
 // Amplitudes, JAMP and colour sums: one block of threads for some events and some helicities.
 //
-// A block takes REGION_LANES events (threads in x) and, one after the other, the groups of one or
+// A block takes WORKSPACE_LANES events (threads in x) and, one after the other, the groups of one or
 // two helicities that fall to it; the threads in y share the operations. What belongs to one
-// helicity lies in the region: amplitudes, partial sums and JAMP, and on top of the amplitudes, once
+// helicity lies in the workspace: amplitudes, partial sums and JAMP, and on top of the amplitudes, once
 // these have served, what the colour sum needs. Blocks that follow each other take other helicities of
 // the same events, so that the wavefunctions they share are in the cache.
 
@@ -38,10 +38,10 @@ struct Helicities {
     /// `members`.
     const unsigned *amp2, *sets, *members;
     unsigned wave_count, group_count, amplitude_count, sum_count, pass_count, row_count;
-    unsigned amp2_count, region, jamp, flows, scratch, bytes;
+    unsigned amp2_count, workspace, jamp, flows, scratch, bytes;
 };
 
-#define FOR_LANES for (unsigned lane = threadIdx.x; lane < REGION_LANES; lane += blockDim.x)
+#define FOR_LANES for (unsigned lane = threadIdx.x; lane < WORKSPACE_LANES; lane += blockDim.x)
 #define FOR_SLOTS(I, COUNT) for (unsigned I = threadIdx.y; I < (COUNT); I += blockDim.y)
 
 /// Where 1, 2, 4 or 8 slots are replaced by their sums.
@@ -49,7 +49,7 @@ template <unsigned N, class From>
 DEVICE void orbit(const unsigned *op, const From *from, Color *to, unsigned lane) {
     for (unsigned part = 0; part < 2; part++) {
         Color x[N];
-        for (unsigned i = 0; i < N; i++) x[i] = (Color)from[(2 * op[i] + part) * REGION_LANES + lane];
+        for (unsigned i = 0; i < N; i++) x[i] = (Color)from[(2 * op[i] + part) * WORKSPACE_LANES + lane];
         for (unsigned bit = 1; bit < N; bit *= 2)
             for (unsigned i = 0; i < N; i++)
                 if (!(i & bit)) {
@@ -57,7 +57,7 @@ DEVICE void orbit(const unsigned *op, const From *from, Color *to, unsigned lane
                     x[i] = a + b;
                     x[i | bit] = a - b;
                 }
-        for (unsigned i = 0; i < N; i++) to[(2 * op[N + i] + part) * REGION_LANES + lane] = x[i];
+        for (unsigned i = 0; i < N; i++) to[(2 * op[N + i] + part) * WORKSPACE_LANES + lane] = x[i];
     }
 }
 
@@ -76,14 +76,14 @@ DEVICE void orbits(unsigned slots, const unsigned *op, const From *from, Color *
 DEVICE Color color_rows(const unsigned *row, const Entries *entries, const Color *x,
                         unsigned lane) {
     unsigned columns = row[1], rows = row[2];
-    x += row[0] * 2 * REGION_LANES + lane;
+    x += row[0] * 2 * WORKSPACE_LANES + lane;
     entries += row[3];
     Color re[ROWS], im[ROWS];
     for (unsigned r = 0; r < ROWS; r++) re[r] = im[r] = 0;
 #pragma unroll 2
     for (unsigned c = 0; c < columns; c++) {
         Entries entry = entries[c];
-        Color u = x[2 * c * REGION_LANES], v = x[(2 * c + 1) * REGION_LANES];
+        Color u = x[2 * c * WORKSPACE_LANES], v = x[(2 * c + 1) * WORKSPACE_LANES];
 #pragma unroll
         for (unsigned r = 0; r < ROWS; r++) {
             re[r] = fused(entry.of_row[r], u, re[r]);
@@ -94,8 +94,8 @@ DEVICE Color color_rows(const unsigned *row, const Entries *entries, const Color
 #pragma unroll
     for (unsigned r = 0; r < ROWS; r++)
         if (r < rows) {
-            total = fused(x[2 * r * REGION_LANES], re[r], total);
-            total = fused(x[(2 * r + 1) * REGION_LANES], im[r], total);
+            total = fused(x[2 * r * WORKSPACE_LANES], re[r], total);
+            total = fused(x[(2 * r + 1) * WORKSPACE_LANES], im[r], total);
         }
     return total;
 }
@@ -104,8 +104,8 @@ DEVICE Color color_rows(const unsigned *row, const Entries *entries, const Color
 /// events]`, `jamp2` (if not 0) `[x][flow][padded events]`, `amp2` (if not 0) `[x][AMP2][padded events]`.
 /// With COLORS_OUTSIDE it does some groups only and ends with their JAMP, as
 /// `[group][group_size][flow][2][padded events]`; sums over helicities go on from one launch to the next.
-extern "C" __global__ void __launch_bounds__(REGION_THREADS, REGION_BLOCKS)
-helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events, char *regions,
+extern "C" __global__ void __launch_bounds__(WORKSPACE_THREADS, WORKSPACE_BLOCKS)
+helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events, char *workspaces,
            Real *contributions, Real *jamp2, Real *amp2
 #ifdef COLORS_OUTSIDE
            , unsigned first_group, unsigned groups, unsigned group_size, Color *outside
@@ -117,21 +117,21 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
     SHARED(char, shared);
     unsigned padded = (events + LANES - 1) / LANES * LANES;
     unsigned part = blockIdx.x, parts = gridDim.x;
-    char *mine = regions ? regions + (Size)(part * gridDim.y + blockIdx.y) * h->bytes : shared;
-    Real *of_helicity[2] = {(Real *)mine, (Real *)mine + h->region * REGION_LANES};
+    char *mine = workspaces ? workspaces + (Size)(part * gridDim.y + blockIdx.y) * h->bytes : shared;
+    Real *of_helicity[2] = {(Real *)mine, (Real *)mine + h->workspace * WORKSPACE_LANES};
 #ifdef COLORS_OUTSIDE
     unsigned begin = first_group + (unsigned)((Size)groups * part / parts);
     unsigned end = first_group + (unsigned)((Size)groups * (part + 1) / parts);
     // The first launch has at least as many groups as parts.
     unsigned start = first_group ? ~0u : begin;
 #else
-    Color *reduced = (Color *)(mine + h->bytes) - 2 * blockDim.y * REGION_LANES;
+    Color *reduced = (Color *)(mine + h->bytes) - 2 * blockDim.y * WORKSPACE_LANES;
     unsigned begin = (unsigned)((Size)h->group_count * part / parts);
     unsigned end = (unsigned)((Size)h->group_count * (part + 1) / parts);
     unsigned start = begin;
 #endif
-    for (unsigned block = blockIdx.y; block < padded / REGION_LANES; block += gridDim.y) {
-        unsigned event = block * REGION_LANES;
+    for (unsigned block = blockIdx.y; block < padded / WORKSPACE_LANES; block += gridDim.y) {
+        unsigned event = block * WORKSPACE_LANES;
         Real *of_events = memory + (Size)(event / LANES) * vectors * LANES + event % LANES;
         for (unsigned g = begin; g < end; g++) {
             unsigned first = h->groups[2 * g], second = h->groups[2 * g + 1];
@@ -143,7 +143,7 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
 #endif
             FOR_LANES {
                 Memory m = {of_events + lane};
-                Region r = {of_helicity[0] + lane}, s = {of_helicity[1] + lane};
+                Workspace r = {of_helicity[0] + lane}, s = {of_helicity[1] + lane};
                 for (unsigned i = 0; i < h->amplitude_count; i++) {
                     const unsigned *run = h->amplitudes + 3 * i;
                     const unsigned *starts = h->starts + run[1];
@@ -156,7 +156,7 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                 unsigned sums = h->sums[2 * i + 1];
                 FOR_LANES FOR_SLOTS(j, count * sums) {
                     unsigned k = j < sums ? 0 : 1;
-                    Region r = {of_helicity[k] + lane};
+                    Workspace r = {of_helicity[k] + lane};
                     sum_of_amplitudes(h->operands + starts[j - k * sums], r, h->numbers);
                 }
                 __syncthreads();
@@ -166,7 +166,7 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                     Real *to = jamp2 + ((Size)part * h->flows + flow) * padded + event + lane;
                     Real sum = g == start ? 0 : *to;
                     for (unsigned k = 0; k < count; k++) {
-                        Region r = {of_helicity[k] + lane};
+                        Workspace r = {of_helicity[k] + lane};
                         Cx jamp = r.complex(h->jamp + 2 * flow);
                         sum = fused(jamp.re, jamp.re, fused(jamp.im, jamp.im, sum));
                     }
@@ -179,7 +179,7 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                     Real sum = g == start ? 0 : *to;
                     for (unsigned set = h->amp2[i]; set < h->amp2[i + 1]; set++)
                         for (unsigned k = 0; k < count; k++) {
-                            Region r = {of_helicity[k] + lane};
+                            Workspace r = {of_helicity[k] + lane};
                             Cx z = {0, 0};
                             for (unsigned a = h->sets[set]; a < h->sets[set + 1]; a++)
                                 z = z + r.complex(h->members[a]);
@@ -192,7 +192,7 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
 #ifdef COLORS_OUTSIDE
             FOR_LANES FOR_SLOTS(j, count * h->flows) {
                 unsigned k = j < h->flows ? 0 : 1, flow = j - k * h->flows;
-                Region r = {of_helicity[k] + lane};
+                Workspace r = {of_helicity[k] + lane};
                 Cx jamp = r.complex(h->jamp + 2 * flow);
                 Size slot = (Size)(g - first_group) * group_size + k;
                 Color *to = outside + (slot * h->flows + flow) * 2 * padded + event + lane;
@@ -213,9 +213,9 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                 FOR_LANES FOR_SLOTS(j, count * orbit_count) {
                     unsigned k = j < orbit_count ? 0 : 1;
                     const unsigned *mine = op + (j - k * orbit_count) * 2 * slots;
-                    Color *scratch = (Color *)(of_helicity[k] + h->scratch * REGION_LANES);
+                    Color *scratch = (Color *)(of_helicity[k] + h->scratch * WORKSPACE_LANES);
                     if (from_jamp)
-                        orbits(slots, mine, of_helicity[k] + h->jamp * REGION_LANES, scratch, lane);
+                        orbits(slots, mine, of_helicity[k] + h->jamp * WORKSPACE_LANES, scratch, lane);
                     else
                         orbits(slots, mine, scratch, scratch, lane);
                 }
@@ -227,18 +227,18 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                 FOR_SLOTS(j, count * h->row_count) {
                     unsigned k = j < h->row_count ? 0 : 1;
                     const unsigned *row = h->rows + 4 * (j - k * h->row_count);
-                    const Color *x = (const Color *)(of_helicity[k] + h->scratch * REGION_LANES);
+                    const Color *x = (const Color *)(of_helicity[k] + h->scratch * WORKSPACE_LANES);
                     Color sum = color_rows(row, h->entries, x, lane);
                     if (k) total[1] += sum; else total[0] += sum;
                 }
                 for (unsigned k = 0; k < 2; k++)
-                    reduced[(k * blockDim.y + threadIdx.y) * REGION_LANES + lane] = total[k];
+                    reduced[(k * blockDim.y + threadIdx.y) * WORKSPACE_LANES + lane] = total[k];
             }
             __syncthreads();
             FOR_LANES for (unsigned k = threadIdx.y; k < count; k += blockDim.y) {
                 Color total = 0;
                 for (unsigned i = 0; i < blockDim.y; i++)
-                    total += reduced[(k * blockDim.y + i) * REGION_LANES + lane];
+                    total += reduced[(k * blockDim.y + i) * WORKSPACE_LANES + lane];
                 contributions[(Size)(k ? second : first) * padded + event + lane] = (Real)total;
             }
             // What is reduced is written again only after two more barriers.

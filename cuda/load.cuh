@@ -2,7 +2,7 @@
 
 /// Momenta `double [events][4 legs]` and G `double [events]`. Lanes without an event repeat the last
 /// one. Masses (behind them 1 for each leg that comes in and -1 for others) and constants (an address and
-/// a number each) are `double`. `given` are couplings of each event, `double
+/// a number each) are `double`. `formula_couplings` are couplings of each event, `double
 /// [count][2][events]`, and where they go. The number of the first event with a momentum that is
 /// not finite, has no positive energy or is off its mass shell, or with momenta that are not conserved, goes
 /// to `bad`, which holds a larger number before.
@@ -10,8 +10,8 @@ extern "C" __global__ void load(Real *memory, unsigned vectors, unsigned events,
                                 const double *momenta, const double *gs, unsigned legs,
                                 unsigned leg_momenta, unsigned g, const double *masses,
                                 const unsigned *constants, const double *values,
-                                unsigned constant_count, const unsigned *given_at,
-                                const double *given, unsigned given_count, unsigned *bad) {
+                                unsigned constant_count, const unsigned *formula_coupling_at,
+                                const double *formula_couplings, unsigned formula_coupling_count, unsigned *bad) {
     unsigned padded = (events + LANES - 1) / LANES * LANES;
     for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < padded;
          e += gridDim.x * blockDim.x) {
@@ -30,9 +30,9 @@ extern "C" __global__ void load(Real *memory, unsigned vectors, unsigned events,
         if (!good) atomicMin(bad, event);
         m.put_real(g, (Real)gs[event]);
         for (unsigned i = 0; i < constant_count; i++) m.put_real(constants[i], (Real)values[i]);
-        for (unsigned i = 0; i < given_count; i++) {
-            const double *value = given + (Size)2 * i * events + event;
-            m.put_complex(given_at[i], Cx{(Real)value[0], (Real)value[events]});
+        for (unsigned i = 0; i < formula_coupling_count; i++) {
+            const double *value = formula_couplings + (Size)2 * i * events + event;
+            m.put_complex(formula_coupling_at[i], Cx{(Real)value[0], (Real)value[events]});
         }
     }
 }

@@ -3,7 +3,7 @@
 // The events of a chunk are cut into blocks of LANES events. The memory of a block is an array
 // `Real [vectors][LANES]`: address a of an event is LANES numbers behind address a - 1, so that the
 // threads of a warp, an event each, read and write neighbours. A block of threads that works on
-// one helicity has a memory of the same kind of its own (the region) with fewer lanes.
+// one helicity has a memory of the same kind of its own (the workspace) with fewer lanes.
 
 typedef unsigned long long Size;
 
@@ -63,4 +63,4 @@ template <unsigned STRIDE> struct Lane {
 };
 
 typedef Lane<LANES> Memory;
-typedef Lane<REGION_LANES> Region;
+typedef Lane<WORKSPACE_LANES> Workspace;

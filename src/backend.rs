@@ -27,11 +27,11 @@ pub trait Backend: Send {
     fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure>;
 
     /// Waits for whatever is done behind the scenes so that later calls are faster.
-    fn settle(&mut self) {}
+    fn wait_for_compiler(&mut self) {}
 
     /// Evaluates a few events and gives for each the contributions of helicities and, where
     /// the plan computes them, all AMP2.
-    fn parts(&mut self, events: Events) -> Result<Vec<Parts>, Failure>;
+    fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure>;
 }
 
 /// What is measured of where the time goes.
@@ -50,7 +50,7 @@ pub enum Clocks {
 
 /// What one event's answer is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parts {
+pub struct Contributions {
     /// The contribution of each helicity of the plan, without the average.
     pub helicities: Vec<f64>,
     /// AMP2 in the order of the plan, empty if it does not compute them.

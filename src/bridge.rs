@@ -7,17 +7,17 @@
 use crate::backend::{Backend, Clocks, Failure, Kernels, NOT_CONSERVED, OFF_SHELL, Timers};
 use crate::cache::Cache;
 use crate::cache::plans::Plans;
-use crate::color::Split;
-use crate::cpu::{Engine, Team};
+use crate::color::BlockDiagonal;
+use crate::cpu::{Engine, ThreadedEngine};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
-use crate::machine::{Calls, Machine};
 use crate::plan::binding::Binding;
 use crate::plan::{Plan, ValidPlan};
 use crate::process::Process;
 use crate::runtime::{Precision, Switches};
 use crate::simd::Level;
+use crate::target::{Calls, Target};
 use crate::trial::Trial;
 
 /// Number of a caller's events on which a recursion is compared, where there are no points for that.
@@ -31,10 +31,10 @@ pub struct Bridge {
     process: Process,
     binding: Binding,
     plans: Plans,
-    color: Split,
+    color: BlockDiagonal,
     /// Where questions about the process are asked; `None` if its masses leave it no phase space.
     trial: Option<Trial>,
-    machine: Machine,
+    target: Target,
     precision: Precision,
     all_helicities: bool,
     nevt: usize,
@@ -50,7 +50,7 @@ enum Recursion {
     None,
     /// It is there, and agrees with the diagrams.
     Ready {
-        team: Box<dyn Backend>,
+        backend: Box<dyn Backend>,
         /// Whether it is the better one for calls without channels, and for those with.
         serves: Serves,
     },
@@ -85,9 +85,9 @@ fn agree(a: &[f64], b: &[f64], tolerance: f64) -> bool {
 }
 
 impl Recursion {
-    fn team(&self) -> Option<&dyn Backend> {
+    fn backend(&self) -> Option<&dyn Backend> {
         match self {
-            Recursion::Ready { team, .. } => Some(team.as_ref()),
+            Recursion::Ready { backend, .. } => Some(backend.as_ref()),
             Recursion::NotAskedFor | Recursion::None => None,
         }
     }
@@ -105,13 +105,13 @@ impl Bridge {
     /// A Bridge for calls of `nevt` events. `card` holds the values of the process's card
     /// parameters, see [`crate::process::model::Model::card`].
     pub fn new(process: Process, card: &[f64], switches: &Switches, nevt: usize) -> Result<Self> {
-        let machine = Machine::choose(switches, Calls::of(&process, nevt))?;
-        Bridge::on(machine, process, card, switches, nevt)
+        let target = Target::choose(switches, Calls::of(&process, nevt))?;
+        Bridge::on(target, process, card, switches, nevt)
     }
 
-    /// The same on a machine that is given; the switches that choose one do not matter.
+    /// The same on a target that is given; the switches that choose one do not matter.
     pub fn on(
-        machine: Machine,
+        target: Target,
         process: Process,
         card: &[f64],
         switches: &Switches,
@@ -125,7 +125,7 @@ impl Bridge {
             trial: Trial::new(&process, &binding),
             process,
             binding,
-            machine,
+            target,
             precision: switches.precision,
             all_helicities: switches.good_helicities_all,
             nevt,
@@ -145,13 +145,13 @@ impl Bridge {
     }
 
     /// What evaluates.
-    pub fn machine(&self) -> &Machine {
-        &self.machine
+    pub fn target(&self) -> &Target {
+        &self.target
     }
 
     /// The SIMD level in use; `None` on a GPU.
     pub fn level(&self) -> Option<Level> {
-        self.machine.level()
+        self.target.level()
     }
 
     /// The plan that serves calls with or without channels, and whether it is a recursion; after the
@@ -165,8 +165,8 @@ impl Bridge {
     fn server(&self, channels: bool) -> Option<(&dyn Backend, bool)> {
         let engines = self.engines.as_ref()?;
         match &engines.recursion {
-            Recursion::Ready { team, serves } if serves.calls(channels) => {
-                Some((team.as_ref(), true))
+            Recursion::Ready { backend, serves } if serves.calls(channels) => {
+                Some((backend.as_ref(), true))
             }
             _ => Some((engines.diagrams.as_ref(), false)),
         }
@@ -199,7 +199,7 @@ impl Bridge {
     /// The recursion, where there is one that serves any calls.
     pub fn recursion(&self) -> Option<&Plan> {
         let engines = self.engines.as_ref()?;
-        engines.recursion.team().map(|backend| backend.plan())
+        engines.recursion.backend().map(|backend| backend.plan())
     }
 
     /// Number of good helicities, once they are known.
@@ -212,8 +212,8 @@ impl Bridge {
         self.clocks = clocks;
         if let Some(engines) = &mut self.engines {
             engines.diagrams.set_profile(clocks);
-            if let Recursion::Ready { team, .. } = &mut engines.recursion {
-                team.set_profile(clocks);
+            if let Recursion::Ready { backend, .. } = &mut engines.recursion {
+                backend.set_profile(clocks);
             }
         }
     }
@@ -223,8 +223,8 @@ impl Bridge {
         let mut sum = Timers::default();
         if let Some(engines) = &self.engines {
             let diagrams = std::iter::once(engines.diagrams.as_ref());
-            for team in diagrams.chain(engines.recursion.team()) {
-                sum.merge(&team.timers());
+            for backend in diagrams.chain(engines.recursion.backend()) {
+                sum.merge(&backend.timers());
             }
         }
         sum
@@ -261,13 +261,13 @@ impl Bridge {
         let (process, binding) = (&self.process, &self.binding);
         let plan = self.diagrams(&all)?;
         let engine = Engine::<f64>::new(process, &self.color, binding, plan, Level::None, false)?;
-        let mut team = Team::new(engine, 1)?;
+        let mut backend = ThreadedEngine::new(engine, 1)?;
         let events = trial.events();
         let events = events.first(events.g_s.len().min(SEARCHED));
         let mut contributes = vec![false; all.len()];
         for point in 0..events.g_s.len() {
-            let parts = team
-                .parts(events.part(point, 1))
+            let parts = backend
+                .contributions(events.part(point, 1))
                 .map_err(|bad| self.bad_momentum(&events, point + bad.event))?;
             for part in parts {
                 for (contributes, &x) in contributes.iter_mut().zip(&part.helicities) {
@@ -275,7 +275,7 @@ impl Bridge {
                 }
             }
             if contributes.iter().all(|&c| c) {
-                return Ok(team.into_engine().into_plan());
+                return Ok(backend.into_engine().into_plan());
             }
         }
         let good = all.into_iter().filter(|&h| contributes[h as usize]);
@@ -312,7 +312,7 @@ impl Bridge {
         engines.recursion = Recursion::None;
         let plan = engines.diagrams.plan();
         let (good, count) = (plan.helicities.clone(), plan.count);
-        let last = self.machine.last_pass();
+        let last = self.target.last_pass();
         let (process, binding) = (&self.process, &self.binding);
         let plan = self.plans.recursion(process, binding, &good, last);
         let Some(plan) = plan else {
@@ -326,7 +326,7 @@ impl Bridge {
         if !serves.without_channels && !serves.with_channels {
             return Ok(());
         }
-        let mut team = self.backend(plan)?;
+        let mut backend = self.backend(plan)?;
         let first = match &self.trial {
             Some(trial) => trial.events(),
             None => events.first(events.g_s.len().min(COMPARED_EVENTS)),
@@ -334,7 +334,10 @@ impl Bridge {
         let Some(engines) = &mut self.engines else {
             return Ok(());
         };
-        let both = (team.parts(first), engines.diagrams.parts(first));
+        let both = (
+            backend.contributions(first),
+            engines.diagrams.contributions(first),
+        );
         let (recursion, diagrams) = match both {
             (Ok(recursion), Ok(diagrams)) => (recursion, diagrams),
             (Err(Failure::Other(error)), _) | (_, Err(Failure::Other(error))) => {
@@ -359,8 +362,8 @@ impl Bridge {
             return Ok(());
         }
         serves.with_channels &= pairs.all(|(a, b)| agree(&a.amp2, &b.amp2, tolerance));
-        team.set_profile(self.clocks);
-        engines.recursion = Recursion::Ready { team, serves };
+        backend.set_profile(self.clocks);
+        engines.recursion = Recursion::Ready { backend, serves };
         Ok(())
     }
 
@@ -382,23 +385,23 @@ impl Bridge {
         let Some(engines) = &mut self.engines else {
             return Err(Error::NoEvents);
         };
-        let team = match &mut engines.recursion {
-            Recursion::Ready { team, serves } if serves.calls(events.channels.is_some()) => {
-                team.as_mut()
+        let backend = match &mut engines.recursion {
+            Recursion::Ready { backend, serves } if serves.calls(events.channels.is_some()) => {
+                backend.as_mut()
             }
             _ => engines.diagrams.as_mut(),
         };
-        let result = in_default_environment(|| team.run(*events, mine));
+        let result = in_default_environment(|| backend.run(*events, mine));
         result.map_err(|failure| self.failure(events, failure))
     }
 
     /// Waits for whatever is done behind the scenes after a first call so that later ones are faster
     /// (the compiler of a GPU), which must not fall into measured times.
-    pub fn settle(&mut self) {
+    pub fn wait_for_compiler(&mut self) {
         if let Some(engines) = &mut self.engines {
-            engines.diagrams.settle();
-            if let Recursion::Ready { team, .. } = &mut engines.recursion {
-                team.settle();
+            engines.diagrams.wait_for_compiler();
+            if let Recursion::Ready { backend, .. } = &mut engines.recursion {
+                backend.wait_for_compiler();
             }
         }
     }
@@ -417,8 +420,8 @@ impl Bridge {
 
     fn backend(&self, plan: ValidPlan) -> Result<Box<dyn Backend>> {
         let (process, color, binding) = (&self.process, &self.color, &self.binding);
-        let machine = &self.machine;
-        machine.backend(process, color, binding, plan, self.precision)
+        let target = &self.target;
+        target.backend(process, color, binding, plan, self.precision)
     }
 
     /// Every channel must be a diagram with an AMP2 and a configuration, every igraph a

@@ -89,8 +89,6 @@ pub mod gpu;
 #[doc(hidden)]
 pub mod locate;
 #[doc(hidden)]
-pub mod machine;
-#[doc(hidden)]
 pub mod ops;
 #[doc(hidden)]
 pub mod phase_space;
@@ -102,5 +100,7 @@ pub mod random;
 pub mod simd;
 #[doc(hidden)]
 pub mod statistics;
+#[doc(hidden)]
+pub mod target;
 #[doc(hidden)]
 pub mod trial;

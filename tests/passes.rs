@@ -2,15 +2,15 @@
 
 mod common;
 
-use mebridge::backend::Parts;
-use mebridge::color::Split;
-use mebridge::cpu::{Engine, Team};
+use mebridge::backend::Contributions;
+use mebridge::color::BlockDiagonal;
+use mebridge::cpu::{Engine, ThreadedEngine};
 use mebridge::events::Events;
 use mebridge::import::import_directory;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
 use mebridge::plan::passes::{Pass, plan_after};
-use mebridge::plan::{Count, Plan, slots, turns};
+use mebridge::plan::{Count, Plan, memory_reuse, tiling};
 use mebridge::process::Process;
 use mebridge::simd::Level;
 use rand::{Rng, SeedableRng};
@@ -19,7 +19,7 @@ use std::path::Path;
 const EVENTS: usize = 24;
 
 /// The parts of the answers of a plan, on the same events every time.
-fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Parts> {
+fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Contributions> {
     let masses = plan.masses.clone();
     let legs = masses.len();
     let space = PhaseSpace::new(1500.0, &masses[..2], &masses[2..]).expect("phase space");
@@ -38,19 +38,19 @@ fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Parts> {
         channels: None,
         igraph: None,
     };
-    let split = Split::new(&process.color);
+    let split = BlockDiagonal::new(&process.color);
     let plan = plan.validate(process).expect("a plan of the process");
     let engine =
         Engine::new(process, &split, binding, plan, Level::best(), false).expect("its engine");
-    let mut team = Team::<f64>::new(engine, 1).expect("memory");
-    team.parts(events).expect("good momenta")
+    let mut threaded = ThreadedEngine::<f64>::new(engine, 1).expect("memory");
+    threaded.contributions(events).expect("good momenta")
 }
 
 /// Evaluates a process after each pass; gives what each has left to do.
 fn passes(process: &Process) -> Vec<(Pass, Count)> {
     let binding = Binding::new(&process.model, &process.model.default_card()).expect("binding");
     let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
-    let mut first: Option<Vec<Parts>> = None;
+    let mut first: Option<Vec<Contributions>> = None;
     let mut counts = Vec::new();
     for pass in Pass::ALL {
         let Some(plan) = plan_after(pass, process, &binding, &all).expect("plan") else {
@@ -85,22 +85,22 @@ fn passes(process: &Process) -> Vec<(Pass, Count)> {
     counts
 }
 
-/// Cuts the recursion into turns, whether it needs them or not.
-fn turns(process: &Process) {
+/// Cuts the recursion into tiles, whether it needs them or not.
+fn tiles(process: &Process) {
     let binding = Binding::new(&process.model, &process.model.default_card()).expect("binding");
     let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let after = |pass| {
         let plan = plan_after(pass, process, &binding, &all).expect("plan");
         plan.expect("a recursion")
     };
-    let (apart, whole) = (after(Pass::Conjugates), after(Pass::Slots));
+    let (apart, whole) = (after(Pass::Conjugates), after(Pass::MemoryReuse));
     let answer = parts(process, &binding, whole.clone());
     let vectors = |apart: &Plan, runs: usize| {
         let mut plan = apart.clone();
-        turns::cut(&mut plan, runs).expect("whole operations");
-        slots::reuse(&mut plan).expect("whole operations");
+        tiling::cut(&mut plan, runs).expect("whole operations");
+        memory_reuse::reuse(&mut plan).expect("whole operations");
         println!("{runs} runs: {} of {} vectors", plan.vectors, whole.vectors);
-        assert!(plan.turns.len() <= runs.min(plan.groups.len()));
+        assert!(plan.tiles.len() <= runs.min(plan.groups.len()));
         assert!(runs == 1 || plan.vectors < whole.vectors);
         assert!(plan.clone().validate(process).is_ok());
         let count = Count::of(&plan);
@@ -120,7 +120,7 @@ fn turns(process: &Process) {
     };
     let as_listed = [1, 2, 3, 8, 1000].map(|runs| vectors(&apart, runs));
     let mut ordered = apart.clone();
-    turns::order(&mut ordered, &process.helicities);
+    tiling::order(&mut ordered, &process.helicities);
     assert!(vectors(&ordered, 1000) <= as_listed[4]);
 }
 
@@ -128,7 +128,7 @@ fn turns(process: &Process) {
 fn turns_of_currents_move_no_bit() {
     let directory =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
-    turns(&import_directory(&directory).expect("import").remove(0));
+    tiles(&import_directory(&directory).expect("import").remove(0));
     let Some(outputs) = common::mg5_outputs() else {
         return;
     };
@@ -137,7 +137,7 @@ fn turns_of_currents_move_no_bit() {
         "gq_ttq.mad/SubProcesses/P1_gu_ttxu",
     ] {
         let processes = import_directory(&outputs.join(directory));
-        turns(&processes.expect("import").remove(0));
+        tiles(&processes.expect("import").remove(0));
     }
 }
 
@@ -159,9 +159,12 @@ fn no_pass_moves_the_answer_of_the_process_by_hand() {
     assert!(adds(Pass::Recycling) < adds(Pass::List));
     assert!(adds(Pass::PartialVertices) < adds(Pass::Recycling));
     assert!(adds(Pass::Conjugates) < adds(Pass::Basis));
-    assert!(after(&counts, Pass::Slots).vectors <= after(&counts, Pass::Conjugates).vectors);
+    assert!(after(&counts, Pass::MemoryReuse).vectors <= after(&counts, Pass::Conjugates).vectors);
     // It is small enough as it is.
-    assert_eq!(after(&counts, Pass::Turns), after(&counts, Pass::Slots));
+    assert_eq!(
+        after(&counts, Pass::Tiling),
+        after(&counts, Pass::MemoryReuse)
+    );
 }
 
 #[test]
@@ -193,8 +196,8 @@ fn no_pass_moves_the_answer_of_real_outputs() {
                 assert!(less || pass == Pass::Recursion, "{pass:?}");
             }
             let adds = |pass| after(&counts, pass).multiply_adds;
-            assert!(5 * adds(Pass::Slots) < adds(Pass::List));
-            assert!(3 * adds(Pass::Slots) < 2 * adds(Pass::PartialVertices));
+            assert!(5 * adds(Pass::MemoryReuse) < adds(Pass::List));
+            assert!(3 * adds(Pass::MemoryReuse) < 2 * adds(Pass::PartialVertices));
         }
     }
 }

@@ -89,10 +89,10 @@ fn check(plan: &Plan) {
     for batch in plan.currents.iter().chain(&plan.channels.squares) {
         memory.run(batch, None);
     }
-    let mut turns = plan.turns.iter().peekable();
+    let mut tiles = plan.tiles.iter().peekable();
     for (group, at) in plan.groups.iter().zip(0..) {
-        if let Some(turn) = turns.next_if(|turn| turn.group == at) {
-            for batch in &turn.currents {
+        if let Some(tile) = tiles.next_if(|tile| tile.group == at) {
+            for batch in &tile.currents {
                 memory.run(batch, None);
             }
         }
@@ -124,7 +124,7 @@ fn check_process(process: &Process) {
     if let Some(plan) = recursion::compile(process, &binding, &all) {
         check(&plan);
     }
-    if let Some(plan) = plan_after(Pass::Turns, process, &binding, &all).expect("plan") {
+    if let Some(plan) = plan_after(Pass::Tiling, process, &binding, &all).expect("plan") {
         check(&plan);
     }
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use mebridge::color::Split;
+use mebridge::color::BlockDiagonal;
 use mebridge::import::import_directory;
 use mebridge::plan::binding::Binding;
 use mebridge::plan::{compile, recursion};
@@ -54,7 +54,7 @@ fn quark_and_gluon_processes_have_a_recursion() {
             recursion
                 .as_ref()
                 .map_or(0, |plan| plan.count.multiply_adds),
-            all.len() * Split::new(&process.color).multiply_adds()
+            all.len() * BlockDiagonal::new(&process.color).multiply_adds()
         );
         let pure_qcd = r.name.contains("gg_tt") && !r.name.starts_with("susy")
             || r.name.starts_with("gq_tt")

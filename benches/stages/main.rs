@@ -28,7 +28,7 @@ use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
 use events::Calls;
-use mebridge::color::Split;
+use mebridge::color::BlockDiagonal;
 use mebridge::cpu::color::ColorSum;
 use mebridge::cpu::stages::Jamps;
 use mebridge::import::import_directory;
@@ -213,7 +213,7 @@ fn batches<T: Real>(
 
 fn kernels(c: &mut Criterion) {
     let mut group = group(c, "kernels");
-    // The largest of the processes whose data fit into the second cache.
+    // The largest of the processes whose data fit into L2.
     let some: Vec<&Named> = processes().iter().filter(|p| p.is_small).collect();
     let Some(Named { name, process, .. }) = some.last() else {
         return;
@@ -272,7 +272,7 @@ fn jamp(c: &mut Criterion) {
 fn color(c: &mut Criterion) {
     let mut group = group(c, "color");
     for Named { process, .. } in processes() {
-        let split = Split::new(&process.color);
+        let split = BlockDiagonal::new(&process.color);
         let name = format!("{} flows", process.color.flows);
         both(&mut group, &name, |group, id, in_double| match in_double {
             true => color_sum(group, id, &split, |x| x),
@@ -284,7 +284,7 @@ fn color(c: &mut Criterion) {
 fn color_sum<T: Real>(
     group: &mut BenchmarkGroup<WallTime>,
     id: BenchmarkId,
-    split: &Split,
+    split: &BlockDiagonal,
     convert: impl Fn(f64) -> T,
 ) {
     let level = Level::best();

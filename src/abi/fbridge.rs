@@ -224,7 +224,7 @@ fn announce(bridge: &Bridge, origin: &str, card: Option<&Path>, switches: &Switc
         "mebridge {}: {} from {origin}; card: {card}; {precision} precision, {}",
         env!("CARGO_PKG_VERSION"),
         bridge.process().name,
-        bridge.machine().describe(),
+        bridge.target().describe(),
     );
 }
 

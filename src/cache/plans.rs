@@ -2,11 +2,11 @@
 //!
 //! A plan follows from the process, the card and the helicities; all of them are in its key. A plan
 //! that is read is validated as one that is made ([`Plan::validate`]); a matrix in blocks is used only
-//! if [`Split::fits`].
+//! if [`BlockDiagonal::fits`].
 
 use super::key::{Builder, Key};
 use super::{Cache, Kind};
-use crate::color::Split;
+use crate::color::BlockDiagonal;
 use crate::error::Result;
 use crate::plan::passes::Pass;
 use crate::plan::{Plan, ValidPlan, binding::Binding, compile, recursion};
@@ -80,17 +80,17 @@ impl Plans {
     }
 
     /// The colour matrix in blocks.
-    pub fn color(&self, color: &ColorMatrix) -> Split {
+    pub fn color(&self, color: &ColorMatrix) -> BlockDiagonal {
         let key = self.of_process.and_then(|_| {
             let mut key = Key::of("color");
             key.value(color)?;
             Some(key.finish())
         });
-        let accept = |split: Split| split.fits(color).then_some(split);
+        let accept = |split: BlockDiagonal| split.fits(color).then_some(split);
         if let Some(split) = self.load(Kind::Color, key, accept) {
             return split;
         }
-        let split = Split::new(color);
+        let split = BlockDiagonal::new(color);
         self.store(Kind::Color, key, &split);
         split
     }
@@ -234,12 +234,12 @@ mod tests {
             key.value(&color).unwrap();
             key.finish()
         };
-        let mut bad: Split = plans.cache.load(Kind::Color, &key).unwrap();
+        let mut bad: BlockDiagonal = plans.cache.load(Kind::Color, &key).unwrap();
         bad.blocks[0].slots[0] = 2;
         plans.cache.store(Kind::Color, &key, &bad);
         assert!(!bad.fits(&color));
         assert!(plans.color(&color).fits(&color));
-        let stored: Split = plans.cache.load(Kind::Color, &key).unwrap();
+        let stored: BlockDiagonal = plans.cache.load(Kind::Color, &key).unwrap();
         assert!(stored.fits(&color));
     }
 }

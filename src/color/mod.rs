@@ -1,6 +1,6 @@
-//! The colour matrix in blocks, by its symmetries; see [`split`].
+//! The colour matrix in blocks, by its symmetries; see [`block_diagonal`].
 
-pub mod split;
+pub mod block_diagonal;
 pub mod symmetry;
 
-pub use split::Split;
+pub use block_diagonal::BlockDiagonal;

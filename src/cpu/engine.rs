@@ -7,7 +7,7 @@ use super::block::Blocks;
 use super::color;
 use super::worker::Worker;
 use crate::backend::BadMomentum;
-use crate::color::Split;
+use crate::color::BlockDiagonal;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::ops::Address;
@@ -105,7 +105,7 @@ impl<T: Real> Engine<T> {
     /// precision.
     pub fn new(
         process: &Process,
-        color: &Split,
+        color: &BlockDiagonal,
         binding: &Binding,
         plan: ValidPlan,
         level: Level,
@@ -299,13 +299,13 @@ mod tests {
     fn a_plan_or_matrix_of_another_process_is_refused() {
         let process = example::scalars();
         let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
-        let split = Split::new(&process.color);
+        let split = BlockDiagonal::new(&process.color);
         let plan = compile(&process, &binding, &[0]).unwrap();
-        let new = |plan: &Plan, split: &Split| {
+        let new = |plan: &Plan, split: &BlockDiagonal| {
             let (plan, level) = (plan.clone().validate(&process)?, Level::None);
             Engine::<f64>::new(&process, split, &binding, plan, level, false)
         };
-        let new = |plan: &Plan, split: &Split| new(plan, split).is_ok();
+        let new = |plan: &Plan, split: &BlockDiagonal| new(plan, split).is_ok();
         assert!(new(&plan, &split));
         let mut beyond = plan.clone();
         beyond.jamp_base = beyond.vectors;
@@ -322,6 +322,6 @@ mod tests {
             denominator: 1.0,
             upper: vec![1.0, 0.0, 1.0],
         };
-        assert!(!new(&plan, &Split::new(&more)));
+        assert!(!new(&plan, &BlockDiagonal::new(&more)));
     }
 }

@@ -3,14 +3,14 @@
 mod arena;
 mod block;
 pub mod color;
-mod crew;
 mod engine;
 #[cfg(test)]
 mod plan_tests;
 #[doc(hidden)]
 pub mod stages;
-mod team;
+mod thread_pool;
+mod threaded;
 mod worker;
 
 pub use engine::{Engine, Timers};
-pub use team::Team;
+pub use threaded::ThreadedEngine;

@@ -1,13 +1,13 @@
 //! Validation of plans, and engines on plans that pass it.
 
-use super::{Engine, Team};
-use crate::color::Split;
+use super::{Engine, ThreadedEngine};
+use crate::color::BlockDiagonal;
 use crate::events::Events;
 use crate::import::import_directory;
 use crate::ops::{Address, GeneralRoutine};
 use crate::plan::binding::Binding;
 use crate::plan::passes::{Pass, plan_after};
-use crate::plan::{Plan, ValidPlan, compile, recursion, slots, turns};
+use crate::plan::{Plan, ValidPlan, compile, memory_reuse, recursion, tiling};
 use crate::process::{Process, example};
 use crate::simd::Level;
 use proptest::prelude::*;
@@ -25,8 +25,8 @@ fn make(process: Process) -> Made {
     let mut plans = vec![compile(&process, &binding, &all).unwrap()];
     plans.extend(recursion::compile(&process, &binding, &all));
     if let Some(mut plan) = plan_after(Pass::Conjugates, &process, &binding, &all).unwrap() {
-        turns::cut(&mut plan, 4).unwrap();
-        slots::reuse(&mut plan).unwrap();
+        tiling::cut(&mut plan, 4).unwrap();
+        memory_reuse::reuse(&mut plan).unwrap();
         plans.push(plan);
     }
     Made {
@@ -81,17 +81,17 @@ fn an_address_outside_of_the_memory_is_seen() {
             bad.currents[batch].operands.pop();
             assert!(!is_valid(&bad, &made.process));
         }
-        for turn in 0..plan.turns.len() {
+        for tile in 0..plan.tiles.len() {
             let mut bad = plan.clone();
-            let batch = bad.turns[turn].currents.last_mut().unwrap();
+            let batch = bad.tiles[tile].currents.last_mut().unwrap();
             *batch.operands.last_mut().unwrap() = plan.vectors - 1;
             assert!(!is_valid(&bad, &made.process));
             let mut bad = plan.clone();
-            bad.turns[turn].group = plan.groups.len() as u32;
+            bad.tiles[tile].group = plan.groups.len() as u32;
             assert!(!is_valid(&bad, &made.process));
             let mut bad = plan.clone();
-            bad.turns.swap(0, turn);
-            assert_eq!(is_valid(&bad, &made.process), turn == 0);
+            bad.tiles.swap(0, tile);
+            assert_eq!(is_valid(&bad, &made.process), tile == 0);
         }
         let mut bad = plan.clone();
         bad.tables.last_mut().unwrap().fill(Address::MAX);
@@ -126,10 +126,10 @@ fn an_address_outside_of_the_memory_is_seen() {
 
 /// Runs a plan, whatever it computes.
 fn run(made: &Made, plan: ValidPlan) {
-    let color = Split::new(&made.process.color);
+    let color = BlockDiagonal::new(&made.process.color);
     let (process, binding) = (&made.process, &made.binding);
     let engine = Engine::<f64>::new(process, &color, binding, plan, Level::best(), false);
-    let mut team = Team::new(engine.unwrap(), 1).unwrap();
+    let mut threaded = ThreadedEngine::new(engine.unwrap(), 1).unwrap();
     let (e, p) = (500.0, (500.0f64.powi(2) - 173.0 * 173.0).sqrt());
     let momenta = [
         [e, 0.0, 0.0, e],
@@ -146,7 +146,7 @@ fn run(made: &Made, plan: ValidPlan) {
         igraph: None,
     };
     // The damage may have made the masses others.
-    let _ = team.parts(events);
+    let _ = threaded.contributions(events);
 }
 
 proptest! {

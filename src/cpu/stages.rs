@@ -3,7 +3,7 @@
 use super::block;
 use super::engine::Engine;
 use super::worker::Worker;
-use crate::color::Split;
+use crate::color::BlockDiagonal;
 use crate::error::Result;
 use crate::ops::kernels::Memory;
 use crate::plan::Plan;
@@ -21,7 +21,7 @@ pub struct Jamps<T: Real> {
 impl<T: Real> Jamps<T> {
     /// With amplitudes that are all zero.
     pub fn new(process: &Process, binding: &Binding, plan: Plan, level: Level) -> Result<Self> {
-        let color = Split::new(&process.color);
+        let color = BlockDiagonal::new(&process.color);
         let engine = Engine::new(
             process,
             &color,

@@ -13,8 +13,8 @@ use crate::backend::{AMPLITUDES, COLOR, Clocks, Timers};
 use crate::bridge::Bridge;
 use crate::cache::Cache;
 use crate::import::import_directory;
-use crate::machine::Machine;
 use crate::runtime::{Precision, Switches};
+use crate::target::Target;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,8 +30,8 @@ const ELSE: f64 = 100.0;
 enum Way {
     Tables,
     Helicities,
-    Straight,
-    Shares,
+    Generator,
+    HelicitySplit,
     /// Groups of operations as kernels, or as functions of one.
     Groups(bool),
     Blas,
@@ -41,7 +41,7 @@ enum Way {
 type Outcome = (Bits, Vec<(String, u32)>);
 
 fn cost(name: &str, _: u32) -> Duration {
-    let of_helicities = ["helicit", "straight", "prepare", "color_dots"];
+    let of_helicities = ["helicit", "generated", "hoisted", "color_dots"];
     match of_helicities.iter().any(|begin| name.starts_with(begin)) {
         true => COST,
         false => Duration::ZERO,
@@ -84,14 +84,14 @@ fn divided(
     let gpus = Gpus::of(vec![driver], &switches, Cache::default()).expect("a GPU");
     let gpus = match way {
         Way::Helicities => gpus.by_helicities(),
-        Way::Shares => gpus.by_shares(),
+        Way::HelicitySplit => gpus.by_subsets(),
         _ => gpus,
     };
-    let bridge = Bridge::on(Machine::Gpu(gpus), process, &card, &switches, 64);
+    let bridge = Bridge::on(Target::Gpu(gpus), process, &card, &switches, 64);
     let mut bridge = bridge.expect("bridge");
     // Generated code is there from now on.
     run(&gpu, &mut bridge, r, channels);
-    bridge.settle();
+    bridge.wait_for_compiler();
     run(&gpu, &mut bridge, r, channels);
     let plain = run(&gpu, &mut bridge, r, channels);
     assert_eq!(bridge.timers().kernels(), Duration::ZERO);
@@ -153,10 +153,10 @@ fn kernels_of_helicities_are_divided() {
 #[test]
 fn code_of_whole_events_is_divided() {
     for channels in [false, true] {
-        for way in [Way::Straight, Way::Groups(false), Way::Groups(true)] {
+        for way in [Way::Generator, Way::Groups(false), Way::Groups(true)] {
             if let Some((seconds, launches)) = divided(TT, way, Precision::Double, channels) {
                 assert!(
-                    launches.iter().all(|name| name.starts_with("straight")),
+                    launches.iter().all(|name| name.starts_with("generated")),
                     "{launches:?}"
                 );
                 // Around each colour sum, and twice more in a kernel.
@@ -170,8 +170,8 @@ fn code_of_whole_events_is_divided() {
 #[test]
 fn code_of_shares_is_divided() {
     for channels in [false, true] {
-        if let Some((_, launches)) = divided(TT, Way::Shares, Precision::Double, channels) {
-            assert_eq!(launches, ["prepare", "straight", "answer"]);
+        if let Some((_, launches)) = divided(TT, Way::HelicitySplit, Precision::Double, channels) {
+            assert_eq!(launches, ["hoisted", "generated", "answer"]);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The colour matrix as the kernel of helicities wants it, see `cuda/helicities.cuh`.
 //!
-//! On the way to the blocks of a [`Split`] slots are replaced by sums; the slots of each block then
+//! On the way to the blocks of a [`BlockDiagonal`] slots are replaced by sums; the slots of each block then
 //! lie in a row. Of the blocks the upper triangle is kept, [`ROWS`] rows at a time.
 
-use crate::color::Split;
+use crate::color::BlockDiagonal;
 
 /// Rows that are taken together, `ROWS` in the device code.
 const ROWS: usize = 4;
@@ -24,7 +24,7 @@ pub struct ColorTables {
 
 impl ColorTables {
     /// The tables of a matrix.
-    pub fn new(split: &Split) -> ColorTables {
+    pub fn new(split: &BlockDiagonal) -> ColorTables {
         let mut tables = ColorTables::default();
         let places = split.places();
         if split.passes.is_empty() {

@@ -232,7 +232,7 @@ pub trait Driver: Send + Sync {
     /// It came from [`Driver::pin`], and nothing uses it any more.
     unsafe fn free_pinned(&self, memory: *mut u8);
 
-    /// A matrix product in the GPU's own library, `C = A B` for `count` pairs of matrices that
+    /// A matrix product in cuBLAS, `C = A B` for `count` pairs of matrices that
     /// lie column by column.
     ///
     /// # Safety

@@ -9,16 +9,16 @@
 //! | `chunks` | a call: its chunks, and what is put into a stream for each |
 //! | `launch` | the launches that evaluate a chunk |
 //! | `check` | which generated code serves a call, and whether it agrees with the tables |
-//! | `recipe` | what generated code is made from |
+//! | `kernel_spec` | what generated code is made from |
 //! | `contributions` | what helicities and diagrams contribute to a few events |
 //! | `blocks` | threads of the blocks of kernels: constants, what is being tried, what was chosen |
 //! | `tuning` | the choice of one of these by times |
 //! | `clocks` | clocks that tell colour sums from amplitudes |
-//! | `blas` | the colour sum by the GPU's own library |
+//! | `blas` | the colour sum by cuBLAS |
 //! | `memory` | the memory of chunks, and so their sizes |
 //! | `slot` | what one chunk needs while it is under way |
-//! | `region` | the regions of the kernel of helicities |
-//! | `places` | the tables in the memory of the GPU |
+//! | `workspace` | the workspaces of the kernel of helicities |
+//! | `device_layout` | the tables in the memory of the GPU |
 //! | `phase` | the phases of a call |
 //! | `report` | what the kernels take of the GPU |
 
@@ -28,15 +28,15 @@ mod check;
 mod chunks;
 mod clocks;
 mod contributions;
+mod device_layout;
+mod kernel_spec;
 mod launch;
 mod memory;
 mod phase;
-mod places;
-mod recipe;
-mod region;
 mod report;
 mod slot;
 mod tuning;
+mod workspace;
 
 pub use phase::Phase;
 
@@ -44,11 +44,11 @@ use super::arena::{Arena, Uploaded};
 use super::color::ColorTables;
 use super::driver::Function;
 use super::generated::Generated;
-use super::library::Library;
+use super::level_schedule::{Kind, Level, LevelSchedule, Run, Squares};
+use super::module_cache::ModuleCache;
 use super::source::{self, Unit};
-use super::tables::{Kind, Level, Run, Squares, Tables};
 use crate::backend::Clocks;
-use crate::color::Split;
+use crate::color::BlockDiagonal;
 use crate::error::{Error, Result};
 use crate::plan::binding::Binding;
 use crate::plan::{Plan, ValidPlan};
@@ -58,14 +58,14 @@ use crate::trial::Trial;
 use blas::Blas;
 use blocks::Tuning;
 use clocks::Clocked;
+use device_layout::DeviceLayout;
+use kernel_spec::{KernelSpec, MOST_GENERATED, WHOLE};
 use launch::Launch;
 use num_complex::Complex64;
-use places::Places;
-use recipe::{Recipe, STRAIGHT, WHOLE};
-use region::RegionSize;
 use rustc_hash::FxHashMap as HashMap;
 use slot::Slot;
 use std::sync::Arc;
+use workspace::WorkspaceSize;
 
 /// Events of a block of memory: a warp.
 const LANES: u32 = 32;
@@ -79,14 +79,14 @@ pub struct Options {
     /// to be told apart.
     pub graphs: Option<bool>,
     /// The most multiply-adds of a thread for which straight-line code is generated.
-    pub straight: usize,
+    pub most_generated: usize,
     /// Operations in a group of the generated code of a whole process; 0: as the engine finds best.
     pub group: usize,
     /// Whether groups are functions of one kernel.
     pub functions: bool,
     /// Multiply-adds of an event up to which one thread does all helicities.
     pub whole: usize,
-    /// Whether the GPU's own library does the colour sum; by its size if `None`.
+    /// Whether cuBLAS does the colour sum; by its size if `None`.
     pub blas: Option<bool>,
     /// Whether it may do so with the precision of TF32.
     pub tf32: bool,
@@ -99,7 +99,7 @@ impl Default for Options {
         Options {
             memory: 0.9,
             graphs: None,
-            straight: STRAIGHT,
+            most_generated: MOST_GENERATED,
             group: 0,
             functions: true,
             whole: WHOLE,
@@ -112,27 +112,27 @@ impl Default for Options {
 
 /// A plan on a GPU.
 pub struct Engine {
-    library: Arc<Library>,
+    library: Arc<ModuleCache>,
     plan: ValidPlan,
     binding: Binding,
-    tables: Tables,
+    tables: LevelSchedule,
     options: Options,
     double: bool,
     double_color: bool,
     /// What the kernel of helicities is compiled with.
     shape: source::Shape,
-    region_lanes: u32,
-    region_threads: u32,
+    workspace_lanes: u32,
+    workspace_threads: u32,
     /// Groups of helicities.
     groups: usize,
-    /// Bytes of a region.
-    region_bytes: usize,
-    /// Whether regions lie in shared memory.
+    /// Bytes of a workspace.
+    workspace_bytes: usize,
+    /// Whether workspaces lie in shared memory.
     shared: bool,
-    /// Regions that should be at work at the same time; where they take memory of the GPU, the most.
+    /// Workspaces that should be at work at the same time; where they take memory of the GPU, the most.
     wanted: usize,
     uploaded: Uploaded,
-    places: Places,
+    layout: DeviceLayout,
     load: Function,
     answer: Function,
     gather: Function,
@@ -140,11 +140,11 @@ pub struct Engine {
     levels: Vec<Vec<Launch>>,
     squares: Vec<Vec<Launch>>,
     slots: Vec<Slot>,
-    /// The colour sum, where the GPU's own library does it.
+    /// The colour sum, where cuBLAS does it.
     blas: Option<Blas>,
     /// What generated code is made from: a kernel for all, or one for a helicity, which takes the
     /// place of `helicities`.
-    recipe: Option<Arc<Recipe>>,
+    spec: Option<Arc<KernelSpec>>,
     /// Numbers of memory of an event that generated code needs.
     vectors: u32,
     /// Generated code for calls without and with channels.
@@ -164,15 +164,15 @@ impl Engine {
     /// An engine for a plan of the process, whose addresses it follows. (Only within this crate, which gives it
     /// no events whose channels it has not checked.)
     pub(crate) fn new(
-        library: &Arc<Library>,
+        library: &Arc<ModuleCache>,
         process: &Process,
-        split: &Split,
+        split: &BlockDiagonal,
         binding: &Binding,
         plan: ValidPlan,
         precision: Precision,
         options: Options,
     ) -> Result<Engine> {
-        let tables = Tables::new(&plan, binding).ok_or_else(|| Error::InvalidProcess {
+        let tables = LevelSchedule::new(&plan, binding).ok_or_else(|| Error::InvalidProcess {
             what: "a plan whose operations are not whole".into(),
         })?;
         let driver = library.driver();
@@ -182,29 +182,29 @@ impl Engine {
             true => ColorTables::default(),
             false => ColorTables::new(split),
         };
-        let region = RegionSize::choose(&tables, driver.properties(), precision, outside);
+        let workspace = WorkspaceSize::choose(&tables, driver.properties(), precision, outside);
         let shape = source::Shape {
             double,
             double_color: precision == Precision::Double,
             lanes: LANES,
-            region_lanes: region.lanes,
-            region_threads: region.threads,
-            region_blocks: region.blocks,
+            workspace_lanes: workspace.lanes,
+            workspace_threads: workspace.threads,
+            workspace_blocks: workspace.blocks,
             colors_outside: outside,
         };
         let kinds = source::amplitude_kinds(&tables);
         let ends = shape.ends();
         let helicities = shape.helicities(&kinds, &plan.general, false);
-        let walkers: HashMap<Kind, Unit> = tables
+        let executors: HashMap<Kind, Unit> = tables
             .kinds()
             .into_iter()
             .map(|kind| (kind, shape.operations(kind, &plan.general)))
             .collect();
-        let mut units: Vec<Unit> = walkers.values().cloned().collect();
+        let mut units: Vec<Unit> = executors.values().cloned().collect();
         units.push(ends.clone());
         units.push(helicities.clone());
         library.load(&units)?;
-        let functions = walkers
+        let functions = executors
             .iter()
             .map(|(&kind, unit)| {
                 let function = library.function(unit, &source::run_name(kind), 0)?;
@@ -221,8 +221,8 @@ impl Engine {
             levels.iter().map(level).collect()
         };
         let mut arena = Arena::default();
-        let places = Places::new(
-            &mut arena, process, &plan, &tables, &color, &kinds, &region, double, precision,
+        let layout = DeviceLayout::new(
+            &mut arena, process, &plan, &tables, &color, &kinds, &workspace, double, precision,
         );
         let blas = match outside {
             true => Some(Blas::new(
@@ -231,7 +231,7 @@ impl Engine {
                 &shape,
                 &process.color,
                 &tables,
-                &region,
+                &workspace,
                 &options,
             )?),
             false => None,
@@ -239,21 +239,21 @@ impl Engine {
         let stream = driver.stream()?;
         let uploaded = arena.upload(driver, stream);
         driver.drop_stream(stream);
-        let shared = if region.shared { region.bytes } else { 0 };
+        let shared = if workspace.shared { workspace.bytes } else { 0 };
         // Generated code has the colour sum in it, always in the precision of the amplitudes: to
         // turn JAMP into single precision costs more there than is saved.
         let generated = source::Shape {
             double_color: double,
             ..shape
         };
-        let recipe = match outside {
+        let spec = match outside {
             true => None,
-            false => Recipe::of(process, binding, &plan, &tables, split, generated, options)
-                .or_else(|| Recipe::of_helicity(&plan, &tables, split, generated, options)),
+            false => KernelSpec::of(process, binding, &plan, &tables, split, generated, options)
+                .or_else(|| KernelSpec::of_helicity(&plan, &tables, split, generated, options)),
         };
-        let groups = region.groups(&tables).len();
+        let groups = workspace.groups(&tables).len();
         Ok(Engine {
-            wanted: memory::regions_wanted(driver, &region, &options)?,
+            wanted: memory::workspaces_wanted(driver, &workspace, &options)?,
             groups,
             load: library.function(&ends, "load", 0)?,
             answer: library.function(&ends, "answer", 0)?,
@@ -266,21 +266,21 @@ impl Engine {
             },
             library: library.clone(),
             binding: binding.clone(),
-            vectors: recipe.as_ref().map_or(0, Recipe::vectors),
-            recipe: recipe.map(Arc::new),
+            vectors: spec.as_ref().map_or(0, KernelSpec::vectors),
+            spec: spec.map(Arc::new),
             blas,
             uploaded: uploaded?,
-            places,
+            layout,
             plan,
             tables,
             options,
             double,
             double_color: shape.double_color,
             shape,
-            region_lanes: region.lanes,
-            region_threads: region.threads,
-            region_bytes: region.bytes,
-            shared: region.shared,
+            workspace_lanes: workspace.lanes,
+            workspace_threads: workspace.threads,
+            workspace_bytes: workspace.bytes,
+            shared: workspace.shared,
             slots: Vec::new(),
             generated: [None, None],
             tuning: Tuning::default(),
@@ -313,15 +313,15 @@ impl Engine {
     }
 
     /// Waits until all code that is being generated is there.
-    pub fn settle(&mut self) {
+    pub fn wait_for_compiler(&mut self) {
         for generated in self.generated.iter().flatten() {
-            generated.settle();
+            generated.wait_for_compiler();
         }
     }
 
     /// Whether generated code is a kernel for a helicity.
     fn of_helicity(&self) -> bool {
-        self.recipe.as_ref().is_some_and(|recipe| recipe.helicity)
+        self.spec.as_ref().is_some_and(|spec| spec.helicity)
     }
 
     /// Whether the next launches are recorded.

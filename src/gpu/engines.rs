@@ -3,10 +3,10 @@
 use super::cuda::{self, Cuda};
 use super::driver::{Driver, Properties};
 use super::engine::{Engine, Options, Phase};
-use super::library::Library;
-use crate::backend::{Backend, BadMomentum, Clocks, Failure, Kernels, Parts, Timers};
+use super::module_cache::ModuleCache;
+use crate::backend::{Backend, BadMomentum, Clocks, Contributions, Failure, Kernels, Timers};
 use crate::cache::Cache;
-use crate::color::Split;
+use crate::color::BlockDiagonal;
 use crate::error::Result;
 use crate::events::{Answers, Events};
 use crate::plan::binding::Binding;
@@ -23,7 +23,7 @@ pub fn might_be_there() -> bool {
 
 /// The GPUs of a bridge.
 pub struct Gpus {
-    libraries: Vec<Arc<Library>>,
+    libraries: Vec<Arc<ModuleCache>>,
     options: Options,
 }
 
@@ -42,7 +42,7 @@ impl Gpus {
     pub fn of(drivers: Vec<Arc<dyn Driver>>, switches: &Switches, cache: Cache) -> Result<Gpus> {
         let libraries = drivers
             .into_iter()
-            .map(|driver| Ok(Arc::new(Library::new(driver, cache.clone())?)));
+            .map(|driver| Ok(Arc::new(ModuleCache::new(driver, cache.clone())?)));
         let defaults = Options::default();
         Ok(Gpus {
             libraries: libraries.collect::<Result<_>>()?,
@@ -51,9 +51,9 @@ impl Gpus {
                 blas: switches.blas_color_sum,
                 tf32: switches.tf32.unwrap_or(false),
                 graphs: switches.gpu_graphs,
-                straight: match switches.gpu_group {
+                most_generated: match switches.gpu_group {
                     Some(0) => 0,
-                    _ => defaults.straight,
+                    _ => defaults.most_generated,
                 },
                 group: switches.gpu_group.unwrap_or(0),
                 functions: switches.gpu_functions.unwrap_or(defaults.functions),
@@ -66,22 +66,22 @@ impl Gpus {
     /// The same, with code for helicities even where there is code for all.
     #[cfg(test)]
     pub fn by_helicities(mut self) -> Gpus {
-        self.options.straight = 1;
+        self.options.most_generated = 1;
         self.options.whole = 0;
         self
     }
 
-    /// The same, with code for shares of the helicities even where one thread can do all.
+    /// The same, with code for subsets of the helicities even where one thread can do all.
     #[cfg(test)]
-    pub fn by_shares(mut self) -> Gpus {
-        self.options.straight = 1500;
+    pub fn by_subsets(mut self) -> Gpus {
+        self.options.most_generated = 1500;
         self.options.whole = 0;
         self
     }
 
     /// What they are called.
     pub fn name(&self) -> String {
-        let name = |library: &Arc<Library>| library.driver().properties().name.clone();
+        let name = |library: &Arc<ModuleCache>| library.driver().properties().name.clone();
         match &self.libraries[..] {
             [one] => name(one),
             all => format!(
@@ -106,7 +106,7 @@ impl Gpus {
     pub(crate) fn engines(
         &self,
         process: &Process,
-        color: &Split,
+        color: &BlockDiagonal,
         binding: &Binding,
         plan: ValidPlan,
         precision: Precision,
@@ -174,7 +174,7 @@ impl Backend for Engines {
             .chunks_mut(size)
             .zip(helicity.chunks_mut(size))
             .zip(color.chunks_mut(size));
-        let shares = self.engines.iter_mut().zip(answers).enumerate();
+        let subsets = self.engines.iter_mut().zip(answers).enumerate();
         let results: Vec<Result<Result<(), BadMomentum>>> = std::thread::scope(|scope| {
             let start = |(i, (engine, ((matrix_elements, helicity), color)))| {
                 let (engine, matrix_elements): (&mut Engine, &mut [f64]) =
@@ -192,7 +192,7 @@ impl Backend for Engines {
                     Ok(engine.run(events, answers)?.map_err(bad))
                 })
             };
-            let threads: Vec<_> = shares.map(start).collect();
+            let threads: Vec<_> = subsets.map(start).collect();
             let result = |thread: std::thread::ScopedJoinHandle<_>| match thread.join() {
                 Ok(result) => result,
                 Err(panic) => std::panic::resume_unwind(panic),
@@ -205,13 +205,13 @@ impl Backend for Engines {
         Ok(())
     }
 
-    fn settle(&mut self) {
+    fn wait_for_compiler(&mut self) {
         for engine in &mut self.engines {
-            engine.settle();
+            engine.wait_for_compiler();
         }
     }
 
-    fn parts(&mut self, events: Events) -> Result<Vec<Parts>, Failure> {
-        Ok(self.engines[0].parts_of(events)??)
+    fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure> {
+        Ok(self.engines[0].contributions_of(events)??)
     }
 }

@@ -1,11 +1,11 @@
 //! Straight-line code for a process or for a helicity of it, compiled behind the scenes.
 //!
 //! The compiler takes seconds for what tables can do at once. So it works in a thread of its own, and
-//! until it is done the kernels that walk tables answer. What was compiled before comes from the
+//! until it is done the kernels that go through tables answer. What was compiled before comes from the
 //! cache in no time; a call waits a moment for that.
 
 use super::driver::Function;
-use super::library::{COMPILER_STACK, Library};
+use super::module_cache::{COMPILER_STACK, ModuleCache};
 use super::source::Unit;
 use crate::error::Result;
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
@@ -74,7 +74,7 @@ pub struct Generated {
 impl Generated {
     /// Begins to compile a kernel of a unit.
     pub fn begin(
-        library: &Arc<Library>,
+        library: &Arc<ModuleCache>,
         unit: impl FnOnce() -> Option<Unit> + Send + 'static,
     ) -> Generated {
         let state = Arc::new((Mutex::new(State::Compiling), Condvar::new()));
@@ -124,7 +124,7 @@ impl Generated {
     }
 
     /// The kernel, once the compiler is done.
-    pub fn settle(&self) -> Option<Arc<[Function]>> {
+    pub fn wait_for_compiler(&self) -> Option<Arc<[Function]>> {
         self.wait(LONGEST)
     }
 
@@ -144,6 +144,6 @@ impl Drop for Generated {
     fn drop(&mut self) {
         // The thread uses the library, which goes with the last of us; a program that ends does not
         // leave the compiler at work.
-        self.settle();
+        self.wait_for_compiler();
     }
 }

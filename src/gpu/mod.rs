@@ -16,6 +16,7 @@ mod arena;
 pub mod choose;
 #[cfg(test)]
 mod clocks_tests;
+pub mod codegen;
 mod color;
 pub mod cuda;
 pub mod driver;
@@ -24,15 +25,14 @@ mod emulator;
 pub mod engine;
 mod engines;
 mod generated;
-pub mod library;
+mod helicity_split;
+pub mod level_schedule;
 mod limits;
+pub mod module_cache;
 pub mod routine;
 #[cfg(test)]
 mod routine_tests;
-mod shares;
 pub mod source;
-pub mod straight;
-pub mod tables;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

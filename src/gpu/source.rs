@@ -1,13 +1,13 @@
-//! The device code of the kernels that walk tables.
+//! The device code of the kernels that go through tables.
 //!
 //! The text of `cuda/` is the same for all processes; here it is put together, with a few kernels
 //! for each kind of operation that the tables hold. Operations of fixed length are decoded by
 //! generated code, which follows from the table of operations ([`crate::ops`]) alone. A
 //! [`Unit`] is what is compiled, and kept, by itself: nearly all units are the same for every process.
 
+use super::codegen::{Generator, Source};
+use super::level_schedule::{Kind, LevelSchedule};
 use super::routine;
-use super::straight::{Source, Straight};
-use super::tables::{Kind, Tables};
 use crate::ops::GeneralRoutine;
 use crate::ops::opcode::{Layout, Momenta, Opcode};
 use std::fmt::Write;
@@ -18,7 +18,7 @@ const RECURSION: &str = include_str!("../../cuda/recursion.cuh");
 const EXTERNAL: &str = include_str!("../../cuda/external.cuh");
 const FUNCTIONS: &str = include_str!("../../cuda/functions.cuh");
 const MEMORY: &str = include_str!("../../cuda/memory.cuh");
-const WALK: &str = include_str!("../../cuda/walk.cuh");
+const OPERATIONS: &str = include_str!("../../cuda/operations.cuh");
 const LOAD: &str = include_str!("../../cuda/load.cuh");
 const HELICITIES: &str = include_str!("../../cuda/helicities.cuh");
 const COLOR: &str = include_str!("../../cuda/color.cuh");
@@ -37,12 +37,12 @@ pub struct Shape {
     pub double_color: bool,
     /// Events of a block of memory.
     pub lanes: u32,
-    /// Events of a region.
-    pub region_lanes: u32,
-    /// Threads that work on a region.
-    pub region_threads: u32,
-    /// Regions that are at work on a multiprocessor.
-    pub region_blocks: u32,
+    /// Events of a workspace.
+    pub workspace_lanes: u32,
+    /// Threads that work on a workspace.
+    pub workspace_threads: u32,
+    /// Workspaces that are at work on a multiprocessor.
+    pub workspace_blocks: u32,
     /// Whether the kernel of helicities ends with JAMP.
     pub colors_outside: bool,
 }
@@ -57,7 +57,7 @@ pub struct Unit {
 }
 
 /// The numbers by which the kernel of helicities knows kinds of amplitudes.
-pub fn amplitude_kinds(tables: &Tables) -> Vec<Kind> {
+pub fn amplitude_kinds(tables: &LevelSchedule) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = tables.amplitudes.iter().map(|run| run.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -88,32 +88,32 @@ impl Shape {
     fn defines(&self) -> String {
         let name = |double| if double { "double" } else { "float" };
         let (real, color) = (name(self.double), name(self.double_color));
-        let (lanes, region_lanes) = (self.lanes, self.region_lanes);
-        let (threads, blocks) = (self.region_threads, self.region_blocks);
+        let (lanes, workspace_lanes) = (self.lanes, self.workspace_lanes);
+        let (threads, blocks) = (self.workspace_threads, self.workspace_blocks);
         let outside = if self.colors_outside {
             "#define COLORS_OUTSIDE\n"
         } else {
             ""
         };
         format!(
-            "{outside}#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define REGION_LANES {region_lanes}u\n#define REGION_THREADS {threads}\n#define REGION_BLOCKS {blocks}\n"
+            "{outside}#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define WORKSPACE_LANES {workspace_lanes}u\n#define WORKSPACE_THREADS {threads}\n#define WORKSPACE_BLOCKS {blocks}\n"
         )
     }
 
-    /// Nothing but the type and LANES matters to kernels that know no regions; so they are the same
+    /// Nothing but the type and LANES matters to kernels that know no workspaces; so they are the same
     /// for all processes.
     fn of_events(&self) -> Shape {
         Shape {
             double_color: self.double,
-            region_lanes: self.lanes,
-            region_threads: THREADS,
-            region_blocks: 1,
+            workspace_lanes: self.lanes,
+            workspace_threads: THREADS,
+            workspace_blocks: 1,
             colors_outside: false,
             ..*self
         }
     }
 
-    /// What all device code begins with, up to the walkers.
+    /// What all device code begins with, up to the executors.
     pub fn prelude(&self) -> String {
         [
             &self.defines(),
@@ -122,7 +122,7 @@ impl Shape {
             RECURSION,
             EXTERNAL,
             MEMORY,
-            WALK,
+            OPERATIONS,
         ]
         .join("\n")
     }
@@ -149,26 +149,26 @@ impl Shape {
     }
 
     /// Straight-line code of a whole process.
-    pub fn straight(&self, straight: &Straight) -> Option<Unit> {
-        Some(self.generated(straight, straight.source()?))
+    pub fn whole(&self, generator: &Generator) -> Option<Unit> {
+        Some(self.generated(generator, generator.source()?))
     }
 
     /// Straight-line code of a helicity.
-    pub fn helicity(&self, straight: &Straight) -> Option<Unit> {
-        Some(self.generated(straight, straight.helicity()?))
+    pub fn helicity(&self, generator: &Generator) -> Option<Unit> {
+        Some(self.generated(generator, generator.helicity()?))
     }
 
-    fn generated(&self, straight: &Straight, source: Source) -> Unit {
+    fn generated(&self, generator: &Generator, source: Source) -> Unit {
         let mut text = self.of_events();
         text.double_color = self.double_color;
         let mut text = [&text.prelude(), ANSWER].join("\n");
-        if straight.clocks {
+        if generator.clocks {
             text.push_str(CLOCKS);
         }
-        if !straight.general.is_empty() {
+        if !generator.general.is_empty() {
             text.push_str(FUNCTIONS);
         }
-        for (i, general) in straight.general.iter().enumerate() {
+        for (i, general) in generator.general.iter().enumerate() {
             text.push_str(&routine::device_function(&format!("General{i}"), general));
         }
         text.push_str(&source.text);
@@ -183,7 +183,7 @@ impl Shape {
     pub fn operations(&self, kind: Kind, general: &[GeneralRoutine]) -> Unit {
         let shape = self.of_events();
         let mut text = shape.prelude();
-        text.push_str(&walker(kind, general));
+        text.push_str(&executor(kind, general));
         let (name, kind) = (run_name(kind), kind.name());
         let _ = write!(
             text,
@@ -196,7 +196,7 @@ extern "C" __global__ void __launch_bounds__(256)
         for (unsigned i = blockIdx.x * blockDim.y + threadIdx.y; i < count; i += gridDim.x * blockDim.y)
             for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x) {{
                 Memory m = {{memory + (Size)block * vectors * LANES + lane}};
-                walk_{kind}(operands + starts[i], m, numbers);
+                execute_{kind}(operands + starts[i], m, numbers);
             }}
 }}
 "#
@@ -216,12 +216,12 @@ extern "C" __global__ void __launch_bounds__(256)
         }
         let mut cases = String::new();
         for (number, &kind) in kinds.iter().enumerate() {
-            text.push_str(&looker(kind, general));
+            text.push_str(&indexed_executor(kind, general));
             let name = kind.name();
-            let one = format!("look_{name}(h->operands + starts[j], m, waves, r)");
+            let one = format!("execute_indexed_{name}(h->operands + starts[j], m, waves, r)");
             let call = match kind {
                 Kind::Opcode(Opcode::Dots) => format!(
-                    "if (count == 2) look_Dots_of_two(h->operands + starts[j], m, waves, others, r, s); else {one}"
+                    "if (count == 2) execute_indexed_Dots_of_two(h->operands + starts[j], m, waves, others, r, s); else {one}"
                 ),
                 _ => one,
             };
@@ -302,8 +302,8 @@ fn call(name: &str, components: &[u8], layout: &Layout, wave: impl Fn(usize) -> 
     format!("{name}({})", arguments.join(", "))
 }
 
-/// `walk_K` for a kind of fixed length; the others stand in `cuda/walk.cuh`.
-fn walker(kind: Kind, general: &[GeneralRoutine]) -> String {
+/// `execute_K` for a kind of fixed length; the others stand in `cuda/operations.cuh`.
+fn executor(kind: Kind, general: &[GeneralRoutine]) -> String {
     let Some((components, layout, function)) = fixed(kind, general) else {
         return String::new();
     };
@@ -315,13 +315,13 @@ fn walker(kind: Kind, general: &[GeneralRoutine]) -> String {
     };
     let out = layout.len() - 1;
     format!(
-        "{}\nDEVICE void walk_{name}(const unsigned *op, Memory m, const Real *) {{\n    m.{put}(op[{out}], {value});\n}}\n",
+        "{}\nDEVICE void execute_{name}(const unsigned *op, Memory m, const Real *) {{\n    m.{put}(op[{out}], {value});\n}}\n",
         function.unwrap_or_default()
     )
 }
 
-/// `look_K` for a kind of fixed length.
-fn looker(kind: Kind, general: &[GeneralRoutine]) -> String {
+/// `execute_indexed_K` for a kind of fixed length.
+fn indexed_executor(kind: Kind, general: &[GeneralRoutine]) -> String {
     let Some((components, layout, function)) = fixed(kind, general) else {
         return String::new();
     };
@@ -329,7 +329,7 @@ fn looker(kind: Kind, general: &[GeneralRoutine]) -> String {
     let value = call(&name, &components, &layout, |i| format!("waves[op[{i}]]"));
     let out = layout.len() - 1;
     format!(
-        "{}\nDEVICE void look_{name}(const unsigned *op, Memory m, const unsigned *waves, Region r) {{\n    r.put_complex(op[{out}], {value});\n}}\n",
+        "{}\nDEVICE void execute_indexed_{name}(const unsigned *op, Memory m, const unsigned *waves, Workspace r) {{\n    r.put_complex(op[{out}], {value});\n}}\n",
         function.unwrap_or_default()
     )
 }
@@ -351,9 +351,9 @@ mod tests {
             double: true,
             double_color: true,
             lanes: 32,
-            region_lanes: 16,
-            region_threads: 256,
-            region_blocks: 3,
+            workspace_lanes: 16,
+            workspace_threads: 256,
+            workspace_blocks: 3,
             colors_outside: false,
         };
         let [plain, clocked] = [false, true].map(|clocks| shape.helicities(&[], &[], clocks).text);

@@ -8,9 +8,9 @@ use crate::bridge::Bridge;
 use crate::cache::Cache;
 use crate::events::{Answers, Events};
 use crate::import::import_directory;
-use crate::machine::{Calls, Machine};
 use crate::process::Process;
 use crate::runtime::{Backend, Precision, Switches};
+use crate::target::{Calls, Target};
 use std::sync::Arc;
 
 #[path = "../../tests/common/mod.rs"]
@@ -89,8 +89,8 @@ fn bridges_with(
         false => gpus,
     };
     let on = |machine| Bridge::on(machine, process.clone(), &card, &switches, 64).expect("bridge");
-    let cpu = Machine::choose(&switches, Calls::of(process, 64)).expect("a CPU");
-    [on(cpu), on(Machine::Gpu(gpus))]
+    let cpu = Target::choose(&switches, Calls::of(process, 64)).expect("a CPU");
+    [on(cpu), on(Target::Gpu(gpus))]
 }
 
 /// What a bridge says of its kernels must be what runs.
@@ -100,7 +100,7 @@ fn kernels(bridge: &Bridge, channels: bool) -> Vec<String> {
     let has = |name: &str| names.iter().any(|n| n == name);
     let of_helicities = usize::from(has("helicities")) + usize::from(has("helicity"));
     let tables = has("load") && of_helicities == 1 && has("answer");
-    assert!(tables != (names[0] == "straight"), "{names:?}");
+    assert!(tables != (names[0] == "generated"), "{names:?}");
     let sound = |k: &Kernel| k.launches > 0 && k.blocks > 0 && k.threads > 0;
     assert!(kernels.each.iter().all(sound), "{kernels:?}");
     assert!(!tables || kernels.bytes > 4 * 32);
@@ -159,7 +159,7 @@ fn compare(by_helicities: bool) {
             for (nevt, channels) in calls {
                 let events = r.events(channels).first(nevt);
                 let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
-                on_gpu.settle();
+                on_gpu.wait_for_compiler();
                 let by = worst(&a.matrix_elements, &b.matrix_elements);
                 println!(
                     "{} {precision:?} {channels} {by:.1e} recursion {}",
@@ -231,7 +231,7 @@ fn momenta_that_are_not_conserved_are_refused() {
                 ..events
             };
             run(&mut on_gpu, &events);
-            on_gpu.settle();
+            on_gpu.wait_for_compiler();
         }
     }
 }
@@ -269,7 +269,7 @@ fn couplings_that_are_given_are_those_of_the_cpu() {
     for _ in 0..2 {
         let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
         assert!(worst(&a.matrix_elements, &b.matrix_elements) < 1e-12);
-        on_gpu.settle();
+        on_gpu.wait_for_compiler();
     }
 }
 
@@ -343,7 +343,7 @@ fn generated_code_is_not_judged_by_the_first_events() {
     let names = |first: &Events| {
         let [_, mut on_gpu] = bridges(&gpu, &process, Precision::Double, false);
         run(&mut on_gpu, first);
-        on_gpu.settle();
+        on_gpu.wait_for_compiler();
         run(&mut on_gpu, first);
         run_logged(&gpu, &mut on_gpu, &ordinary).1.launches
     };

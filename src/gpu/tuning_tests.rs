@@ -11,9 +11,9 @@ use super::tests::{
 use crate::bridge::Bridge;
 use crate::cache::Cache;
 use crate::import::import_directory;
-use crate::machine::Machine;
 use crate::process::Process;
 use crate::runtime::{CachePlace, Switches};
+use crate::target::Target;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ const LAUNCHES: usize = 6;
 enum Way {
     Tables,
     Helicities,
-    Straight,
+    Generator,
 }
 
 /// Events of a process, and where things are kept.
@@ -88,12 +88,12 @@ impl Setup {
             _ => gpus,
         };
         let card = self.process.model.default_card();
-        let machine = Machine::Gpu(gpus);
+        let machine = Target::Gpu(gpus);
         let bridge = Bridge::on(machine, self.process.clone(), &card, &switches, 64);
         let mut bridge = bridge.expect("bridge");
         // Generated code is there from now on.
         self.run(&mut bridge, FEW);
-        bridge.settle();
+        bridge.wait_for_compiler();
         self.run(&mut bridge, FEW);
         bridge
     }
@@ -160,7 +160,7 @@ fn tune(way: Way) {
     assert_eq!(setup.files(), []);
     let defaults = threads(&plain);
     // Straight-line code is one launch or two, which are not recorded.
-    let graphs = usize::from(way != Way::Straight);
+    let graphs = usize::from(way != Way::Generator);
     assert_eq!(launched.graphs, graphs);
 
     setup.gpu.set_cost(small_is_fast);
@@ -193,7 +193,7 @@ fn tune(way: Way) {
     assert_eq!(threads(&bridge), chosen);
     for ((name, chosen), (_, default)) in chosen.iter().zip(&defaults) {
         let smallest = match (name.as_str(), way) {
-            ("straight", _) => 32,
+            ("generated", _) => 32,
             ("helicity", _) => 128,
             ("helicities", _) => *default,
             _ => 64,
@@ -251,7 +251,7 @@ fn the_kernel_of_a_helicity_is_tuned() {
 
 #[test]
 fn straight_line_code_is_tuned() {
-    tune(Way::Straight);
+    tune(Way::Generator);
 }
 
 /// Where the default is the fastest it stays, and its graphs as well.

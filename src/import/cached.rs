@@ -1,7 +1,7 @@
 //! The import of a directory, from the cache where nothing has changed that the import looks at.
 
 use super::Options;
-use super::looks::{Look, fortran, record};
+use super::dependencies::{Look, fortran, record};
 use super::source::read_bounded;
 use crate::cache::key::{Key, digest};
 use crate::cache::{Cache, Kind};

@@ -3,7 +3,7 @@
 //! A subprocess directory is `<output>/SubProcesses/P<n>_<process>`; model, Lorentz structures
 //! and cards lie in `<output>/Source/MODEL`, `<output>/Source/DHELAS` and `<output>/Cards`.
 
-use super::looks;
+use super::dependencies;
 use super::source::{Source, read_bounded};
 use super::statement::{self, Statement};
 use crate::error::{Error, Result};
@@ -65,7 +65,7 @@ impl Directory {
         let tables = ["leshouche.inc", "coloramps.inc", "configs.inc"];
         let any = tables
             .iter()
-            .any(|name| looks::is_file(&self.path.join(name)));
+            .any(|name| dependencies::is_file(&self.path.join(name)));
         !any && self.matrices.iter().all(|(number, _)| number.is_empty())
     }
 
@@ -86,7 +86,7 @@ impl Directory {
     /// A table that has to be there.
     pub fn table(&self, name: &str) -> Result<PathBuf> {
         let path = self.path.join(name);
-        if looks::is_file(&path) {
+        if dependencies::is_file(&path) {
             return Ok(path);
         }
         Err(Error::NotProcessDirectory {
@@ -143,7 +143,7 @@ impl Directory {
     /// A number of the run card, if it is there.
     fn run_number(&self, parameter: &str) -> Result<Option<f64>> {
         let path = self.cards.join("run_card.dat");
-        if !looks::is_file(&path) {
+        if !dependencies::is_file(&path) {
             return Ok(None);
         }
         let bytes = read_bounded(&path)?;
@@ -194,7 +194,7 @@ impl Directory {
 /// default, the plain matrix element is `matrix<i>_orig.f`.
 fn matrices(path: &Path) -> Result<Vec<(String, PathBuf)>> {
     let mut found: Vec<(u32, String, bool, PathBuf)> = Vec::new();
-    for file in looks::fortran(path).map_err(Error::io(path))? {
+    for file in dependencies::fortran(path).map_err(Error::io(path))? {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let Some(number) = name
             .strip_prefix("matrix")

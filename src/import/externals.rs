@@ -4,7 +4,7 @@
 //! compared, for every helicity, with and without mass, at rest and along the axis, so that a directory whose
 //! wavefunctions are others is refused. A directory that lacks the file means HELAS's.
 
-use super::symbolic::{Location, Machine};
+use super::symbolic::{Interpreter, Location};
 use super::unit::{Library, Unit};
 use super::value::Value;
 use crate::error::Result;
@@ -82,16 +82,16 @@ fn run(
     helicity: i8,
     sign: i8,
 ) -> Result<Vec<Complex64>> {
-    let mut machine = Machine::new(library, Builder::new(0));
-    let momentum = machine.place();
+    let mut interpreter = Interpreter::new(library, Builder::new(0));
+    let momentum = interpreter.place();
     for (i, &x) in (0..).zip(p) {
-        let x = machine.builder.real(x);
-        machine.set((momentum.0, i), Value::Real(x));
+        let x = interpreter.builder.real(x);
+        interpreter.set((momentum.0, i), Value::Real(x));
     }
-    let result = machine.place();
+    let result = interpreter.place();
     let mut one = |value: Value| -> Location {
-        let at = machine.place();
-        machine.set(at, value);
+        let at = interpreter.place();
+        interpreter.set(at, value);
         at
     };
     let sign = one(Value::Int(i64::from(sign)));
@@ -99,9 +99,9 @@ fn run(
         ExternalKind::Scalar => vec![momentum, sign, result],
         _ => {
             let helicity = one(Value::Int(i64::from(helicity)));
-            let at = machine.place();
-            let mass = machine.builder.real(mass);
-            machine.set(at, Value::Real(mass));
+            let at = interpreter.place();
+            let mass = interpreter.builder.real(mass);
+            interpreter.set(at, Value::Real(mass));
             vec![momentum, at, helicity, sign, result]
         }
     };
@@ -113,11 +113,11 @@ fn run(
             places.len()
         )));
     }
-    machine.enter(unit, &places, 0)?;
+    interpreter.enter(unit, &places, 0)?;
     let mut components = Vec::new();
     for i in 0..i64::from(kind.components()) {
-        let value = match machine.get((result.0, i)) {
-            Some(Value::Complex(value)) => machine.builder.constant(*value),
+        let value = match interpreter.get((result.0, i)) {
+            Some(Value::Complex(value)) => interpreter.builder.constant(*value),
             _ => None,
         };
         let missing = || unit.error(format!("{} does not set component {}", unit.name, i + 1));

@@ -6,7 +6,7 @@
 
 use super::externals;
 use super::statement::Type;
-use super::symbolic::{Frame, Global, Machine};
+use super::symbolic::{Frame, Global, Interpreter};
 use super::unit::{Library, Node, Unit};
 use super::value::Value;
 use crate::error::Result;
@@ -91,9 +91,9 @@ impl<'l> Routines<'l> {
             return Ok(None);
         };
         let body = unit.body()?;
-        let mut machine = Machine::new(self.library, Builder::new(0));
-        let frame = machine.declare_unit(unit, &body)?;
-        let roles = roles(unit, &machine, &frame)?;
+        let mut interpreter = Interpreter::new(self.library, Builder::new(0));
+        let frame = interpreter.declare_unit(unit, &body)?;
+        let roles = roles(unit, &interpreter, &frame)?;
         let signature = Rc::new(Signature {
             roles,
             unit: unit.clone(),
@@ -141,57 +141,57 @@ impl<'l> Routines<'l> {
             outputs: Vec::new(),
         };
         let builder = Builder::new(routine.program_inputs());
-        let mut machine = Machine::new(self.library, builder);
-        let mut frame = machine.frame(&unit.source.path);
+        let mut interpreter = Interpreter::new(self.library, builder);
+        let mut frame = interpreter.frame(&unit.source.path);
         let (mut wavefunction, mut coupling) = (0, 0);
         let mut result = None;
         let mut given = Vec::new();
         for (role, dummy) in roles.iter().zip(&unit.arguments) {
-            let at = machine.bind_new(&mut frame, dummy);
+            let at = interpreter.bind_new(&mut frame, dummy);
             match role {
                 Role::Wavefunction => {
                     for component in 0..sizes[wavefunction] {
                         let input = routine.wavefunction_input(wavefunction, component);
-                        let value = Value::Complex(machine.builder.input(input));
-                        machine.set((at.0, i64::from(component)), value);
+                        let value = Value::Complex(interpreter.builder.input(input));
+                        interpreter.set((at.0, i64::from(component)), value);
                     }
                     wavefunction += 1;
                 }
                 Role::Coupling => {
-                    let value = machine.builder.input(routine.coupling_input(coupling));
-                    machine.set(at, Value::Complex(value));
+                    let value = interpreter.builder.input(routine.coupling_input(coupling));
+                    interpreter.set(at, Value::Complex(value));
                     coupling += 1;
                 }
                 Role::Mass | Role::Width => {
                     let offset = u32::from(*role == Role::Width);
-                    let value = machine.builder.input(routine.mass_input() + offset);
-                    machine.set(at, Value::Real(value));
+                    let value = interpreter.builder.input(routine.mass_input() + offset);
+                    interpreter.set(at, Value::Real(value));
                 }
                 Role::Result => result = Some((dummy, at)),
             }
             if *role != Role::Result {
-                given.push((dummy, at, machine.contents(at)));
+                given.push((dummy, at, interpreter.contents(at)));
             }
         }
-        machine.declare(&mut frame, body)?;
-        if machine.declared(&frame, "BWCUTOFF").is_some() {
-            let value = Value::Real(machine.builder.real(self.bw_cutoff));
-            machine.set_name(&mut frame, "BWCUTOFF", value);
+        interpreter.declare(&mut frame, body)?;
+        if interpreter.declared(&frame, "BWCUTOFF").is_some() {
+            let value = Value::Real(interpreter.builder.real(self.bw_cutoff));
+            interpreter.set_name(&mut frame, "BWCUTOFF", value);
         }
-        machine.globals = Some(Vec::new());
-        machine.run(&mut frame, body)?;
-        let globals = machine.globals.take().unwrap_or_default();
+        interpreter.globals = Some(Vec::new());
+        interpreter.run(&mut frame, body)?;
+        let globals = interpreter.globals.take().unwrap_or_default();
         // A routine is a pure function here: what it is given has to stay as it is.
         for (dummy, at, before) in given {
-            if machine.contents(at) != before {
+            if interpreter.contents(at) != before {
                 return Err(unit.error(format!("{name} changes its argument {dummy}")));
             }
         }
         let Some((dummy, at)) = result else {
             return Err(unit.error(format!("{name} has no result")));
         };
-        let is_array = machine.declared(&frame, dummy).is_some_and(|d| d.1);
-        let components = match machine.size_of(&frame, dummy) {
+        let is_array = interpreter.declared(&frame, dummy).is_some_and(|d| d.1);
+        let components = match interpreter.size_of(&frame, dummy) {
             _ if !is_array => 1,
             Some(size) if size <= MAX_COMPONENTS => size as i64,
             Some(size) => {
@@ -199,12 +199,12 @@ impl<'l> Routines<'l> {
             }
             // `V(*)`: as many as were set.
             None => (0..MAX_COMPONENTS as i64)
-                .take_while(|&i| machine.get((at.0, i)).is_some())
+                .take_while(|&i| interpreter.get((at.0, i)).is_some())
                 .count() as i64,
         };
         let mut outputs = Vec::new();
         for i in 0..components {
-            let value = machine.get((at.0, i)).cloned();
+            let value = interpreter.get((at.0, i)).cloned();
             let value = value.ok_or_else(|| {
                 unit.error(format!(
                     "{name} does not set component {} of {dummy}",
@@ -212,11 +212,11 @@ impl<'l> Routines<'l> {
                 ))
             })?;
             let (value, _) = value
-                .number(&mut machine.builder)
+                .number(&mut interpreter.builder)
                 .map_err(|what| unit.error(what))?;
             outputs.push(value);
         }
-        let (program, ids) = machine.builder.finish().pruned(&outputs);
+        let (program, ids) = interpreter.builder.finish().pruned(&outputs);
         routine.program = program;
         // A root of the pruned program is in it.
         routine.outputs = outputs.iter().filter_map(|&v| ids[v as usize]).collect();
@@ -240,12 +240,12 @@ impl<'l> Routines<'l> {
     }
 }
 
-fn roles(unit: &Unit, machine: &Machine, frame: &Frame) -> Result<Vec<Role>> {
+fn roles(unit: &Unit, interpreter: &Interpreter, frame: &Frame) -> Result<Vec<Role>> {
     let mut roles = Vec::new();
     let mut reals = 0;
     for (i, dummy) in unit.arguments.iter().enumerate() {
-        let declared = machine.declared(frame, dummy);
-        let (ty, array) = declared.unwrap_or((machine.type_of(frame, dummy), false));
+        let declared = interpreter.declared(frame, dummy);
+        let (ty, array) = declared.unwrap_or((interpreter.type_of(frame, dummy), false));
         let last = i + 1 == unit.arguments.len();
         roles.push(match (ty, array) {
             (Type::Complex, _) if last => Role::Result,

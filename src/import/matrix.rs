@@ -2,7 +2,7 @@
 //! module.
 //!
 //! Nothing is taken on trust of its place in the file. The function `MATRIX<i>` is run on symbols: calls of
-//! HELAS and ALOHA routines give wavefunctions and amplitudes (`helas`), all else is Fortran that the machine
+//! HELAS and ALOHA routines give wavefunctions and amplitudes (`helas`), all else is Fortran that the interpreter
 //! runs, with the amplitudes as unknowns. What its result, AMP2 and JAMP2 then hold is read off as colour
 //! matrix, channels and colour flows (`squares`). It is run twice, since static variables may make a second
 //! call another one. `SMATRIX<i>` is run on numbers, with known ones in the place of `MATRIX<i>`, to see which
@@ -15,7 +15,7 @@ mod sum;
 use super::form::Form;
 use super::lorentz::Routines;
 use super::model::ModelReader;
-use super::symbolic::{Location, Machine, Preset};
+use super::symbolic::{Interpreter, Location, Preset};
 use super::unit::{Library, Unit};
 use super::value::{Truth, Value};
 use crate::error::{Error, Result};
@@ -102,8 +102,8 @@ pub fn read<'l>(
     let unit = units.matrix;
     let body = unit.body()?;
     let smatrix = units.smatrix.body()?;
-    let frame = model.machine.declare_unit(units.smatrix, &smatrix)?;
-    let legs = match model.machine.int_constant(&frame, "NEXTERNAL") {
+    let frame = model.interpreter.declare_unit(units.smatrix, &smatrix)?;
+    let legs = match model.interpreter.int_constant(&frame, "NEXTERNAL") {
         Some(n @ 3..=MAX_LEGS) => n as usize,
         Some(n) => {
             return Err(unit.error(format!("NEXTERNAL = {n} is no number of external legs")));
@@ -118,16 +118,16 @@ pub fn read<'l>(
             )));
         }
     };
-    let diagrams = model.machine.int_constant(&frame, "NDIAGS");
-    let frame = model.machine.declare_unit(unit, &body)?;
-    let flows = match model.machine.int_constant(&frame, "NCOLOR") {
+    let diagrams = model.interpreter.int_constant(&frame, "NDIAGS");
+    let frame = model.interpreter.declare_unit(unit, &body)?;
+    let flows = match model.interpreter.int_constant(&frame, "NCOLOR") {
         Some(n @ 1..=MAX_FLOWS) => n as usize,
         Some(n) => return Err(unit.error(format!("NCOLOR = {n} is no number of colour flows"))),
         None => return Err(unit.error("there is no PARAMETER NCOLOR")),
     };
-    let graphs = model.machine.int_constant(&frame, "NGRAPHS");
-    let small = Value::Real(model.machine.builder.real(small_width));
-    set_by_madevent(&mut model.machine, small);
+    let graphs = model.interpreter.int_constant(&frame, "NGRAPHS");
+    let small = Value::Real(model.interpreter.builder.real(small_width));
+    set_by_madevent(&mut model.interpreter, small);
     let mut run = || call(unit, model, routines, legs);
     let (helas, results) = run()?;
     let (again, results_again) = run()?;
@@ -137,11 +137,11 @@ pub fn read<'l>(
             unit.name
         )));
     }
-    let sum = sum::read(units, model.machine.library, legs, results.len(), beams)?;
+    let sum = sum::read(units, model.interpreter.library, legs, results.len(), beams)?;
     let flow_count = flows;
     let squares = |results: &Results| {
         squares::read(
-            &model.machine,
+            &model.interpreter,
             results,
             &sum.results,
             flow_count,
@@ -232,7 +232,7 @@ impl Results {
 }
 
 /// What other parts of MadEvent have set when it calls a matrix element.
-fn set_by_madevent(machine: &mut Machine, small_width: Value) {
+fn set_by_madevent(interpreter: &mut Interpreter, small_width: Value) {
     let known = |b| Preset::Value(Value::Logical(Truth::Known(b)));
     let presets = [
         ("NARROW_WIDTH", 0, Preset::Value(small_width)),
@@ -243,7 +243,7 @@ fn set_by_madevent(machine: &mut Machine, small_width: Value) {
         ("TO_AMPS", JAMP2, Preset::Before),
     ];
     for (block, place, preset) in presets {
-        machine.presets.insert((block.into(), place), preset);
+        interpreter.presets.insert((block.into(), place), preset);
     }
 }
 
@@ -258,17 +258,17 @@ fn call<'l>(
     routines: &mut Routines<'l>,
     legs: usize,
 ) -> Result<(helas::Calls, Results)> {
-    let machine = &mut model.machine;
-    let momenta = machine.place();
-    let helicities = machine.place();
-    let signs = machine.place();
+    let interpreter = &mut model.interpreter;
+    let momenta = interpreter.place();
+    let helicities = interpreter.place();
+    let signs = interpreter.place();
     for leg in 0..legs {
         // IC is +1 for every leg.
-        machine.set((signs.0, leg as i64), Value::Int(1));
+        interpreter.set((signs.0, leg as i64), Value::Int(1));
     }
-    let squares = [AMP2, JAMP2].map(|place| machine.common_place("TO_AMPS", place));
+    let squares = [AMP2, JAMP2].map(|place| interpreter.common_place("TO_AMPS", place));
     for at in squares {
-        machine.forget(at);
+        interpreter.forget(at);
     }
     let mut result = None;
     let mut places: Vec<Location> = Vec::new();
@@ -280,14 +280,14 @@ fn call<'l>(
             "AMP2" => squares[AMP2],
             "JAMP2" => squares[JAMP2],
             // Number of the helicity configuration: for bookkeeping alone, and without a value here.
-            "IHEL" => machine.place(),
+            "IHEL" => interpreter.place(),
             "IVEC" => {
-                let at = machine.place();
-                machine.set(at, Value::Int(1));
+                let at = interpreter.place();
+                interpreter.set(at, Value::Int(1));
                 at
             }
             "RES" if unit.result.is_none() => {
-                let at = machine.place();
+                let at = interpreter.place();
                 result = Some(at);
                 at
             }
@@ -307,35 +307,35 @@ fn call<'l>(
         routines,
     );
     let helas = Rc::new(RefCell::new(helas));
-    machine.externals = Some(helas.clone());
-    let done = machine.enter(unit, &places, 0);
-    machine.externals = None;
-    // The machine's was the only other one.
-    let helas = Rc::try_unwrap(helas).map_err(|_| unit.error("the machine still runs"))?;
+    interpreter.externals = Some(helas.clone());
+    let done = interpreter.enter(unit, &places, 0);
+    interpreter.externals = None;
+    // The interpreter's was the only other one.
+    let helas = Rc::try_unwrap(helas).map_err(|_| unit.error("the interpreter still runs"))?;
     let (calls, names) = helas.into_inner().finish(routines);
     model.names = names;
     let (frame, _) = done?;
-    let machine = &mut model.machine;
+    let interpreter = &mut model.interpreter;
     let values = match (result, &unit.result) {
         (Some(at), _) => {
-            let size = machine.size_of(&frame, "RES").unwrap_or(1);
+            let size = interpreter.size_of(&frame, "RES").unwrap_or(1);
             if size > MAX_RESULTS {
                 return Err(unit.error(format!("RES has {size} elements")));
             }
-            let zero = Value::Real(machine.builder.real(0.0));
-            let value = |i| machine.get((at.0, i)).cloned().unwrap_or(zero.clone());
+            let zero = Value::Real(interpreter.builder.real(0.0));
+            let value = |i| interpreter.get((at.0, i)).cloned().unwrap_or(zero.clone());
             (0..size as i64).map(value).collect()
         }
         (None, Some((name, _))) => {
-            let value = machine.value_of(&frame, name);
+            let value = interpreter.value_of(&frame, name);
             vec![value.map_err(|what| unit.error(what))?]
         }
         (None, None) => return Err(unit.error(format!("{} has no result", unit.name))),
     };
-    let first = |name: &str, usual: i64| machine.first_index(&frame, name).unwrap_or(usual);
+    let first = |name: &str, usual: i64| interpreter.first_index(&frame, name).unwrap_or(usual);
     let (amp2, jamp2) = (first("AMP2", 1), first("JAMP2", 0));
     let set = |at: Location, first: i64| {
-        let mut elements: Vec<(i64, Value)> = machine
+        let mut elements: Vec<(i64, Value)> = interpreter
             .elements(at)
             .map(|(i, value)| (i + first, value.clone()))
             .collect();

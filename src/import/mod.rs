@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `source` | fixed form: lines into statements |
 //! | `expression`, `statement`, `data`, `unit` | the grammar |
-//! | `value`, `form`, `intrinsic`, `symbolic` | a machine that runs Fortran on symbols |
+//! | `value`, `form`, `intrinsic`, `symbolic` | a interpreter that runs Fortran on symbols |
 //! | `lorentz`, `externals` | `Source/DHELAS`: the routines that are called |
 //! | `model` | `Source/MODEL`: parameters and couplings |
 //! | `matrix` | `matrix<i>.f` |
@@ -19,12 +19,12 @@
 
 mod cached;
 mod data;
+mod dependencies;
 mod directory;
 mod expression;
 mod externals;
 mod form;
 mod intrinsic;
-mod looks;
 mod lorentz;
 mod matrix;
 mod model;
@@ -219,7 +219,7 @@ fn parameters(
     card: Option<&Path>,
 ) -> Result<(Vec<CardParameter>, Option<Card>)> {
     let ident = directory.cards.join("ident_card.dat");
-    if looks::is_file(&ident) {
+    if dependencies::is_file(&ident) {
         let inputs = model::read_ident_card(&ident)?;
         let card = match card {
             Some(path) => path.to_path_buf(),
@@ -230,7 +230,7 @@ fn parameters(
         return Ok((inputs, Some(card)));
     }
     let values = directory.source.join("param_card.inc");
-    if card.is_some() || !looks::is_file(&values) {
+    if card.is_some() || !dependencies::is_file(&values) {
         return Err(Error::Import {
             path: ident,
             what: "this file says which parameters the card holds, and it is missing".into(),
@@ -290,12 +290,12 @@ fn legs(
 /// NINCOMING of nexternal.inc.
 fn incoming(directory: &Directory, model: &mut ModelReader) -> Result<usize> {
     let path = directory.table("nexternal.inc")?;
-    let machine = &mut model.machine;
-    let mut frame = machine.frame(&path);
-    if let Some((_, nodes)) = machine.library.include(&path, b"nexternal.inc")? {
-        machine.declare(&mut frame, &nodes)?;
+    let interpreter = &mut model.interpreter;
+    let mut frame = interpreter.frame(&path);
+    if let Some((_, nodes)) = interpreter.library.include(&path, b"nexternal.inc")? {
+        interpreter.declare(&mut frame, &nodes)?;
     }
-    match machine.int_constant(&frame, "NINCOMING") {
+    match interpreter.int_constant(&frame, "NINCOMING") {
         Some(n @ 1..=2) => Ok(n as usize),
         _ => Err(Error::Import {
             path,
@@ -309,11 +309,11 @@ fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Re
     use expression::Expr;
     use statement::Statement;
     let path = directory.table("pmass.inc")?;
-    let machine = &mut model.machine;
-    let mut frame = machine.frame(&path);
-    let zero = Value::Real(machine.builder.real(0.0));
-    machine.set_name(&mut frame, "ZERO", zero);
-    let Some((_, nodes)) = machine.library.include(&path, b"pmass.inc")? else {
+    let interpreter = &mut model.interpreter;
+    let mut frame = interpreter.frame(&path);
+    let zero = Value::Real(interpreter.builder.real(0.0));
+    interpreter.set_name(&mut frame, "ZERO", zero);
+    let Some((_, nodes)) = interpreter.library.include(&path, b"pmass.inc")? else {
         return Ok(Quantity::ZERO);
     };
     for node in nodes.iter() {
@@ -340,9 +340,13 @@ fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Re
             Expr::Name(name) => name.clone(),
             _ => format!("PMASS({})", leg + 1),
         };
-        let value = machine.eval(&mut frame, value).map_err(fault)?;
-        let value = value.real(&mut machine.builder).map_err(fault)?;
-        if machine.builder.constant(value).is_some_and(|c| c.re == 0.0) {
+        let value = interpreter.eval(&mut frame, value).map_err(fault)?;
+        let value = value.real(&mut interpreter.builder).map_err(fault)?;
+        if interpreter
+            .builder
+            .constant(value)
+            .is_some_and(|c| c.re == 0.0)
+        {
             return Ok(Quantity::ZERO);
         }
         return Ok(Quantity(Some(model.names.parameter(&named, value))));

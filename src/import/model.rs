@@ -9,7 +9,7 @@ mod setpara;
 
 use super::source::Source;
 use super::statement::Statement;
-use super::symbolic::Machine;
+use super::symbolic::Interpreter;
 use super::unit::{Library, NodeKind, blocks};
 use super::value::{Truth, Value};
 use crate::error::{Error, Result};
@@ -53,8 +53,8 @@ pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
 pub fn read_values(path: &Path) -> Result<Vec<CardParameter>> {
     let source = Source::read(path)?;
     let library = Library::default();
-    let mut machine = Machine::new(&library, Builder::new(0));
-    let mut frame = machine.frame(path);
+    let mut interpreter = Interpreter::new(&library, Builder::new(0));
+    let mut frame = interpreter.frame(path);
     let mut parameters = Vec::new();
     for node in blocks(&source, 0, source.len())? {
         let fault = |what: String| Error::Fortran {
@@ -65,9 +65,9 @@ pub fn read_values(path: &Path) -> Result<Vec<CardParameter>> {
         let NodeKind::Plain(Statement::Assign(name, _, value)) = &node.kind else {
             continue;
         };
-        let value = machine.eval(&mut frame, value).map_err(fault)?;
-        let value = value.real(&mut machine.builder).map_err(fault)?;
-        let value = machine.builder.constant(value);
+        let value = interpreter.eval(&mut frame, value).map_err(fault)?;
+        let value = value.real(&mut interpreter.builder).map_err(fault)?;
+        let value = interpreter.builder.constant(value);
         let value = value.filter(|c| c.re.is_finite());
         let value = value.ok_or_else(|| fault(format!("{name} is no finite number")))?;
         parameters.push(CardParameter {
@@ -82,7 +82,7 @@ pub fn read_values(path: &Path) -> Result<Vec<CardParameter>> {
 
 /// A model that was run, ready to be asked for masses, widths and couplings.
 pub struct ModelReader<'l> {
-    pub machine: Machine<'l>,
+    pub interpreter: Interpreter<'l>,
     inputs: Vec<CardParameter>,
     folder: PathBuf,
     /// Parameters of the card that SETPARA does not read.
@@ -133,8 +133,8 @@ impl<'l> ModelReader<'l> {
     pub fn run(library: &'l Library, folder: &Path, inputs: Vec<CardParameter>) -> Result<Self> {
         let unread = setpara::check(library, &inputs)?;
         let builder = Builder::new(inputs.len() as u32 + 1);
-        let mut machine = Machine::new(library, builder);
-        machine.defer = true;
+        let mut interpreter = Interpreter::new(library, builder);
+        interpreter.defer = true;
         let unit = |name: &str| {
             library.unit(name)?.cloned().ok_or_else(|| Error::Import {
                 path: folder.to_path_buf(),
@@ -145,32 +145,32 @@ impl<'l> ModelReader<'l> {
         };
         let coup = unit("COUP")?;
         let body = coup.body()?;
-        let mut frame = machine.declare_unit(&coup, &body)?;
+        let mut frame = interpreter.declare_unit(&coup, &body)?;
         for (i, input) in inputs.iter().enumerate() {
-            let value = Value::Real(machine.builder.input(i as u32));
-            machine.set_name(&mut frame, &input.name, value);
+            let value = Value::Real(interpreter.builder.input(i as u32));
+            interpreter.set_name(&mut frame, &input.name, value);
         }
         // Couplings of loops only; MadEvent leaves the switch off.
         let off = Value::Logical(Truth::Known(false));
-        machine.set_name(&mut frame, "UPDATELOOP", off);
-        machine.run(&mut frame, &body)?;
-        machine.outer = machine.locations(&frame);
+        interpreter.set_name(&mut frame, "UPDATELOOP", off);
+        interpreter.run(&mut frame, &body)?;
+        interpreter.outer = interpreter.locations(&frame);
 
-        let g = machine.builder.input(inputs.len() as u32);
+        let g = interpreter.builder.input(inputs.len() as u32);
         let update = unit("UPDATE_AS_PARAM")?;
         let body = update.body()?;
-        let mut frame = machine.frame(&update.source.path);
+        let mut frame = interpreter.frame(&update.source.path);
         for dummy in &update.arguments {
-            let at = machine.bind_new(&mut frame, dummy);
-            machine.set(at, Value::Int(1));
+            let at = interpreter.bind_new(&mut frame, dummy);
+            interpreter.set(at, Value::Int(1));
         }
-        machine.declare(&mut frame, &body)?;
-        machine.set_name(&mut frame, "G", Value::Real(g));
-        machine.run(&mut frame, &body)?;
-        machine.outer.extend(machine.locations(&frame));
-        machine.defer = false;
+        interpreter.declare(&mut frame, &body)?;
+        interpreter.set_name(&mut frame, "G", Value::Real(g));
+        interpreter.run(&mut frame, &body)?;
+        interpreter.outer.extend(interpreter.locations(&frame));
+        interpreter.defer = false;
         Ok(ModelReader {
-            machine,
+            interpreter,
             inputs,
             folder: folder.to_path_buf(),
             unread,
@@ -192,7 +192,7 @@ impl<'l> ModelReader<'l> {
             .chain(&couplings)
             .map(|named| named.value)
             .collect();
-        let (mut program, ids) = self.machine.builder.finish().pruned(&roots);
+        let (mut program, ids) = self.interpreter.builder.finish().pruned(&roots);
         let mut kept: Vec<Option<u32>> = vec![None; self.inputs.len()];
         for op in &program.ops {
             if let Op::Input(n) = *op

@@ -8,7 +8,7 @@
 //! column 1, or with ! anywhere outside a character constant. A `&` at the end of a line
 //! continues it as in free form.
 
-use super::looks;
+use super::dependencies;
 use crate::error::{Error, Result};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -89,7 +89,7 @@ impl Source {
 /// Reads a whole file, if it is not too large to be what it should be.
 pub fn read_bounded(path: &Path) -> Result<Vec<u8>> {
     let contents = read(path);
-    looks::at_contents(path, &contents);
+    dependencies::at_contents(path, &contents);
     contents
 }
 

@@ -1,4 +1,4 @@
-//! A machine that runs Fortran on symbols.
+//! A interpreter that runs Fortran on symbols.
 //!
 //! Integers and most conditions are known while importing and are simply computed; reals and
 //! complex numbers become operations of a [`Program`](crate::process::arith::Program). What the
@@ -10,7 +10,7 @@
 //! one is used here.
 //!
 //! Storage is what gfortran makes of it. Variables of SAVE and DATA are static: they start at their value or
-//! at zero and keep theirs from call to call. What is in a COMMON block starts as [`Machine::presets`] say,
+//! at zero and keep theirs from call to call. What is in a COMMON block starts as [`Interpreter::presets`] say,
 //! for much of it is set by parts of MadEvent that are not read here. All else has no value until it is set.
 
 mod arithmetic;
@@ -106,7 +106,7 @@ enum Origin {
     Fresh,
     /// Zero.
     Static,
-    /// What [`Machine::presets`] say of an entity of a COMMON block.
+    /// What [`Interpreter::presets`] say of an entity of a COMMON block.
     Common(String, usize),
 }
 
@@ -126,12 +126,12 @@ pub fn before(place: usize, index: i64) -> u32 {
     (place as u32) << 28 | (index as u32 & 0x0fff_ffff)
 }
 
-/// What a caller of the machine does itself instead of letting the machine run it.
+/// What a caller of the interpreter does itself instead of letting the interpreter run it.
 pub trait Externals<'l> {
-    /// Takes a call of a subroutine, or leaves it to the machine (`None`).
+    /// Takes a call of a subroutine, or leaves it to the interpreter (`None`).
     fn subroutine(
         &mut self,
-        machine: &mut Machine<'l>,
+        interpreter: &mut Interpreter<'l>,
         frame: &mut Frame,
         name: &str,
         arguments: &[Expr],
@@ -140,7 +140,7 @@ pub trait Externals<'l> {
     /// The same for a function.
     fn function(
         &mut self,
-        machine: &mut Machine<'l>,
+        interpreter: &mut Interpreter<'l>,
         frame: &mut Frame,
         name: &str,
         arguments: &[Expr],
@@ -164,9 +164,9 @@ pub struct StoredSum {
     pub terms: Terms,
 }
 
-/// The machine.
+/// The interpreter.
 #[derive(Clone)]
-pub struct Machine<'l> {
+pub struct Interpreter<'l> {
     pub library: &'l Library,
     pub builder: Builder,
     storages: Vec<FxHashMap<i64, Value>>,
@@ -198,9 +198,9 @@ pub struct Machine<'l> {
     pub defer: bool,
 }
 
-impl<'l> Machine<'l> {
+impl<'l> Interpreter<'l> {
     pub fn new(library: &'l Library, builder: Builder) -> Self {
-        Machine {
+        Interpreter {
             library,
             builder,
             storages: Vec::new(),

@@ -3,8 +3,8 @@
 //! Files are cut into units at once, but a unit is read only when it is needed: MG5aMC's
 //! directories hold much that has nothing to do with matrix elements.
 
+use super::dependencies;
 use super::expression::{Cursor, Expr};
-use super::looks;
 use super::source::Source;
 use super::statement::{self, Statement, Type, type_prefix};
 use crate::error::{Error, Result};
@@ -351,7 +351,7 @@ pub struct Library {
 impl Library {
     /// Adds the units of every `*.f` file of a folder.
     pub fn add_folder(&mut self, folder: &Path) -> Result<()> {
-        for file in looks::fortran(folder).map_err(Error::io(folder))? {
+        for file in dependencies::fortran(folder).map_err(Error::io(folder))? {
             self.add_source(&Rc::new(Source::read(&file)?));
         }
         Ok(())
@@ -410,7 +410,7 @@ impl Library {
             .iter()
             .chain(&self.include_folders)
             .map(|folder| folder.join(&name))
-            .find(|path| looks::is_file(path));
+            .find(|path| dependencies::is_file(path));
         let Some(path) = path else {
             return Ok(None);
         };

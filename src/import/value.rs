@@ -1,4 +1,4 @@
-//! Values of the symbolic machine: what Fortran's types say about a value of a program.
+//! Values of the symbolic interpreter: what Fortran's types say about a value of a program.
 
 use super::expression::Parsed;
 use super::form::Form;

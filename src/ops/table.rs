@@ -6,11 +6,11 @@
 //!    operands of a fixed number are derived from it.
 //! 2. The CPU kernel in `src/ops/kernels/`.
 //! 3. The device function of the same name in `cuda/vertices.cuh` (where operands have no fixed number, the
-//!    loop over them in `cuda/walk.cuh`).
+//!    loop over them in `cuda/operations.cuh`).
 //!
 //! Tests of `src/ops/kernels/` and `src/gpu/vertices_tests.rs` go through the table and fail where a kernel
 //! or a device function is missing or computes something else. Generated GPU code
-//! (`src/gpu/straight/values.rs`) knows operands of a fixed number from the table; a process with an
+//! (`src/gpu/codegen/values.rs`) knows operands of a fixed number from the table; a process with an
 //! operation of no fixed number that it does not know runs by tables.
 
 /// The table. `for_each_opcode!(callback)` gives all rows to a macro.

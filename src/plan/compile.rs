@@ -1,9 +1,9 @@
 //! The plan compiler.
 
 use super::binding::Binding;
+use super::memory_reuse;
 use super::partial;
 use super::passes::Pass;
-use super::slots;
 use super::sums::Sums;
 use super::{ChannelPlan, Count, External, Factor, MomentumSum, Plan, Propagator};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 /// Makes the plan of a process for the helicities with these indices.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Result<Plan> {
-    compile_until(Pass::Slots, process, binding, helicities)
+    compile_until(Pass::MemoryReuse, process, binding, helicities)
 }
 
 /// The same with the passes behind one left out (of those that are not of the recursion).
@@ -32,8 +32,8 @@ pub(super) fn compile_until(
     compiler.externals();
     compiler.currents()?;
     compiler.amplitudes()?;
-    if last >= Pass::Slots {
-        slots::reuse(&mut compiler.plan);
+    if last >= Pass::MemoryReuse {
+        memory_reuse::reuse(&mut compiler.plan);
     }
     compiler.plan.count = Count::of(&compiler.plan);
     Ok(compiler.plan)
@@ -129,7 +129,7 @@ impl<'a> Compiler<'a> {
                 flows: process.color.flows as usize,
                 ..Plan::default()
             },
-            last: Pass::Slots,
+            last: Pass::MemoryReuse,
             used,
             lines: Vec::with_capacity(process.wavefunctions.len()),
             digits,

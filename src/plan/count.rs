@@ -1,7 +1,7 @@
 //! How much work a plan is.
 //!
 //! Multiply-adds of operations are those of the table ([`crate::ops::opcode`]); couplings, momenta and external wavefunctions are left out, and so are
-//! colour sums, which [`crate::color::Split::multiply_adds`] counts. The numbers serve to compare
+//! colour sums, which [`crate::color::BlockDiagonal::multiply_adds`] counts. The numbers serve to compare
 //! plans with each other, and throughput with the hardware's peak.
 
 use super::Plan;
@@ -35,8 +35,8 @@ impl Count {
     /// Counts the work of a plan.
     pub fn of(plan: &Plan) -> Count {
         let helicities = plan.helicities.len();
-        let turns = plan.turns.iter().flat_map(|turn| &turn.currents);
-        let currents = plan.currents.iter().chain(turns).map(work);
+        let tiles = plan.tiles.iter().flat_map(|tile| &tile.currents);
+        let currents = plan.currents.iter().chain(tiles).map(work);
         let (currents, in_currents) = currents.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let amplitudes = plan.amplitudes.iter().map(work);
         let (amplitudes, in_amplitudes) = amplitudes.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));

@@ -10,17 +10,17 @@
 //! external wavefunctions, then runs the batches of [`Plan::currents`] in order. After that, for
 //! each helicity, it runs [`Plan::amplitudes`] with that helicity's table, and
 //! [`Plan::jamp`]. A plan for a CPU may leave currents to
-//! [`Plan::turns`], to be computed in between.
+//! [`Plan::tiles`], to be computed in between.
 
 pub mod binding;
 mod compile;
 pub mod count;
+pub mod memory_reuse;
 mod partial;
 pub mod passes;
 pub mod recursion;
-pub mod slots;
 pub mod sums;
-pub mod turns;
+pub mod tiling;
 mod validate;
 
 pub use compile::compile;
@@ -68,10 +68,10 @@ pub struct Plan {
     /// [`Opcode::Dots`](crate::ops::Opcode::Dots), and all amplitudes are of that kind.
     pub groups: Vec<Vec<u32>>,
     /// Currents that are computed between groups, by ascending groups.
-    pub turns: Vec<Turn>,
+    pub tiles: Vec<Tile>,
     /// Vectors from where the first helicity of a group has its amplitudes and JAMP to where the
     /// second has them.
-    pub region: u32,
+    pub pair_stride: u32,
     /// From amplitudes to JAMP.
     pub jamp: Sums,
     /// Address of the first JAMP; the others follow.
@@ -137,9 +137,9 @@ pub struct External {
 }
 
 /// Currents that are computed right ahead of a group of helicities, behind the groups before it,
-/// see [`turns`].
+/// see [`tiling`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct Tile {
     /// The group, as an index into [`Plan::groups`].
     pub group: u32,
     /// The currents.

@@ -24,18 +24,18 @@ pub enum Pass {
     /// of legs. From here on squared diagrams come from their two halves ([`super::recursion`]).
     Recursion,
     /// Currents get such phases that sums of vertices share one factor
-    /// ([`recursion::frames`]).
+    /// ([`recursion::color_ordered`]).
     Phases,
-    /// Currents that are sums of others are computed as such ([`recursion::frames`]).
+    /// Currents that are sums of others are computed as such ([`recursion::color_ordered`]).
     Basis,
     /// Currents of reversed helicities that are complex conjugates are not computed
     /// ([`super::recursion`]).
     Conjugates,
-    /// The memory of what nothing reads again serves for others ([`super::slots`]).
-    Slots,
+    /// The memory of what nothing reads again serves for others ([`super::memory_reuse`]).
+    MemoryReuse,
     /// Currents are computed right ahead of the helicities that need them, if the plan does not fit
-    /// into the second cache ([`super::turns`]). Only for CPUs.
-    Turns,
+    /// into L2 ([`super::tiling`]). Only for CPUs.
+    Tiling,
 }
 
 impl Pass {
@@ -48,8 +48,8 @@ impl Pass {
         Pass::Phases,
         Pass::Basis,
         Pass::Conjugates,
-        Pass::Slots,
-        Pass::Turns,
+        Pass::MemoryReuse,
+        Pass::Tiling,
     ];
 
     /// What it does, in a few words.
@@ -62,8 +62,8 @@ impl Pass {
             Pass::Phases => "one factor for each sum",
             Pass::Basis => "dependent currents as sums",
             Pass::Conjugates => "conjugates of currents",
-            Pass::Slots => "memory used again",
-            Pass::Turns => "currents in turns",
+            Pass::MemoryReuse => "memory used again",
+            Pass::Tiling => "currents computed in tiles",
         }
     }
 }

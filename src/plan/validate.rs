@@ -91,7 +91,11 @@ impl Plan {
 
     /// The same, for the second helicity of a group where there are groups of two.
     fn holds_for_all(&self, address: Address, vectors: u32) -> bool {
-        let shift = if self.has_pairs() { self.region } else { 0 };
+        let shift = if self.has_pairs() {
+            self.pair_stride
+        } else {
+            0
+        };
         address
             .checked_add(shift)
             .is_some_and(|last| self.holds(last, vectors))
@@ -134,7 +138,7 @@ impl Plan {
             && self.externals.iter().all(external)
     }
 
-    /// The batches, and the groups ahead of which turns are taken.
+    /// The batches, and the groups ahead of which tiles are taken.
     fn operations_in_order(&self) -> bool {
         // For each wavefunction the vectors that amplitudes look at.
         let lines = self.tables.iter().map(Vec::len).min().unwrap_or(0);
@@ -154,13 +158,13 @@ impl Plan {
                         .is_some()
                 })
         };
-        let turns = self.turns.iter().flat_map(|turn| &turn.currents);
-        currents.chain(squares.clone()).chain(turns).all(direct)
-            && self.turns.is_sorted_by(|a, b| a.group < b.group)
+        let tiles = self.tiles.iter().flat_map(|tile| &tile.currents);
+        currents.chain(squares.clone()).chain(tiles).all(direct)
+            && self.tiles.is_sorted_by(|a, b| a.group < b.group)
             && self
-                .turns
+                .tiles
                 .iter()
-                .all(|turn| (turn.group as usize) < self.groups.len())
+                .all(|tile| (tile.group as usize) < self.groups.len())
             && squares
                 .clone()
                 .all(|batch| !matches!(batch.opcode, Opcode::General(_)))

@@ -1,4 +1,4 @@
-//! The colour sum by the GPU's own library of matrix products.
+//! The colour sum by cuBLAS.
 
 use crate::common::worst;
 use crate::events::{Ask, Batch};

@@ -5,8 +5,8 @@ use crate::support::{Gpu, is_child, some};
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
 use mebridge::gpu::Gpus;
-use mebridge::machine::Machine;
 use mebridge::runtime::{Backend, CachePlace, Switches};
+use mebridge::target::Target;
 use std::time::Instant;
 
 const TEST: &str = "cold::first_answers_take_this_long";
@@ -66,7 +66,7 @@ fn child() {
     let gpus = Gpus::open(&switches, Cache::new(&switches.cache)).expect("GPU");
     lap();
     let mut bridge =
-        Bridge::on(Machine::Gpu(gpus), process, &card, &switches, EVENTS).expect("bridge");
+        Bridge::on(Target::Gpu(gpus), process, &card, &switches, EVENTS).expect("bridge");
     lap();
     bridge
         .prepare(&batch.events(Ask::CHANNELS))
@@ -79,7 +79,7 @@ fn child() {
     batch.run(Ask::CHANNELS, &mut bridge);
     lap();
     let start = Instant::now();
-    bridge.settle();
+    bridge.wait_for_compiler();
     let settled = start.elapsed().as_secs_f64();
     let start = Instant::now();
     batch.run(Ask::CHANNELS, &mut bridge);

@@ -183,7 +183,7 @@ fn child(gpu: &Gpu) {
     for ask in [Ask::PLAIN, Ask::CHANNELS] {
         batch.run(ask, &mut generated);
     }
-    generated.settle();
+    generated.wait_for_compiler();
     drop(generated);
     let legs = process.legs.len() as i32;
     let mut wrong = Vec::new();

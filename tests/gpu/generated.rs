@@ -1,5 +1,5 @@
 //! Straight-line code that is generated for a process, compiled behind the scenes: what the kernels
-//! that walk tables answer until then, and what it answers afterwards.
+//! that go through tables answer until then, and what it answers afterwards.
 
 use crate::common::{Reference, worst};
 use crate::events::{Ask, Batch, run};
@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Random events, against the kernels that walk tables.
+/// Random events, against the kernels that go through tables.
 const EVENTS: usize = 20_000;
 
 /// Whether the kernels for calls with or without channels were generated.
@@ -68,7 +68,7 @@ fn compare(
                 }
             }
         }
-        generated.settle();
+        generated.wait_for_compiler();
     }
     let seconds = start.elapsed().as_secs_f64();
     for (when, by) in ["at once", "settled"].into_iter().zip(by) {

@@ -3,8 +3,8 @@
 use crate::events::{Ask, Batch};
 use crate::support::{Gpu, bridge, conclude, some};
 use mebridge::backend::{AMPLITUDES, COLOR, Clocks};
-use mebridge::machine::Machine;
 use mebridge::runtime::{Precision, Switches};
+use mebridge::target::Target;
 use std::time::Instant;
 
 /// Events of the measured call: one chunk, so that no two kernels run at the same time.
@@ -34,7 +34,7 @@ fn kernels_and_phases_are_told() {
             };
             let mut bridge = bridge(process, &switches);
             batch.run(Ask::CHANNELS, &mut bridge);
-            bridge.settle();
+            bridge.wait_for_compiler();
             let right = batch.run(Ask::CHANNELS, &mut bridge);
             // By the kernels of all other calls, and by those with clocks in them; the first call with
             // clocks compiles.
@@ -54,7 +54,7 @@ fn kernels_and_phases_are_told() {
             });
             let [(_, plain), (seconds, timers)] = measured;
             let kernels = bridge.kernels(true).expect("kernels");
-            let Machine::Gpu(gpus) = bridge.machine() else {
+            let Target::Gpu(gpus) = bridge.target() else {
                 panic!("not on a GPU");
             };
             let properties = gpus.properties();

@@ -5,9 +5,9 @@ use crate::support::{Gpu, is_child, number, some};
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
 use mebridge::gpu::Gpus;
-use mebridge::machine::Machine;
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
+use mebridge::target::Target;
 use std::time::{Duration, Instant};
 
 const TEST: &str = "leaks::bridges_leave_nothing_behind";
@@ -45,7 +45,7 @@ fn cycle(process: &Process, switches: &Switches, batch: &Batch) -> [Duration; ST
     let gpus = Gpus::open(switches, Cache::new(&switches.cache)).expect("GPU");
     lap();
     let card = process.model.default_card();
-    let machine = Machine::Gpu(gpus);
+    let machine = Target::Gpu(gpus);
     let mut bridge = Bridge::on(machine, process.clone(), &card, switches, EVENTS).expect("bridge");
     lap();
     bridge

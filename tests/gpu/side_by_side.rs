@@ -67,7 +67,7 @@ fn several_gpus_answer_as_one() {
                 ..gpu.switches()
             };
             let mut several = bridge(process, &switches);
-            println!("{}: {}", r.name, several.machine().name());
+            println!("{}: {}", r.name, several.target().name());
             for ask in [Ask::PLAIN, Ask::CHANNELS] {
                 // Fewer events than GPUs, fewer than a block for each, and many.
                 for nevt in [1, 31, 33, 100, 4097, 40_000] {

@@ -52,7 +52,7 @@ fn threads_of_blocks_are_chosen_and_remembered() {
     ]) {
         let batch = Batch::random(process, events(process));
         for precision in [Precision::Double, Precision::Float] {
-            // Kernels that walk tables, and generated code.
+            // Kernels that go through tables, and generated code.
             for group in [Some(0), None] {
                 let cache = tempfile::tempdir().expect("a temporary folder");
                 let about = format!("{} {precision:?} GPUGROUP {group:?}", r.name);
@@ -89,7 +89,7 @@ fn tune(
         for ask in [Ask::PLAIN, Ask::CHANNELS] {
             // Generated code is there afterwards, and has been compared with the tables.
             batch.first(32, ask, &mut bridge);
-            bridge.settle();
+            bridge.wait_for_compiler();
             batch.first(32, ask, &mut bridge);
         }
         bridge

@@ -7,7 +7,7 @@ use crate::number::short;
 use crate::output;
 use crate::source::{self, Source};
 use mebridge::Result;
-use mebridge::color::Split;
+use mebridge::color::BlockDiagonal;
 use mebridge::ops::recognize::recognize;
 use mebridge::plan::binding::{Binding, Coupling};
 use mebridge::plan::passes::{Pass, plan_after};
@@ -352,12 +352,12 @@ fn plans(process: &Process, binding: &Binding) -> Result<Plans> {
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let diagrams = compile(process, binding, &helicities)?;
     // The Bridge decides in the same way.
-    let recursion = plan_after(Pass::Turns, process, binding, &helicities)?;
+    let recursion = plan_after(Pass::Tiling, process, binding, &helicities)?;
     let better = |r: &&Plan| r.count.cost() < diagrams.count.cost();
     let better_with_channels = |r: &&Plan| {
         !r.channels.is_empty() && r.count.cost_with_channels() < diagrams.count.cost_with_channels()
     };
-    let color = helicities.len() * Split::new(&process.color).multiply_adds();
+    let color = helicities.len() * BlockDiagonal::new(&process.color).multiply_adds();
     let info = |recursion: Option<&Plan>| match recursion {
         Some(recursion) => PlanInfo::new("recursion", recursion, color),
         None => PlanInfo::new("diagrams", &diagrams, color),

@@ -115,10 +115,10 @@ impl<T: Real> Blocks<'_, '_, T> {
                 self.squares(m);
             }
             let mut done = 0;
-            let mut turns = plan.turns.iter().peekable();
+            let mut tiles = plan.tiles.iter().peekable();
             for (group, at) in plan.groups.iter().zip(0..) {
-                if let Some(turn) = turns.next_if(|turn| turn.group == at) {
-                    self.currents::<V>(&turn.currents);
+                if let Some(tile) = tiles.next_if(|tile| tile.group == at) {
+                    self.currents::<V>(&tile.currents);
                 }
                 let start = profile.then(Instant::now);
                 self.amplitudes::<V>(group);
@@ -130,7 +130,7 @@ impl<T: Real> Blocks<'_, '_, T> {
                 }
                 for (&h, place) in group.iter().zip(0..) {
                     let start = profile.then(Instant::now);
-                    let mine = m.shifted(place * plan.region);
+                    let mine = m.shifted(place * plan.pair_stride);
                     sums(mine, engine);
                     if colors && !engine.flow_weights.is_empty() {
                         self.weigh_flows(m, mine);
@@ -198,7 +198,7 @@ impl<T: Real> Blocks<'_, '_, T> {
                 match (batch.opcode, group) {
                     (Opcode::Dots, &[a, b]) => {
                         let tables = [table(a), table(b)];
-                        kernels::dots_of_two::<V>(operands, tables, plan.region, base);
+                        kernels::dots_of_two::<V>(operands, tables, plan.pair_stride, base);
                     }
                     (Opcode::General(i), &[h, ..]) => {
                         let routine = &engine.general[i as usize];

@@ -1,12 +1,12 @@
 //! The colour sum on a vector of events at a time.
 //!
-//! What the JAMPs become on the way to the blocks of [`Split`] is kept in a scratch of `2 flows`
+//! What the JAMPs become on the way to the blocks of [`BlockDiagonal`] is kept in a scratch of `2 flows`
 //! vectors, real and imaginary part after each other, each block's in a row. The first pass reads
 //! the JAMPs and writes the scratch, the others work in it; tables of places, walked from one end
 //! to the other, say where. Where a matrix has no blocks the JAMPs are summed as they are.
 
 use super::triangle::Triangle;
-use crate::color::split::{Block, Split};
+use crate::color::block_diagonal::{Block, BlockDiagonal};
 use crate::simd::{Simd, Task};
 
 /// A colour matrix ready for [`Sum`].
@@ -28,7 +28,7 @@ struct Pass {
 
 impl<T: Copy + Default> ColorSum<T> {
     /// Lays out a matrix, with `convert` from double precision.
-    pub fn new(split: &Split, convert: impl Fn(f64) -> T) -> Self {
+    pub fn new(split: &BlockDiagonal, convert: impl Fn(f64) -> T) -> Self {
         let flows = split.flows;
         let place = split.places();
         let mut first = 0;

@@ -1,5 +1,5 @@
 use super::{ColorSum, Sum};
-use crate::color::Split;
+use crate::color::BlockDiagonal;
 use crate::color::symmetry::{Matrix, Work, commuting};
 use crate::process::color::ColorMatrix;
 use crate::simd::{Level, Real, Simd, Task, dispatch};
@@ -131,7 +131,7 @@ fn jamps(n: usize) -> Vec<(f64, f64)> {
 }
 
 /// Sums in all ways against the definition; gives the form.
-fn check(matrix: &ColorMatrix, what: &str) -> Split {
+fn check(matrix: &ColorMatrix, what: &str) -> BlockDiagonal {
     let n = matrix.flows as usize;
     let jamp = jamps(n);
     let direct = jamp.chunks_exact(n).map(|event| {
@@ -146,7 +146,7 @@ fn check(matrix: &ColorMatrix, what: &str) -> Split {
         (sum, size)
     });
     let direct: Vec<(f64, f64)> = direct.collect();
-    let split = Split::new(matrix);
+    let split = BlockDiagonal::new(matrix);
     let compare = |level: Level, results: Vec<f64>, tolerance: f64| {
         assert_eq!(results.len(), direct.len());
         for (got, (sum, size)) in results.iter().zip(&direct) {

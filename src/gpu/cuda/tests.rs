@@ -264,7 +264,7 @@ fn the_device_code_compiles() {
         include_str!("../../../cuda/recursion.cuh"),
         include_str!("../../../cuda/external.cuh"),
         include_str!("../../../cuda/memory.cuh"),
-        include_str!("../../../cuda/walk.cuh"),
+        include_str!("../../../cuda/operations.cuh"),
         include_str!("../../../cuda/load.cuh"),
         include_str!("../../../cuda/answer.cuh"),
         include_str!("../../../cuda/clocks.cuh"),
@@ -285,7 +285,7 @@ fn the_device_code_compiles() {
         ("float", "float", "#define CLOCKS\n"),
     ] {
         let defines = format!(
-            "{more}#define REAL {real}\n#define COLOR {color}\n#define LANES 32u\n#define REGION_LANES 32u\n#define REGION_THREADS 256\n#define REGION_BLOCKS 3\n"
+            "{more}#define REAL {real}\n#define COLOR {color}\n#define LANES 32u\n#define WORKSPACE_LANES 32u\n#define WORKSPACE_THREADS 256\n#define WORKSPACE_BLOCKS 3\n"
         );
         for architecture in ["sm_80", "sm_90"] {
             let image = compile_for(architecture, &(defines.clone() + &text), &options);

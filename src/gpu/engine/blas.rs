@@ -1,4 +1,4 @@
-//! The colour sum by the GPU's own library of matrix products.
+//! The colour sum by cuBLAS.
 //!
 //! The kernel of helicities then ends with JAMP, which it writes to device memory for a batch of
 //! groups of helicities. Their products with the whole colour matrix are one call of the library: for each
@@ -7,17 +7,17 @@
 //! where flows are many: the library comes close to the peak of the GPU, or may use its tensor cores.
 
 use super::blocks::Clock;
-use super::region::RegionSize;
 use super::slot::Slot;
+use super::workspace::WorkspaceSize;
 use super::{Engine, LANES, Options};
 use crate::backend::Clocks;
-use crate::color::Split;
+use crate::color::BlockDiagonal;
 use crate::error::Result;
 use crate::gpu::arena::{Arena, Offset};
 use crate::gpu::driver::{Argument, Buffer, Driver, Function, Product, Shape, Stream};
-use crate::gpu::library::Library;
+use crate::gpu::level_schedule::LevelSchedule;
+use crate::gpu::module_cache::ModuleCache;
 use crate::gpu::source;
-use crate::gpu::tables::Tables;
 use crate::process::color::ColorMatrix;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub struct Blas {
 
 /// Whether the library is to do it, where this is so: what was asked for, or what its size says if
 /// there is such a library.
-pub fn wanted(options: &Options, split: &Split, driver: &Arc<dyn Driver>) -> Result<bool> {
+pub fn wanted(options: &Options, split: &BlockDiagonal, driver: &Arc<dyn Driver>) -> Result<bool> {
     match options.blas {
         Some(false) => Ok(false),
         Some(true) => probe(driver).map(|()| true),
@@ -57,7 +57,7 @@ pub fn wanted(options: &Options, split: &Split, driver: &Arc<dyn Driver>) -> Res
 }
 
 /// Whether the library is the faster one.
-fn worth(split: &Split) -> bool {
+fn worth(split: &BlockDiagonal) -> bool {
     let flows = split.flows;
     flows >= FLOWS && split.multiply_adds() as f64 > PART * (flows * flows) as f64
 }
@@ -102,19 +102,19 @@ unsafe fn multiply_one(driver: &dyn Driver, stream: Stream, buffer: &Buffer) -> 
 impl Blas {
     /// Puts the tables it needs to the others.
     pub(super) fn new(
-        library: &Arc<Library>,
+        library: &Arc<ModuleCache>,
         arena: &mut Arena,
         shape: &source::Shape,
         color: &ColorMatrix,
-        tables: &Tables,
-        region: &RegionSize,
+        tables: &LevelSchedule,
+        workspace: &WorkspaceSize,
         options: &Options,
     ) -> Result<Blas> {
         let flows = color.flows as usize;
         let double = shape.double_color;
         let rows = (0..flows).flat_map(|i| (0..flows).map(move |j| color.entry(i, j)));
         let matrix = arena.reals(double, rows);
-        let groups = region.groups(tables);
+        let groups = workspace.groups(tables);
         let paired = groups.iter().any(|group| group[1] != u32::MAX);
         let (free, _) = library.driver().memory()?;
         Ok(Blas {
@@ -242,11 +242,11 @@ pub const DOTS_THREADS: u32 = 8;
 #[cfg(test)]
 mod tests {
     use super::worth;
-    use crate::color::Split;
+    use crate::color::BlockDiagonal;
     use crate::process::color::ColorMatrix;
 
     /// A matrix without symmetries, or its diagonal.
-    fn matrix(flows: usize, dense: bool) -> Split {
+    fn matrix(flows: usize, dense: bool) -> BlockDiagonal {
         let mut upper = Vec::new();
         for i in 0..flows {
             for j in i..flows {
@@ -258,7 +258,7 @@ mod tests {
                 });
             }
         }
-        Split::new(&ColorMatrix {
+        BlockDiagonal::new(&ColorMatrix {
             flows: flows as u32,
             denominator: 3.0,
             upper,

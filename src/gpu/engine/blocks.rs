@@ -5,7 +5,7 @@
 //! alone, and nothing is waited for. Chunks with clocks follow each other, so that none slows
 //! another down.
 
-use super::recipe::{STRAIGHT_SHAPE, helicity_shape};
+use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::slot::Slot;
 use super::tuning::Chooser;
 use super::{Engine, LANES};
@@ -240,16 +240,16 @@ impl Engine {
         };
         let ends = [2 * BY_EVENT, BY_EVENT / 2];
         if let (Some(functions), false) = (generated, self.of_helicity()) {
-            let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
-            let in_y = shares.map_or(1, |shares| shares.order.len() as u32);
-            let (threads, _) = STRAIGHT_SHAPE;
+            let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
+            let in_y = subsets.map_or(1, |subsets| subsets.order.len() as u32);
+            let (threads, _) = GENERATED_SHAPE;
             let smaller = halves(threads, LANES);
             for (i, &function) in functions.iter().enumerate() {
-                // What shares have in common comes first.
-                let an_event = if i == 0 && shares.is_some() { 1 } else { in_y };
+                // What subsets have in common comes first.
+                let an_event = if i == 0 && subsets.is_some() { 1 } else { in_y };
                 add(function, threads, &smaller, an_event, &[in_y])?;
             }
-            if shares.is_some() {
+            if subsets.is_some() {
                 add(self.answer, BY_EVENT, &ends, 1, &[in_y])?;
             }
             return Ok(kernels);
@@ -260,15 +260,15 @@ impl Engine {
         } else {
             &[]
         };
-        let mut walkers: Vec<(Function, Vec<u32>)> = Vec::new();
+        let mut executors: Vec<(Function, Vec<u32>)> = Vec::new();
         for launch in self.levels.iter().chain(squares).flatten() {
-            match walkers.iter_mut().find(|w| w.0 == launch.function) {
+            match executors.iter_mut().find(|w| w.0 == launch.function) {
                 Some((_, counts)) => counts.push(launch.count),
-                None => walkers.push((launch.function, vec![launch.count])),
+                None => executors.push((launch.function, vec![launch.count])),
             }
         }
         let smaller = halves(source::THREADS, 2 * LANES);
-        for (function, counts) in walkers {
+        for (function, counts) in executors {
             let largest = counts.iter().copied().max().unwrap_or(0);
             add(function, source::THREADS, &smaller, largest, &counts)?;
         }

@@ -1,6 +1,6 @@
 //! Generated code: which serves a call, and whether it agrees with the tables.
 
-use super::chunks::Way;
+use super::chunks::Evaluation;
 use super::{Engine, LANES};
 use crate::error::Result;
 use crate::events::{Answers, Events};
@@ -12,10 +12,10 @@ impl Engine {
     /// Generated code for a call, if there is any.
     pub(super) fn generated(&mut self, channels: bool, igraph: bool) -> Option<Arc<[Function]>> {
         let which = self.which(channels, igraph)?;
-        let recipe = self.recipe.as_ref()?;
+        let spec = self.spec.as_ref()?;
         let generated = self.generated[which].get_or_insert_with(|| {
-            let recipe = recipe.clone();
-            Generated::begin(&self.library, move || recipe.unit(which > 0, false))
+            let spec = spec.clone();
+            Generated::begin(&self.library, move || spec.unit(which > 0, false))
         });
         generated.get()
     }
@@ -47,7 +47,10 @@ impl Engine {
         let count = compared.g_s.len().min(LANES as usize);
         let first = compared.part(0, count);
         let mut values = [vec![0.0; count], vec![0.0; count]];
-        for (way, values) in [Way::Tables, Way::Generated].into_iter().zip(&mut values) {
+        for (evaluation, values) in [Evaluation::Tables, Evaluation::Generated]
+            .into_iter()
+            .zip(&mut values)
+        {
             let (mut helicity, mut color, mut bad) = (vec![0; count], vec![0; count], u32::MAX);
             let answers = Answers {
                 matrix_elements: values,
@@ -55,7 +58,7 @@ impl Engine {
                 color: &mut color,
             };
             let copies = self.copies();
-            let done = self.enqueue(0, &first, answers, &mut bad, way);
+            let done = self.enqueue(0, &first, answers, &mut bad, evaluation);
             self.slots[0].synchronize()?;
             copies.are_over();
             done?;

@@ -14,8 +14,8 @@ const GRAPHS: usize = 32;
 
 /// How a chunk is evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// By kernels that walk tables.
+pub(super) enum Evaluation {
+    /// By kernels that go through tables.
     Tables,
     /// The same, and all AMP2 are kept.
     AllAmp2,
@@ -80,9 +80,9 @@ impl Engine {
         self.tuning.begin();
         let (size, slots) = self.chunk(nevt)?;
         self.prepare(size, slots)?;
-        let way = match self.trusted(&events)? {
-            true => Way::Generated,
-            false => Way::Tables,
+        let evaluation = match self.trusted(&events)? {
+            true => Evaluation::Generated,
+            false => Evaluation::Tables,
         };
         let Answers {
             mut matrix_elements,
@@ -107,7 +107,7 @@ impl Engine {
                 helicity: my_helicity,
                 color: my_color,
             };
-            result = self.enqueue(i % slots, &chunk, answers, bad, way);
+            result = self.enqueue(i % slots, &chunk, answers, bad, evaluation);
             if result.is_err() {
                 break;
             }
@@ -137,33 +137,35 @@ impl Engine {
         events: &Events,
         answers: Answers,
         bad: &mut u32,
-        way: Way,
+        evaluation: Evaluation,
     ) -> Result<()> {
         let count = events.g_s.len();
         let arrays = Arrays::of(self.slots[slot].capacity, self.legs());
-        let given = self.given(events);
-        let generated = match way {
-            Way::Tables | Way::AllAmp2 => None,
-            Way::Generated => self.generated(events.channels.is_some(), events.igraph.is_some()),
+        let formula_couplings = self.formula_couplings(events);
+        let generated = match evaluation {
+            Evaluation::Tables | Evaluation::AllAmp2 => None,
+            Evaluation::Generated => {
+                self.generated(events.channels.is_some(), events.igraph.is_some())
+            }
         };
         let sort = Sort {
             channels: events.channels.is_some(),
             igraph: events.igraph.is_some(),
             generated: generated.is_some(),
         };
-        self.slots[slot].sizes = match way {
-            Way::AllAmp2 => Sizes::default(),
+        self.slots[slot].sizes = match evaluation {
+            Evaluation::AllAmp2 => Sizes::default(),
             _ => self.sizes(sort, generated.as_deref(), count)?,
         };
         let clocked = match &generated {
             Some(_) => self.clocked(self.which(sort.channels, sort.igraph))?,
             None => self.clocked(None)?,
         };
-        let (straight, helicity) = match self.of_helicity() {
+        let (whole, helicity) = match self.of_helicity() {
             true => (None, generated.map(|functions| functions[0])),
             false => (generated, None),
         };
-        let all_amp2 = matches!(way, Way::AllAmp2);
+        let all_amp2 = matches!(evaluation, Evaluation::AllAmp2);
         let profile = self.profile();
         let number = slot;
         let driver = self.library.driver().clone();
@@ -200,12 +202,18 @@ impl Engine {
         }
         // SAFETY: the output has four bytes there.
         unsafe { driver.fill(stream, output + arrays.bad, 0xff, 4)? };
-        if !given.is_empty() {
+        if !formula_couplings.is_empty() {
             let slot = &mut self.slots[number];
-            slot.given_numbers.push(given);
-            let given = &slot.given_numbers[slot.given_numbers.len() - 1];
+            slot.given_numbers.push(formula_couplings);
+            let formula_couplings = &slot.given_numbers[slot.given_numbers.len() - 1];
             // SAFETY: the slot has room for the couplings of its events, and keeps the numbers.
-            unsafe { driver.upload(stream, slot.given.pointer(), bytes(given))? };
+            unsafe {
+                driver.upload(
+                    stream,
+                    slot.formula_couplings.pointer(),
+                    bytes(formula_couplings),
+                )?
+            };
         }
         let slot = &self.slots[number];
         if let Some(before) = self.tuning.before() {
@@ -215,15 +223,15 @@ impl Engine {
         let channels = events.channels.is_some();
         let igraph = events.igraph.is_some();
         let key = (count, channels, igraph, all_amp2);
-        if let Some(functions) = straight {
-            self.launch_straight(slot, &arrays, key, &functions)?;
+        if let Some(functions) = whole {
+            self.launch_generated(slot, &arrays, key, &functions)?;
         } else if self.graphs() && !slot.sizes.tuning() {
             let mut done = false;
             let recorded = (count, channels, igraph, all_amp2, helicity.is_some());
             let graph = match slot.graphs.get(&recorded) {
                 Some(&graph) => graph,
                 None => {
-                    // What the GPU's own library does the first time cannot be recorded.
+                    // What cuBLAS does the first time cannot be recorded.
                     if self.blas.is_some() {
                         self.work(slot, &arrays, key, helicity)?;
                         done = true;
@@ -277,15 +285,15 @@ impl Engine {
     }
 
     /// Couplings that are no polynomials in G: `[coupling][real, imaginary][event]`.
-    fn given(&mut self, events: &Events) -> Vec<f64> {
+    fn formula_couplings(&mut self, events: &Events) -> Vec<f64> {
         let count = events.g_s.len();
-        let mut values = vec![0.0; 2 * self.tables.given.len() * count];
+        let mut values = vec![0.0; 2 * self.tables.formula_couplings.len() * count];
         if values.is_empty() {
             return values;
         }
         for (event, &g) in events.g_s.iter().enumerate() {
             self.binding.evaluate(g, &mut self.couplings);
-            for (i, &(coupling, _)) in self.tables.given.iter().enumerate() {
+            for (i, &(coupling, _)) in self.tables.formula_couplings.iter().enumerate() {
                 let value = self.couplings[coupling as usize];
                 values[2 * i * count + event] = value.re;
                 values[(2 * i + 1) * count + event] = value.im;

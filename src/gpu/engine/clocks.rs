@@ -2,7 +2,7 @@
 //!
 //! Both are one kernel. For a profile it is compiled once more with clocks in it (`cuda/clocks.cuh`): each
 //! warp adds the cycles that it was at work, in amplitudes and in colour sums, and by these the time
-//! of the kernel is divided. Colour sums by the GPU's own library are between events of the driver.
+//! of the kernel is divided. Colour sums by cuBLAS are between events of the driver.
 
 use super::slot::Slot;
 use super::{Engine, Phase};
@@ -35,13 +35,13 @@ impl Engine {
             return Ok(None);
         }
         if let Some(which) = generated {
-            let Some(recipe) = self.recipe.clone() else {
+            let Some(spec) = self.spec.clone() else {
                 return Ok(None);
             };
             let code = self.clocked.generated[which].get_or_insert_with(|| {
-                Generated::begin(&self.library, move || recipe.unit(which > 0, true))
+                Generated::begin(&self.library, move || spec.unit(which > 0, true))
             });
-            return Ok(code.settle());
+            return Ok(code.wait_for_compiler());
         }
         if self.blas.is_some() {
             return Ok(None);
@@ -49,7 +49,7 @@ impl Engine {
         if self.clocked.helicities.is_none() {
             let kinds = source::amplitude_kinds(&self.tables);
             let unit = self.shape.helicities(&kinds, &self.plan.general, true);
-            let shared = if self.shared { self.region_bytes } else { 0 };
+            let shared = if self.shared { self.workspace_bytes } else { 0 };
             let function = self.library.function(&unit, "helicities", shared)?;
             self.clocked.helicities = Some([function].into());
         }

@@ -1,16 +1,19 @@
 //! What helicities and diagrams contribute to a few events, for those who ask for it.
 
-use super::chunks::{Way, bytes_mut};
+use super::chunks::{Evaluation, bytes_mut};
 use super::{Engine, LANES};
-use crate::backend::{BadMomentum, Parts};
+use crate::backend::{BadMomentum, Contributions};
 use crate::error::Result;
 use crate::events::{Answers, Events};
 use crate::gpu::driver::Pointer;
-use crate::gpu::tables::Squares;
+use crate::gpu::level_schedule::Squares;
 
 impl Engine {
     /// Evaluates a few events and gives for each the contributions of helicities and all AMP2.
-    pub fn parts_of(&mut self, events: Events) -> Result<Result<Vec<Parts>, BadMomentum>> {
+    pub fn contributions_of(
+        &mut self,
+        events: Events,
+    ) -> Result<Result<Vec<Contributions>, BadMomentum>> {
         let nevt = events.g_s.len();
         let mut all = Vec::with_capacity(nevt);
         for first in (0..nevt).step_by(LANES as usize) {
@@ -30,7 +33,7 @@ impl Engine {
             };
             let mut bad = u32::MAX;
             let copies = self.copies();
-            let done = self.enqueue(0, &chunk, answers, &mut bad, Way::AllAmp2);
+            let done = self.enqueue(0, &chunk, answers, &mut bad, Evaluation::AllAmp2);
             self.slots[0].synchronize()?;
             copies.are_over();
             done?;
@@ -52,7 +55,7 @@ impl Engine {
                         .copied()
                         .collect()
                 };
-                all.push(Parts {
+                all.push(Contributions {
                     helicities: column(&helicities),
                     amp2: column(&amp2),
                 });

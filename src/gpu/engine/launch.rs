@@ -1,13 +1,13 @@
 //! The launches that evaluate a chunk of events.
 
 use super::blocks::BY_EVENT;
-use super::recipe::{STRAIGHT_SHAPE, helicity_shape};
+use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::slot::{Arrays, Slot};
 use super::{Engine, LANES};
 use crate::error::{Error, Result};
 use crate::gpu::driver::{Argument, Buffer, Function, Pointer, Shape};
+use crate::gpu::level_schedule::Squares;
 use crate::gpu::source;
-use crate::gpu::tables::Squares;
 
 /// Kernels that run operations, with the tables of each launch.
 pub(super) struct Launch {
@@ -33,7 +33,7 @@ fn optional(there: bool, at: Pointer) -> Argument {
 
 impl Engine {
     /// Everything between the copies, by generated code.
-    pub(super) fn launch_straight(
+    pub(super) fn launch_generated(
         &self,
         slot: &Slot,
         arrays: &Arrays,
@@ -45,19 +45,19 @@ impl Engine {
         slot.mark(marks, 2)?;
         slot.mark(marks, 3)?;
         let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
-        let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
-        let parts = shares.map_or(1, |shares| shares.order.len() as u32);
+        let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
+        let parts = subsets.map_or(1, |subsets| subsets.order.len() as u32);
         let of = |there: bool, buffer: &Buffer| optional(there, buffer.pointer());
         let colors = channels || igraph;
-        let contributions = of(shares.is_some(), &slot.contributions);
-        let amp2 = of(shares.is_some() && channels, &slot.amp2);
-        let jamp2 = of(shares.is_some() && colors, &slot.jamp2);
+        let contributions = of(subsets.is_some(), &slot.contributions);
+        let amp2 = of(subsets.is_some() && channels, &slot.amp2);
+        let jamp2 = of(subsets.is_some() && colors, &slot.jamp2);
         let arguments = [
-            At(self.uploaded.at(self.places.choices)),
+            At(self.uploaded.at(self.layout.choices)),
             Number(count as u32),
             At(input + arrays.momenta),
             At(input + arrays.g_s),
-            At(slot.given.pointer()),
+            At(slot.formula_couplings.pointer()),
             At(input + arrays.random_helicity),
             At(input + arrays.random_color),
             optional(channels, input + arrays.channels),
@@ -73,9 +73,9 @@ impl Engine {
             At(slot.memory.pointer()),
         ];
         for (i, &function) in functions.iter().enumerate() {
-            let threads = slot.sizes.threads(function, STRAIGHT_SHAPE.0);
-            let shape = match shares.is_some() && i > 0 {
-                // Blocks that follow each other take other shares of the same events. What shares have
+            let threads = slot.sizes.threads(function, GENERATED_SHAPE.0);
+            let shape = match subsets.is_some() && i > 0 {
+                // Blocks that follow each other take other subsets of the same events. What subsets have
                 // in common came first.
                 true => Shape {
                     blocks: [
@@ -93,10 +93,10 @@ impl Engine {
             unsafe { slot.launch(function, shape, &arguments)? };
         }
         slot.mark(marks, 4)?;
-        if shares.is_none() {
+        if subsets.is_none() {
             return slot.mark(marks, 5);
         }
-        let choices = self.uploaded.at(self.places.choices_of_shares);
+        let choices = self.uploaded.at(self.layout.choices_of_subsets);
         let sums = [contributions, jamp2, amp2];
         self.answer(
             slot,
@@ -137,7 +137,7 @@ impl Engine {
             At(output + arrays.matrix_elements),
             At(output + arrays.helicity),
             At(output + arrays.color),
-            At(self.uploaded.at(self.places.normalization)),
+            At(self.uploaded.at(self.layout.normalization)),
         ];
         let threads = slot.sizes.threads(self.answer, BY_EVENT);
         // SAFETY: the arguments are those of the kernel.
@@ -154,7 +154,7 @@ impl Engine {
     ) -> Result<()> {
         use Argument::{Number, Pointer as At};
         let marks = self.profile() && !self.graphs();
-        let places = &self.places;
+        let layout = &self.layout;
         let at = |offset| At(self.uploaded.at(offset));
         let events = count as u32;
         let blocks = events.div_ceil(LANES);
@@ -178,13 +178,13 @@ impl Engine {
                 Number(self.legs() as u32),
                 Number(self.tables.leg_momenta),
                 Number(self.tables.g),
-                at(places.masses),
-                at(places.constants),
-                at(places.values),
+                at(layout.masses),
+                at(layout.constants),
+                at(layout.values),
                 Number(self.tables.constants.len() as u32),
-                at(places.given_at),
-                At(slot.given.pointer()),
-                Number(self.tables.given.len() as u32),
+                at(layout.formula_coupling_at),
+                At(slot.formula_couplings.pointer()),
+                Number(self.tables.formula_couplings.len() as u32),
                 At(output + arrays.bad),
             ],
         )?;
@@ -196,9 +196,9 @@ impl Engine {
                     threads: [LANES, slots, 1],
                     shared: 0,
                 };
-                let starts = self.uploaded.at(places.starts) + 4 * u64::from(run.first);
-                let operands = at(places.operands);
-                let (count, numbers) = (Number(run.count), at(places.numbers));
+                let starts = self.uploaded.at(layout.starts) + 4 * u64::from(run.first);
+                let operands = at(layout.operands);
+                let (count, numbers) = (Number(run.count), at(layout.numbers));
                 launch(
                     run.function,
                     shape,
@@ -223,8 +223,8 @@ impl Engine {
         }
         slot.mark(marks, 3)?;
         let by_amplitudes = matches!(self.tables.squares, Squares::Amplitudes(_));
-        let (parts, region_blocks) = self.parts(blocks as usize);
-        let (parts, region_blocks) = (parts as u32, region_blocks as u32);
+        let (parts, workspace_blocks) = self.parts(blocks as usize);
+        let (parts, workspace_blocks) = (parts as u32, workspace_blocks as u32);
         let colors = channels || igraph;
         let of = |there: bool, buffer: &Buffer| optional(there, buffer.pointer());
         let (jamp2, amp2) = (
@@ -245,7 +245,7 @@ impl Engine {
             };
             let row = self.tables.waves.first().map_or(0, |row| row.len() as u32);
             let arguments = [
-                at(places.waves),
+                at(layout.waves),
                 Number(row),
                 memory,
                 vectors,
@@ -259,24 +259,24 @@ impl Engine {
             parts = count;
         } else {
             let shape = Shape {
-                blocks: [parts, region_blocks, 1],
+                blocks: [parts, workspace_blocks, 1],
                 threads: [
-                    self.region_lanes,
-                    self.region_threads / self.region_lanes,
+                    self.workspace_lanes,
+                    self.workspace_threads / self.workspace_lanes,
                     1,
                 ],
                 shared: if self.shared {
-                    self.region_bytes as u32
+                    self.workspace_bytes as u32
                 } else {
                     0
                 },
             };
             let arguments = [
-                at(places.helicities),
+                at(layout.helicities),
                 memory,
                 vectors,
                 Number(events),
-                of(!self.shared, &slot.regions),
+                of(!self.shared, &slot.workspaces),
                 contributions,
                 jamp2,
                 amp2,
@@ -290,7 +290,7 @@ impl Engine {
             }
         }
         slot.mark(marks, 4)?;
-        let choices = self.uploaded.at(places.choices);
+        let choices = self.uploaded.at(layout.choices);
         let sums = [contributions, jamp2, amp2];
         self.answer(
             slot,
@@ -302,7 +302,7 @@ impl Engine {
         )?;
         if all_amp2 && !by_amplitudes {
             let arguments = [
-                at(places.choices),
+                at(layout.choices),
                 memory,
                 vectors,
                 Number(events),

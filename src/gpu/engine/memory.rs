@@ -1,20 +1,20 @@
 //! How much memory chunks of events take, and how large they are.
 
-use super::region::RegionSize;
 use super::slot::{Arrays, Slot};
+use super::workspace::WorkspaceSize;
 use super::{Engine, LANES, Options};
 use crate::error::{Error, Result};
 use crate::gpu::driver::Driver;
-use crate::gpu::tables::Squares;
+use crate::gpu::level_schedule::Squares;
 use std::sync::Arc;
 
-/// Blocks for helicities that one multiprocessor should have to do, where their regions lie in
+/// Blocks for helicities that one multiprocessor should have to do, where their workspaces lie in
 /// the memory of the GPU.
 const BLOCKS_PER_PROCESSOR: usize = 6;
 /// Parts into which helicities fall at most; JAMP2 of each are kept.
 const PARTS: usize = 256;
-/// The share of the memory that regions may take where they do not fit into shared memory.
-const REGIONS_SHARE: f64 = 0.25;
+/// The share of the memory that workspaces may take where they do not fit into shared memory.
+const WORKSPACES_SHARE: f64 = 0.25;
 /// The most events of a chunk: beyond that nothing is gained, and copies should overlap with work.
 const LARGEST_CHUNK: usize = 1 << 20;
 /// Multiply-adds of a chunk where several are under way, at least.
@@ -22,26 +22,26 @@ const CHUNK_WORK: usize = 2_000_000_000;
 /// Events of a chunk where several are under way, at least.
 const SMALLEST_CHUNK: usize = 1 << 14;
 
-/// Regions that should be at work at the same time; where they take memory of the GPU, the most.
-pub(super) fn regions_wanted(
+/// Workspaces that should be at work at the same time; where they take memory of the GPU, the most.
+pub(super) fn workspaces_wanted(
     driver: &Arc<dyn Driver>,
-    region: &RegionSize,
+    workspace: &WorkspaceSize,
     options: &Options,
 ) -> Result<usize> {
     let wanted = driver.properties().processors as usize * BLOCKS_PER_PROCESSOR;
-    if region.shared {
+    if workspace.shared {
         return Ok(wanted);
     }
     let (free, _) = driver.memory()?;
-    let memory = free as f64 * options.memory * REGIONS_SHARE;
-    Ok(wanted.min(memory as usize / region.bytes).max(1))
+    let memory = free as f64 * options.memory * WORKSPACES_SHARE;
+    Ok(wanted.min(memory as usize / workspace.bytes).max(1))
 }
 
 impl Engine {
-    /// Into how many parts the helicities fall, and blocks of threads in y that share the regions of
+    /// Into how many parts the helicities fall, and blocks of threads in y that share the workspaces of
     /// so many blocks of memory.
     pub(super) fn parts(&self, blocks: usize) -> (usize, usize) {
-        let there = (blocks * (LANES / self.region_lanes) as usize).clamp(1, 65535);
+        let there = (blocks * (LANES / self.workspace_lanes) as usize).clamp(1, 65535);
         let mut parts = self.groups.clamp(1, PARTS);
         if let Some(blas) = &self.blas {
             parts = parts.min(blas.batch(blocks));
@@ -59,8 +59,8 @@ impl Engine {
     pub(super) fn bytes_of(&self, blocks: usize) -> [usize; 6] {
         let real = self.real();
         let events = blocks * LANES as usize;
-        let shares = self.recipe.as_ref().and_then(|r| r.shares.as_ref());
-        let shares = shares.map_or(0, |shares| shares.order.len());
+        let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
+        let subsets = subsets.map_or(0, |subsets| subsets.order.len());
         let helicities = if self.of_helicity() {
             self.tables.waves.len()
         } else {
@@ -72,19 +72,19 @@ impl Engine {
             (_, true) => self.groups.clamp(1, PARTS),
             (_, false) => self.groups.clamp(1, PARTS).min(self.wanted),
         };
-        let in_parts = parts.max(shares).max(helicities) * events;
+        let in_parts = parts.max(subsets).max(helicities) * events;
         [
             self.tables.vectors.max(self.vectors) as usize * events * real,
             match self.shared {
                 true => 0,
-                false => self.wanted * self.region_bytes,
+                false => self.wanted * self.workspace_bytes,
             },
             self.tables.waves.len() * events * real,
             self.tables.flows * in_parts * real,
             match &self.tables.squares {
                 Squares::Amplitudes(amp2) => amp2.len() * in_parts * real,
                 Squares::Totals { totals, .. } => {
-                    totals.len() * (LANES as usize).max(shares * events) * real
+                    totals.len() * (LANES as usize).max(subsets * events) * real
                 }
             },
             self.blas.as_ref().map_or(0, |blas| blas.bytes(blocks)),
@@ -116,7 +116,7 @@ impl Engine {
                     + blocks
                         * (arrays.input
                             + arrays.output
-                            + 16 * self.tables.given.len() * LANES as usize))
+                            + 16 * self.tables.formula_couplings.len() * LANES as usize))
                 <= limit
         };
         if alone && fits(blocks, 1) {

@@ -1,15 +1,15 @@
 //! What the kernels of an engine take of a GPU.
 
 use super::blocks::BY_EVENT;
+use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::launch::Launch;
-use super::recipe::{STRAIGHT_SHAPE, helicity_shape};
 use super::slot::Arrays;
 use super::{Engine, LANES};
 use crate::backend::{Kernel, Kernels};
 use crate::error::Result;
 use crate::gpu::driver::Function;
+use crate::gpu::level_schedule::{Level, Squares};
 use crate::gpu::source;
-use crate::gpu::tables::{Level, Squares};
 
 impl Engine {
     /// The kernels that serve calls with or without channels.
@@ -21,18 +21,18 @@ impl Engine {
         let generated = generated.and_then(|generated| generated.get());
         let sort = (channels, generated.is_some());
         if let (Some(function), false) = (&generated, self.of_helicity()) {
-            let threads = STRAIGHT_SHAPE.0;
-            let shares = self.recipe.as_ref().is_some_and(|r| r.shares.is_some());
+            let threads = GENERATED_SHAPE.0;
+            let subsets = self.spec.as_ref().is_some_and(|r| r.subsets.is_some());
             let each = function.iter().enumerate().map(|(i, &function)| {
-                let name = if shares && i == 0 {
-                    "prepare"
+                let name = if subsets && i == 0 {
+                    "hoisted"
                 } else {
-                    "straight"
+                    "generated"
                 };
                 self.kernel(name, function, sort, threads, 0)
             });
             let mut each = each.collect::<Result<Vec<_>>>()?;
-            if shares {
+            if subsets {
                 each.push(self.kernel("answer", self.answer, sort, BY_EVENT, 0)?);
             }
             return Ok(Kernels {
@@ -65,12 +65,12 @@ impl Engine {
                 self.kernel("helicity", function[0], sort, threads, 0)?
             }
             None => {
-                let shared = if self.shared { self.region_bytes } else { 0 };
+                let shared = if self.shared { self.workspace_bytes } else { 0 };
                 self.kernel(
                     "helicities",
                     self.helicities,
                     sort,
-                    self.region_threads,
+                    self.workspace_threads,
                     shared,
                 )?
             }

@@ -18,7 +18,7 @@ pub(super) struct Slot {
     pub(super) stream: Stream,
     pub(super) capacity: usize,
     pub(super) memory: Buffer,
-    pub(super) regions: Buffer,
+    pub(super) workspaces: Buffer,
     pub(super) contributions: Buffer,
     pub(super) jamp2: Buffer,
     pub(super) amp2: Buffer,
@@ -26,7 +26,7 @@ pub(super) struct Slot {
     pub(super) colors: Buffer,
     pub(super) inputs: Buffer,
     pub(super) outputs: Buffer,
-    pub(super) given: Buffer,
+    pub(super) formula_couplings: Buffer,
     /// The numbers that are copied there, for each chunk since the stream was waited for.
     pub(super) given_numbers: Vec<Vec<f64>>,
     pub(super) events: Vec<Event>,
@@ -35,7 +35,7 @@ pub(super) struct Slot {
     /// The kernels of the chunk that have clocks in them, and what these add to.
     pub(super) clocked: Option<Arc<[Function]>>,
     pub(super) cycles: Option<Buffer>,
-    /// Before and after each colour sum by the GPU's own library, if it is timed.
+    /// Before and after each colour sum by cuBLAS, if it is timed.
     pub(super) sums: RefCell<Vec<[Clock; 2]>>,
     pub(super) graphs: HashMap<Recorded, Graph>,
     /// Threads of the blocks of the chunk's kernels.
@@ -96,17 +96,17 @@ impl Slot {
         let blocks = size.div_ceil(LANES as usize);
         let arrays = Arrays::of(size, engine.legs());
         let buffer = |bytes| Buffer::new(driver, bytes);
-        let [memory, regions, contributions, jamp2, amp2, colors] = engine.bytes_of(blocks);
+        let [memory, workspaces, contributions, jamp2, amp2, colors] = engine.bytes_of(blocks);
         Ok(Slot {
             memory: buffer(memory)?,
-            regions: buffer(regions)?,
+            workspaces: buffer(workspaces)?,
             contributions: buffer(contributions)?,
             jamp2: buffer(jamp2)?,
             amp2: buffer(amp2)?,
             colors: buffer(colors)?,
             inputs: buffer(arrays.input)?,
             outputs: buffer(arrays.output)?,
-            given: buffer(16 * engine.tables.given.len() * size)?,
+            formula_couplings: buffer(16 * engine.tables.formula_couplings.len() * size)?,
             given_numbers: Vec::new(),
             stream: driver.stream()?,
             driver: driver.clone(),
@@ -125,14 +125,14 @@ impl Slot {
     pub(super) fn bytes(&self) -> usize {
         [
             &self.memory,
-            &self.regions,
+            &self.workspaces,
             &self.contributions,
             &self.jamp2,
             &self.amp2,
             &self.colors,
             &self.inputs,
             &self.outputs,
-            &self.given,
+            &self.formula_couplings,
         ]
         .iter()
         .map(|b| b.bytes())

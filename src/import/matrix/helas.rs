@@ -9,7 +9,7 @@ use crate::import::form::Form;
 use crate::import::lorentz::{Role, Routines, missing};
 use crate::import::model::Names;
 use crate::import::statement::Type;
-use crate::import::symbolic::{Externals, Frame, Global, Location, Machine};
+use crate::import::symbolic::{Externals, Frame, Global, Interpreter, Location};
 use crate::import::value::Value;
 use crate::process::{CouplingRef, External, ExternalKind, Quantity, Source, Vertex, Wavefunction};
 use std::collections::HashMap;
@@ -73,7 +73,7 @@ impl<'l> Helas<'l> {
 
     fn vertex(
         &mut self,
-        machine: &mut Machine<'l>,
+        interpreter: &mut Interpreter<'l>,
         frame: &mut Frame,
         name: &str,
         arguments: &[Expr],
@@ -100,13 +100,17 @@ impl<'l> Helas<'l> {
         let mut result = None;
         for (role, argument) in signature.roles.iter().zip(arguments) {
             match role {
-                Role::Wavefunction => vertex.inputs.push(wavefunction(machine, frame, argument)?),
+                Role::Wavefunction => {
+                    vertex
+                        .inputs
+                        .push(wavefunction(interpreter, frame, argument)?)
+                }
                 Role::Coupling => {
-                    let coupling = self.coupling(machine, frame, argument)?;
+                    let coupling = self.coupling(interpreter, frame, argument)?;
                     vertex.couplings.push(coupling);
                 }
-                Role::Mass => vertex.mass = self.quantity(machine, frame, argument)?,
-                Role::Width => vertex.width = self.quantity(machine, frame, argument)?,
+                Role::Mass => vertex.mass = self.quantity(interpreter, frame, argument)?,
+                Role::Width => vertex.width = self.quantity(interpreter, frame, argument)?,
                 Role::Result => result = Some(argument),
             }
         }
@@ -118,28 +122,28 @@ impl<'l> Helas<'l> {
         let index = self.routines.routine(name, &signature, &sizes);
         vertex.routine = index.map_err(|e| e.to_string())?;
         for global in self.routines.globals(vertex.routine).to_vec() {
-            let coupling = self.global(machine, &global)?;
+            let coupling = self.global(interpreter, &global)?;
             vertex.couplings.push(coupling);
         }
         let components = self.routines.found[vertex.routine as usize].outputs.len() as u32;
         let result = result.ok_or("there is no result")?;
-        let at = target(machine, frame, result)?;
+        let at = target(interpreter, frame, result)?;
         if components > 1 {
-            column(frame, machine, result, at)?;
+            column(frame, interpreter, result, at)?;
             let wavefunction = Wavefunction::Internal(vertex);
-            self.store(machine, at, wavefunction, components);
+            self.store(interpreter, at, wavefunction, components);
         } else {
             let number = self.calls.amplitudes.len() as u32;
             self.calls.amplitudes.push(vertex);
             let form = Form::of(Source::Amplitude(number));
-            machine.set(at, Value::Form(Rc::new(form)));
+            interpreter.set(at, Value::Form(Rc::new(form)));
         }
         Ok(())
     }
 
     fn store(
         &mut self,
-        machine: &mut Machine<'l>,
+        interpreter: &mut Interpreter<'l>,
         at: Location,
         wavefunction: Wavefunction,
         components: u32,
@@ -154,13 +158,13 @@ impl<'l> Helas<'l> {
             self.calls.wavefunctions.push(wavefunction);
             self.components.push(components);
         }
-        machine.set(at, Value::Wavefunction(index));
+        interpreter.set(at, Value::Wavefunction(index));
     }
 
     /// `IXXXXX(P(0,3), MDL_MT, NHEL(3), -1*IC(3), W(1,3))`; a scalar has neither mass nor helicity.
     fn external(
         &mut self,
-        machine: &mut Machine<'l>,
+        interpreter: &mut Interpreter<'l>,
         frame: &mut Frame,
         kind: ExternalKind,
         arguments: &[Expr],
@@ -171,7 +175,7 @@ impl<'l> Helas<'l> {
             (_, [p, mass, helicity, sign, result]) => (p, Some(mass), Some(helicity), sign, result),
             _ => return Err("takes five arguments".into()),
         };
-        let leg = match machine.reference(frame, momentum)? {
+        let leg = match interpreter.reference(frame, momentum)? {
             (storage, at) if storage == self.momenta && at % 4 == 0 => at / 4,
             _ => return Err("the momentum is not that of a leg, P(0,n)".into()),
         };
@@ -180,18 +184,18 @@ impl<'l> Helas<'l> {
             .filter(|&leg| (leg as usize) < self.legs);
         let leg = leg.ok_or("the momentum of a leg that does not exist")?;
         if let Some(helicity) = helicity {
-            let at = machine.reference(frame, helicity)?;
+            let at = interpreter.reference(frame, helicity)?;
             if at != (self.helicities, i64::from(leg)) {
                 return Err(format!("the helicity is not NHEL({})", leg + 1));
             }
         }
-        let sign = match machine.eval(frame, sign)?.int()? {
+        let sign = match interpreter.eval(frame, sign)?.int()? {
             1 => 1,
             -1 => -1,
             n => return Err(format!("the sign is {n}, not 1 or -1")),
         };
         let mass = match mass {
-            Some(mass) => self.quantity(machine, frame, mass)?,
+            Some(mass) => self.quantity(interpreter, frame, mass)?,
             None => Quantity::ZERO,
         };
         let external = External {
@@ -203,25 +207,25 @@ impl<'l> Helas<'l> {
         self.routines
             .external(external)
             .map_err(|error| error.to_string())?;
-        let at = target(machine, frame, result)?;
-        column(frame, machine, result, at)?;
+        let at = target(interpreter, frame, result)?;
+        column(frame, interpreter, result, at)?;
         let wavefunction = Wavefunction::External(external);
-        self.store(machine, at, wavefunction, kind.components());
+        self.store(interpreter, at, wavefunction, kind.components());
         Ok(())
     }
 
     /// A mass or a width.
     fn quantity(
         &mut self,
-        machine: &mut Machine<'l>,
+        interpreter: &mut Interpreter<'l>,
         frame: &mut Frame,
         argument: &Expr,
     ) -> Parsed<Quantity> {
-        let value = machine.eval(frame, argument)?;
+        let value = interpreter.eval(frame, argument)?;
         let Value::Real(value) = value else {
             return Err("a mass or width that is not REAL".into());
         };
-        match machine.builder.constant(value) {
+        match interpreter.builder.constant(value) {
             Some(c) if c.re == 0.0 => Ok(Quantity::ZERO),
             _ => Ok(Quantity(Some(
                 self.names.parameter(&shown(argument), value),
@@ -230,9 +234,13 @@ impl<'l> Helas<'l> {
     }
 
     /// A variable of the model that a routine uses by itself.
-    fn global(&mut self, machine: &mut Machine<'l>, global: &Global) -> Parsed<CouplingRef> {
-        let at = machine.common_place(&global.block, global.place);
-        match (machine.element(at, global.ty), global.ty) {
+    fn global(
+        &mut self,
+        interpreter: &mut Interpreter<'l>,
+        global: &Global,
+    ) -> Parsed<CouplingRef> {
+        let at = interpreter.common_place(&global.block, global.place);
+        match (interpreter.element(at, global.ty), global.ty) {
             (Some(Value::Real(value)), Type::Real)
             | (Some(Value::Complex(value)), Type::Complex) => Ok(CouplingRef {
                 coupling: self.names.coupling(&global.name, value),
@@ -248,7 +256,7 @@ impl<'l> Helas<'l> {
     /// A coupling, perhaps with a minus in front of it.
     fn coupling(
         &mut self,
-        machine: &mut Machine<'l>,
+        interpreter: &mut Interpreter<'l>,
         frame: &mut Frame,
         argument: &Expr,
     ) -> Parsed<CouplingRef> {
@@ -259,7 +267,7 @@ impl<'l> Helas<'l> {
             },
             _ => (false, argument),
         };
-        match machine.eval(frame, argument)? {
+        match interpreter.eval(frame, argument)? {
             Value::Complex(value) => Ok(CouplingRef {
                 coupling: self.names.coupling(&shown(argument), value),
                 negative,
@@ -272,22 +280,22 @@ impl<'l> Helas<'l> {
 impl<'l> Externals<'l> for Helas<'l> {
     fn subroutine(
         &mut self,
-        machine: &mut Machine<'l>,
+        interpreter: &mut Interpreter<'l>,
         frame: &mut Frame,
         name: &str,
         arguments: &[Expr],
     ) -> Option<Parsed<()>> {
         let done = match ExternalKind::of_routine(name) {
-            Some(kind) => self.external(machine, frame, kind, arguments),
-            None if machine.library.is_harmless(name) => Ok(()),
-            None => self.vertex(machine, frame, name, arguments),
+            Some(kind) => self.external(interpreter, frame, kind, arguments),
+            None if interpreter.library.is_harmless(name) => Ok(()),
+            None => self.vertex(interpreter, frame, name, arguments),
         };
         Some(done.map_err(|what| format!("{name}: {what}")))
     }
 
     fn function(
         &mut self,
-        _: &mut Machine<'l>,
+        _: &mut Interpreter<'l>,
         _: &mut Frame,
         _: &str,
         _: &[Expr],
@@ -297,30 +305,32 @@ impl<'l> Externals<'l> for Helas<'l> {
 }
 
 /// The wavefunction that stands in `W(1,n)`.
-fn wavefunction(machine: &mut Machine, frame: &mut Frame, argument: &Expr) -> Parsed<u32> {
-    let at = target(machine, frame, argument)?;
-    match machine.get(at) {
+fn wavefunction(interpreter: &mut Interpreter, frame: &mut Frame, argument: &Expr) -> Parsed<u32> {
+    let at = target(interpreter, frame, argument)?;
+    match interpreter.get(at) {
         Some(Value::Wavefunction(index)) => Ok(*index),
         _ => Err("a wavefunction is used before it is set".into()),
     }
 }
 
 /// Where a result goes: an element of a COMPLEX array.
-fn target(machine: &mut Machine, frame: &mut Frame, argument: &Expr) -> Parsed<Location> {
+fn target(interpreter: &mut Interpreter, frame: &mut Frame, argument: &Expr) -> Parsed<Location> {
     match argument {
-        Expr::Apply(name, _) if machine.declared(frame, name) == Some((Type::Complex, true)) => {
-            machine.reference(frame, argument)
+        Expr::Apply(name, _)
+            if interpreter.declared(frame, name) == Some((Type::Complex, true)) =>
+        {
+            interpreter.reference(frame, argument)
         }
         _ => Err("a wavefunction or amplitude that is no element of a COMPLEX array".into()),
     }
 }
 
 /// Whether an element is the first of a column of an array of two dimensions.
-fn column(frame: &Frame, machine: &Machine, argument: &Expr, at: Location) -> Parsed<()> {
+fn column(frame: &Frame, interpreter: &Interpreter, argument: &Expr, at: Location) -> Parsed<()> {
     let Expr::Apply(name, _) = argument else {
         return Err("a wavefunction is not given as W(1,n)".into());
     };
-    match machine.rows_of(frame, name) {
+    match interpreter.rows_of(frame, name) {
         Some(rows) if at.1 % rows == 0 => Ok(()),
         _ => Err("a wavefunction is not given as W(1,n)".into()),
     }

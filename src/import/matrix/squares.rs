@@ -8,7 +8,7 @@
 use super::{AMP2, JAMP2, Results, form_of};
 use crate::import::expression::Parsed;
 use crate::import::form::{Form, Product, Real, Terms};
-use crate::import::symbolic::{Machine, before};
+use crate::import::symbolic::{Interpreter, before};
 use crate::import::value::Value;
 use crate::process::channels::Amp2;
 use crate::process::color::{ColorMatrix, FlowWeight};
@@ -32,7 +32,7 @@ const MAX_JAMPS: usize = 20_000;
 
 /// Reads the results; `weights` says how often each element of RES is added.
 pub fn read(
-    machine: &Machine,
+    interpreter: &Interpreter,
     results: &Results,
     weights: &[f64],
     flows: usize,
@@ -51,13 +51,17 @@ pub fn read(
                 }
             }
             // No diagram of these coupling orders.
-            Value::Real(v) if machine.builder.constant(*v).is_some_and(|c| c.re == 0.0) => {}
+            Value::Real(v)
+                if interpreter
+                    .builder
+                    .constant(*v)
+                    .is_some_and(|c| c.re == 0.0) => {}
             _ => return Err("the matrix element is no sum of products of JAMPs".into()),
         }
     }
     let flow_forms = jamp2_forms(results, flows)?;
     let jamps = Jamps::new(
-        machine,
+        interpreter,
         products
             .iter()
             .map(|(_, p)| *p)
@@ -75,7 +79,7 @@ pub fn read(
         });
     }
     Ok(Squares {
-        jamp: jamps.map(machine, amplitudes)?,
+        jamp: jamps.map(interpreter, amplitudes)?,
         color,
         jamp2,
         amp2: amp2(results)?,
@@ -150,7 +154,10 @@ struct Jamps {
 }
 
 impl Jamps {
-    fn new<'a>(machine: &Machine, products: impl Iterator<Item = &'a Product>) -> Parsed<Self> {
+    fn new<'a>(
+        interpreter: &Interpreter,
+        products: impl Iterator<Item = &'a Product>,
+    ) -> Parsed<Self> {
         let mut sources: Vec<Source> = Vec::new();
         let mut index: HashMap<Source, u32> = HashMap::new();
         for p in products {
@@ -170,7 +177,7 @@ impl Jamps {
         sources.sort_by_key(|source| match source {
             Source::Amplitude(a) => (0, 0, i64::from(*a)),
             Source::Partial(p) => {
-                let (storage, at) = machine.sums[*p as usize].at;
+                let (storage, at) = interpreter.sums[*p as usize].at;
                 (1, storage, at)
             }
         });
@@ -256,15 +263,15 @@ impl Jamps {
     }
 
     /// The way from amplitudes to JAMPs.
-    fn map(&self, machine: &Machine, amplitudes: usize) -> Parsed<LinearMap> {
-        let sums = &machine.sums;
+    fn map(&self, interpreter: &Interpreter, amplitudes: usize) -> Parsed<LinearMap> {
+        let sums = &interpreter.sums;
         // A JAMP within another sum is written out, so that JAMPs are outcomes alone.
         let mut needed = vec![false; sums.len()];
         let mut outputs: Vec<Terms> = Vec::with_capacity(self.sources.len());
         for source in &self.sources {
             outputs.push(match source {
                 Source::Amplitude(_) => vec![(*source, ONE)],
-                Source::Partial(p) => self.written_out(machine, &sums[*p as usize].terms, 0)?,
+                Source::Partial(p) => self.written_out(interpreter, &sums[*p as usize].terms, 0)?,
             });
         }
         let mut partial: BTreeMap<usize, Terms> = BTreeMap::new();
@@ -278,7 +285,7 @@ impl Jamps {
             if !needed[p] {
                 continue;
             }
-            let terms = self.written_out(machine, &sums[p].terms, 0)?;
+            let terms = self.written_out(interpreter, &sums[p].terms, 0)?;
             for (source, _) in &terms {
                 if let Source::Partial(earlier) = source {
                     if *earlier as usize >= p {
@@ -312,7 +319,7 @@ impl Jamps {
         })
     }
 
-    fn written_out(&self, machine: &Machine, terms: &Terms, depth: usize) -> Parsed<Terms> {
+    fn written_out(&self, interpreter: &Interpreter, terms: &Terms, depth: usize) -> Parsed<Terms> {
         if depth > 64 {
             return Err("JAMPs within JAMPs nest too deep".into());
         }
@@ -323,8 +330,8 @@ impl Jamps {
         for (source, factor) in terms {
             match source {
                 Source::Partial(p) if self.is_jamp(source) => {
-                    let inner = &machine.sums[*p as usize].terms;
-                    for (source, f) in self.written_out(machine, inner, depth + 1)? {
+                    let inner = &interpreter.sums[*p as usize].terms;
+                    for (source, f) in self.written_out(interpreter, inner, depth + 1)? {
                         all.push((source, f * factor));
                     }
                 }

@@ -9,7 +9,7 @@ use super::{AMP2, JAMP2, Units};
 use crate::error::{Error, Result};
 use crate::import::expression::{Expr, Parsed};
 use crate::import::statement::Type;
-use crate::import::symbolic::{Externals, Frame, Location, Machine, Preset};
+use crate::import::symbolic::{Externals, Frame, Interpreter, Location, Preset};
 use crate::import::unit::{Library, Unit};
 use crate::import::value::{Truth, Value};
 use crate::process::HelicitySum;
@@ -207,7 +207,10 @@ pub fn check_channels(
             ("TO_SUB_DIAG", 0, diagram()),
             ("TO_MCONFIGS", 0, diagram()),
         ] {
-            trial.machine.presets.insert((block.into(), place), preset);
+            trial
+                .interpreter
+                .presets
+                .insert((block.into(), place), preset);
         }
         trial.channel = Some(channel);
         // Some at both ends of a long list will do.
@@ -286,7 +289,7 @@ struct Row {
 
 /// A run of MadEvent, event by event.
 struct Trial<'l> {
-    machine: Machine<'l>,
+    interpreter: Interpreter<'l>,
     smatrix: &'l Unit,
     matrix: &'l Unit,
     legs: usize,
@@ -314,8 +317,8 @@ struct Trial<'l> {
 
 impl<'l> Trial<'l> {
     fn new(units: &Units<'l>, library: &'l Library, legs: usize, results: usize) -> Result<Self> {
-        let mut machine = Machine::new(library, Builder::new(0));
-        let one = machine.builder.real(1.0);
+        let mut interpreter = Interpreter::new(library, Builder::new(0));
+        let one = interpreter.builder.real(1.0);
         let int = |n| Preset::Value(Value::Int(n));
         let is = |b| Preset::Value(Value::Logical(Truth::Known(b)));
         let real = || Preset::Value(Value::Real(one));
@@ -348,10 +351,10 @@ impl<'l> Trial<'l> {
             ("VEC_IGRAPH", 0, Preset::Zero),
         ];
         for (block, place, preset) in presets {
-            machine.presets.insert((block.into(), place), preset);
+            interpreter.presets.insert((block.into(), place), preset);
         }
         Ok(Trial {
-            machine,
+            interpreter,
             smatrix: units.smatrix,
             matrix: units.matrix,
             legs,
@@ -372,13 +375,13 @@ impl<'l> Trial<'l> {
     /// The answer to one event, and the calls that were made for it.
     fn event(&mut self, random: f64) -> Result<(f64, Vec<Row>)> {
         let unit = self.smatrix;
-        let machine = &mut self.machine;
-        let momenta = machine.place();
+        let interpreter = &mut self.interpreter;
+        let momenta = interpreter.place();
         let mut answer = None;
         let mut chosen = None;
         let mut places: Vec<Location> = Vec::new();
         for dummy in &unit.arguments {
-            let at = machine.place();
+            let at = interpreter.place();
             match dummy.as_str() {
                 "P" => places.push(momenta),
                 "ANS" | "ANS_SUMMED" => {
@@ -386,17 +389,17 @@ impl<'l> Trial<'l> {
                     places.push(at);
                 }
                 "RHEL" | "RCOL" => {
-                    let value = machine.builder.real(random);
-                    machine.set(at, Value::Real(value));
+                    let value = interpreter.builder.real(random);
+                    interpreter.set(at, Value::Real(value));
                     places.push(at);
                 }
                 "CHANNEL" => {
                     let channel = self.channel.unwrap_or(0);
-                    machine.set(at, Value::Int(i64::from(channel)));
+                    interpreter.set(at, Value::Int(i64::from(channel)));
                     places.push(at);
                 }
                 "IVEC" => {
-                    machine.set(at, Value::Int(1));
+                    interpreter.set(at, Value::Int(1));
                     places.push(at);
                 }
                 "IHEL" => {
@@ -431,10 +434,10 @@ impl<'l> Trial<'l> {
             colored: vec![0.0; self.flows],
             jamp2: None,
         }));
-        let common = [AMP2, JAMP2].map(|place| self.machine.common_place("TO_AMPS", place));
-        self.machine.externals = Some(calls.clone());
-        let done = self.machine.enter(unit, &places, 0);
-        self.machine.externals = None;
+        let common = [AMP2, JAMP2].map(|place| self.interpreter.common_place("TO_AMPS", place));
+        self.interpreter.externals = Some(calls.clone());
+        let done = self.interpreter.enter(unit, &places, 0);
+        self.interpreter.externals = None;
         done?;
         let mut calls = calls.borrow_mut();
         let rows = std::mem::take(&mut calls.rows);
@@ -444,16 +447,16 @@ impl<'l> Trial<'l> {
         if self.jamp2.is_none() && !calls.arguments.iter().any(|name| name == "JAMP2") {
             // Until 3.5 the choice of a colour finds it in its COMMON block.
             self.jamp2 = (0..=self.flows as i64)
-                .map(|flow| number(&mut self.machine, (common[JAMP2].0, flow)))
+                .map(|flow| number(&mut self.interpreter, (common[JAMP2].0, flow)))
                 .collect();
         }
         drop(calls);
-        self.chosen = chosen.and_then(|at| match self.machine.get(at) {
+        self.chosen = chosen.and_then(|at| match self.interpreter.get(at) {
             Some(Value::Int(row)) => Some(*row),
             _ => None,
         });
-        let value = match self.machine.get(answer) {
-            Some(Value::Real(value)) => self.machine.builder.constant(*value),
+        let value = match self.interpreter.get(answer) {
+            Some(Value::Real(value)) => self.interpreter.builder.constant(*value),
             _ => None,
         };
         match value {
@@ -464,9 +467,9 @@ impl<'l> Trial<'l> {
 }
 
 /// The number that an element of a REAL array holds.
-fn number(machine: &mut Machine, at: Location) -> Option<f64> {
-    match machine.element(at, Type::Real)? {
-        Value::Real(value) => machine.builder.constant(value).map(|c| c.re),
+fn number(interpreter: &mut Interpreter, at: Location) -> Option<f64> {
+    match interpreter.element(at, Type::Real)? {
+        Value::Real(value) => interpreter.builder.constant(value).map(|c| c.re),
         _ => None,
     }
 }
@@ -509,7 +512,7 @@ impl Calls {
     /// Adds to AMP2 and JAMP2, which are arguments or in COMMON /TO_AMPS/.
     fn add_squares(
         &mut self,
-        m: &mut Machine,
+        m: &mut Interpreter,
         frame: &mut Frame,
         arguments: &[Expr],
     ) -> Parsed<()> {
@@ -544,7 +547,7 @@ impl Calls {
         Ok(())
     }
 
-    fn call(&mut self, m: &mut Machine, frame: &mut Frame, arguments: &[Expr]) -> Parsed<f64> {
+    fn call(&mut self, m: &mut Interpreter, frame: &mut Frame, arguments: &[Expr]) -> Parsed<f64> {
         if arguments.len() != self.arguments.len() {
             return Err(format!(
                 "called with {} arguments and takes {}",
@@ -564,7 +567,7 @@ impl Calls {
         let mut row = None;
         for (dummy, argument) in self.arguments.clone().iter().zip(arguments) {
             let at = m.reference(frame, argument)?;
-            let element = |m: &mut Machine, i: usize| {
+            let element = |m: &mut Interpreter, i: usize| {
                 let value = m.element((at.0, at.1 + i as i64), Type::Integer);
                 let value = value.ok_or_else(|| format!("{dummy} has no value"))?;
                 value.int()
@@ -610,56 +613,56 @@ impl Calls {
 impl<'l> Externals<'l> for Calls {
     fn subroutine(
         &mut self,
-        machine: &mut Machine<'l>,
+        interpreter: &mut Interpreter<'l>,
         frame: &mut Frame,
         name: &str,
         arguments: &[Expr],
     ) -> Option<Parsed<()>> {
         if name == self.matrix && !self.is_function {
-            let done = self.call(machine, frame, arguments);
+            let done = self.call(interpreter, frame, arguments);
             return Some(done.map(|_| ()).map_err(|what| format!("{name}: {what}")));
         }
         if name == "RANMAR"
             && let [argument] = arguments
         {
-            let value = Value::Real(machine.builder.real(self.random));
+            let value = Value::Real(interpreter.builder.real(self.random));
             return Some(
-                machine
+                interpreter
                     .reference(frame, argument)
-                    .map(|at| machine.set(at, value)),
+                    .map(|at| interpreter.set(at, value)),
             );
         }
         if name == "SELECT_COLOR"
             && let Some(argument @ Expr::Name(jamp2)) = arguments.get(1)
             && jamp2 == "JAMP2"
         {
-            let at = match machine.reference(frame, argument) {
+            let at = match interpreter.reference(frame, argument) {
                 Ok(at) => at,
                 Err(what) => return Some(Err(what)),
             };
             self.jamp2 = (0..=self.colored.len() as i64)
-                .map(|flow| number(machine, (at.0, at.1 + flow)))
+                .map(|flow| number(interpreter, (at.0, at.1 + flow)))
                 .collect();
         }
-        (leaves_sums_alone(name) || machine.library.is_harmless(name)).then_some(Ok(()))
+        (leaves_sums_alone(name) || interpreter.library.is_harmless(name)).then_some(Ok(()))
     }
 
     fn function(
         &mut self,
-        machine: &mut Machine<'l>,
+        interpreter: &mut Interpreter<'l>,
         frame: &mut Frame,
         name: &str,
         arguments: &[Expr],
     ) -> Option<Parsed<Value>> {
         if name == self.matrix && self.is_function {
-            let value = self.call(machine, frame, arguments);
-            let value = value.map(|x| Value::Real(machine.builder.real(x)));
+            let value = self.call(interpreter, frame, arguments);
+            let value = value.map(|x| Value::Real(interpreter.builder.real(x)));
             return Some(value.map_err(|what| format!("{name}: {what}")));
         }
         match name {
             "DS_GET_DIM_STATUS" => Some(Ok(Value::Int(-1))),
-            "XRAN1" => Some(Ok(Value::Real(machine.builder.real(self.random)))),
-            "GET_CHANNEL_CUT" => Some(Ok(Value::Real(machine.builder.real(1.0)))),
+            "XRAN1" => Some(Ok(Value::Real(interpreter.builder.real(self.random)))),
+            "GET_CHANNEL_CUT" => Some(Ok(Value::Real(interpreter.builder.real(1.0)))),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::error::Result;
 use crate::import::expression::{Expr, Parsed};
-use crate::import::symbolic::{Externals, Frame, Machine};
+use crate::import::symbolic::{Externals, Frame, Interpreter};
 use crate::import::unit::Library;
 use crate::import::value::Value;
 use crate::process::arith::Builder;
@@ -19,14 +19,14 @@ pub fn check(library: &Library, inputs: &[CardParameter]) -> Result<Vec<String>>
     let Some(unit) = library.unit("SETPARA")?.cloned() else {
         return Ok(Vec::new());
     };
-    let mut machine = Machine::new(library, Builder::new(0));
+    let mut interpreter = Interpreter::new(library, Builder::new(0));
     let calls = Rc::new(RefCell::new(Calls {
         names: inputs.iter().map(|input| input.name.clone()).collect(),
         coup: 0,
     }));
-    machine.externals = Some(calls.clone());
-    let places: Vec<_> = unit.arguments.iter().map(|_| machine.place()).collect();
-    let (frame, _) = machine.enter(&unit, &places, 0)?;
+    interpreter.externals = Some(calls.clone());
+    let places: Vec<_> = unit.arguments.iter().map(|_| interpreter.place()).collect();
+    let (frame, _) = interpreter.enter(&unit, &places, 0)?;
     // MG5aMC writes param_card.inc when the output is launched.
     let written_later = frame
         .missing_includes
@@ -34,7 +34,7 @@ pub fn check(library: &Library, inputs: &[CardParameter]) -> Result<Vec<String>>
         .any(|name| name.ends_with("param_card.inc"));
     let mut unread = Vec::new();
     for input in inputs.iter().filter(|_| !written_later) {
-        if machine.value_of(&frame, &input.name).is_err() {
+        if interpreter.value_of(&frame, &input.name).is_err() {
             unread.push(input.name.clone());
         }
     }
@@ -55,7 +55,7 @@ impl Calls {
     /// `LHA_GET_REAL(npara, param, value, 'mdl_MT', MDL_MT, default)`.
     fn get_real(
         &self,
-        m: &mut Machine,
+        m: &mut Interpreter,
         frame: &mut Frame,
         arguments: &[Expr],
         silent: bool,
@@ -82,7 +82,7 @@ impl Calls {
 impl<'l> Externals<'l> for Calls {
     fn subroutine(
         &mut self,
-        machine: &mut Machine<'l>,
+        interpreter: &mut Interpreter<'l>,
         frame: &mut Frame,
         name: &str,
         arguments: &[Expr],
@@ -92,7 +92,7 @@ impl<'l> Externals<'l> for Calls {
             "LHA_LOADCARD" | "PRINTOUT" => {}
             "LHA_GET_REAL" | "LHA_GET_REAL_SILENT" => {
                 let silent = name != "LHA_GET_REAL";
-                let done = self.get_real(machine, frame, arguments, silent);
+                let done = self.get_real(interpreter, frame, arguments, silent);
                 return Some(done.map_err(|what| format!("{name}: {what}")));
             }
             _ => return None,
@@ -102,7 +102,7 @@ impl<'l> Externals<'l> for Calls {
 
     fn function(
         &mut self,
-        _: &mut Machine<'l>,
+        _: &mut Interpreter<'l>,
         _: &mut Frame,
         _: &str,
         _: &[Expr],

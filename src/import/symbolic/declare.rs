@@ -4,7 +4,7 @@ use super::*;
 use crate::import::data::{self, Loops, Setter};
 use crate::import::statement::{Constant, DataGroup, Dim, Entity};
 
-impl Machine<'_> {
+impl Interpreter<'_> {
     /// Makes the declarations among these statements known. DATA come last: they may stand in front of what
     /// says that their names are arrays or in a COMMON block.
     pub fn declare(&mut self, frame: &mut Frame, body: &[Node]) -> Result<()> {
@@ -188,8 +188,9 @@ impl Machine<'_> {
         if entity.dims.is_empty() {
             return;
         }
-        let mut bound =
-            |machine: &mut Self, expr: &Expr| machine.eval(frame, expr).and_then(|v| v.int()).ok();
+        let mut bound = |interpreter: &mut Self, expr: &Expr| {
+            interpreter.eval(frame, expr).and_then(|v| v.int()).ok()
+        };
         let mut dims = Vec::with_capacity(entity.dims.len());
         for Dim { low, high } in &entity.dims {
             let low = match low {
@@ -204,8 +205,8 @@ impl Machine<'_> {
     }
 
     fn data(&mut self, frame: &mut Frame, group: &DataGroup) -> Parsed<()> {
-        let machine = self;
-        data::expand(group, &mut Variables { machine, frame })
+        let interpreter = self;
+        data::expand(group, &mut Variables { interpreter, frame })
     }
 
     /// A constant of a DATA statement.
@@ -236,29 +237,29 @@ impl Machine<'_> {
     }
 }
 
-/// DATA statements set the machine's variables.
+/// DATA statements set the interpreter's variables.
 struct Variables<'a, 'l> {
-    machine: &'a mut Machine<'l>,
+    interpreter: &'a mut Interpreter<'l>,
     frame: &'a mut Frame,
 }
 
 impl Setter for Variables<'_, '_> {
     fn integer(&mut self, expr: &Expr, loops: &Loops) -> Parsed<i64> {
-        self.machine.eval_index(self.frame, expr, loops)
+        self.interpreter.eval_index(self.frame, expr, loops)
     }
 
     fn size(&mut self, name: &str) -> u64 {
-        self.machine.size_of(self.frame, name).unwrap_or(1)
+        self.interpreter.size_of(self.frame, name).unwrap_or(1)
     }
 
     fn set(&mut self, name: &str, subscripts: &[i64], value: &Constant) -> Parsed<()> {
         let subscripts: Vec<Expr> = subscripts.iter().map(|&i| Expr::Int(i)).collect();
-        let at = self.machine.location(self.frame, name, &subscripts)?;
+        let at = self.interpreter.location(self.frame, name, &subscripts)?;
         self.store(name, at, value)
     }
 
     fn set_in_order(&mut self, name: &str, place: u64, value: &Constant) -> Parsed<()> {
-        let first = self.machine.location(self.frame, name, &[])?;
+        let first = self.interpreter.location(self.frame, name, &[])?;
         let place = i64::try_from(place).map_err(|_| "an array is too large")?;
         self.store(name, (first.0, first.1.saturating_add(place)), value)
     }
@@ -266,9 +267,9 @@ impl Setter for Variables<'_, '_> {
 
 impl Variables<'_, '_> {
     fn store(&mut self, name: &str, at: Location, value: &Constant) -> Parsed<()> {
-        let value = self.machine.constant_value(self.frame, value)?;
-        let ty = self.machine.type_of(self.frame, name);
-        let value = value.convert(ty, &mut self.machine.builder)?;
-        self.machine.initialise(name, at, value)
+        let value = self.interpreter.constant_value(self.frame, value)?;
+        let ty = self.interpreter.type_of(self.frame, name);
+        let value = value.convert(ty, &mut self.interpreter.builder)?;
+        self.interpreter.initialise(name, at, value)
     }
 }

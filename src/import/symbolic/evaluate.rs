@@ -3,7 +3,7 @@
 use super::*;
 use crate::process::arith::Function;
 
-impl<'l> Machine<'l> {
+impl<'l> Interpreter<'l> {
     // ----- expressions ---------------------------------------------------------------------
 
     /// The value of an expression.

@@ -5,7 +5,7 @@ use super::*;
 /// Elements of an array that may be set at once.
 const MAX_FILLED: u64 = 1 << 22;
 
-impl<'l> Machine<'l> {
+impl<'l> Interpreter<'l> {
     // ----- statements ----------------------------------------------------------------------
 
     /// Runs statements.
@@ -402,9 +402,9 @@ impl<'l> Machine<'l> {
             };
             let (yes, no) = (side(&yes), side(&no));
             // Where one side leaves it as it starts, which for what is static is zero.
-            let start = |machine: &mut Self, other: &Option<Value>| {
+            let start = |interpreter: &mut Self, other: &Option<Value>| {
                 let ty = other.as_ref().and_then(Value::fortran_type)?;
-                machine.unset(at, ty)
+                interpreter.unset(at, ty)
             };
             let (yes, no) = match (yes, no) {
                 (None, no) => (start(self, &no), no),

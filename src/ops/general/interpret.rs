@@ -91,7 +91,7 @@ impl<U: Simd> Task<U::Scalar> for Group<'_, U, U::Scalar> {
     unsafe fn run<V: Simd<Scalar = U::Scalar>>(self) {
         // SAFETY: the caller's promise.
         unsafe {
-            Machine::<V> {
+            Interpreter::<V> {
                 count: self.count,
                 scratch: self.scratch.cast(),
                 addresses: self.addresses,
@@ -106,7 +106,7 @@ impl<U: Simd> Task<U::Scalar> for Group<'_, U, U::Scalar> {
 /// Executes instructions for `count` operations at once. Slot `s` of operation `j` is vector
 /// `s * GROUP + j`
 /// of the scratch memory; of a complex number the imaginary part is slot `s + 1`.
-struct Machine<'a, V: Simd> {
+struct Interpreter<'a, V: Simd> {
     count: usize,
     scratch: *mut V,
     addresses: &'a [u32],
@@ -195,7 +195,7 @@ macro_rules! powers {
     };
 }
 
-impl<V: Simd> Machine<'_, V> {
+impl<V: Simd> Interpreter<'_, V> {
     /// A real temporary.
     #[inline(always)]
     unsafe fn real(&self, slot: u32, j: usize) -> V {

@@ -334,13 +334,13 @@ for_each_opcode!(dispatch_functions);
 /// [`crate::plan::Plan::groups`].
 ///
 /// # Safety
-/// As for [`currents`], for either table; and `region` vectors behind each result there is memory
+/// As for [`currents`], for either table; and `pair_stride` vectors behind each result there is memory
 /// for another.
 #[inline(always)]
 pub unsafe fn dots_of_two<V: Simd>(
     operands: &[u32],
     tables: [Table; 2],
-    region: u32,
+    pair_stride: u32,
     base: *mut V::Scalar,
 ) {
     struct Batch<'a, S>(&'a [u32], [Table<'a>; 2], u32, *mut S);
@@ -348,11 +348,11 @@ pub unsafe fn dots_of_two<V: Simd>(
         type Output = ();
         #[inline(always)]
         unsafe fn run<V: Simd<Scalar = S>>(self) {
-            let Batch(operands, tables, region, base) = self;
+            let Batch(operands, tables, pair_stride, base) = self;
             // SAFETY: the caller's promise.
-            unsafe { sums::dots_of_two(operands, tables, region, Memory::<V>::new(base)) }
+            unsafe { sums::dots_of_two(operands, tables, pair_stride, Memory::<V>::new(base)) }
         }
     }
     // SAFETY: the caller's promise.
-    unsafe { V::call(Batch(operands, tables, region, base)) }
+    unsafe { V::call(Batch(operands, tables, pair_stride, base)) }
 }

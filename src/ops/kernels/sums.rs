@@ -310,7 +310,7 @@ pub(super) unsafe fn dots<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Me
 pub(super) unsafe fn dots_of_two<V: Simd>(
     operands: &[u32],
     tables: [Table; 2],
-    region: u32,
+    pair_stride: u32,
     m: Memory<V>,
 ) {
     let mut ops = Stream(operands);
@@ -329,7 +329,7 @@ pub(super) unsafe fn dots_of_two<V: Simd>(
                     second = c[i].mul_add(a[i], second);
                 }
                 m.put_complex(pair[1], first);
-                m.put_complex(pair[1] + region, second);
+                m.put_complex(pair[1] + pair_stride, second);
             }
         }
     }

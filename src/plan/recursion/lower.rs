@@ -1,7 +1,7 @@
 //! From currents to operations.
 
+use super::color_ordered::{ColorOrdered, CurrentId, Make, Product};
 use super::diagrams::{Family, Forest, Form, Line, LineKind, Tree};
-use super::frames::{CurrentId, Frames, Make, Product};
 use super::parity;
 use crate::ops::opcode::{Mode, Opcode};
 use crate::ops::{Address, Batch};
@@ -50,16 +50,20 @@ pub(super) struct Share {
 /// Fills the compiler's plan. `None` where the root's vertices are not of a fermion and a vector.
 ///
 /// Gives the line of each current, [`NOWHERE`] for one that is not needed.
-pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Option<Vec<u32>> {
-    let roots = Roots::find(forest, frames)?;
-    let needed = needed(frames, &roots);
+pub fn lower(
+    compiler: &mut Compiler,
+    forest: &Forest,
+    color_ordered: &ColorOrdered,
+) -> Option<Vec<u32>> {
+    let roots = Roots::find(forest, color_ordered)?;
+    let needed = needed(color_ordered, &roots);
     let parity = match compiler.last >= Pass::Conjugates {
-        true => parity::signs(compiler, forest, frames),
-        false => vec![None; frames.currents.len()],
+        true => parity::signs(compiler, forest, color_ordered),
+        false => vec![None; color_ordered.currents.len()],
     };
     let mut batches = Batches::new();
-    let mut nodes = vec![NOWHERE; frames.currents.len()];
-    for (id, current) in frames.currents.iter().enumerate() {
+    let mut nodes = vec![NOWHERE; color_ordered.currents.len()];
+    for (id, current) in color_ordered.currents.iter().enumerate() {
         if !needed[id] {
             continue;
         }
@@ -101,7 +105,7 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
             }
         }
     }
-    for (id, current) in frames.currents.iter().enumerate() {
+    for (id, current) in color_ordered.currents.iter().enumerate() {
         if let (true, Make::Sum(terms)) = (needed[id], &current.make) {
             let level = current.line.legs.count_ones() as usize;
             let place = (level, SUMS + CONJUGATES);
@@ -110,19 +114,19 @@ pub fn lower(compiler: &mut Compiler, forest: &Forest, frames: &Frames) -> Optio
             add(compiler, nodes[id], &helicities, terms, &nodes, operands);
         }
     }
-    let products = roots.lower(compiler, forest, frames, &nodes, &mut batches);
+    let products = roots.lower(compiler, forest, color_ordered, &nodes, &mut batches);
     let plan = &mut compiler.plan;
     plan.currents = batches
         .into_iter()
         .map(|((_, _, opcode), operands)| Batch::stream(opcode, operands))
         .collect();
     let products_size = 2 * roots.products.len() as u32;
-    let region = products_size + 2 * compiler.process.color.flows;
-    let product_base = compiler.allocate(2 * region);
+    let pair_stride = products_size + 2 * compiler.process.color.flows;
+    let product_base = compiler.allocate(2 * pair_stride);
     let jamp_base = product_base + products_size;
     compiler.tables();
     compiler.plan.groups = groups(compiler, forest);
-    compiler.plan.region = region;
+    compiler.plan.pair_stride = pair_stride;
     let plan = &mut compiler.plan;
     plan.jamp_base = jamp_base;
     plan.jamp = Sums::new(
@@ -150,13 +154,13 @@ struct Partner {
 }
 
 impl Roots {
-    fn find(forest: &Forest, frames: &Frames) -> Option<Roots> {
+    fn find(forest: &Forest, color_ordered: &ColorOrdered) -> Option<Roots> {
         let mut roots = Roots {
             products: Vec::new(),
             jamp: LinearMap::default(),
         };
         let mut known = HashMap::default();
-        for flow in &frames.flows {
+        for flow in &color_ordered.flows {
             let mut sum: BTreeMap<u32, Complex64> = BTreeMap::new();
             for product in flow {
                 let family = forest.interactions[product.interaction as usize].family;
@@ -166,8 +170,8 @@ impl Roots {
                 if family != Family::Ffv || product.result > 1 {
                     return None;
                 }
-                for &(spinor, c) in &frames.resolve(spinor) {
-                    for &(vector, d) in &frames.resolve(vector) {
+                for &(spinor, c) in &color_ordered.resolve(spinor) {
+                    for &(vector, d) in &color_ordered.resolve(vector) {
                         let key = (product.interaction, product.result, spinor, vector);
                         let at = *known.entry(key).or_insert_with(|| {
                             roots.products.push(key);
@@ -192,14 +196,14 @@ impl Roots {
         &self,
         compiler: &mut Compiler,
         forest: &Forest,
-        frames: &Frames,
+        color_ordered: &ColorOrdered,
         nodes: &[u32],
         batches: &mut Batches,
     ) -> Vec<Partner> {
         let mut partners: Vec<Partner> = Vec::new();
         let mut known: HashMap<_, usize> = HashMap::default();
         for (at, &(interaction, result, spinor, vector)) in self.products.iter().enumerate() {
-            let line = frames.currents[spinor as usize].line;
+            let line = color_ordered.currents[spinor as usize].line;
             let line = at_the_top(compiler, &line).then_some((line.mass, line.width));
             let partner = *known
                 .entry((interaction, result, vector, line))
@@ -278,8 +282,8 @@ fn whole(x: f64) -> f64 {
 }
 
 /// Which currents the products at the root need.
-fn needed(frames: &Frames, roots: &Roots) -> Vec<bool> {
-    let mut needed = vec![false; frames.currents.len()];
+fn needed(color_ordered: &ColorOrdered, roots: &Roots) -> Vec<bool> {
+    let mut needed = vec![false; color_ordered.currents.len()];
     for &(_, _, spinor, vector) in &roots.products {
         needed[spinor as usize] = true;
         needed[vector as usize] = true;
@@ -287,7 +291,7 @@ fn needed(frames: &Frames, roots: &Roots) -> Vec<bool> {
     // Sums use currents of the same line, which may come behind them.
     loop {
         let mut more = false;
-        for id in (0..frames.currents.len()).rev() {
+        for id in (0..color_ordered.currents.len()).rev() {
             if !needed[id] {
                 continue;
             }
@@ -295,7 +299,7 @@ fn needed(frames: &Frames, roots: &Roots) -> Vec<bool> {
                 more |= !needed[other as usize];
                 needed[other as usize] = true;
             };
-            match &frames.currents[id].make {
+            match &color_ordered.currents[id].make {
                 Make::Leg => {}
                 Make::Sum(terms) => terms.iter().for_each(|t| need(t.0)),
                 Make::Vertices(products) => {

@@ -2,14 +2,14 @@
 //!
 //! A plan made here computes the colour flows alone, not the amplitudes of single diagrams; the
 //! squares of those, which channels ask for, are computed beside ([`squares`]). All diagrams are rooted at one external fermion ([`diagrams`]), sums of trees that
-//! always occur together become currents (`columns`, [`frames`]), and the currents become operations
+//! always occur together become currents (`columns`, [`color_ordered`]), and the currents become operations
 //! (`lower`). Where a process has vertices that cannot be turned, or sums that do not factor,
 //! there is no such plan and the list of diagrams is evaluated as it is.
 
 mod basis;
+pub mod color_ordered;
 mod columns;
 pub mod diagrams;
-pub mod frames;
 mod lower;
 mod parity;
 pub mod squares;
@@ -17,17 +17,17 @@ pub mod squares;
 use super::binding::Binding;
 use super::compile::value;
 use super::passes::Pass;
-use super::{Count, Plan, compile::Compiler, slots, turns};
+use super::{Count, Plan, compile::Compiler, memory_reuse, tiling};
 use crate::ops::recognize::{Recognized, recognize};
 use crate::process::{ExternalKind, Process, Vertex, Wavefunction};
+use color_ordered::ColorOrdered;
 use diagrams::Forest;
-use frames::Frames;
 use rustc_hash::FxHashMap as HashMap;
 use squares::Squares;
 
-/// A recursive plan without turns, as GPUs take it, if the process has one.
+/// A recursive plan without tiles, as GPUs take it, if the process has one.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Option<Plan> {
-    compile_until(Pass::Slots, process, binding, helicities)
+    compile_until(Pass::MemoryReuse, process, binding, helicities)
 }
 
 /// The same with the passes behind one left out.
@@ -70,7 +70,7 @@ pub(crate) fn compile_until(
         }
     }
     let mut forest = best?;
-    let frames = Frames::find(&forest, &process.jamp, last)?;
+    let color_ordered = ColorOrdered::find(&forest, &process.jamp, last)?;
     let mut used = vec![false; process.wavefunctions.len()];
     for (used, wavefunction) in used.iter_mut().zip(&process.wavefunctions) {
         *used = matches!(wavefunction, Wavefunction::External(_));
@@ -78,14 +78,14 @@ pub(crate) fn compile_until(
     let mut compiler = Compiler::new(process, binding, helicities, used);
     compiler.last = last;
     compiler.externals();
-    let nodes = lower::lower(&mut compiler, &forest, &frames)?;
+    let nodes = lower::lower(&mut compiler, &forest, &color_ordered)?;
     if let Some(squares) = Squares::find(process, &mut forest) {
-        squares.lower(&mut compiler, &forest, &frames, &nodes)?;
+        squares.lower(&mut compiler, &forest, &color_ordered, &nodes)?;
     }
-    if last >= Pass::Turns {
-        turns::reuse(&mut compiler.plan, &process.helicities);
-    } else if last >= Pass::Slots {
-        slots::reuse(&mut compiler.plan);
+    if last >= Pass::Tiling {
+        tiling::reuse(&mut compiler.plan, &process.helicities);
+    } else if last >= Pass::MemoryReuse {
+        memory_reuse::reuse(&mut compiler.plan);
     }
     compiler.plan.count = Count::of(&compiler.plan);
     Some(compiler.plan)

@@ -7,23 +7,27 @@
 //! half of its helicities need not be computed. Lines with a width don't have this: their
 //! propagator is complex, and what hangs on it with helicities reversed is another number.
 
+use super::color_ordered::{ColorOrdered, CurrentId, Make, Product};
 use super::diagrams::{Forest, Tree};
-use super::frames::{CurrentId, Frames, Make, Product};
 use crate::plan::binding::Coupling;
 use crate::plan::compile::{Compiler, value};
 use crate::process::{CouplingRef, ExternalKind, Wavefunction};
 use num_complex::Complex64;
 
 /// For each current the sign `s` in `J(-h) = s J(h)^*`, where there is one.
-pub fn signs(compiler: &Compiler, forest: &Forest, frames: &Frames) -> Vec<Option<f64>> {
-    let mut signs = vec![None; frames.currents.len()];
-    let size = |id: &usize| frames.currents[*id].line.legs.count_ones();
-    let is_sum = |id: &usize| matches!(frames.currents[*id].make, Make::Sum(_));
+pub fn signs(
+    compiler: &Compiler,
+    forest: &Forest,
+    color_ordered: &ColorOrdered,
+) -> Vec<Option<f64>> {
+    let mut signs = vec![None; color_ordered.currents.len()];
+    let size = |id: &usize| color_ordered.currents[*id].line.legs.count_ones();
+    let is_sum = |id: &usize| matches!(color_ordered.currents[*id].make, Make::Sum(_));
     let mut order: Vec<usize> = (0..signs.len()).collect();
     // Sums behind what they are made of.
     order.sort_by_key(|id| (size(id), is_sum(id)));
     for id in order {
-        let current = &frames.currents[id];
+        let current = &color_ordered.currents[id];
         signs[id] = match &current.make {
             Make::Leg => leg(compiler, forest, current.trees[0].0),
             Make::Sum(terms) => common(terms.iter().map(|&(c, _)| signs[c as usize])),

@@ -12,8 +12,8 @@
 //! components `V0 + V3`, `V0 - V3`, `V1 + i V2`, `V1 - i V2`: a boost along the beam then changes the
 //! size of components, but does not make large ones cancel.
 
+use super::color_ordered::{ColorOrdered, Make, Product};
 use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeId};
-use super::frames::{Frames, Make, Product};
 use super::lower::{NOWHERE, Share, at_the_top, emit, legs_of, others, shares};
 use crate::ops::opcode::{Mode, Opcode};
 use crate::ops::{Address, Batch};
@@ -80,7 +80,7 @@ impl Squares {
         &self,
         compiler: &mut Compiler,
         forest: &Forest,
-        frames: &Frames,
+        color_ordered: &ColorOrdered,
         nodes: &[u32],
     ) -> Option<()> {
         let mut lowering = Lowering {
@@ -88,7 +88,7 @@ impl Squares {
             lines: HashMap::default(),
             batches: BTreeMap::new(),
         };
-        for (id, current) in frames.currents.iter().enumerate() {
+        for (id, current) in color_ordered.currents.iter().enumerate() {
             if let ([(tree, _)], true) = (&current.trees[..], nodes[id] != NOWHERE)
                 && !matches!(current.make, Make::Sum(_))
                 && !at_the_top(compiler, &current.line)

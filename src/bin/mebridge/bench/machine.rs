@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Machine {
+pub struct Host {
     /// What the CPU calls itself.
     #[serde(default)]
     pub cpu: String,
@@ -28,10 +28,10 @@ pub struct Machine {
     pub load_after: Option<f64>,
 }
 
-impl Machine {
+impl Host {
     /// This one.
-    pub fn this() -> Machine {
-        Machine {
+    pub fn this() -> Host {
+        Host {
             cpu: cpu(),
             cpus: std::thread::available_parallelism().map_or(1, |n| n.get()),
             levels: Level::supported().iter().map(|l| l.name().into()).collect(),
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_a_name() {
-        let machine = Machine::this();
+        let machine = Host::this();
         assert!(!machine.cpu.is_empty());
         assert!(machine.cpus >= 1);
         assert!(machine.levels.contains(&"none".to_owned()));

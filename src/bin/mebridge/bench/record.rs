@@ -1,7 +1,7 @@
 //! A result of `mebridge bench` as it stands in JSON. docs/bench.md describes the format: other
 //! programs may write it too, so what is not needed to draw a point may be left out.
 
-use super::machine::{self, Machine};
+use super::machine::{self, Host};
 use super::sweep::Sweep;
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct Record {
     pub date: Option<String>,
     /// On what.
     #[serde(default)]
-    pub machine: Option<Machine>,
+    pub machine: Option<Host>,
     /// How.
     #[serde(default)]
     pub settings: Option<Settings>,
@@ -193,7 +193,7 @@ impl Record {
             program: format!("mebridge {}", env!("CARGO_PKG_VERSION")),
             label,
             date: Some(machine::now()),
-            machine: Some(Machine::this()),
+            machine: Some(Host::this()),
             settings: Some(Settings {
                 repetitions: sweep.repetitions,
                 seconds: sweep.seconds.as_secs_f64(),

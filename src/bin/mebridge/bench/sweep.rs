@@ -13,7 +13,7 @@ use crate::source::Source;
 use mebridge::Result;
 use mebridge::backend::Clocks;
 use mebridge::bridge::Bridge;
-use mebridge::color::Split;
+use mebridge::color::BlockDiagonal;
 use mebridge::events::Answers;
 use mebridge::process::Process;
 use mebridge::runtime::{Precision, Switches};
@@ -129,7 +129,7 @@ impl Sweep {
             }
         }
         drop(progress);
-        let color = Split::new(&source.process.color).multiply_adds();
+        let color = BlockDiagonal::new(&source.process.color).multiply_adds();
         let done = points
             .iter()
             .map(|point| point.result(name, color, &setups));
@@ -183,7 +183,7 @@ impl Sweep {
     ) -> Result<()> {
         let few = FEW.min(sample.nevt());
         call(&mut setup.bridge, sample, door, few)?;
-        setup.bridge.settle();
+        setup.bridge.wait_for_compiler();
         let mut probed = few;
         let mut per_event = call(&mut setup.bridge, sample, door, few)? / few as f64;
         for &nevt in &self.nevt {

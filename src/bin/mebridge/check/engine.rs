@@ -8,8 +8,8 @@ use mebridge::abi::fbridge;
 use mebridge::backend::Clocks;
 use mebridge::bridge::Bridge;
 use mebridge::events::Answers;
-use mebridge::machine::{Calls, Machine};
 use mebridge::runtime::{PREFIX, Precision, Switches};
+use mebridge::target::{Calls, Target};
 use std::ffi::{OsString, c_void};
 use std::ptr::from_ref;
 use std::time::Instant;
@@ -56,14 +56,14 @@ impl Engine {
 
     /// The GPU that evaluates, if one does; `switches` and calls are those that the engine was made with.
     pub fn gpu(&self, switches: &Switches, calls: Calls) -> Result<Option<String>> {
-        let name = |machine: &Machine| match machine {
-            Machine::Cpu { .. } => None,
-            Machine::Gpu(gpus) => Some(gpus.name()),
+        let name = |machine: &Target| match machine {
+            Target::Cpu { .. } => None,
+            Target::Gpu(gpus) => Some(gpus.name()),
         };
         Ok(match self {
-            Engine::Direct(bridge) => name(bridge.machine()),
+            Engine::Direct(bridge) => name(bridge.target()),
             // They choose as we do, and do not say what.
-            Engine::Door(_) => name(&Machine::choose(switches, calls)?),
+            Engine::Door(_) => name(&Target::choose(switches, calls)?),
         })
     }
 
@@ -93,7 +93,7 @@ impl Engine {
         });
         if kernels && bridge.level().is_none() {
             // What is compiled for this is not to be measured.
-            bridge.settle();
+            bridge.wait_for_compiler();
             bridge.run(&events, &mut answers)?;
         }
         let before = bridge.timers();

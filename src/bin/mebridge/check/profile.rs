@@ -6,8 +6,8 @@ use mebridge::Result;
 use mebridge::backend::{COLOR, Kernel, Timers};
 use mebridge::bridge::Bridge;
 use mebridge::gpu::driver::Properties;
-use mebridge::machine::Machine;
 use mebridge::runtime::Precision;
+use mebridge::target::Target;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::time::Duration;
@@ -47,13 +47,13 @@ impl Profile {
         events: usize,
         elapsed: Duration,
     ) -> Result<Profile> {
-        let workers = match bridge.machine() {
-            Machine::Cpu { threads, .. } => *threads,
-            Machine::Gpu(gpus) => gpus.count(),
+        let workers = match bridge.target() {
+            Target::Cpu { threads, .. } => *threads,
+            Target::Gpu(gpus) => gpus.count(),
         };
-        let gpu = match bridge.machine() {
-            Machine::Cpu { .. } => None,
-            Machine::Gpu(gpus) => {
+        let gpu = match bridge.target() {
+            Target::Cpu { .. } => None,
+            Target::Gpu(gpus) => {
                 let kernels = bridge.kernels(channels)?;
                 let properties = gpus.properties().clone();
                 Some(Gpu {

@@ -1,11 +1,11 @@
-//! Currents in turns: computed right ahead of the first helicities that need them.
+//! Cache tiling: currents are computed right ahead of the first helicities that need them.
 //!
 //! A current depends on the helicities of the legs below it, so a run of helicities that follow
 //! each other looks at some of the currents alone. Where all currents are computed
 //! first, all of them have to be kept. Here the groups of helicities are cut into runs of the same
 //! length, and ahead of each run comes what it needs and no run before it did: nothing is done
 //! twice, every helicity has the numbers that it would have otherwise, and the memory of
-//! what no later run needs serves for others ([`super::slots`]).
+//! what no later run needs serves for others ([`super::memory_reuse`]).
 //!
 //! How much is kept depends on the order of helicities. Those of vectors change slowest, those of
 //! fermions fastest: most currents have the fermion among their legs, and where its helicity
@@ -14,32 +14,32 @@
 //! What squared diagrams are made of is computed ahead of all runs, for all helicities at once,
 //! and so are they.
 
-use super::{External, Plan, Turn, slots};
+use super::{External, Plan, Tile, memory_reuse};
 use crate::ops::visit::{Access, visit};
 use crate::ops::{Address, Batch};
 use crate::process::ExternalKind;
 use std::ops::Range;
 
-/// Vectors of a plan that fits into the second cache as it is: 1 MB of 64-byte vectors. Turns make
+/// Vectors of a plan that fits into L2 as it is: 1 MB of 64-byte vectors. Tiling makes
 /// batches shorter, which costs a plan that fits some percent.
-const FITS: u32 = 1 << 14;
+const L2_VECTORS: u32 = 1 << 14;
 
-/// Gives wavefunctions their places, and where the plan does not fit into the second cache then,
+/// Gives wavefunctions their places, and where the plan does not fit into L2 then,
 /// cuts it into twice as many runs until it does or takes no less for it. `None` if its operations
 /// are not whole. `helicities` are those of the process.
 pub fn reuse(plan: &mut Plan, helicities: &[Vec<i8>]) -> Option<()> {
     let mut apart = plan.clone();
-    slots::reuse(plan)?;
-    if plan.vectors <= FITS {
+    memory_reuse::reuse(plan)?;
+    if plan.vectors <= L2_VECTORS {
         return Some(());
     }
     order(&mut apart, helicities);
     let needs = Needs::of(&apart)?;
     let mut runs = 2;
-    while plan.vectors > FITS && runs <= plan.groups.len() {
+    while plan.vectors > L2_VECTORS && runs <= plan.groups.len() {
         let mut more = apart.clone();
         needs.cut(&mut more, runs);
-        slots::reuse(&mut more)?;
+        memory_reuse::reuse(&mut more)?;
         if more.vectors >= plan.vectors {
             break;
         }
@@ -105,7 +105,7 @@ impl Needs {
         for batch in &plan.currents {
             needs.batch(plan, batch)?;
         }
-        // What squared diagrams need comes ahead of all turns.
+        // What squared diagrams need comes ahead of all tiles.
         for batch in &plan.channels.squares {
             visit(batch, &plan.general, false, &mut |operand, access| {
                 if let Access::Read(_) = access {
@@ -113,7 +113,7 @@ impl Needs {
                 }
             })?;
         }
-        let looked_up = slots::looked_up(plan)?;
+        let looked_up = memory_reuse::looked_up(plan)?;
         for (group, of_group) in (1..).zip(&plan.groups) {
             for &h in of_group {
                 for &i in &looked_up {
@@ -167,8 +167,8 @@ impl Needs {
     /// Cuts the plan into runs of groups.
     fn cut(&self, plan: &mut Plan, runs: usize) {
         let length = plan.groups.len().div_ceil(runs.max(1)).max(1);
-        let mut turns: Vec<Turn> = (0..plan.groups.len().div_ceil(length))
-            .map(|run| Turn {
+        let mut tiles: Vec<Tile> = (0..plan.groups.len().div_ceil(length))
+            .map(|run| Tile {
                 group: (run * length) as u32,
                 currents: Vec::new(),
             })
@@ -176,22 +176,22 @@ impl Needs {
         let mut currents = Vec::new();
         let mut operations = self.operations.iter();
         for batch in &plan.currents {
-            let mut of_turn = vec![Vec::new(); 1 + turns.len()];
+            let mut of_tile = vec![Vec::new(); 1 + tiles.len()];
             let mut left = batch.operands.len();
             while left > 0
                 && let Some(operation) = operations.next()
             {
                 // What nobody needs stays where it was.
-                let turn = match self.first[operation.result as usize] {
+                let tile = match self.first[operation.result as usize] {
                     None | Some(0) => 0,
                     Some(group) => 1 + (group as usize - 1) / length,
                 };
-                of_turn[turn].extend_from_slice(&batch.operands[operation.range.clone()]);
+                of_tile[tile].extend_from_slice(&batch.operands[operation.range.clone()]);
                 left -= operation.range.len();
             }
             let places =
-                std::iter::once(&mut currents).chain(turns.iter_mut().map(|t| &mut t.currents));
-            for (place, operands) in places.zip(of_turn) {
+                std::iter::once(&mut currents).chain(tiles.iter_mut().map(|t| &mut t.currents));
+            for (place, operands) in places.zip(of_tile) {
                 if !operands.is_empty() {
                     place.push(Batch {
                         opcode: batch.opcode,
@@ -202,6 +202,6 @@ impl Needs {
             }
         }
         plan.currents = currents;
-        plan.turns = turns;
+        plan.tiles = tiles;
     }
 }

@@ -1,12 +1,12 @@
-//! Regions of the kernel of helicities: how many events each has, how large it is, and where it lies.
+//! Workspaces of the kernel of helicities: how many events each has, how large it is, and where it lies.
 
 use super::LANES;
 use crate::gpu::driver::Properties;
-use crate::gpu::tables::Tables;
+use crate::gpu::level_schedule::LevelSchedule;
 use crate::runtime::Precision;
 
-/// Regions: how many events each has, how large it is, and where it lies.
-pub(super) struct RegionSize {
+/// Workspaces: how many events each has, how large it is, and where it lies.
+pub(super) struct WorkspaceSize {
     pub(super) lanes: u32,
     /// Whether two helicities are done together, where the plan has such groups.
     pub(super) pairs: bool,
@@ -21,40 +21,40 @@ pub(super) struct RegionSize {
     pub(super) shared: bool,
 }
 
-impl RegionSize {
+impl WorkspaceSize {
     /// Shared memory is read 128 bytes at a time, so many bytes of events that follow each other are
     /// best; fewer are taken where two blocks would not fit on a multiprocessor otherwise. Two
     /// helicities together read their common wavefunctions once. Colour sums `outside` need no room.
     pub(super) fn choose(
-        tables: &Tables,
+        tables: &LevelSchedule,
         gpu: &Properties,
         precision: Precision,
         outside: bool,
-    ) -> RegionSize {
+    ) -> WorkspaceSize {
         let real = if precision == Precision::Float { 4 } else { 8 };
         let color = if precision == Precision::Double { 8 } else { 4 };
         // The colour sum overwrites amplitudes, where there are as many.
         let flows = 2 * tables.flows as u32;
         let (scratch, numbers) = match outside || tables.jamp >= flows {
-            true => (0, tables.region),
-            false => (tables.region, tables.region + flows),
+            true => (0, tables.workspace),
+            false => (tables.workspace, tables.workspace + flows),
         };
         let has_pairs = tables.groups.iter().any(|g| g[1] != u32::MAX);
         let size = |lanes: u32, pairs: bool, (threads, blocks): (u32, u32), shared: bool| {
             let helicities = if pairs { 2 } else { 1 };
-            let regions = helicities * numbers as usize * lanes as usize * real;
+            let workspaces = helicities * numbers as usize * lanes as usize * real;
             let sums = match outside {
                 true => 0,
                 false => 2 * threads as usize * color,
             };
-            RegionSize {
+            WorkspaceSize {
                 lanes,
                 pairs,
                 threads,
                 blocks,
                 numbers,
                 scratch,
-                bytes: (regions + sums).next_multiple_of(16),
+                bytes: (workspaces + sums).next_multiple_of(16),
                 shared,
             }
         };
@@ -68,7 +68,7 @@ impl RegionSize {
         };
         let best = 128 / real as u32;
         // Of each block some shared memory goes to the system.
-        let fits = |size: &RegionSize| {
+        let fits = |size: &WorkspaceSize| {
             size.blocks as usize * (size.bytes + 1024) <= gpu.shared_per_processor
                 && size.bytes <= gpu.shared_per_block
         };
@@ -86,7 +86,7 @@ impl RegionSize {
     }
 
     /// Groups of helicities.
-    pub(super) fn groups(&self, tables: &Tables) -> Vec<[u32; 2]> {
+    pub(super) fn groups(&self, tables: &LevelSchedule) -> Vec<[u32; 2]> {
         let alone = |group: &[u32; 2]| group.map(|h| [h, u32::MAX]);
         match self.pairs {
             true => tables.groups.clone(),

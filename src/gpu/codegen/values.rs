@@ -1,8 +1,8 @@
 //! From tables of operations to the values of one event.
 
-use super::graph::{Graph, Id, Schedule, Type, number};
-use super::{COLOR_SUM, Straight};
-use crate::gpu::tables::{Kind, Level, Squares};
+use super::value_graph::{Id, Schedule, Type, ValueGraph, number};
+use super::{COLOR_SUM, Generator};
+use crate::gpu::level_schedule::{Kind, Level, Squares};
 use crate::ops::opcode::{Mode, Opcode};
 use crate::ops::visit::{Access, visit};
 use crate::ops::{Address, Batch};
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// What a thread computes for one event.
 pub(super) struct Whole {
-    pub(super) graph: Graph,
+    pub(super) graph: ValueGraph,
     /// For each helicity its part of |M|^2.
     pub(super) contributions: Vec<Id>,
     pub(super) jamp2: Vec<Id>,
@@ -33,7 +33,7 @@ pub(super) struct Operation<'a> {
     pub(super) operands: &'a [u32],
 }
 
-impl Straight<'_> {
+impl Generator<'_> {
     /// Where each operation's operands end.
     pub(super) fn ends(&self) -> HashMap<u32, u32> {
         let tables = self.tables;
@@ -65,16 +65,16 @@ impl Straight<'_> {
     pub(super) fn whole(&self) -> Option<Whole> {
         let tables = self.tables;
         let ends = self.ends();
-        let mut graph = Graph::default();
+        let mut graph = ValueGraph::default();
         let g = graph.push(Type::Real, "Real(gs[e])".into(), Vec::new(), false);
         graph.memory.insert(tables.g, g);
         for &(address, x) in &tables.constants {
             let id = graph.literal(Type::Real, number(x));
             graph.memory.insert(address, id);
         }
-        for (i, &(_, address)) in tables.given.iter().enumerate() {
+        for (i, &(_, address)) in tables.formula_couplings.iter().enumerate() {
             let text = format!(
-                "cx(Real(given[(Size){} * events + e]), Real(given[(Size){} * events + e]))",
+                "cx(Real(formula_couplings[(Size){} * events + e]), Real(formula_couplings[(Size){} * events + e]))",
                 2 * i,
                 2 * i + 1
             );
@@ -104,15 +104,15 @@ impl Straight<'_> {
         let helicities: Vec<u32> = helicities.filter(|&h| h != u32::MAX).collect();
         for helicity in helicities {
             let waves = tables.waves.get(helicity as usize)?;
-            let mut region: HashMap<Address, Id> = HashMap::default();
+            let mut workspace: HashMap<Address, Id> = HashMap::default();
             for operation in self.operations(&ends, amplitudes) {
-                self.amplitude(&mut whole.graph, &operation?, waves, &mut region)?;
+                self.amplitude(&mut whole.graph, &operation?, waves, &mut workspace)?;
             }
             for operation in self.operations(&ends, &tables.sums) {
-                self.sum(&mut whole.graph, operation?.operands, &mut region)?;
+                self.sum(&mut whole.graph, operation?.operands, &mut workspace)?;
             }
             let jamp: Vec<Id> = (0..tables.flows as u32)
-                .map(|flow| region.get(&(tables.jamp + 2 * flow)).copied())
+                .map(|flow| workspace.get(&(tables.jamp + 2 * flow)).copied())
                 .collect::<Option<_>>()?;
             let sum = whole.graph.call(Type::Real, COLOR_SUM, &jamp, &[]);
             *whole.contributions.get_mut(helicity as usize)? = sum;
@@ -132,7 +132,7 @@ impl Straight<'_> {
                     for set in sets {
                         let mut total = None;
                         for address in set {
-                            let id = *region.get(address)?;
+                            let id = *workspace.get(address)?;
                             total = Some(match total {
                                 None => id,
                                 Some(t) => whole.graph.infix(Type::Complex, t, "+", id),
@@ -160,7 +160,7 @@ impl Straight<'_> {
     }
 
     /// All values up to the amplitudes, once more for each part.
-    fn event(&self, graph: &mut Graph, ends: &HashMap<u32, u32>) -> Option<()> {
+    fn event(&self, graph: &mut ValueGraph, ends: &HashMap<u32, u32>) -> Option<()> {
         for leg in 0..self.masses.len() as u32 {
             let text = format!("load_leg(leg + {})", 2 * leg);
             let id = graph.push(Type::Momentum, text, Vec::new(), false);
@@ -173,13 +173,13 @@ impl Straight<'_> {
     }
 
     /// An operation whose operands are addresses of the memory of events.
-    fn event_operation(&self, graph: &mut Graph, operation: &Operation) -> Option<()> {
+    fn event_operation(&self, graph: &mut ValueGraph, operation: &Operation) -> Option<()> {
         let op = operation.operands;
         let (&result, rest) = op.split_last()?;
         let numbers = &self.tables.numbers;
         let number_of = |i: &u32| Some(number(*numbers.get(*i as usize)?));
         let signed = |x: u32| (x as i32 - 8).to_string();
-        let at = |graph: &Graph, address: u32| graph.memory.get(&address).copied();
+        let at = |graph: &ValueGraph, address: u32| graph.memory.get(&address).copied();
         let id = match operation.kind {
             Kind::Momentum => {
                 let plus = *rest.first()? as usize;
@@ -285,10 +285,10 @@ impl Straight<'_> {
     }
 
     /// The name of the helicity of a leg, given the address of its momentum, where it is that of a
-    /// share.
+    /// subset.
     fn fixed_helicity(&self, momentum: Address) -> Option<String> {
         let leg = (momentum - self.tables.leg_momenta) as usize / 4;
-        let fixed = *self.shares?.fixed.get(leg)?;
+        let fixed = *self.subsets?.fixed.get(leg)?;
         fixed.then(|| format!("h{leg}"))
     }
 
@@ -323,7 +323,7 @@ impl Straight<'_> {
     /// The value of a kernel's operation.
     pub(super) fn opcode(
         &self,
-        graph: &mut Graph,
+        graph: &mut ValueGraph,
         opcode: Opcode,
         operands: &[Operand],
     ) -> Option<Id> {
@@ -441,10 +441,10 @@ impl Straight<'_> {
     /// An amplitude (or several) of a helicity.
     fn amplitude(
         &self,
-        graph: &mut Graph,
+        graph: &mut ValueGraph,
         operation: &Operation,
         waves: &[Address],
-        region: &mut HashMap<Address, Id>,
+        workspace: &mut HashMap<Address, Id>,
     ) -> Option<()> {
         let Kind::Opcode(opcode) = operation.kind else {
             return None;
@@ -459,7 +459,7 @@ impl Straight<'_> {
         let operands = self.operands(opcode, operation.operands, true, &mut fetch)?;
         if opcode != Opcode::Dots {
             let id = self.opcode(graph, opcode, &operands)?;
-            region.insert(*operation.operands.last()?, id);
+            workspace.insert(*operation.operands.last()?, id);
             return Some(());
         }
         let Operand::Value(one) = *operands.first()? else {
@@ -470,13 +470,18 @@ impl Straight<'_> {
                 return None;
             };
             let id = graph.call(Type::Complex, "DotSpinor0", &[one, other], &[]);
-            region.insert(at, id);
+            workspace.insert(at, id);
         }
         Some(())
     }
 
     /// A sum of amplitudes.
-    fn sum(&self, graph: &mut Graph, op: &[u32], region: &mut HashMap<Address, Id>) -> Option<()> {
+    fn sum(
+        &self,
+        graph: &mut ValueGraph,
+        op: &[u32],
+        workspace: &mut HashMap<Address, Id>,
+    ) -> Option<()> {
         let (counts, rest) = op.split_at_checked(5)?;
         let (&result, mut rest) = rest.split_last()?;
         let mut sum: Option<Id> = None;
@@ -484,7 +489,7 @@ impl Straight<'_> {
             let (mine, others) = rest.split_at_checked(count as usize)?;
             rest = others;
             for address in mine {
-                let id = *region.get(address)?;
+                let id = *workspace.get(address)?;
                 sum = Some(match (sum, unit) {
                     (None, 0) => id,
                     (Some(sum), 0) => graph.infix(Type::Complex, sum, "+", id),
@@ -500,7 +505,7 @@ impl Straight<'_> {
         for term in rest.chunks_exact(4) {
             // The number at hand is complex, its real part at the smaller address.
             let first = term[0].min(term[1]);
-            let id = *region.get(&first)?;
+            let id = *workspace.get(&first)?;
             let name = graph.name(id);
             let part = |address: u32| if address == first { "re" } else { "im" };
             let factor = |i: u32| Some(number(*self.tables.numbers.get(i as usize)?));
@@ -525,13 +530,13 @@ impl Straight<'_> {
             Some(sum) => sum,
             None => graph.literal(Type::Complex, "cx(0, 0)".into()),
         };
-        region.insert(result, sum);
+        workspace.insert(result, sum);
         Some(())
     }
 }
 
 /// Whether a propagator is one without a width.
-fn numbers_of_propagator(graph: &Graph, propagator: Id) -> bool {
+fn numbers_of_propagator(graph: &ValueGraph, propagator: Id) -> bool {
     let text = &graph.values[propagator].text;
     text.starts_with("propagator(") && text.ends_with(", Real(0e0))")
 }

@@ -9,10 +9,10 @@
 //! A block takes the events of a block of memory and a few helicities that follow each other, a warp
 //! each, which have most of their wavefunctions in common.
 
-use super::graph::{Graph, Id, Type, number};
+use super::value_graph::{Id, Type, ValueGraph, number};
 use super::values::{Operand, Operation};
-use super::{COLOR_SUM, Source, Straight};
-use crate::gpu::tables::{Kind, Squares};
+use super::{COLOR_SUM, Generator, Source};
+use crate::gpu::level_schedule::{Kind, Squares};
 use crate::ops::Address;
 use crate::ops::opcode::Opcode;
 use crate::ops::visit::Access;
@@ -66,7 +66,7 @@ struct Product {
 
 /// All of a helicity.
 struct Parts {
-    graph: Graph,
+    graph: ValueGraph,
     products: Vec<Product>,
     sums: Vec<Sum>,
     /// For each JAMP the sum or the amplitude.
@@ -81,7 +81,7 @@ enum Jamp {
     Product(usize),
 }
 
-impl Straight<'_> {
+impl Generator<'_> {
     /// Whether a helicity is small enough for this.
     pub fn has_helicity(&self) -> bool {
         let tables = self.tables;
@@ -187,8 +187,8 @@ helicity(const unsigned *waves, unsigned wave_count, Real *memory, unsigned vect
     fn parts_of_helicity(&self) -> Option<Parts> {
         let tables = self.tables;
         let ends = self.ends();
-        let mut graph = Graph::default();
-        // Amplitudes, and what lies at addresses of the region.
+        let mut graph = ValueGraph::default();
+        // Amplitudes, and what lies at addresses of the workspace.
         let mut products = Vec::new();
         let mut at: HashMap<Address, Jamp> = HashMap::default();
         let amplitudes = std::slice::from_ref(&tables.amplitudes);
@@ -275,7 +275,11 @@ helicity(const unsigned *waves, unsigned wave_count, Real *memory, unsigned vect
     }
 
     /// The amplitudes of an operation, each with its address.
-    fn products(&self, graph: &mut Graph, operation: &Operation) -> Option<Vec<(Address, Id)>> {
+    fn products(
+        &self,
+        graph: &mut ValueGraph,
+        operation: &Operation,
+    ) -> Option<Vec<(Address, Id)>> {
         let Kind::Opcode(opcode) = operation.kind else {
             return None;
         };

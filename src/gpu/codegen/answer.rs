@@ -1,20 +1,20 @@
 //! The ends of the code: sums over colours, and the answers.
 
-use super::graph::{Id, number};
+use super::value_graph::{Id, number};
 use super::values::Whole;
-use super::{COLOR_SUM, Straight};
-use crate::gpu::shares::Shares;
+use super::{COLOR_SUM, Generator};
+use crate::gpu::helicity_split::HelicitySplit;
 use std::fmt::Write;
 
-impl Straight<'_> {
-    /// Leaves what belongs to a share where the kernel `answer` finds it.
-    pub(super) fn leave(&self, whole: &Whole, shares: &Shares, text: &mut String) {
+impl Generator<'_> {
+    /// Leaves what belongs to a subset where the kernel `answer` finds it.
+    pub(super) fn leave(&self, whole: &Whole, subsets: &HelicitySplit, text: &mut String) {
         text.push_str("        const unsigned padded = (events + LANES - 1) / LANES * LANES;\n");
-        let own = shares.order[0].len();
+        let own = subsets.order[0].len();
         for (i, &id) in whole.contributions.iter().enumerate() {
             let _ = writeln!(
                 text,
-                "        contributions[(Size)share_order[share * {own} + {i}] * padded + e] = {};",
+                "        contributions[(Size)subset_order[subset * {own} + {i}] * padded + e] = {};",
                 whole.graph.name(id)
             );
         }
@@ -23,7 +23,7 @@ impl Straight<'_> {
             for (i, &id) in ids.iter().enumerate() {
                 let _ = writeln!(
                     text,
-                    "        {array}[(Size)(share * {count} + {i}) * padded + e] = {};",
+                    "        {array}[(Size)(subset * {count} + {i}) * padded + e] = {};",
                     whole.graph.name(id)
                 );
             }
@@ -120,7 +120,7 @@ impl Straight<'_> {
         for word in 0..words {
             let _ = writeln!(
                 text,
-                "            const unsigned mask{word} = straight_allowed[(config - 1) * {words} + {word}];"
+                "            const unsigned mask{word} = generated_allowed[(config - 1) * {words} + {word}];"
             );
         }
         text.push_str("            Real running = 0;\n");
@@ -160,7 +160,7 @@ impl Straight<'_> {
         let bits: Vec<String> = bits.iter().map(|b| format!("{b}u")).collect();
         let _ = writeln!(
             text,
-            "__constant__ unsigned straight_allowed[] = {{{}}};",
+            "__constant__ unsigned generated_allowed[] = {{{}}};",
             bits.join(", ")
         );
     }

@@ -58,7 +58,7 @@ pub struct Product {
 }
 
 /// The currents of a process and how its colour flows follow from them.
-pub struct Frames {
+pub struct ColorOrdered {
     /// All currents; children come before their parents.
     pub currents: Vec<Current>,
     /// For each colour flow the products at the root.
@@ -68,10 +68,10 @@ pub struct Frames {
 /// Branches with coefficients.
 type Branches = Vec<(Branch, Complex64)>;
 
-impl Frames {
+impl ColorOrdered {
     /// Finds the currents. `None` where the sums do not factor into products of currents.
     /// Passes behind `last` are left out.
-    pub fn find(forest: &Forest, jamp: &LinearMap, last: Pass) -> Option<Frames> {
+    pub fn find(forest: &Forest, jamp: &LinearMap, last: Pass) -> Option<ColorOrdered> {
         let flows = flatten(jamp);
         let columns = Columns::find(forest, &flows);
         let products = flows.iter().map(|terms| {
@@ -89,17 +89,17 @@ impl Frames {
         let currents: Option<Vec<_>> = currents.collect();
         let currents = currents?.into_iter().zip(columns.currents);
         let current = |((line, make), trees)| Current { line, trees, make };
-        let mut frames = Frames {
+        let mut color_ordered = ColorOrdered {
             currents: currents.map(current).collect(),
             flows: products?,
         };
         if last >= Pass::Phases {
-            frames.align();
+            color_ordered.align();
         }
         if last >= Pass::Basis {
-            frames.reduce(forest);
+            color_ordered.reduce(forest);
         }
-        Some(frames)
+        Some(color_ordered)
     }
 
     /// Chooses the phase of the currents of each line such that as many vertices as possible
@@ -115,7 +115,7 @@ impl Frames {
             };
             // Those whose phase is settled first.
             let mut settled: HashMap<u32, Complex64> = HashMap::default();
-            for settle in [false, true] {
+            for wait_for_compiler in [false, true] {
                 for product in products {
                     let mut c = product.coefficients[0];
                     let mut open = None;
@@ -127,7 +127,7 @@ impl Frames {
                             None => {}
                         }
                     }
-                    if open.is_some() != settle {
+                    if open.is_some() != wait_for_compiler {
                         continue;
                     }
                     let settled = *settled.entry(product.interaction).or_insert(c);

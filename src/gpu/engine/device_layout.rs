@@ -1,50 +1,50 @@
 //! The tables of a process in the memory of a GPU, as `cuda/helicities.cuh` and `cuda/answer.cuh` have them.
 
-use super::region::RegionSize;
+use super::workspace::WorkspaceSize;
 use crate::gpu::arena::{Arena, Offset};
 use crate::gpu::color::ColorTables;
-use crate::gpu::tables::{Kind, Squares, Tables};
+use crate::gpu::level_schedule::{Kind, LevelSchedule, Squares};
 use crate::plan::Plan;
 use crate::process::Process;
 use crate::runtime::Precision;
 
 /// Where the tables lie.
-pub(super) struct Places {
+pub(super) struct DeviceLayout {
     pub(super) operands: Offset,
     pub(super) starts: Offset,
     pub(super) numbers: Offset,
     pub(super) masses: Offset,
     pub(super) constants: Offset,
     pub(super) values: Offset,
-    pub(super) given_at: Offset,
+    pub(super) formula_coupling_at: Offset,
     pub(super) helicities: Offset,
     /// Addresses of the wavefunctions of each helicity.
     pub(super) waves: Offset,
     pub(super) choices: Offset,
     /// The same where AMP2 come in parts.
-    pub(super) choices_of_shares: Offset,
+    pub(super) choices_of_subsets: Offset,
     pub(super) normalization: Offset,
 }
 
-impl Places {
+impl DeviceLayout {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
         arena: &mut Arena,
         process: &Process,
         plan: &Plan,
-        tables: &Tables,
+        tables: &LevelSchedule,
         color: &ColorTables,
         kinds: &[Kind],
-        region: &RegionSize,
+        workspace: &WorkspaceSize,
         double: bool,
         precision: Precision,
-    ) -> Places {
+    ) -> DeviceLayout {
         let count = |n: usize| n as u32;
         let operands = arena.numbers(tables.operands.iter().copied());
         let starts = arena.numbers(tables.starts.iter().copied());
         let numbers = arena.reals(double, tables.numbers.iter().copied());
         let waves = arena.numbers(tables.waves.iter().flatten().copied());
-        let groups = region.groups(tables);
+        let groups = workspace.groups(tables);
         let group_count = count(groups.len());
         let groups = arena.numbers(groups.into_iter().flatten());
         let number = |kind: Kind| kinds.iter().position(|&k| k == kind).unwrap_or(kinds.len());
@@ -95,11 +95,11 @@ impl Places {
                 count(color.pass_count()),
                 count(color.row_count()),
                 amp2_count,
-                region.numbers,
+                workspace.numbers,
                 tables.jamp,
                 count(tables.flows),
-                region.scratch,
-                count(region.bytes),
+                workspace.scratch,
+                count(workspace.bytes),
             ],
         );
         let channels = &process.channels;
@@ -134,20 +134,20 @@ impl Places {
                 ],
             )
         };
-        let choices_of_shares = choices(None);
+        let choices_of_subsets = choices(None);
         let choices = choices(totals);
-        Places {
+        DeviceLayout {
             operands,
             starts,
             numbers,
             helicities,
             waves,
             choices,
-            choices_of_shares,
+            choices_of_subsets,
             masses: arena.reals(true, plan.masses.iter().copied().chain(process.signs())),
             constants: arena.numbers(tables.constants.iter().map(|c| c.0)),
             values: arena.reals(true, tables.constants.iter().map(|c| c.1)),
-            given_at: arena.numbers(tables.given.iter().map(|g| g.1)),
+            formula_coupling_at: arena.numbers(tables.formula_couplings.iter().map(|g| g.1)),
             normalization: arena.reals(true, [1.0 / f64::from(process.iden)]),
         }
     }

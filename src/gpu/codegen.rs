@@ -2,7 +2,7 @@
 //! answers, and keeps in registers whatever lies between.
 //!
 //! For small processes nothing is faster, as no working number touches memory and the compiler
-//! sees all constants. The operations of [`Tables`] become a graph of values; each value is a
+//! sees all constants. The operations of [`LevelSchedule`] become a graph of values; each value is a
 //! constant of the generated code, and comes right before it is first used, so that few are alive
 //! at a time: helicity after helicity, amplitude after amplitude, what these need first.
 //!
@@ -11,34 +11,34 @@
 
 mod answer;
 mod clocks;
-mod graph;
 mod helicity;
-mod prepared;
-mod steps;
+mod hoisting;
+mod register_allocation;
 #[cfg(test)]
 mod tests;
+mod value_graph;
 mod values;
 
-use super::shares::Shares;
-use super::tables::Tables;
-use crate::color::Split;
+use super::helicity_split::HelicitySplit;
+use super::level_schedule::LevelSchedule;
+use crate::color::BlockDiagonal;
 use crate::ops::GeneralRoutine;
-use graph::{Id, number};
-use prepared::Prepared;
+use hoisting::Hoisted;
+use register_allocation::{Allocation, Step};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
-use steps::{Step, Steps};
+use value_graph::{Id, number};
 use values::Whole;
 
 /// What straight-line code is made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Straight<'a> {
+pub struct Generator<'a> {
     /// The operations.
-    pub tables: &'a Tables,
+    pub tables: &'a LevelSchedule,
     /// Lorentz structures that no kernel knows.
     pub general: &'a [GeneralRoutine],
     /// The colour matrix.
-    pub split: &'a Split,
+    pub split: &'a BlockDiagonal,
     /// Masses of the legs.
     pub masses: &'a [f64],
     /// 1 for each leg that comes in, -1 for others.
@@ -67,13 +67,13 @@ pub struct Straight<'a> {
     /// Whether groups are functions of one kernel; then what goes from one to another lies in the
     /// thread's own memory. Otherwise each is a kernel, and the answers another one.
     pub functions: bool,
-    /// Where a thread takes a share of the helicities of an event; then threads in x are events, threads
-    /// in y and blocks in x share the shares, blocks in y the events, and the kernel leaves what
+    /// Where a thread takes a subset of the helicities of an event; then threads in x are events, threads
+    /// in y and blocks in x share the subsets, blocks in y the events, and the kernel leaves what
     /// `cuda/answer.cuh` needs.
-    pub shares: Option<&'a Shares>,
-    /// Values of shares that depend on the helicities of at most so many fixed legs are computed by a
+    pub subsets: Option<&'a HelicitySplit>,
+    /// Values of subsets that depend on the helicities of at most so many fixed legs are computed by a
     /// kernel of their own, which comes first.
-    pub prepared: u32,
+    pub hoisted: u32,
     /// Whether there are clocks in it, which tell colour sums from all else; then kernels have a last
     /// argument for what they say.
     pub clocks: bool,
@@ -95,29 +95,29 @@ const COLOR_SUM: &str = "color_sum";
 
 /// How values are put away and brought back. The compiler must not see through that: what it
 /// could compute from a value it would keep alive with it.
-const KEEP: &str = r#"
-#define KEEP(T, NAME)                                                                              \
-    DEVICE void put_away(Real *to, unsigned at, T x) {                                             \
+const SPILL_FUNCTIONS: &str = r#"
+#define SPILL_FUNCTIONS(T, NAME)                                                                              \
+    DEVICE void spill(Real *to, unsigned at, T x) {                                             \
         *(T *)(to + at) = x;                                                                       \
         asm volatile("" : : "l"(to) : "memory");                                                   \
     }                                                                                              \
-    DEVICE void bring_back(T &x, Real *from, unsigned at) {                                        \
+    DEVICE void reload(T &x, Real *from, unsigned at) {                                        \
         asm volatile("" : : "l"(from) : "memory");                                                 \
         x = *(const T *)(from + at);                                                               \
     }                                                                                              \
-    DEVICE void put_away(Memory to, unsigned at, T x) {                                            \
+    DEVICE void spill(Memory to, unsigned at, T x) {                                            \
         to.put_##NAME(at, x);                                                                      \
         asm volatile("" : : "l"(to.at) : "memory");                                                \
     }                                                                                              \
-    DEVICE void bring_back(T &x, Memory from, unsigned at) {                                       \
+    DEVICE void reload(T &x, Memory from, unsigned at) {                                       \
         asm volatile("" : : "l"(from.at) : "memory");                                              \
         x = from.NAME(at);                                                                         \
     }
-KEEP(Real, real)
-KEEP(Cx, complex)
-KEEP(Momentum, momentum)
-KEEP(Four, four)
-KEEP(Matrix, matrix)
+SPILL_FUNCTIONS(Real, real)
+SPILL_FUNCTIONS(Cx, complex)
+SPILL_FUNCTIONS(Momentum, momentum)
+SPILL_FUNCTIONS(Four, four)
+SPILL_FUNCTIONS(Matrix, matrix)
 
 struct __align__(16) Pair { double a, b; };
 
@@ -128,24 +128,24 @@ DEVICE Momentum load_leg(const Pair *leg) {
 
 "#;
 
-impl Straight<'_> {
+impl Generator<'_> {
     /// The device code. `None` if the tables make no sense.
     pub fn source(&self) -> Option<Source> {
         let whole = self.whole()?;
         let mut text = self.colors_function();
-        text.push_str(KEEP);
+        text.push_str(SPILL_FUNCTIONS);
         self.allowed_table(&mut text);
-        if let Some(shares) = self.shares {
-            let prepared = self.prepare(&whole, shares, self.prepared)?;
-            return Some(self.of_shares(&prepared, shares, text));
+        if let Some(subsets) = self.subsets {
+            let hoisted = self.hoist(&whole, subsets, self.hoisted)?;
+            return Some(self.of_subsets(&hoisted, subsets, text));
         }
-        let steps = Steps::new(&whole, self.registers, self.group);
+        let steps = Allocation::new(&whole, self.registers, self.group);
         let single = steps.groups.len() == 2;
         Some(match (single, self.functions) {
             (false, false) => self.kernels(&whole, &steps, text),
             (false, true) => self.functions(&whole, &steps, text),
             (true, _) => {
-                self.kernel_of("straight", &mut text, |text| {
+                self.kernel_of("generated", &mut text, |text| {
                     self.check(text);
                     self.room(&steps, text);
                     self.steps(&whole, steps.groups.iter().flatten(), text);
@@ -153,46 +153,42 @@ impl Straight<'_> {
                 });
                 Source {
                     text,
-                    kernels: vec!["straight".into()],
+                    kernels: vec!["generated".into()],
                     vectors: 0,
                 }
             }
         })
     }
 
-    /// What shares have in common, and the shares.
-    fn of_shares(&self, prepared: &Prepared, shares: &Shares, mut text: String) -> Source {
-        share_tables(shares, self.prepared == 0, &mut text);
-        prepared.tables(&mut text);
-        let vectors = prepared.vectors;
+    /// What subsets have in common, and the subsets.
+    fn of_subsets(&self, hoisted: &Hoisted, subsets: &HelicitySplit, mut text: String) -> Source {
+        subset_tables(subsets, self.hoisted == 0, &mut text);
+        hoisted.tables(&mut text);
+        let vectors = hoisted.vectors;
         let memory = format!(
-            "        const Memory prepared = {{memory + (Size)(e / LANES) * {vectors} * LANES + e % LANES}};"
+            "        const Memory hoisted = {{memory + (Size)(e / LANES) * {vectors} * LANES + e % LANES}};"
         );
-        let before = Steps::new(&prepared.before, self.registers, 0);
-        self.kernel_of("prepare", &mut text, |text| {
+        let before = Allocation::new(&hoisted.before, self.registers, 0);
+        self.kernel_of("hoisted", &mut text, |text| {
             self.check(text);
             self.room(&before, text);
             let _ = writeln!(text, "{memory}");
             let steps = before.groups.iter().flatten();
-            self.steps_with(&prepared.before, steps, text, |id, text| {
-                let class = prepared.before.graph.values[id].class;
-                for at in prepared.puts.get(&id).into_iter().flatten() {
-                    let _ = writeln!(
-                        text,
-                        "        prepared.put_{}({at}, x{id});",
-                        class.access()
-                    );
+            self.steps_with(&hoisted.before, steps, text, |id, text| {
+                let class = hoisted.before.graph.values[id].class;
+                for at in hoisted.puts.get(&id).into_iter().flatten() {
+                    let _ = writeln!(text, "        hoisted.put_{}({at}, x{id});", class.access());
                 }
             });
         });
-        let steps = Steps::new(&prepared.share, self.registers, 0);
-        self.head("straight", &mut text);
-        let count = shares.order.len();
+        let steps = Allocation::new(&hoisted.subset, self.registers, 0);
+        self.head("generated", &mut text);
+        let count = subsets.order.len();
         let _ = write!(
             text,
             r#"
-    for (unsigned share = blockIdx.x * blockDim.y + threadIdx.y; share < {count}u;
-         share += gridDim.x * blockDim.y)
+    for (unsigned subset = blockIdx.x * blockDim.y + threadIdx.y; subset < {count}u;
+         subset += gridDim.x * blockDim.y)
     for (unsigned first = blockIdx.y * blockDim.x; first < events;
          first += gridDim.y * blockDim.x) {{
         // Threads without an event repeat the last one.
@@ -200,30 +196,30 @@ impl Straight<'_> {
 "#
         );
         self.clocks_begin(&mut text);
-        if self.prepared == 0 {
-            share_helicities(shares, &mut text);
+        if self.hoisted == 0 {
+            subset_helicities(subsets, &mut text);
         }
-        prepared.settings(&mut text);
+        hoisted.settings(&mut text);
         let _ = writeln!(text, "{memory}");
         self.room(&steps, &mut text);
-        self.steps(&prepared.share, steps.groups.iter().flatten(), &mut text);
-        self.leave(&prepared.share, shares, &mut text);
+        self.steps(&hoisted.subset, steps.groups.iter().flatten(), &mut text);
+        self.leave(&hoisted.subset, subsets, &mut text);
         self.clocks_end("threadIdx.x", &mut text);
         text.push_str("    }\n}\n");
         Source {
             text,
-            kernels: vec!["prepare".into(), "straight".into()],
+            kernels: vec!["hoisted".into(), "generated".into()],
             vectors: vectors as u32,
         }
     }
 
     /// Each group as a kernel.
-    fn kernels(&self, whole: &Whole, steps: &Steps, mut text: String) -> Source {
+    fn kernels(&self, whole: &Whole, steps: &Allocation, mut text: String) -> Source {
         let vectors = steps.kept;
         let last = steps.groups.len() - 1;
         let mut kernels = Vec::new();
         for (i, group) in steps.groups.iter().enumerate() {
-            let name = format!("straight_{i}");
+            let name = format!("generated_{i}");
             self.kernel_of(&name, &mut text, |text| {
                 if i == 0 {
                     self.check(text);
@@ -247,30 +243,30 @@ impl Straight<'_> {
     }
 
     /// Each group as a function of one kernel, which the compiler does not look into.
-    fn functions(&self, whole: &Whole, steps: &Steps, mut text: String) -> Source {
+    fn functions(&self, whole: &Whole, steps: &Allocation, mut text: String) -> Source {
         let Some((last, groups)) = steps.groups.split_last() else {
             return Source::default();
         };
-        let (taken, given) = match self.clocks {
+        let (parameter, argument) = match self.clocks {
             true => (", unsigned long long &color_cycles", ", color_cycles"),
             false => ("", ""),
         };
         for (i, group) in groups.iter().enumerate() {
             let _ = writeln!(
                 text,
-                "static __device__ __noinline__ void straight_{i}(Real *kept, unsigned e, unsigned events, const Pair *leg, const double *gs, const double *given{taken}) {{"
+                "static __device__ __noinline__ void generated_{i}(Real *kept, unsigned e, unsigned events, const Pair *leg, const double *gs, const double *formula_couplings{parameter}) {{"
             );
             text.push_str("        kept = (Real *)__builtin_assume_aligned(kept, 16);\n");
             self.steps(whole, group, &mut text);
             text.push_str("}\n");
         }
-        self.kernel_of("straight", &mut text, |text| {
+        self.kernel_of("generated", &mut text, |text| {
             self.check(text);
             self.room(steps, text);
             for i in 0..groups.len() {
                 let _ = writeln!(
                     text,
-                    "        straight_{i}(kept, e, events, leg, gs, given{given});"
+                    "        generated_{i}(kept, e, events, leg, gs, formula_couplings{argument});"
                 );
             }
             self.steps(whole, last, text);
@@ -278,7 +274,7 @@ impl Straight<'_> {
         });
         Source {
             text,
-            kernels: vec!["straight".into()],
+            kernels: vec!["generated".into()],
             vectors: 0,
         }
     }
@@ -291,7 +287,7 @@ impl Straight<'_> {
             r#"
 extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 {name}(const Choices *c, unsigned events, const double *momenta, const double *gs,
-         const double *given, const double *random_helicity, const double *random_color,
+         const double *formula_couplings, const double *random_helicity, const double *random_color,
          const int *channels, const int *igraph, double *matrix_elements, int *helicity,
          int *color, unsigned *bad, Real *contributions, Real *jamp2, Real *amp2, Real *memory{cycles}) {{"#
         );
@@ -318,7 +314,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
     }
 
     /// A thread's own memory for what is put away.
-    fn room(&self, steps: &Steps, text: &mut String) {
+    fn room(&self, steps: &Allocation, text: &mut String) {
         if steps.kept > 0 {
             // Always the beginning of the array, which the compiler must not know: it would
             // make registers of it.
@@ -377,12 +373,12 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
                 Step::Load(id) => {
                     declare(id, text);
                     let at = &whole.graph.values[id].text;
-                    writeln!(text, "        bring_back(x{id}, prepared, {at});")
+                    writeln!(text, "        reload(x{id}, hoisted, {at});")
                 }
-                Step::Put(id, at) => writeln!(text, "        put_away(kept, {at}, x{id});"),
-                Step::Get(id, at) => {
+                Step::Spill(id, at) => writeln!(text, "        spill(kept, {at}, x{id});"),
+                Step::Reload(id, at) => {
                     declare(id, text);
-                    writeln!(text, "        bring_back(x{id}, kept, {at});")
+                    writeln!(text, "        reload(x{id}, kept, {at});")
                 }
             };
         }
@@ -406,26 +402,29 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
     }
 }
 
-/// Where the helicities of a share stand among all, and those of its fixed legs if they are needed.
-fn share_tables(shares: &Shares, helicities: bool, text: &mut String) {
+/// Where the helicities of a subset stand among all, and those of its fixed legs if they are needed.
+fn subset_tables(subsets: &HelicitySplit, helicities: bool, text: &mut String) {
     let mut table = |head: &str, numbers: &mut dyn Iterator<Item = String>| {
         let list = numbers.collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "__constant__ {head}[] = {{{list}}};");
     };
-    let order = shares.order.iter().flatten();
-    table("unsigned share_order", &mut order.map(u32::to_string));
+    let order = subsets.order.iter().flatten();
+    table("unsigned subset_order", &mut order.map(u32::to_string));
     if helicities {
-        let each = shares.helicities.iter().flatten();
-        table("signed char share_helicities", &mut each.map(i8::to_string));
+        let each = subsets.helicities.iter().flatten();
+        table(
+            "signed char subset_helicities",
+            &mut each.map(i8::to_string),
+        );
     }
 }
 
-fn share_helicities(shares: &Shares, text: &mut String) {
-    let legs = shares.fixed.len();
-    for leg in (0..legs).filter(|&leg| shares.fixed[leg]) {
+fn subset_helicities(subsets: &HelicitySplit, text: &mut String) {
+    let legs = subsets.fixed.len();
+    for leg in (0..legs).filter(|&leg| subsets.fixed[leg]) {
         let _ = writeln!(
             text,
-            "        const int h{leg} = share_helicities[share * {legs} + {leg}];"
+            "        const int h{leg} = subset_helicities[subset * {legs} + {leg}];"
         );
     }
 }

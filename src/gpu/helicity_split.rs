@@ -1,36 +1,36 @@
-//! The helicities of a process in shares that are alike.
+//! The helicities of a process in subsets that are alike.
 //!
 //! The helicities of some legs are *fixed*, those of the others *free*: if the good helicities are all
 //! combinations of some settings of the fixed legs with the same settings of the free ones, the
-//! plan for one share does for every share, with other external wavefunctions of the fixed legs. So
-//! generated code is short, few of its numbers are alive at a time, and a thread takes one share of
-//! one event. What depends on the helicities of few fixed legs comes before (`straight/prepared.rs`);
-//! what else shares have in common each computes for itself: more work, which free legs make less.
+//! plan for one subset does for every subset, with other external wavefunctions of the fixed legs. So
+//! generated code is short, few of its numbers are alive at a time, and a thread takes one subset of
+//! one event. What depends on the helicities of few fixed legs comes before (`codegen/hoisting.rs`);
+//! what else subsets have in common each computes for itself: more work, which free legs make less.
 
-use super::tables::Tables;
+use super::level_schedule::LevelSchedule;
 use crate::plan::binding::Binding;
 use crate::plan::{Plan, compile, recursion};
 use crate::process::Process;
 use rustc_hash::FxHashMap as HashMap;
 
-/// The shares.
+/// The subsets.
 #[derive(Clone, Debug)]
-pub struct Shares {
-    /// The plan of the first share.
+pub struct HelicitySplit {
+    /// The plan of the first subset.
     pub plan: Plan,
     /// Its tables.
-    pub tables: Tables,
+    pub tables: LevelSchedule,
     /// For each leg whether its helicity is fixed.
     pub fixed: Vec<bool>,
     /// For each share the helicities of the legs; those of free legs do not matter.
     pub helicities: Vec<Vec<i8>>,
-    /// For each share where its helicities stand among all good ones, in the order of the plan.
+    /// For each subset where its helicities stand among all good ones, in the order of the plan.
     pub order: Vec<Vec<u32>>,
     /// Multiply-adds of an event, those of the colour sum left out.
     pub multiply_adds: usize,
 }
 
-/// How the good helicities fall into shares.
+/// How the good helicities fall into subsets.
 struct Cut {
     fixed: Vec<bool>,
     helicities: Vec<Vec<i8>>,
@@ -38,7 +38,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// For these fixed legs, if the shares are alike.
+    /// For these fixed legs, if the subsets are alike.
     fn new(process: &Process, good: &[u32], fixed: Vec<bool>) -> Option<Cut> {
         let part = |helicity: &[i8], of: bool| -> Vec<i8> {
             let legs = helicity.iter().zip(&fixed);
@@ -53,22 +53,22 @@ impl Cut {
         let mut free: Vec<Vec<Vec<i8>>> = Vec::new();
         for (place, &h) in good.iter().enumerate() {
             let helicity = process.helicities.get(h as usize)?;
-            let share = *number.entry(part(helicity, true)).or_insert(free.len());
-            if share == free.len() {
+            let subset = *number.entry(part(helicity, true)).or_insert(free.len());
+            if subset == free.len() {
                 free.push(Vec::new());
                 cut.helicities.push(helicity.clone());
                 cut.order.push(Vec::new());
             }
-            free[share].push(part(helicity, false));
-            cut.order[share].push(place as u32);
+            free[subset].push(part(helicity, false));
+            cut.order[subset].push(place as u32);
         }
         let alike = free.iter().all(|f| *f == free[0]);
         alike.then_some(cut)
     }
 }
 
-impl Shares {
-    /// The cut with the least work, among those of which one share takes at most so many
+impl HelicitySplit {
+    /// The cut with the least work, among those of which one subset takes at most so many
     /// multiply-adds.
     pub fn best(
         process: &Process,
@@ -76,14 +76,14 @@ impl Shares {
         good: &[u32],
         recursive: bool,
         limit: usize,
-    ) -> Option<Shares> {
+    ) -> Option<HelicitySplit> {
         // Fermions first: at one of them a recursion has its root.
         let mut legs: Vec<usize> = (0..process.legs.len()).collect();
         legs.sort_by_key(|&leg| {
             let spinor = process.legs[leg].pdg.unsigned_abs() <= 18;
             (!spinor, process.legs[leg].incoming, leg)
         });
-        let mut best: Option<Shares> = None;
+        let mut best: Option<HelicitySplit> = None;
         for free in 0..legs.len() {
             let mut fixed = vec![true; legs.len()];
             for &leg in &legs[..free] {
@@ -111,8 +111,8 @@ impl Shares {
                 .as_ref()
                 .is_none_or(|b| multiply_adds < b.multiply_adds)
             {
-                best = Some(Shares {
-                    tables: Tables::new(&plan, binding)?,
+                best = Some(HelicitySplit {
+                    tables: LevelSchedule::new(&plan, binding)?,
                     plan,
                     fixed: cut.fixed,
                     helicities: cut.helicities,

@@ -1,6 +1,6 @@
 //! Threads that wait for work on behalf of a caller.
 //!
-//! A call to [`Crew::run`] is often shorter than it takes to wake a thread, so a thread goes on looking
+//! A call to [`ThreadPool::run`] is often shorter than it takes to wake a thread, so a thread goes on looking
 //! for work for a while after its last piece, and one that has not come by the time the
 //! caller is done is not waited for.
 
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How long a thread looks for work before it sleeps, and a caller for the end of a helper's work. Some
 /// times what it takes to wake a thread; on a machine with more threads than cores it is what
 /// is lost.
-const PATIENCE: Duration = Duration::from_micros(100);
+const SPIN_TIME: Duration = Duration::from_micros(100);
 
 /// Bytes that have to be there before another thread is started: its stack, and what it and the
 /// caller need until it is there. One that starts without them ends the program.
@@ -37,16 +37,16 @@ type Work<'a> = &'a (dyn Fn(usize) + Sync);
 
 /// Threads beside the caller's own.
 ///
-/// A program that forks has a crew without threads in its child: there the caller works alone, and there is
+/// A program that forks has a pool without threads in its child: there the caller works alone, and there is
 /// nobody to wait for.
-pub struct Crew {
+pub struct ThreadPool {
     helpers: Vec<Helper>,
     /// The number of the program that has the threads.
     program: u32,
 }
 
 struct Helper {
-    seat: Arc<Seat>,
+    mailbox: Arc<Mailbox>,
     /// `None` once it has ended.
     thread: Option<JoinHandle<()>>,
 }
@@ -54,7 +54,7 @@ struct Helper {
 /// Where a helper finds its work; on cache lines of its own.
 #[derive(Default)]
 #[repr(align(128))]
-struct Seat {
+struct Mailbox {
     state: AtomicU32,
     /// There while a call is not answered yet.
     call: Mutex<Option<Call>>,
@@ -65,17 +65,17 @@ struct Call {
     caller: Thread,
 }
 
-impl Crew {
+impl ThreadPool {
     /// Starts so many threads.
-    pub fn new(helpers: usize) -> std::io::Result<Crew> {
-        // Those that were started end with the crew if one cannot be.
-        let mut crew = Crew {
+    pub fn new(helpers: usize) -> std::io::Result<ThreadPool> {
+        // Those that were started end with the pool if one cannot be.
+        let mut pool = ThreadPool {
             helpers: Vec::with_capacity(helpers),
             program: std::process::id(),
         };
         for number in 1..=helpers {
-            let seat = Arc::new(Seat::default());
-            let (mine, caller) = (seat.clone(), thread::current());
+            let mailbox = Arc::new(Mailbox::default());
+            let (mine, caller) = (mailbox.clone(), thread::current());
             room()?;
             let thread = thread::Builder::new()
                 .name(format!("mebridge-{number}"))
@@ -85,16 +85,16 @@ impl Crew {
                     // The environment is usually that of whoever starts the thread, but no standard says so.
                     in_default_environment(|| mine.serve(number));
                 })?;
-            let mut patience = Patience::default();
-            while seat.state.load(Ordering::Acquire) == COMING {
-                patience.wait();
+            let mut waiter = SpinThenPark::default();
+            while mailbox.state.load(Ordering::Acquire) == COMING {
+                waiter.wait();
             }
-            crew.helpers.push(Helper {
-                seat,
+            pool.helpers.push(Helper {
+                mailbox,
                 thread: Some(thread),
             });
         }
-        Ok(crew)
+        Ok(pool)
     }
 
     /// Does `work` on the caller's thread, as number 0, and on up to so many helpers at the same time. A
@@ -108,7 +108,7 @@ impl Crew {
             }
         };
         let guarded: Work = &guarded;
-        // SAFETY: only the lifetime changes. A helper uses the reference while its seat is WORKING,
+        // SAFETY: only the lifetime changes. A helper uses the reference while its mailbox is WORKING,
         // or holds it as a call. `Called`, when dropped, takes back calls that were not answered and
         // waits for the others, so both are over before `guarded` is.
         let extended = unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(guarded) };
@@ -138,7 +138,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for ThreadPool {
     fn drop(&mut self) {
         if self.forked() {
             // What these name does not exist here: they can be neither joined nor let go.
@@ -146,7 +146,7 @@ impl Drop for Crew {
             return;
         }
         for helper in &mut self.helpers {
-            helper.seat.state.store(END, Ordering::Release);
+            helper.mailbox.state.store(END, Ordering::Release);
             if let Some(thread) = helper.thread.take() {
                 thread.thread().unpark();
                 // It catches all panics, and there is nobody to tell.
@@ -162,15 +162,15 @@ struct Called<'a>(&'a [Helper]);
 impl Drop for Called<'_> {
     fn drop(&mut self) {
         for helper in self.0 {
-            helper.seat.dismiss();
+            helper.mailbox.dismiss();
         }
     }
 }
 
 impl Helper {
     fn call(&self, call: Call) {
-        *lock(&self.seat.call) = Some(call);
-        self.seat.state.store(CALLED, Ordering::Release);
+        *lock(&self.mailbox.call) = Some(call);
+        self.mailbox.state.store(CALLED, Ordering::Release);
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
         }
@@ -186,10 +186,10 @@ fn room() -> std::io::Result<()> {
     there.map_err(|_| std::io::ErrorKind::OutOfMemory.into())
 }
 
-impl Seat {
+impl Mailbox {
     /// What a helper does all its life.
     fn serve(&self, number: usize) {
-        let mut patience = Patience::default();
+        let mut waiter = SpinThenPark::default();
         loop {
             match self.state.load(Ordering::Acquire) {
                 CALLED if self.moves(CALLED, WORKING) => {
@@ -202,10 +202,10 @@ impl Seat {
                     if let Some(caller) = caller {
                         caller.unpark();
                     }
-                    patience = Patience::default();
+                    waiter = SpinThenPark::default();
                 }
                 END => return,
-                _ => patience.wait(),
+                _ => waiter.wait(),
             }
         }
     }
@@ -216,9 +216,9 @@ impl Seat {
             lock(&self.call).take();
             return;
         }
-        let mut patience = Patience::default();
+        let mut waiter = SpinThenPark::default();
         while self.state.load(Ordering::Acquire) == WORKING {
-            patience.wait();
+            waiter.wait();
         }
     }
 
@@ -233,14 +233,14 @@ impl Seat {
 /// Waits for another thread, first by looking again and again, then asleep. Whoever makes the change
 /// wakes the one that waits.
 #[derive(Default)]
-struct Patience {
+struct SpinThenPark {
     since: Option<Instant>,
 }
 
-impl Patience {
+impl SpinThenPark {
     /// Returns when it is worth looking again.
     fn wait(&mut self) {
-        if self.since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+        if self.since.get_or_insert_with(Instant::now).elapsed() > SPIN_TIME {
             thread::park();
             return;
         }
@@ -261,10 +261,10 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
 
     /// Adds up the numbers below `count`, each taken by whoever comes first.
-    fn sum(crew: &mut Crew, helpers: usize, count: usize) -> usize {
+    fn sum(pool: &mut ThreadPool, helpers: usize, count: usize) -> usize {
         let next = AtomicUsize::new(0);
         let sum = AtomicUsize::new(0);
-        crew.run(helpers, &|_| {
+        pool.run(helpers, &|_| {
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 if i >= count {
@@ -278,25 +278,25 @@ mod tests {
 
     #[test]
     fn work_is_done_once_whoever_does_it() {
-        let mut crew = Crew::new(3).unwrap();
+        let mut pool = ThreadPool::new(3).unwrap();
         for count in 0..2000 {
             assert_eq!(
-                sum(&mut crew, count % 5, count),
+                sum(&mut pool, count % 5, count),
                 count * count.max(1).saturating_sub(1) / 2
             );
             if count % 500 == 0 {
                 // Long enough for all to sleep.
-                thread::sleep(10 * PATIENCE);
+                thread::sleep(10 * SPIN_TIME);
             }
         }
-        assert_eq!(sum(&mut Crew::new(0).unwrap(), 3, 10), 45);
+        assert_eq!(sum(&mut ThreadPool::new(0).unwrap(), 3, 10), 45);
     }
 
     #[test]
     fn helpers_come_while_the_caller_works() {
-        let mut crew = Crew::new(2).unwrap();
+        let mut pool = ThreadPool::new(2).unwrap();
         let present = AtomicUsize::new(0);
-        crew.run(2, &|_| {
+        pool.run(2, &|_| {
             present.fetch_add(1, Ordering::SeqCst);
             while present.load(Ordering::SeqCst) < 3 {
                 thread::yield_now();
@@ -305,28 +305,28 @@ mod tests {
         assert_eq!(present.into_inner(), 3);
     }
 
-    /// A child has no threads of its parent's: its caller does the work, and the end of the crew waits for
+    /// A child has no threads of its parent's: its caller does the work, and the end of the pool waits for
     /// nobody.
     #[cfg(unix)]
     #[test]
     fn a_child_of_a_fork_works_alone_and_ends() {
         const DONE: i32 = 7;
-        let mut crew = Crew::new(2).unwrap();
-        assert_eq!(sum(&mut crew, 2, 100), 4950);
+        let mut pool = ThreadPool::new(2).unwrap();
+        assert_eq!(sum(&mut pool, 2, 100), 4950);
         // SAFETY: the child allocates little, runs what is tested and ends without handlers. Other threads
         // of this program may hold a lock of the allocator, which the C library sees to.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            let right = sum(&mut crew, 2, 100) == 4950;
-            drop(crew);
+            let right = sum(&mut pool, 2, 100) == 4950;
+            drop(pool);
             // SAFETY: it takes any number.
             unsafe { libc::_exit(if right { DONE } else { 1 }) };
         }
         let mut status = 0;
-        let patience = Instant::now();
+        let waiter = Instant::now();
         // SAFETY: a child of this program.
         while unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == 0 {
-            if patience.elapsed() > Duration::from_secs(20) {
+            if waiter.elapsed() > Duration::from_secs(20) {
                 // SAFETY: as above.
                 unsafe { libc::kill(child, libc::SIGKILL) };
             }
@@ -334,16 +334,16 @@ mod tests {
         }
         assert!(libc::WIFEXITED(status), "status {status:#x}");
         assert_eq!(libc::WEXITSTATUS(status), DONE);
-        assert_eq!(sum(&mut crew, 2, 100), 4950);
+        assert_eq!(sum(&mut pool, 2, 100), 4950);
     }
 
     #[test]
     fn a_panic_goes_on_in_the_caller_when_all_are_done() {
-        let mut crew = Crew::new(1).unwrap();
+        let mut pool = ThreadPool::new(1).unwrap();
         for who in 0..2 {
             let present = AtomicUsize::new(0);
             let panicked = catch_unwind(AssertUnwindSafe(|| {
-                crew.run(1, &|number| {
+                pool.run(1, &|number| {
                     present.fetch_add(1, Ordering::SeqCst);
                     while present.load(Ordering::SeqCst) < 2 {
                         thread::yield_now();
@@ -352,7 +352,7 @@ mod tests {
                 });
             }));
             assert!(panicked.is_err());
-            assert_eq!(sum(&mut crew, 1, 100), 4950);
+            assert_eq!(sum(&mut pool, 1, 100), 4950);
         }
     }
 }

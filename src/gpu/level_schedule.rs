@@ -2,17 +2,17 @@
 //!
 //! A GPU has work for many thousands of threads at a time, so what can be done at the same time is
 //! told from what has to wait: the operations of a *level* depend on earlier levels alone. For that
-//! every result gets an address of its own (a plan uses memory again, see [`crate::plan::slots`]). What
+//! every result gets an address of its own (a plan uses memory again, see [`crate::plan::memory_reuse`]). What
 //! a CPU does between the batches (momenta, propagators, factors, couplings, external
 //! wavefunctions) is operations here like all others.
 //!
 //! An operation is its *kind*, which names the device function that does it, and its operands, a run
-//! of numbers in [`Tables::operands`] that begins where [`Tables::starts`] says. The operands of
+//! of numbers in [`LevelSchedule::operands`] that begins where [`LevelSchedule::starts`] says. The operands of
 //! kernels are those of [`crate::ops::visit`]; for the other kinds see [`Kind`].
 //!
-//! What depends on the helicity (amplitudes, JAMP) lies in a memory of its own, the *region*, of
+//! What depends on the helicity (amplitudes, JAMP) lies in a memory of its own, the *workspace*, of
 //! which each helicity at work has one; addresses in it count from 0. Wavefunctions are looked up in the
-//! helicity's row of [`Tables::waves`].
+//! helicity's row of [`LevelSchedule::waves`].
 
 use crate::ops::opcode::Opcode;
 use crate::ops::opcode::{FOUR, MOMENTUM};
@@ -29,7 +29,7 @@ pub enum Kind {
     /// A sum of momenta: how many to add, how many to subtract, these, result.
     Momentum,
     /// A coupling as a polynomial in G: G, number of coefficients, pairs of
-    /// [`Tables::numbers`] from the highest power down, result.
+    /// [`LevelSchedule::numbers`] from the highest power down, result.
     Coupling,
     /// `1 / (p^2 - m^2 + i m width)`: momentum, numbers m^2 and m width, result.
     Propagator,
@@ -68,7 +68,7 @@ impl Kind {
 pub struct Run {
     /// What they compute.
     pub kind: Kind,
-    /// The first, as an index into [`Tables::starts`].
+    /// The first, as an index into [`LevelSchedule::starts`].
     pub first: u32,
     /// How many.
     pub count: u32,
@@ -88,7 +88,7 @@ pub enum Squares {
         totals: Vec<Address>,
     },
     /// From the amplitudes of each helicity: for each AMP2 the sets of amplitudes (addresses in the
-    /// region) that are added before squaring.
+    /// workspace) that are added before squaring.
     Amplitudes(Vec<Vec<Vec<Address>>>),
 }
 
@@ -109,11 +109,11 @@ impl Squares {
 
 /// A plan for a GPU.
 #[derive(Clone, Debug)]
-pub struct Tables {
+pub struct LevelSchedule {
     /// Addresses in the memory of a block of events.
     pub vectors: u32,
-    /// Addresses in the region of one helicity.
-    pub region: u32,
+    /// Addresses in the workspace of one helicity.
+    pub workspace: u32,
     /// Constants that operands name.
     pub numbers: Vec<f64>,
     /// All operands.
@@ -127,14 +127,14 @@ pub struct Tables {
     /// Where G goes.
     pub g: Address,
     /// Couplings that are no polynomials in G, by index, with their addresses.
-    pub given: Vec<(u32, Address)>,
+    pub formula_couplings: Vec<(u32, Address)>,
     /// Everything up to the amplitudes.
     pub levels: Vec<Level>,
     /// The amplitudes of a helicity.
     pub amplitudes: Level,
     /// The sums that lead from there to JAMP.
     pub sums: Vec<Level>,
-    /// The first JAMP in the region; the others follow.
+    /// The first JAMP in the workspace; the others follow.
     pub jamp: Address,
     /// Number of colour flows.
     pub flows: usize,
@@ -156,11 +156,11 @@ struct Operation {
 /// Products of one [`Opcode::Dots`] operation: few, so that there are many operations.
 const DOTS: usize = 4;
 
-impl Tables {
+impl LevelSchedule {
     /// The tables of a plan. `None` if its operations are not whole or read what nothing has written,
     /// which no plan does that [`Plan::fits`] or that was compiled here.
-    pub fn new(plan: &Plan, binding: &Binding) -> Option<Tables> {
-        if !plan.turns.is_empty() {
+    pub fn new(plan: &Plan, binding: &Binding) -> Option<LevelSchedule> {
+        if !plan.tiles.is_empty() {
             return None;
         }
         let mut maker = Maker::default();
@@ -179,7 +179,7 @@ impl Tables {
                 (new, x)
             })
             .collect();
-        let given = maker.couplings(plan, binding, g);
+        let formula_couplings = maker.couplings(plan, binding, g);
         maker.once_an_event(plan)?;
         maker.batches(&plan.currents, plan)?;
         let levels = std::mem::take(&mut maker.operations);
@@ -202,24 +202,24 @@ impl Tables {
         };
         let totals = plan.channels.totals.iter().map(|&t| maker.of(t));
         let totals: Vec<Address> = totals.collect::<Option<_>>()?;
-        let region = Region::new(plan)?;
-        let amplitudes = maker.amplitudes(plan, &region, &looked_up)?;
-        let sums = maker.sums(plan, &region)?;
+        let workspace = Workspace::new(plan)?;
+        let amplitudes = maker.amplitudes(plan, &workspace, &looked_up)?;
+        let sums = maker.sums(plan, &workspace)?;
         let amp2 = &plan.channels.amp2;
-        let mut tables = Tables {
+        let mut tables = LevelSchedule {
             vectors: maker.end,
-            region: region.end - region.start,
+            workspace: workspace.end - workspace.start,
             numbers: maker.numbers,
             operands: maker.operands,
             starts: Vec::new(),
             constants,
             leg_momenta,
             g,
-            given,
+            formula_couplings,
             levels: Vec::new(),
             amplitudes: Vec::new(),
             sums: Vec::new(),
-            jamp: region.of(plan.jamp_base)?,
+            jamp: workspace.of(plan.jamp_base)?,
             flows: plan.flows,
             waves,
             groups: plan
@@ -234,7 +234,8 @@ impl Tables {
             squares: Squares::Amplitudes(
                 amp2.iter()
                     .map(|sets| {
-                        let set = |set: &Vec<Address>| set.iter().map(|&a| region.of(a)).collect();
+                        let set =
+                            |set: &Vec<Address>| set.iter().map(|&a| workspace.of(a)).collect();
                         sets.iter().map(set).collect::<Option<_>>()
                     })
                     .collect::<Option<_>>()?,
@@ -310,21 +311,21 @@ fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
 }
 
 /// The addresses of a plan that one helicity writes.
-struct Region {
+struct Workspace {
     start: Address,
     end: Address,
 }
 
-impl Region {
-    fn new(plan: &Plan) -> Option<Region> {
+impl Workspace {
+    fn new(plan: &Plan) -> Option<Workspace> {
         let jamp = plan.jamp_base..plan.jamp_base + 2 * plan.flows as u32;
-        let mut region = Region {
+        let mut workspace = Workspace {
             start: jamp.start,
             end: jamp.end,
         };
         let mut include = |at: Address, vectors: u32| {
-            region.start = region.start.min(at);
-            region.end = region.end.max(at + vectors);
+            workspace.start = workspace.start.min(at);
+            workspace.end = workspace.end.max(at + vectors);
         };
         for batch in &plan.amplitudes {
             visit(batch, &plan.general, true, &mut |operand, access| {
@@ -334,7 +335,7 @@ impl Region {
             })?;
         }
         plan.jamp.sums.iter().for_each(|s| include(s.address, 2));
-        Some(region)
+        Some(workspace)
     }
 
     fn of(&self, address: Address) -> Option<Address> {
@@ -402,7 +403,7 @@ impl Maker {
     }
 
     fn couplings(&mut self, plan: &Plan, binding: &Binding, g: Address) -> Vec<(u32, Address)> {
-        let mut given = Vec::new();
+        let mut formula_couplings = Vec::new();
         for ((coupling, &old), i) in binding.couplings.iter().zip(&plan.couplings).zip(0..) {
             match coupling {
                 Coupling::Polynomial(coefficients) => {
@@ -415,10 +416,10 @@ impl Maker {
                     operands.push(result);
                     self.operation(1, Kind::Coupling, &operands);
                 }
-                Coupling::Formula => given.push((i, self.result(old, 2, 0))),
+                Coupling::Formula => formula_couplings.push((i, self.result(old, 2, 0))),
             }
         }
-        given
+        formula_couplings
     }
 
     fn once_an_event(&mut self, plan: &Plan) -> Option<()> {
@@ -533,11 +534,11 @@ impl Maker {
     }
 
     /// The amplitudes of a helicity, whose operands are numbers of wavefunctions and addresses of
-    /// the region.
+    /// the workspace.
     fn amplitudes(
         &mut self,
         plan: &Plan,
-        region: &Region,
+        workspace: &Workspace,
         looked_up: &[u32],
     ) -> Option<Vec<Operation>> {
         for batch in &plan.amplitudes {
@@ -550,7 +551,7 @@ impl Maker {
                     Access::Number => Some(operand),
                     Access::Indexed(_) => looked_up.binary_search(&operand).ok().map(|i| i as u32),
                     Access::Read(_) => of_all(operand),
-                    Access::Write(_) | Access::Update(_) => region.of(operand),
+                    Access::Write(_) | Access::Update(_) => workspace.of(operand),
                 };
                 let Some(new) = new else {
                     sound = false;
@@ -578,7 +579,7 @@ impl Maker {
         Some(std::mem::take(&mut self.operations))
     }
 
-    fn sums(&mut self, plan: &Plan, region: &Region) -> Option<Vec<Operation>> {
+    fn sums(&mut self, plan: &Plan, workspace: &Workspace) -> Option<Vec<Operation>> {
         let mut levels: HashMap<Address, u32> = HashMap::default();
         let (mut units, mut terms) = (&plan.jamp.units[..], &plan.jamp.terms[..]);
         for sum in &plan.jamp.sums {
@@ -587,7 +588,7 @@ impl Maker {
             let mut level = 0;
             let mut see = |at: Address| {
                 level = level.max(levels.get(&at).copied().unwrap_or(0));
-                region.of(at)
+                workspace.of(at)
             };
             let count = sum.units.iter().sum::<u32>() as usize;
             let (mine, rest) = units.split_at_checked(count)?;
@@ -600,12 +601,12 @@ impl Maker {
             for term in mine {
                 // The number at hand is complex: its address is the smaller of the two.
                 see(term.re.min(term.im))?;
-                operands.push(region.of(term.re)?);
-                operands.push(region.of(term.im)?);
+                operands.push(workspace.of(term.re)?);
+                operands.push(workspace.of(term.im)?);
                 operands.push(self.number(term.factor_re));
                 operands.push(self.number(term.factor_im));
             }
-            operands.push(region.of(sum.address)?);
+            operands.push(workspace.of(sum.address)?);
             levels.insert(sum.address, level + 1);
             self.operation(level + 1, Kind::Sum, &operands);
         }

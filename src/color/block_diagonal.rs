@@ -26,7 +26,7 @@ pub type Slot = u32;
 
 /// A colour matrix in blocks, and how to come there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Split {
+pub struct BlockDiagonal {
     /// Colour flows.
     pub flows: usize,
     /// Sums to take, in this order.
@@ -51,9 +51,9 @@ pub struct Block {
     pub matrix: Matrix,
 }
 
-impl Split {
+impl BlockDiagonal {
     /// The cheapest form of a matrix that is found.
-    pub fn new(color: &ColorMatrix) -> Split {
+    pub fn new(color: &ColorMatrix) -> BlockDiagonal {
         let flows = color.flows as usize;
         let mut upper = color.upper.iter();
         let matrix = Matrix::new(flows, |_, _| upper.next().copied().unwrap_or(f64::NAN));
@@ -72,7 +72,7 @@ impl Split {
             let left = (0..flows as Slot).filter(|&s| !taken[s as usize]);
             passes[0].extend(left.map(|s| Orbit(vec![s])));
         }
-        Split {
+        BlockDiagonal {
             flows,
             passes,
             blocks,

@@ -1,32 +1,32 @@
 //! What generated code is made from: which process gets which.
 
 use super::{LANES, Options};
-use crate::color::Split;
-use crate::gpu::shares::Shares;
+use crate::color::BlockDiagonal;
+use crate::gpu::codegen::Generator;
+use crate::gpu::helicity_split::HelicitySplit;
+use crate::gpu::level_schedule::LevelSchedule;
 use crate::gpu::source::{self, Unit};
-use crate::gpu::straight::Straight;
-use crate::gpu::tables::Tables;
 use crate::ops::opcode::Opcode;
 use crate::plan::Plan;
 use crate::plan::binding::Binding;
 use crate::process::Process;
 
 /// Multiply-adds of a thread up to which straight-line code is generated.
-pub(super) const STRAIGHT: usize = 3_500;
+pub(super) const MOST_GENERATED: usize = 3_500;
 
 /// Multiply-adds of an event up to which one thread does all helicities.
 pub(super) const WHOLE: usize = 5_000;
 
-/// Numbers that it keeps in registers where a thread takes a share of the helicities, in `float` and in
+/// Numbers that it keeps in registers where a thread takes a subset of the helicities, in `float` and in
 /// `double`.
 pub(super) const REGISTERS: [usize; 2] = [200, 115];
 
-/// Values of shares that depend on the helicities of at most so many legs are computed before them, where
-/// the shares have more than these.
-pub(super) const PREPARED: u32 = 2;
+/// Values of subsets that depend on the helicities of at most so many legs are computed before them, where
+/// the subsets have more than these.
+pub(super) const HOISTED: u32 = 2;
 
 /// Threads of a block of it, and blocks that should fit on a multiprocessor.
-pub(super) const STRAIGHT_SHAPE: (u32, u32) = (128, 2);
+pub(super) const GENERATED_SHAPE: (u32, u32) = (128, 2);
 
 /// Warps of a multiprocessor that run the generated kernel of a helicity, in `float` and in `double`.
 pub(super) const HELICITY_WARPS: [u32; 2] = [24, 16];
@@ -48,17 +48,17 @@ pub(super) fn helicity_shape(helicities: u32, double: bool) -> (u32, u32) {
 }
 
 /// What straight-line code is made from.
-pub(super) struct Recipe {
+pub(super) struct KernelSpec {
     /// Whether it is for a helicity.
     pub(super) helicity: bool,
     pub(super) shape: source::Shape,
-    pub(super) tables: Tables,
+    pub(super) tables: LevelSchedule,
     pub(super) plan: Plan,
-    pub(super) split: Split,
+    pub(super) split: BlockDiagonal,
     /// Unless a thread does all helicities.
-    pub(super) shares: Option<Shares>,
+    pub(super) subsets: Option<HelicitySplit>,
     pub(super) allowed: Vec<Vec<u32>>,
-    /// See [`Straight::signs`].
+    /// See [`Generator::signs`].
     pub(super) signs: Vec<f64>,
     pub(super) normalization: f64,
     /// Operations in a group, 0 if all are one, and whether groups are functions.
@@ -66,49 +66,49 @@ pub(super) struct Recipe {
     pub(super) functions: bool,
 }
 
-impl Recipe {
+impl KernelSpec {
     /// For a process that is small enough.
     pub(super) fn of(
         process: &Process,
         binding: &Binding,
         plan: &Plan,
-        tables: &Tables,
-        split: &Split,
+        tables: &LevelSchedule,
+        split: &BlockDiagonal,
         shape: source::Shape,
         options: Options,
-    ) -> Option<Recipe> {
+    ) -> Option<KernelSpec> {
         let recursive = plan
             .amplitudes
             .iter()
             .any(|batch| batch.opcode == Opcode::Dots);
-        if options.straight == 0 {
+        if options.most_generated == 0 {
             return None;
         }
         // A helicity by itself is at least as much work as its part of all.
         let least = plan.count.multiply_adds / plan.helicities.len().max(1);
-        if options.group == 0 && least > options.straight {
+        if options.group == 0 && least > options.most_generated {
             return None;
         }
-        let shares = match options.group == 0 && plan.count.multiply_adds > options.whole {
+        let subsets = match options.group == 0 && plan.count.multiply_adds > options.whole {
             false => None,
             true => {
                 let good = &plan.helicities;
-                Some(Shares::best(
+                Some(HelicitySplit::best(
                     process,
                     binding,
                     good,
                     recursive,
-                    options.straight,
+                    options.most_generated,
                 )?)
             }
         };
-        Some(Recipe {
+        Some(KernelSpec {
             helicity: false,
             shape,
             tables: tables.clone(),
             plan: plan.clone(),
             split: split.clone(),
-            shares,
+            subsets,
             allowed: process.channels.allowed_flows(),
             signs: process.signs(),
             normalization: 1.0 / f64::from(process.iden),
@@ -119,29 +119,29 @@ impl Recipe {
 
     /// Numbers of memory for each event that groups as kernels leave each other.
     pub(super) fn vectors(&self) -> u32 {
-        let one_kernel = self.shares.is_none() && (self.group == 0 || self.functions);
+        let one_kernel = self.subsets.is_none() && (self.group == 0 || self.functions);
         if self.helicity || one_kernel {
             return 0;
         }
-        let vectors = |channels| self.straight(channels).source().map_or(0, |s| s.vectors);
+        let vectors = |channels| self.generator(channels).source().map_or(0, |s| s.vectors);
         vectors(false).max(vectors(true))
     }
 
     /// For the kernel of a helicity.
     pub(super) fn of_helicity(
         plan: &Plan,
-        tables: &Tables,
-        split: &Split,
+        tables: &LevelSchedule,
+        split: &BlockDiagonal,
         shape: source::Shape,
         options: Options,
-    ) -> Option<Recipe> {
-        let recipe = Recipe {
+    ) -> Option<KernelSpec> {
+        let spec = KernelSpec {
             helicity: true,
             shape,
             tables: tables.clone(),
             plan: plan.clone(),
             split: split.clone(),
-            shares: None,
+            subsets: None,
             allowed: Vec::new(),
             // It gets momenta that have been looked at.
             signs: Vec::new(),
@@ -149,35 +149,35 @@ impl Recipe {
             group: 0,
             functions: false,
         };
-        (options.straight > 0 && recipe.straight(false).has_helicity()).then_some(recipe)
+        (options.most_generated > 0 && spec.generator(false).has_helicity()).then_some(spec)
     }
 
     /// The code for calls without or with channels, or colours where it is for a helicity; with clocks in
     /// it or without.
     pub(super) fn unit(&self, channels: bool, clocks: bool) -> Option<Unit> {
-        let straight = Straight {
+        let generator = Generator {
             clocks,
-            ..self.straight(channels)
+            ..self.generator(channels)
         };
         if !self.helicity {
-            return self.shape.straight(&straight);
+            return self.shape.whole(&generator);
         }
         let (threads, blocks) = helicity_shape(self.tables.waves.len() as u32, self.shape.double);
-        self.shape.helicity(&Straight {
+        self.shape.helicity(&Generator {
             threads,
             blocks,
             registers: HELICITY_REGISTERS,
-            ..straight
+            ..generator
         })
     }
 
-    pub(super) fn straight(&self, channels: bool) -> Straight<'_> {
-        let (threads, blocks) = STRAIGHT_SHAPE;
-        let (tables, plan) = match &self.shares {
-            Some(shares) => (&shares.tables, &shares.plan),
+    pub(super) fn generator(&self, channels: bool) -> Generator<'_> {
+        let (threads, blocks) = GENERATED_SHAPE;
+        let (tables, plan) = match &self.subsets {
+            Some(subsets) => (&subsets.tables, &subsets.plan),
             None => (&self.tables, &self.plan),
         };
-        Straight {
+        Generator {
             tables,
             general: &plan.general,
             split: &self.split,
@@ -191,16 +191,16 @@ impl Recipe {
             colors: channels,
             threads,
             blocks,
-            registers: match self.shares {
+            registers: match self.subsets {
                 Some(_) => REGISTERS[usize::from(self.shape.double)],
                 None => 0,
             },
             group: self.group,
             functions: self.functions,
-            shares: self.shares.as_ref(),
-            prepared: self.shares.as_ref().map_or(0, |shares| {
-                let fixed = shares.fixed.iter().filter(|fixed| **fixed).count() as u32;
-                PREPARED.min(fixed.saturating_sub(1))
+            subsets: self.subsets.as_ref(),
+            hoisted: self.subsets.as_ref().map_or(0, |subsets| {
+                let fixed = subsets.fixed.iter().filter(|fixed| **fixed).count() as u32;
+                HOISTED.min(fixed.saturating_sub(1))
             }),
             clocks: false,
         }

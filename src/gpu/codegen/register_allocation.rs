@@ -1,7 +1,7 @@
 //! What a thread does, one thing after the other: values that are computed, and put away and
 //! brought back where there are too many for the registers, or between groups.
 
-use super::graph::Id;
+use super::value_graph::Id;
 use super::values::Whole;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -13,25 +13,25 @@ const ALIGNED: usize = 4;
 pub(super) enum Step {
     Compute(Id),
     /// Puts a value away, there.
-    Put(Id, usize),
+    Spill(Id, usize),
     /// Brings it back from there.
-    Get(Id, usize),
+    Reload(Id, usize),
     /// Brings a value that was computed before.
     Load(Id),
 }
 
 /// What the thread does.
-pub(super) struct Steps {
+pub(super) struct Allocation {
     /// In groups; what the answers need is brought back in one more.
     pub groups: Vec<Vec<Step>>,
     /// Numbers of memory for what is put away.
     pub kept: usize,
 }
 
-impl Steps {
+impl Allocation {
     /// Where there is more than so many numbers in registers (if not 0) those go that are needed
     /// last. Behind each group of so many values (if not 0) all go that are still needed.
-    pub fn new(whole: &Whole, registers: usize, group: usize) -> Steps {
+    pub fn new(whole: &Whole, registers: usize, group: usize) -> Allocation {
         let mut state = State::new(whole);
         let mut groups = Vec::new();
         for (time, &id) in whole.order.iter().enumerate() {
@@ -58,7 +58,7 @@ impl Steps {
         groups.push(std::mem::take(&mut state.steps));
         whole.results().iter().for_each(|&id| state.bring(id));
         groups.push(state.steps);
-        Steps {
+        Allocation {
             groups,
             kept: state.end,
         }
@@ -127,7 +127,7 @@ impl State<'_> {
         if let Some(&at) = self.away.get(&id) {
             self.steps.push(match self.whole.graph.values[id].stored {
                 true => Step::Load(id),
-                false => Step::Get(id, at),
+                false => Step::Reload(id, at),
             });
             self.enter(id);
         }
@@ -168,7 +168,7 @@ impl State<'_> {
             } else if !self.away.contains_key(&id) {
                 let at = self.place(self.room(id));
                 self.away.insert(id, at);
-                self.steps.push(Step::Put(id, at));
+                self.steps.push(Step::Spill(id, at));
             }
         }
     }

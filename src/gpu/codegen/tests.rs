@@ -1,16 +1,16 @@
 //! Straight-line code on the stand-in for a GPU, against the CPU's engine, in one piece, with values
 //! put away, and in groups.
 
-use super::{Source, Straight};
+use super::{Generator, Source};
 use crate::bridge::Bridge;
-use crate::color::Split;
+use crate::color::BlockDiagonal;
 use crate::error::Result;
 use crate::events::{Answers, Events};
 use crate::gpu::driver::{Argument, Buffer, Driver, Pointer, Shape, Stream};
 use crate::gpu::emulator::Emulator;
-use crate::gpu::shares::Shares;
+use crate::gpu::helicity_split::HelicitySplit;
+use crate::gpu::level_schedule::LevelSchedule;
 use crate::gpu::source;
-use crate::gpu::tables::Tables;
 use crate::import::import_directory;
 use crate::phase_space::PhaseSpace;
 use crate::plan::binding::Binding;
@@ -124,15 +124,15 @@ fn run(
     process: &Process,
     plan: &Plan,
     events: &Events,
-    given: &[f64],
+    formula_couplings: &[f64],
 ) -> Result<Outcome> {
     let shape = source::Shape {
         double: true,
         double_color: true,
         lanes: 32,
-        region_lanes: 32,
-        region_threads: 256,
-        region_blocks: 1,
+        workspace_lanes: 32,
+        workspace_threads: 256,
+        workspace_blocks: 1,
         colors_outside: false,
     };
     let answer = include_str!("../../../cuda/answer.cuh");
@@ -173,7 +173,7 @@ fn run(
         [
             launch.doubles(events.momenta)?,
             launch.doubles(events.g_s)?,
-            launch.doubles(given)?,
+            launch.doubles(formula_couplings)?,
             launch.doubles(events.random_helicity)?,
             launch.doubles(events.random_color)?,
             integers(&mut launch, events.channels)?,
@@ -215,18 +215,18 @@ fn run(
 }
 
 /// Ways to make code.
-fn variants<'a>(straight: Straight<'a>) -> Vec<Straight<'a>> {
+fn variants<'a>(straight: Generator<'a>) -> Vec<Generator<'a>> {
     vec![
         straight,
-        Straight {
+        Generator {
             registers: 60,
             ..straight
         },
-        Straight {
+        Generator {
             group: 20,
             ..straight
         },
-        Straight {
+        Generator {
             group: 30,
             functions: true,
             registers: 40,
@@ -247,7 +247,7 @@ fn check(process: &Process) {
         .map(|m| m.map_or(0.0, |i| binding.parameters[i as usize]))
         .collect();
     let sample = Sample::new(process, &masses);
-    let split = Split::new(&process.color);
+    let split = BlockDiagonal::new(&process.color);
     let allowed = process.channels.allowed_flows();
     let switches = Switches {
         backend: Backend::Cpu,
@@ -275,19 +275,19 @@ fn check(process: &Process) {
             if channels && plan.channels.is_empty() {
                 continue;
             }
-            let tables = Tables::new(plan, &binding).expect("tables");
-            let mut given = Vec::new();
-            for &(i, _) in &tables.given {
+            let tables = LevelSchedule::new(plan, &binding).expect("tables");
+            let mut formula_couplings = Vec::new();
+            for &(i, _) in &tables.formula_couplings {
                 let mut values = Vec::new();
                 let at = sample.g_s.iter().map(|&g| {
                     binding.evaluate(g, &mut values);
                     values[i as usize]
                 });
                 let at: Vec<_> = at.collect();
-                given.extend(at.iter().map(|z| z.re));
-                given.extend(at.iter().map(|z| z.im));
+                formula_couplings.extend(at.iter().map(|z| z.re));
+                formula_couplings.extend(at.iter().map(|z| z.im));
             }
-            let straight = Straight {
+            let straight = Generator {
                 tables: &tables,
                 general: &plan.general,
                 split: &split,
@@ -304,14 +304,15 @@ fn check(process: &Process) {
                 registers: 0,
                 group: 0,
                 functions: false,
-                shares: None,
-                prepared: 0,
+                subsets: None,
+                hoisted: 0,
                 clocks: false,
             };
             for variant in variants(straight) {
                 let source = variant.source().expect("source");
                 assert!(!source.text.to_lowercase().contains("clock"));
-                let ran = run(&gpu, &source, process, plan, &events, &given).expect("run");
+                let ran =
+                    run(&gpu, &source, process, plan, &events, &formula_couplings).expect("run");
                 let pairs = ran.0.iter().zip(&expected.0);
                 for (event, (a, b)) in pairs.enumerate() {
                     let by = ((a - b) / b).abs();
@@ -329,7 +330,7 @@ fn check(process: &Process) {
                     momenta: &momenta,
                     ..events
                 };
-                let ran = run(&gpu, &source, process, plan, &bad, &given).expect("run");
+                let ran = run(&gpu, &source, process, plan, &bad, &formula_couplings).expect("run");
                 assert_eq!(ran.3, 40, "{}: the first bad event", process.name);
                 assert_eq!(ran.1[42..], expected.1[42..], "{}", process.name);
             }
@@ -368,7 +369,7 @@ fn real_processes_agree_with_the_cpu() {
     }
 }
 
-/// What shares have in common is computed for each setting of its legs, once, and each number has a
+/// What subsets have in common is computed for each setting of its legs, once, and each number has a
 /// place of its own.
 #[test]
 fn shares_find_what_they_have_in_common() {
@@ -378,18 +379,18 @@ fn shares_find_what_they_have_in_common() {
     let card = process.model.default_card();
     let binding = Binding::new(&process.model, &card).expect("binding");
     let good: Vec<u32> = (0..process.helicities.len() as u32).collect();
-    let shares = Shares::best(&process, &binding, &good, true, 1000).expect("shares");
-    assert!(shares.order.len() > 1 && shares.fixed.iter().filter(|f| **f).count() > 1);
-    let split = Split::new(&process.color);
+    let subsets = HelicitySplit::best(&process, &binding, &good, true, 1000).expect("subsets");
+    assert!(subsets.order.len() > 1 && subsets.fixed.iter().filter(|f| **f).count() > 1);
+    let split = BlockDiagonal::new(&process.color);
     let allowed = process.channels.allowed_flows();
-    let straight = Straight {
-        tables: &shares.tables,
-        general: &shares.plan.general,
+    let straight = Generator {
+        tables: &subsets.tables,
+        general: &subsets.plan.general,
         split: &split,
-        masses: &shares.plan.masses,
+        masses: &subsets.plan.masses,
         signs: &process.signs(),
         helicities: &good,
-        denominator: &shares.plan.channels.denominator,
+        denominator: &subsets.plan.channels.denominator,
         allowed: &allowed,
         normalization: 1.0,
         channels: false,
@@ -399,17 +400,17 @@ fn shares_find_what_they_have_in_common() {
         registers: 60,
         group: 0,
         functions: false,
-        shares: Some(&shares),
-        prepared: 0,
+        subsets: Some(&subsets),
+        hoisted: 0,
         clocks: false,
     };
     let whole = straight.whole().expect("values");
     let mut before = 0;
-    for most in 0..=shares.fixed.len() as u32 {
-        let prepared = straight.prepare(&whole, &shares, most).expect("cut");
-        let mut taken = vec![false; prepared.vectors];
-        for (&id, places) in &prepared.puts {
-            let numbers = prepared.before.graph.values[id].class.numbers();
+    for most in 0..=subsets.fixed.len() as u32 {
+        let hoisted = straight.hoist(&whole, &subsets, most).expect("cut");
+        let mut taken = vec![false; hoisted.vectors];
+        for (&id, places) in &hoisted.puts {
+            let numbers = hoisted.before.graph.values[id].class.numbers();
             for at in places.iter().flat_map(|&at| at..at + numbers) {
                 assert!(
                     !std::mem::replace(&mut taken[at], true),
@@ -419,14 +420,14 @@ fn shares_find_what_they_have_in_common() {
         }
         assert!(taken.iter().all(|&taken| taken), "a place without a number");
         // The more comes before, the less is left.
-        let values = prepared.before.order.len();
+        let values = hoisted.before.order.len();
         assert!(
             values >= before,
             "{values} values of {most} legs, {before} of fewer"
         );
         before = values;
-        let text = Straight {
-            prepared: most,
+        let text = Generator {
+            hoisted: most,
             ..straight
         }
         .source()

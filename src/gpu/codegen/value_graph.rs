@@ -82,14 +82,14 @@ pub(super) fn number(x: f64) -> String {
 }
 
 #[derive(Default)]
-pub(super) struct Graph {
+pub(super) struct ValueGraph {
     pub(super) values: Vec<Value>,
     known: HashMap<String, Id>,
     /// What lies at the addresses of the memory of events.
     pub(super) memory: HashMap<Address, Id>,
 }
 
-impl Graph {
+impl ValueGraph {
     pub(super) fn push(&mut self, class: Type, text: String, of: Vec<Id>, literal: bool) -> Id {
         if let Some(&id) = self.known.get(&text) {
             return id;
@@ -142,7 +142,7 @@ impl Graph {
     }
 }
 
-impl Graph {
+impl ValueGraph {
     /// A sum of terms, and others with a minus sign.
     pub(super) fn terms(&mut self, term: &str, added: &[Vec<Id>], subtracted: &[Vec<Id>]) -> Id {
         let mut sum = self.literal(Type::Four, "no_four()".into());
@@ -201,7 +201,7 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// Puts a value at the end, before it what it is made of and is not there yet.
-    pub(super) fn need(&mut self, graph: &Graph, id: Id) {
+    pub(super) fn need(&mut self, graph: &ValueGraph, id: Id) {
         self.done.resize(graph.values.len(), false);
         let mut stack = vec![(id, 0)];
         while let Some((id, next)) = stack.pop() {

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub const COMPILER_STACK: usize = 64 << 20;
 
 /// The programs of one GPU.
-pub struct Library {
+pub struct ModuleCache {
     driver: Arc<dyn Driver>,
     cache: Cache,
     compiler: String,
@@ -37,10 +37,10 @@ fn options() -> Vec<String> {
     .to_vec()
 }
 
-impl Library {
+impl ModuleCache {
     /// No programs so far.
-    pub fn new(driver: Arc<dyn Driver>, cache: Cache) -> Result<Library> {
-        Ok(Library {
+    pub fn new(driver: Arc<dyn Driver>, cache: Cache) -> Result<ModuleCache> {
+        Ok(ModuleCache {
             compiler: driver.compiler()?,
             driver,
             cache,
@@ -172,7 +172,7 @@ impl Library {
     }
 }
 
-impl Drop for Library {
+impl Drop for ModuleCache {
     fn drop(&mut self) {
         let modules = self.modules.get_mut();
         for (_, module) in modules.unwrap_or_else(PoisonError::into_inner).drain() {

@@ -1,9 +1,9 @@
 //! Where wavefunctions lie: memory of those that nothing will read again serves for others.
 //!
-//! A block of events that fits into the second cache is evaluated without waiting for memory. The
+//! A block of events that fits into L2 is evaluated without waiting for memory. The
 //! operations are in an order in which small currents come first; here each wavefunction (and each
 //! matrix of squared diagrams) gets its place when it is computed and gives it back behind the
-//! batch that reads it last. What helicities look up is kept to the next turn behind the last of
+//! batch that reads it last. What helicities look up is kept to the next tile behind the last of
 //! them, or to the end. What was freed last is used first, as it is the likeliest to be in the
 //! first cache; a place that is too large is divided where there is no other.
 
@@ -41,9 +41,9 @@ pub fn reuse(plan: &mut Plan) -> Option<()> {
             map.free(object);
         }
     }
-    let turns = new.turns.iter_mut().flat_map(|turn| &mut turn.currents);
+    let tiles = new.tiles.iter_mut().flat_map(|tile| &mut tile.currents);
     let batches = new.currents.iter_mut().chain(&mut new.channels.squares);
-    for batch in batches.chain(turns) {
+    for batch in batches.chain(tiles) {
         map.batch(batch, &plan.general, false)?;
     }
     for external in &mut new.externals {
@@ -73,20 +73,20 @@ enum Step<'a> {
 /// What a plan does, in order.
 fn steps(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
     let before = plan.currents.iter().chain(&plan.channels.squares);
-    // Where the groups of a turn begin.
-    let start_of = |turn: usize| match plan.turns.get(turn) {
-        Some(turn) => turn.group as usize,
+    // Where the groups of a tile begin.
+    let start_of = |tile: usize| match plan.tiles.get(tile) {
+        Some(tile) => tile.group as usize,
         None => plan.groups.len(),
     };
-    let groups = move |start, turn| Step::Groups(&plan.groups[start..start_of(turn)]);
-    let turns = plan.turns.iter().zip(1..).flat_map(move |(turn, next)| {
-        let currents = turn.currents.iter().map(Step::Batch);
-        currents.chain([groups(turn.group as usize, next)])
+    let groups = move |start, tile| Step::Groups(&plan.groups[start..start_of(tile)]);
+    let tiles = plan.tiles.iter().zip(1..).flat_map(move |(tile, next)| {
+        let currents = tile.currents.iter().map(Step::Batch);
+        currents.chain([groups(tile.group as usize, next)])
     });
     std::iter::once(Step::Externals)
         .chain(before.map(Step::Batch))
         .chain([groups(0, 0)])
-        .chain(turns)
+        .chain(tiles)
 }
 
 /// Which entries of tables the amplitudes look up.

@@ -6,8 +6,8 @@
 
 use crate::backend::Backend as Runs;
 use crate::cache::Cache;
-use crate::color::Split;
-use crate::cpu::{Engine, Team};
+use crate::color::BlockDiagonal;
+use crate::cpu::{Engine, ThreadedEngine};
 use crate::error::{Error, Result};
 use crate::gpu::{self, Gpus};
 use crate::plan::ValidPlan;
@@ -53,7 +53,7 @@ impl Calls {
 }
 
 /// What evaluates.
-pub enum Machine {
+pub enum Target {
     /// Threads at a SIMD level.
     Cpu {
         /// The level.
@@ -65,15 +65,15 @@ pub enum Machine {
     Gpu(Gpus),
 }
 
-impl Machine {
+impl Target {
     /// The one that the switches ask for; where they leave it open, the better one for these calls.
-    pub fn choose(switches: &Switches, calls: Calls) -> Result<Machine> {
+    pub fn choose(switches: &Switches, calls: Calls) -> Result<Target> {
         // A level that does not exist is an error whatever evaluates.
         let level = match &switches.simd {
             Some(name) => Level::choose(name)?,
             None => Level::best(),
         };
-        let cpu = Machine::Cpu {
+        let cpu = Target::Cpu {
             level,
             threads: switches.threads,
         };
@@ -88,7 +88,7 @@ impl Machine {
                 Ok(cpu)
             }
             Backend::Auto => match Gpus::open(switches, Cache::new(&switches.cache)) {
-                Ok(gpus) => Ok(Machine::Gpu(gpus)),
+                Ok(gpus) => Ok(Target::Gpu(gpus)),
                 Err(error) if switches.device != Devices::Auto => Err(error),
                 Err(error) => {
                     eprintln!("mebridge: there is a GPU, but the CPU is used: {error}");
@@ -100,7 +100,7 @@ impl Machine {
                     return Err(Error::NotOnGpu { what });
                 }
                 let gpus = Gpus::open(switches, Cache::new(&switches.cache))?;
-                Ok(Machine::Gpu(gpus))
+                Ok(Target::Gpu(gpus))
             }
         }
     }
@@ -108,32 +108,32 @@ impl Machine {
     /// The SIMD level, of a CPU.
     pub fn level(&self) -> Option<Level> {
         match self {
-            Machine::Cpu { level, .. } => Some(*level),
-            Machine::Gpu(_) => None,
+            Target::Cpu { level, .. } => Some(*level),
+            Target::Gpu(_) => None,
         }
     }
 
     /// What it is called: the SIMD level, or the name of the GPU.
     pub fn name(&self) -> String {
         match self {
-            Machine::Cpu { level, .. } => level.name().to_owned(),
-            Machine::Gpu(gpus) => gpus.name(),
+            Target::Cpu { level, .. } => level.name().to_owned(),
+            Target::Gpu(gpus) => gpus.name(),
         }
     }
 
     /// The same in more words.
     pub fn describe(&self) -> String {
         match self {
-            Machine::Cpu { level, threads } => format!("SIMD {level}, {threads} thread(s)"),
-            Machine::Gpu(gpus) => gpus.name(),
+            Target::Cpu { level, threads } => format!("SIMD {level}, {threads} thread(s)"),
+            Target::Gpu(gpus) => gpus.name(),
         }
     }
 
     /// The last pass of the plans that it takes.
     pub fn last_pass(&self) -> Pass {
         match self {
-            Machine::Cpu { .. } => Pass::Turns,
-            Machine::Gpu(_) => Pass::Slots,
+            Target::Cpu { .. } => Pass::Tiling,
+            Target::Gpu(_) => Pass::MemoryReuse,
         }
     }
 
@@ -141,35 +141,39 @@ impl Machine {
     pub(crate) fn backend(
         &self,
         process: &Process,
-        color: &Split,
+        color: &BlockDiagonal,
         binding: &Binding,
         plan: ValidPlan,
         precision: Precision,
     ) -> Result<Box<dyn Runs>> {
         let (level, threads) = match self {
-            Machine::Cpu { level, threads } => (*level, *threads),
-            Machine::Gpu(gpus) => {
+            Target::Cpu { level, threads } => (*level, *threads),
+            Target::Gpu(gpus) => {
                 return Ok(Box::new(
                     gpus.engines(process, color, binding, plan, precision)?,
                 ));
             }
         };
-        fn team<T: Real>(
+        fn threaded<T: Real>(
             process: &Process,
-            color: &Split,
+            color: &BlockDiagonal,
             binding: &Binding,
             plan: ValidPlan,
             (level, threads): (Level, usize),
             single_color: bool,
-        ) -> Result<Team<T>> {
+        ) -> Result<ThreadedEngine<T>> {
             let engine = Engine::new(process, color, binding, plan, level, single_color)?;
-            Team::new(engine, threads)
+            ThreadedEngine::new(engine, threads)
         }
         let at = (level, threads);
         Ok(match precision {
-            Precision::Double => Box::new(team::<f64>(process, color, binding, plan, at, false)?),
-            Precision::Mixed => Box::new(team::<f64>(process, color, binding, plan, at, true)?),
-            Precision::Float => Box::new(team::<f32>(process, color, binding, plan, at, false)?),
+            Precision::Double => {
+                Box::new(threaded::<f64>(process, color, binding, plan, at, false)?)
+            }
+            Precision::Mixed => Box::new(threaded::<f64>(process, color, binding, plan, at, true)?),
+            Precision::Float => {
+                Box::new(threaded::<f32>(process, color, binding, plan, at, false)?)
+            }
         })
     }
 }

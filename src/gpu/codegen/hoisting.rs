@@ -1,27 +1,27 @@
-//! What shares of the helicities have in common, computed before them.
+//! What subsets of the helicities have in common, computed before them.
 //!
-//! A value of a share depends on the helicities of some *fixed* legs. Those that depend on few are the same in
-//! many shares: a kernel of its own computes each of them once an event for every setting of these legs, and
-//! leaves it in the memory of blocks, where the threads of the shares find it.
+//! A value of a subset depends on the helicities of some *fixed* legs. Those that depend on few are the same in
+//! many subsets: a kernel of its own computes each of them once an event for every setting of these legs, and
+//! leaves it in the memory of blocks, where the threads of the subsets find it.
 
-use super::Straight;
-use super::graph::{Graph, Id, Schedule, Value};
+use super::Generator;
+use super::value_graph::{Id, Schedule, Value, ValueGraph};
 use super::values::Whole;
-use crate::gpu::shares::Shares;
+use crate::gpu::helicity_split::HelicitySplit;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet};
 use std::fmt::Write;
 
-/// What is computed before the shares, and what is left to them.
-pub(super) struct Prepared {
+/// What is computed before the subsets, and what is left to them.
+pub(super) struct Hoisted {
     /// What the first kernel computes: `order` alone has a meaning.
     pub(super) before: Whole,
     /// Where it leaves which value.
     pub(super) puts: HashMap<Id, Vec<usize>>,
-    /// What a share computes; values that the first kernel left are loaded.
-    pub(super) share: Whole,
+    /// What a subset computes; values that the first kernel left are loaded.
+    pub(super) subset: Whole,
     /// Numbers of memory for each event.
     pub(super) vectors: usize,
-    /// The sets of legs whose settings a share has to know, by bits.
+    /// The sets of legs whose settings a subset has to know, by bits.
     sets: Vec<Set>,
 }
 
@@ -30,18 +30,18 @@ struct Set {
     legs: u32,
     /// Different helicities of these legs (and of all others, which do not matter).
     settings: Vec<Vec<i8>>,
-    /// Which of them a share has.
+    /// Which of them a subset has.
     of_share: Vec<usize>,
 }
 
 impl Set {
-    fn new(legs: u32, shares: &Shares) -> Set {
+    fn new(legs: u32, subsets: &HelicitySplit) -> Set {
         let mut set = Set {
             legs,
             settings: Vec::new(),
             of_share: Vec::new(),
         };
-        for helicities in &shares.helicities {
+        for helicities in &subsets.helicities {
             let there = set.find(helicities);
             set.of_share.push(there.unwrap_or(set.settings.len()));
             if there.is_none() {
@@ -64,7 +64,7 @@ impl Set {
     }
 }
 
-/// The name by which a share knows its setting of these legs.
+/// The name by which a subset knows its setting of these legs.
 fn setting_name(legs: u32) -> String {
     format!("setting_{legs:x}")
 }
@@ -94,7 +94,7 @@ fn renamed(
 }
 
 /// The fixed legs on which each value depends, as bits.
-fn legs_of_values(graph: &Graph) -> Option<Vec<u32>> {
+fn legs_of_values(graph: &ValueGraph) -> Option<Vec<u32>> {
     let mut legs: Vec<u32> = Vec::with_capacity(graph.values.len());
     for value in &graph.values {
         let mut mine = 0;
@@ -111,10 +111,10 @@ fn legs_of_values(graph: &Graph) -> Option<Vec<u32>> {
     Some(legs)
 }
 
-/// The values that come before the shares, for every setting of the legs they depend on.
+/// The values that come before the subsets, for every setting of the legs they depend on.
 struct Variants<'a> {
-    graph: Graph,
-    /// For each value of a share that comes before it its values at the settings of its legs.
+    graph: ValueGraph,
+    /// For each value of a subset that comes before it its values at the settings of its legs.
     of: HashMap<Id, Vec<Id>>,
     legs: &'a [u32],
     sets: &'a HashMap<u32, Set>,
@@ -142,25 +142,30 @@ impl Variants<'_> {
     }
 }
 
-impl Straight<'_> {
-    /// Cuts the values of a share: those that depend on at most so many fixed legs come before.
-    pub(super) fn prepare(&self, whole: &Whole, shares: &Shares, most: u32) -> Option<Prepared> {
+impl Generator<'_> {
+    /// Cuts the values of a subset: those that depend on at most so many fixed legs come before.
+    pub(super) fn hoist(
+        &self,
+        whole: &Whole,
+        subsets: &HelicitySplit,
+        most: u32,
+    ) -> Option<Hoisted> {
         let graph = &whole.graph;
         let legs = legs_of_values(graph)?;
         let is_before = |id: Id| !graph.values[id].literal && legs[id].count_ones() <= most;
         let mut sets: HashMap<u32, Set> = HashMap::default();
         for &id in whole.order.iter().filter(|&&id| is_before(id)) {
-            let set = || Set::new(legs[id], shares);
+            let set = || Set::new(legs[id], subsets);
             sets.entry(legs[id]).or_insert_with(set);
         }
         let mut variants = Variants {
-            graph: Graph::default(),
+            graph: ValueGraph::default(),
             of: HashMap::default(),
             legs: &legs,
             sets: &sets,
         };
         let mut border = Border::default();
-        let mut share = Graph::default();
+        let mut subset = ValueGraph::default();
         let mut mine: HashMap<Id, Id> = HashMap::default();
         let mut schedule = Schedule::default();
         let results = whole.results();
@@ -173,36 +178,36 @@ impl Straight<'_> {
             for &of in value.of.iter().filter(|&&of| is_before(of)) {
                 let variants = variants.of.get(&of)?;
                 mine.entry(of).or_insert_with(|| {
-                    border.load(&graph.values[of], legs[of], variants, &mut share)
+                    border.load(&graph.values[of], legs[of], variants, &mut subset)
                 });
             }
             let text = renamed(
                 &value.text,
-                |of| mine.get(&of).map(|&id| share.name(id)),
+                |of| mine.get(&of).map(|&id| subset.name(id)),
                 |leg| format!("h{leg}"),
             )?;
             let of = value.of.iter().filter_map(|of| mine.get(of).copied());
-            let new = share.push(value.class, text, of.collect(), false);
+            let new = subset.push(value.class, text, of.collect(), false);
             mine.insert(id, new);
-            schedule.need(&share, new);
+            schedule.need(&subset, new);
         }
         for &id in results.iter().filter(|&&id| is_before(id)) {
             let variants = variants.of.get(&id)?;
             let new = mine
                 .entry(id)
-                .or_insert_with(|| border.load(&graph.values[id], legs[id], variants, &mut share));
-            schedule.need(&share, *new);
+                .or_insert_with(|| border.load(&graph.values[id], legs[id], variants, &mut subset));
+            schedule.need(&subset, *new);
         }
         // A result that is a literal stays one.
         let mut result = |&id: &Id| match graph.values[id].literal {
-            true => share.literal(graph.values[id].class, graph.values[id].text.clone()),
+            true => subset.literal(graph.values[id].class, graph.values[id].text.clone()),
             false => mine[&id],
         };
         let share_of = [&whole.contributions, &whole.jamp2, &whole.amp2];
         let [contributions, jamp2, amp2] =
             share_of.map(|ids| ids.iter().map(&mut result).collect());
-        let share = Whole {
-            graph: share,
+        let subset = Whole {
+            graph: subset,
             contributions,
             jamp2,
             amp2,
@@ -227,10 +232,10 @@ impl Straight<'_> {
             .filter(|s| known.contains(&s.legs))
             .collect();
         sets.sort_by_key(|set| set.legs);
-        Some(Prepared {
+        Some(Hoisted {
             before,
             puts: border.puts,
-            share,
+            subset,
             vectors: border.vectors,
             sets,
         })
@@ -248,7 +253,7 @@ struct Border {
 
 impl Border {
     /// Takes places for a value's variants, and gives the value that is loaded.
-    fn load(&mut self, value: &Value, legs: u32, variants: &[Id], share: &mut Graph) -> Id {
+    fn load(&mut self, value: &Value, legs: u32, variants: &[Id], subset: &mut ValueGraph) -> Id {
         let numbers = value.class.numbers();
         let first = self.vectors;
         for &variant in variants {
@@ -262,31 +267,31 @@ impl Border {
                 format!("{first} + {} * {numbers}", setting_name(legs))
             }
         };
-        share.stored(value.class, at)
+        subset.stored(value.class, at)
     }
 }
 
-impl Prepared {
-    /// Which setting of its legs each share has.
+impl Hoisted {
+    /// Which setting of its legs each subset has.
     pub(super) fn tables(&self, text: &mut String) {
         for set in &self.sets {
             let list: Vec<String> = set.of_share.iter().map(usize::to_string).collect();
             let _ = writeln!(
                 text,
-                "__constant__ unsigned {}_of_share[] = {{{}}};",
+                "__constant__ unsigned {}_of_subset[] = {{{}}};",
                 setting_name(set.legs),
                 list.join(", ")
             );
         }
     }
 
-    /// The settings of the share at hand.
+    /// The settings of the subset at hand.
     pub(super) fn settings(&self, text: &mut String) {
         for set in &self.sets {
             let name = setting_name(set.legs);
             let _ = writeln!(
                 text,
-                "        const unsigned {name} = {name}_of_share[share];"
+                "        const unsigned {name} = {name}_of_subset[subset];"
             );
         }
     }

@@ -1,8 +1,8 @@
 // Operations of no fixed length, as they stand in the tables (src/gpu/tables.rs says how).
 //
-// `walk_K(op, m, numbers)` does the operation of kind K whose operands begin at `op` in the memory
-// `m` of an event; `numbers` are the constants that operands name. `look_K(op, m, waves, r)` does
-// one of a helicity: wavefunctions are looked up in `waves`, results go to the region `r`. Those of
+// `execute_K(op, m, numbers)` does the operation of kind K whose operands begin at `op` in the memory
+// `m` of an event; `numbers` are the constants that operands name. `execute_indexed_K(op, m, waves, r)` does
+// one of a helicity: wavefunctions are looked up in `waves`, results go to the workspace `r`. Those of
 // kernels of fixed length are generated, see src/gpu/source.rs.
 
 struct Terms {
@@ -10,7 +10,7 @@ struct Terms {
     DEVICE unsigned take() { return *next++; }
 };
 
-DEVICE void walk_Momentum(const unsigned *op, Memory m, const Real *) {
+DEVICE void execute_Momentum(const unsigned *op, Memory m, const Real *) {
     unsigned plus = op[0], minus = op[1];
     Momentum sum = {{0, 0, 0, 0}};
     op += 2;
@@ -21,7 +21,7 @@ DEVICE void walk_Momentum(const unsigned *op, Memory m, const Real *) {
     m.put_momentum(*op, sum);
 }
 
-DEVICE void walk_Coupling(const unsigned *op, Memory m, const Real *numbers) {
+DEVICE void execute_Coupling(const unsigned *op, Memory m, const Real *numbers) {
     Real g = m.real(op[0]);
     unsigned count = op[1];
     Cx value = {0, 0};
@@ -40,11 +40,11 @@ DEVICE Cx propagator(Momentum p, Real mass_squared, Real mass_width) {
     return Cx{re * scale, -(mass_width * scale)};
 }
 
-DEVICE void walk_Propagator(const unsigned *op, Memory m, const Real *numbers) {
+DEVICE void execute_Propagator(const unsigned *op, Memory m, const Real *numbers) {
     m.put_complex(op[3], propagator(m.momentum(op[0]), numbers[op[1]], numbers[op[2]]));
 }
 
-DEVICE void walk_Factor(const unsigned *op, Memory m, const Real *numbers) {
+DEVICE void execute_Factor(const unsigned *op, Memory m, const Real *numbers) {
     unsigned there = op[0], propagator = op[1], count = op[2];
     Cx value = {0, 0};
     op += 3;
@@ -55,7 +55,7 @@ DEVICE void walk_Factor(const unsigned *op, Memory m, const Real *numbers) {
 }
 
 #define EXTERNAL(KIND, FUNCTION)                                                                   \
-    DEVICE void walk_##KIND(const unsigned *op, Memory m, const Real *numbers) {                   \
+    DEVICE void execute_##KIND(const unsigned *op, Memory m, const Real *numbers) {                   \
         m.put_four(op[5], FUNCTION(m.momentum(op[0]), numbers[op[1]], op[2], (int)op[3] - 8,       \
                                    (int)op[4] - 8));                                               \
     }
@@ -63,7 +63,7 @@ EXTERNAL(ExternalIn, external_in)
 EXTERNAL(ExternalOut, external_out)
 EXTERNAL(ExternalVector, external_vector)
 
-DEVICE void walk_ExternalScalar(const unsigned *op, Memory m, const Real *) {
+DEVICE void execute_ExternalScalar(const unsigned *op, Memory m, const Real *) {
     m.put_complex(op[5], external_scalar());
 }
 
@@ -76,7 +76,7 @@ DEVICE void finish(Memory m, unsigned mode, unsigned factor, Four sum, unsigned 
 }
 
 #define SUM_FFV(KIND, TERM, PROPAGATE)                                                             \
-    DEVICE void walk_##KIND(const unsigned *op, Memory m, const Real *) {                          \
+    DEVICE void execute_##KIND(const unsigned *op, Memory m, const Real *) {                          \
         unsigned mode = op[0], plus = op[1], minus = op[2];                                        \
         const unsigned *added = op + 3, *subtracted = added + 2 * plus;                            \
         const unsigned *tail = subtracted + 2 * minus;                                             \
@@ -96,7 +96,7 @@ SUM_FFV(SumFfv2, term_Ffv2,
         finish(m, mode, tail[0], sum, tail[3]);)
 SUM_FFV(SumFfv3, term_Ffv3, finish(m, mode, tail[0], sum, tail[1]);)
 
-DEVICE void walk_SumVvv1(const unsigned *op, Memory m, const Real *) {
+DEVICE void execute_SumVvv1(const unsigned *op, Memory m, const Real *) {
     unsigned mode = op[0], threes = op[1], plus = op[2], minus = op[3];
     const unsigned *t = op + 4;
     const unsigned *added = t + 4 * threes, *subtracted = added + 3 * plus;
@@ -118,7 +118,7 @@ DEVICE void walk_SumVvv1(const unsigned *op, Memory m, const Real *) {
     m.put_four(tail[2], mode & MODE_ADD ? add_four(result, m.four(tail[2])) : result);
 }
 
-DEVICE void walk_SumVvvvDiff1(const unsigned *op, Memory m, const Real *) {
+DEVICE void execute_SumVvvvDiff1(const unsigned *op, Memory m, const Real *) {
     unsigned mode = op[0], count = op[1];
     Four sum = no_four();
     op += 2;
@@ -127,7 +127,7 @@ DEVICE void walk_SumVvvvDiff1(const unsigned *op, Memory m, const Real *) {
     finish(m, mode, op[0], sum, op[1]);
 }
 
-DEVICE void walk_Add(const unsigned *op, Memory m, const Real *) {
+DEVICE void execute_Add(const unsigned *op, Memory m, const Real *) {
     unsigned plus = op[0], minus = op[1];
     Four sum = no_four();
     op += 2;
@@ -140,16 +140,16 @@ DEVICE void walk_Add(const unsigned *op, Memory m, const Real *) {
     m.put_four(*op, sum);
 }
 
-DEVICE void walk_Conjugate(const unsigned *op, Memory m, const Real *) {
+DEVICE void execute_Conjugate(const unsigned *op, Memory m, const Real *) {
     m.put_four(op[1], Conjugate(m.four(op[0])));
 }
 
-DEVICE void walk_MinusConjugate(const unsigned *op, Memory m, const Real *) {
+DEVICE void execute_MinusConjugate(const unsigned *op, Memory m, const Real *) {
     m.put_four(op[1], MinusConjugate(m.four(op[0])));
 }
 
 #define DENSITY(KIND)                                                                              \
-    DEVICE void walk_##KIND(const unsigned *op, Memory m, const Real *) {                          \
+    DEVICE void execute_##KIND(const unsigned *op, Memory m, const Real *) {                          \
         Matrix sum = no_matrix();                                                                  \
         unsigned count = *op++;                                                                    \
         for (unsigned i = 0; i < count; i++) sum = term_##KIND(m.four(*op++), sum);                \
@@ -158,16 +158,16 @@ DEVICE void walk_MinusConjugate(const unsigned *op, Memory m, const Real *) {
 DENSITY(DensitySpinor)
 DENSITY(DensityVector)
 
-DEVICE void walk_TraceSpinor(const unsigned *op, Memory m, const Real *) {
+DEVICE void execute_TraceSpinor(const unsigned *op, Memory m, const Real *) {
     m.put_real(op[2], TraceSpinor(m.matrix(op[0]), m.matrix(op[1])));
 }
 
-DEVICE void walk_TraceVector(const unsigned *op, Memory m, const Real *) {
+DEVICE void execute_TraceVector(const unsigned *op, Memory m, const Real *) {
     m.put_real(op[2], TraceVector(m.matrix(op[0]), m.matrix(op[1])));
 }
 
 /// A sum of amplitudes of one helicity.
-DEVICE void sum_of_amplitudes(const unsigned *op, Region r, const Real *numbers) {
+DEVICE void sum_of_amplitudes(const unsigned *op, Workspace r, const Real *numbers) {
     const unsigned *count = op;
     Cx z = {0, 0};
     op += 5;
@@ -190,15 +190,15 @@ DEVICE void sum_of_amplitudes(const unsigned *op, Region r, const Real *numbers)
     r.put_complex(*op, z);
 }
 
-DEVICE void look_DotSpinor0(const unsigned *op, Memory m, const unsigned *waves, Region r) {
+DEVICE void execute_indexed_DotSpinor0(const unsigned *op, Memory m, const unsigned *waves, Workspace r) {
     r.put_complex(op[2], DotSpinor0(m.four(waves[op[0]]), m.four(waves[op[1]])));
 }
 
-DEVICE void look_DotVector0(const unsigned *op, Memory m, const unsigned *waves, Region r) {
+DEVICE void execute_indexed_DotVector0(const unsigned *op, Memory m, const unsigned *waves, Workspace r) {
     r.put_complex(op[2], DotVector0(m.four(waves[op[0]]), m.four(waves[op[1]])));
 }
 
-DEVICE void look_Dots(const unsigned *op, Memory m, const unsigned *waves, Region r) {
+DEVICE void execute_indexed_Dots(const unsigned *op, Memory m, const unsigned *waves, Workspace r) {
     unsigned count = op[1];
     Four b = m.four(waves[op[0]]);
     op += 2;
@@ -207,8 +207,8 @@ DEVICE void look_Dots(const unsigned *op, Memory m, const unsigned *waves, Regio
 }
 
 /// The same for two helicities that differ in the first spinor alone.
-DEVICE void look_Dots_of_two(const unsigned *op, Memory m, const unsigned *waves,
-                             const unsigned *others, Region r, Region s) {
+DEVICE void execute_indexed_Dots_of_two(const unsigned *op, Memory m, const unsigned *waves,
+                             const unsigned *others, Workspace r, Workspace s) {
     unsigned count = op[1];
     Four b = m.four(waves[op[0]]), c = m.four(others[op[0]]);
     op += 2;

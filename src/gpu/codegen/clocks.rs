@@ -1,10 +1,10 @@
 //! Clocks in the code, where a profile asks for them: how long all of it takes, and colour sums. The
 //! device functions are those of `cuda/clocks.cuh`.
 
-use super::Straight;
+use super::Generator;
 use std::fmt::Write;
 
-impl Straight<'_> {
+impl Generator<'_> {
     /// The last argument of kernels.
     pub(super) fn clocks_argument(&self) -> &'static str {
         match self.clocks {

@@ -4,12 +4,12 @@
 //! last one: a thread that comes late or is held up by other work on the machine takes fewer. Chunks
 //! are a part of what is left, so that all are done at about the same time. An event's answer does not
 //! depend on who computes it or on what is in its chunk. The caller's own thread is one of them; the
-//! others ([`Crew`]) are not woken for a call that would be done before they are awake.
+//! others ([`ThreadPool`]) are not woken for a call that would be done before they are awake.
 
-use super::crew::Crew;
 use super::engine::{Engine, Timers};
+use super::thread_pool::ThreadPool;
 use super::worker::Worker;
-use crate::backend::{self, Backend, BadMomentum, Clocks, Failure, Parts};
+use crate::backend::{self, Backend, BadMomentum, Clocks, Contributions, Failure};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::Plan;
@@ -25,25 +25,25 @@ const SMALLEST: usize = 10_000;
 const WORTH_WAKING: usize = 60_000;
 
 /// An engine and its threads.
-pub struct Team<T: Real> {
+pub struct ThreadedEngine<T: Real> {
     engine: Engine<T>,
     workers: Vec<Worker<T>>,
-    crew: Crew,
+    pool: ThreadPool,
 }
 
-impl<T: Real> Team<T> {
-    /// A team of this many threads; with one the caller's own thread does the work.
+impl<T: Real> ThreadedEngine<T> {
+    /// An engine on this many threads; with one the caller's own thread does the work.
     pub fn new(engine: Engine<T>, threads: usize) -> Result<Self> {
         let workers = (0..threads.max(1)).map(|_| Worker::new(&engine));
         let workers = workers.collect::<Result<_>>()?;
-        let crew = Crew::new(threads.max(1) - 1).map_err(|source| Error::Threads {
+        let pool = ThreadPool::new(threads.max(1) - 1).map_err(|source| Error::Threads {
             threads,
             what: source.to_string(),
         })?;
-        Ok(Team {
+        Ok(ThreadedEngine {
             engine,
             workers,
-            crew,
+            pool,
         })
     }
 
@@ -89,7 +89,7 @@ impl<T: Real> Team<T> {
             bad: None,
         });
         let workers: Vec<_> = self.workers[..threads].iter_mut().map(Mutex::new).collect();
-        self.crew.run(threads - 1, &|number| {
+        self.pool.run(threads - 1, &|number| {
             let worker = &mut lock(&workers[number]);
             let next = || {
                 let mut queue = lock(&queue);
@@ -119,7 +119,7 @@ impl<T: Real> Team<T> {
 
     /// Evaluates a few events and gives for each the contributions of helicities and, where
     /// the plan computes them, all AMP2.
-    pub fn parts(&mut self, events: Events) -> Result<Vec<Parts>, BadMomentum> {
+    pub fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, BadMomentum> {
         let nevt = events.g_s.len();
         let mut all = Vec::with_capacity(nevt);
         let mut matrix_elements = vec![0.0; nevt];
@@ -153,24 +153,24 @@ impl<T: Real> Team<T> {
             })?;
             let helicities = self.engine.contributions(worker, count);
             let amp2 = self.engine.amp2(worker, count);
-            let parts = |(helicities, amp2)| Parts { helicities, amp2 };
+            let parts = |(helicities, amp2)| Contributions { helicities, amp2 };
             all.extend(helicities.into_iter().zip(amp2).map(parts));
         }
         Ok(all)
     }
 }
 
-impl<T: Real> Backend for Team<T> {
+impl<T: Real> Backend for ThreadedEngine<T> {
     fn plan(&self) -> &Plan {
         self.engine.plan()
     }
 
     fn set_profile(&mut self, clocks: Clocks) {
-        Team::set_profile(self, clocks != Clocks::None);
+        ThreadedEngine::set_profile(self, clocks != Clocks::None);
     }
 
     fn timers(&self) -> backend::Timers {
-        let timers = Team::timers(self);
+        let timers = ThreadedEngine::timers(self);
         backend::Timers(vec![
             (backend::AMPLITUDES, timers.amplitudes),
             (backend::COLOR, timers.color),
@@ -178,11 +178,11 @@ impl<T: Real> Backend for Team<T> {
     }
 
     fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure> {
-        Ok(Team::run(self, events, answers)?)
+        Ok(ThreadedEngine::run(self, events, answers)?)
     }
 
-    fn parts(&mut self, events: Events) -> Result<Vec<Parts>, Failure> {
-        Ok(Team::parts(self, events)?)
+    fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure> {
+        Ok(ThreadedEngine::contributions(self, events)?)
     }
 }
 
