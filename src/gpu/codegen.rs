@@ -11,6 +11,7 @@
 
 mod answer;
 mod clocks;
+mod expression;
 mod helicity;
 mod hoisting;
 mod register_allocation;
@@ -23,11 +24,12 @@ use super::helicity_split::HelicitySplit;
 use super::level_schedule::LevelSchedule;
 use crate::color::BlockDiagonal;
 use crate::ops::GeneralRoutine;
+use expression::number;
 use hoisting::Hoisted;
 use register_allocation::{Allocation, Step};
 use rustc_hash::FxHashSet;
 use std::fmt::Write;
-use value_graph::{Id, number};
+use value_graph::Id;
 use values::Whole;
 
 /// What straight-line code is made from.
@@ -355,8 +357,8 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
                 Step::Compute(id) => {
                     declare(id, text);
                     let value = &whole.graph.values[id];
-                    let statement = format!("        x{id} = {};\n", value.text);
-                    match value.text.starts_with(COLOR_SUM) {
+                    let statement = format!("        x{id} = {};\n", whole.graph.text(id));
+                    match value.expression.calls(COLOR_SUM) {
                         true => {
                             let jamp = value
                                 .of
@@ -372,7 +374,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
                 }
                 Step::Load(id) => {
                     declare(id, text);
-                    let at = &whole.graph.values[id].text;
+                    let at = whole.graph.text(id);
                     writeln!(text, "        reload(x{id}, hoisted, {at});")
                 }
                 Step::Spill(id, at) => writeln!(text, "        spill(kept, {at}, x{id});"),

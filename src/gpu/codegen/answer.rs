@@ -1,6 +1,7 @@
 //! The ends of the code: sums over colours, and the answers.
 
-use super::value_graph::{Id, number};
+use super::expression::number;
+use super::value_graph::Id;
 use super::values::Whole;
 use super::{COLOR_SUM, Generator};
 use crate::gpu::helicity_split::HelicitySplit;

@@ -9,7 +9,8 @@
 //! A block takes the events of a block of memory and a few helicities that follow each other, a warp
 //! each, which have most of their wavefunctions in common.
 
-use super::value_graph::{Id, Type, ValueGraph, number};
+use super::expression::{Expression, number};
+use super::value_graph::{Id, Type, ValueGraph};
 use super::values::{Operand, Operation};
 use super::{COLOR_SUM, Generator, Source};
 use crate::gpu::level_schedule::{Kind, Squares};
@@ -296,7 +297,7 @@ helicity(const unsigned *waves, unsigned wave_count, Real *memory, unsigned vect
                 Type::Four => "four",
                 Type::Matrix => "matrix",
             };
-            Some(graph.push(class, format!("m.{function}({address})"), Vec::new(), false))
+            Some(graph.push(class, Expression::Leaf(format!("m.{function}({address})"))))
         };
         let operands = self.operands(opcode, operation.operands, true, &mut fetch)?;
         if opcode != Opcode::Dots {
@@ -308,7 +309,7 @@ helicity(const unsigned *waves, unsigned wave_count, Real *memory, unsigned vect
         };
         let pairs = operands.get(2..)?.chunks(2).map(|pair| match *pair {
             [Operand::Value(other), Operand::Result(at, _)] => {
-                let id = graph.call(Type::Complex, "DotSpinor0", &[one, other], &[]);
+                let id = graph.call(Type::Complex, "DotSpinor0", &[one, other]);
                 Some((at, id))
             }
             _ => None,
@@ -368,16 +369,12 @@ impl Parts {
                         let class = value.class.name();
                         let class = if known[of] == 0 { class } else { "" };
                         known[of] += 1;
-                        let _ = writeln!(text, "        {class} x{of} = {};", value.text);
+                        let _ = writeln!(text, "        {class} x{of} = {};", self.graph.text(of));
                     }
                 }
                 here.push(of);
             }
-            let _ = writeln!(
-                text,
-                "        Cx p{product} = {};",
-                self.graph.values[id].text
-            );
+            let _ = writeln!(text, "        Cx p{product} = {};", self.graph.text(id));
             self.give(Jamp::Product(product), text);
             let size = |id: &Id| self.graph.values[*id].class.numbers();
             while here.iter().map(size).sum::<usize>() > registers && !here.is_empty() {

@@ -5,6 +5,7 @@
 //! leaves it in the memory of blocks, where the threads of the subsets find it.
 
 use super::Generator;
+use super::expression::Expression;
 use super::value_graph::{Id, Schedule, Value, ValueGraph};
 use super::values::Whole;
 use crate::gpu::helicity_split::HelicitySplit;
@@ -69,46 +70,32 @@ fn setting_name(legs: u32) -> String {
     format!("setting_{legs:x}")
 }
 
-/// A text with other names of values, and helicities of fixed legs, in it.
-fn renamed(
-    text: &str,
-    value: impl Fn(Id) -> Option<String>,
-    mut leg: impl FnMut(usize) -> String,
-) -> Option<String> {
-    let mut result = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find(|c: char| c.is_ascii_alphabetic() || c == '_') {
-        result.push_str(&rest[..start]);
-        rest = &rest[start..];
-        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
-        match (word.as_bytes()[0], word[1..].parse::<usize>()) {
-            (b'x', Ok(id)) => result.push_str(&value(id)?),
-            (b'h', Ok(number)) => result.push_str(&leg(number)),
-            _ => result.push_str(word),
-        }
-        rest = after;
-    }
-    result.push_str(rest);
-    Some(result)
-}
-
-/// The fixed legs on which each value depends, as bits.
+/// The fixed legs on which each value depends, as bits. `None` if a value comes before what it is made of.
 fn legs_of_values(graph: &ValueGraph) -> Option<Vec<u32>> {
     let mut legs: Vec<u32> = Vec::with_capacity(graph.values.len());
     for value in &graph.values {
-        let mut mine = 0;
+        let mut mine = value.expression.legs();
         for &of in &value.of {
             mine |= legs.get(of)?;
         }
-        let leg = |number: usize| {
-            mine |= 1 << number;
-            String::new()
-        };
-        renamed(&value.text, |_| Some(String::new()), leg)?;
         legs.push(mine);
     }
     Some(legs)
+}
+
+/// The expression of a value with others in the place of the values in it; literals stay.
+fn with_values(
+    graph: &ValueGraph,
+    id: Id,
+    value: impl Fn(Id) -> Option<Id>,
+    helicity: impl Fn(usize) -> Expression,
+) -> Option<Expression> {
+    let replacement = |of: Id| match graph.values[of].literal {
+        true => Some(graph.values[of].expression.clone()),
+        false => value(of).map(Expression::Value),
+    };
+    let expression = &graph.values[id].expression;
+    expression.replaced(&replacement, &helicity)
 }
 
 /// The values that come before the subsets, for every setting of the legs they depend on.
@@ -121,21 +108,16 @@ struct Variants<'a> {
 }
 
 impl Variants<'_> {
-    fn add(&mut self, id: Id, value: &Value) -> Option<()> {
+    fn add(&mut self, graph: &ValueGraph, id: Id) -> Option<()> {
         let mut variants = Vec::new();
         for setting in &self.sets.get(&self.legs[id])?.settings {
             let at = |of: Id| -> Option<Id> {
                 let place = self.sets.get(&self.legs[of])?.find(setting)?;
                 self.of.get(&of)?.get(place).copied()
             };
-            let text = renamed(
-                &value.text,
-                |of| at(of).map(|variant| self.graph.name(variant)),
-                |leg| setting[leg].to_string(),
-            )?;
-            // Literals are in the text already.
-            let of = value.of.iter().filter_map(|&of| at(of)).collect();
-            variants.push(self.graph.push(value.class, text, of, false));
+            let helicity = |leg: usize| Expression::Integer(setting[leg].into());
+            let expression = with_values(graph, id, at, helicity)?;
+            variants.push(self.graph.push(graph.values[id].class, expression));
         }
         self.of.insert(id, variants);
         Some(())
@@ -172,7 +154,7 @@ impl Generator<'_> {
         for &id in &whole.order {
             let value = &graph.values[id];
             if is_before(id) {
-                variants.add(id, value)?;
+                variants.add(graph, id)?;
                 continue;
             }
             for &of in value.of.iter().filter(|&&of| is_before(of)) {
@@ -181,13 +163,9 @@ impl Generator<'_> {
                     border.load(&graph.values[of], legs[of], variants, &mut subset)
                 });
             }
-            let text = renamed(
-                &value.text,
-                |of| mine.get(&of).map(|&id| subset.name(id)),
-                |leg| format!("h{leg}"),
-            )?;
-            let of = value.of.iter().filter_map(|of| mine.get(of).copied());
-            let new = subset.push(value.class, text, of.collect(), false);
+            let known = |of: Id| mine.get(&of).copied();
+            let expression = with_values(graph, id, known, Expression::Helicity)?;
+            let new = subset.push(value.class, expression);
             mine.insert(id, new);
             schedule.need(&subset, new);
         }
@@ -200,7 +178,7 @@ impl Generator<'_> {
         }
         // A result that is a literal stays one.
         let mut result = |&id: &Id| match graph.values[id].literal {
-            true => subset.literal(graph.values[id].class, graph.values[id].text.clone()),
+            true => subset.literal(graph.values[id].class, graph.values[id].expression.clone()),
             false => mine[&id],
         };
         let share_of = [&whole.contributions, &whole.jamp2, &whole.amp2];
@@ -294,19 +272,5 @@ impl Hoisted {
                 "        const unsigned {name} = {name}_of_subset[subset];"
             );
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::renamed;
-
-    #[test]
-    fn values_and_helicities_get_other_names() {
-        let text = "external_vector(x12, Real(1e0), 0, h3, 1) + cx(x1.re, xy * h)";
-        let new = renamed(text, |id| Some(format!("y{id}")), |leg| format!("<{leg}>"));
-        let right = "external_vector(y12, Real(1e0), 0, <3>, 1) + cx(y1.re, xy * h)";
-        assert_eq!(new.as_deref(), Some(right));
-        assert_eq!(renamed(text, |_| None, |_| String::new()), None);
     }
 }

@@ -1,9 +1,11 @@
 //! Values, each made of others, as they stand in the code.
 
+use super::expression::Expression;
 use crate::ops::Address;
 use crate::ops::opcode::Mode;
 use crate::ops::opcode::{FOUR, MOMENTUM};
 use rustc_hash::FxHashMap as HashMap;
+use std::borrow::Cow;
 
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,57 +68,63 @@ pub(super) type Id = usize;
 /// A value of the generated code.
 pub(super) struct Value {
     pub(super) class: Type,
-    /// The expression; in it the values it is made of by name.
-    pub(super) text: String,
-    /// These values.
+    /// What it is; of one that was computed before, where it lies.
+    pub(super) expression: Expression,
+    /// The values that it is made of.
     pub(super) of: Vec<Id>,
     /// Whether the expression stands wherever the value is used.
     pub(super) literal: bool,
-    /// Whether it was computed before; then the expression is its address.
+    /// Whether it was computed before.
     pub(super) stored: bool,
-}
-
-/// A number as it stands in the code.
-pub(super) fn number(x: f64) -> String {
-    format!("Real({x:e})")
 }
 
 #[derive(Default)]
 pub(super) struct ValueGraph {
     pub(super) values: Vec<Value>,
-    known: HashMap<String, Id>,
+    known: HashMap<Expression, Id>,
     /// What lies at the addresses of the memory of events.
     pub(super) memory: HashMap<Address, Id>,
 }
 
 impl ValueGraph {
-    pub(super) fn push(&mut self, class: Type, text: String, of: Vec<Id>, literal: bool) -> Id {
-        if let Some(&id) = self.known.get(&text) {
+    /// A value, the known one where there is one of this expression.
+    pub(super) fn push(&mut self, class: Type, expression: Expression) -> Id {
+        self.add(class, expression, false)
+    }
+
+    fn add(&mut self, class: Type, expression: Expression, literal: bool) -> Id {
+        if let Some(&id) = self.known.get(&expression) {
             return id;
         }
-        self.known.insert(text.clone(), self.values.len());
+        self.known.insert(expression.clone(), self.values.len());
         self.values.push(Value {
             class,
-            text,
-            of,
+            of: expression.values(),
+            expression,
             literal,
             stored: false,
         });
         self.values.len() - 1
     }
 
+    /// What a value is called where it is used.
     pub(super) fn name(&self, id: Id) -> String {
         match &self.values[id] {
-            value if value.literal => value.text.clone(),
+            value if value.literal => self.text(id),
             _ => format!("x{id}"),
         }
+    }
+
+    /// The expression of a value as it stands in the code.
+    pub(super) fn text(&self, id: Id) -> String {
+        self.values[id].expression.text(&|id| self.name(id))
     }
 
     /// A value that was computed before, and lies there.
     pub(super) fn stored(&mut self, class: Type, at: String) -> Id {
         self.values.push(Value {
             class,
-            text: at,
+            expression: Expression::Leaf(at),
             of: Vec::new(),
             literal: false,
             stored: true,
@@ -124,36 +132,46 @@ impl ValueGraph {
         self.values.len() - 1
     }
 
-    pub(super) fn literal(&mut self, class: Type, text: String) -> Id {
-        self.push(class, text, Vec::new(), true)
+    /// A value that stands wherever it is used.
+    pub(super) fn literal(&mut self, class: Type, expression: Expression) -> Id {
+        self.add(class, expression, true)
     }
 
     /// The call of a function.
-    pub(super) fn call(&mut self, class: Type, function: &str, of: &[Id], more: &[String]) -> Id {
-        let names = of.iter().map(|&id| self.name(id));
-        let arguments: Vec<String> = names.chain(more.iter().cloned()).collect();
-        let text = format!("{function}({})", arguments.join(", "));
-        self.push(class, text, of.to_vec(), false)
+    pub(super) fn call(
+        &mut self,
+        class: Type,
+        function: impl Into<Cow<'static, str>>,
+        of: &[Id],
+    ) -> Id {
+        let arguments = of.iter().map(|&id| Expression::Value(id));
+        self.push(class, Expression::call(function, arguments))
     }
 
-    pub(super) fn infix(&mut self, class: Type, a: Id, operator: &str, b: Id) -> Id {
-        let text = format!("{} {operator} {}", self.name(a), self.name(b));
-        self.push(class, text, vec![a, b], false)
+    /// Two values with an operator between them.
+    pub(super) fn infix(&mut self, class: Type, a: Id, operator: &'static str, b: Id) -> Id {
+        let (a, b) = (Expression::Value(a), Expression::Value(b));
+        self.push(class, Expression::infix(a, operator, b))
     }
 }
 
 impl ValueGraph {
     /// A sum of terms, and others with a minus sign.
-    pub(super) fn terms(&mut self, term: &str, added: &[Vec<Id>], subtracted: &[Vec<Id>]) -> Id {
-        let mut sum = self.literal(Type::Four, "no_four()".into());
+    pub(super) fn terms(
+        &mut self,
+        term: &Cow<'static, str>,
+        added: &[Vec<Id>],
+        subtracted: &[Vec<Id>],
+    ) -> Id {
+        let mut sum = self.literal(Type::Four, Expression::call("no_four", []));
         for of in subtracted {
-            sum = self.call(Type::Four, term, &[of.as_slice(), &[sum]].concat(), &[]);
+            sum = self.call(Type::Four, term.clone(), &[of.as_slice(), &[sum]].concat());
         }
         if !subtracted.is_empty() {
-            sum = self.call(Type::Four, "negative", &[sum], &[]);
+            sum = self.call(Type::Four, "negative", &[sum]);
         }
         for of in added {
-            sum = self.call(Type::Four, term, &[of.as_slice(), &[sum]].concat(), &[]);
+            sum = self.call(Type::Four, term.clone(), &[of.as_slice(), &[sum]].concat());
         }
         sum
     }
@@ -167,28 +185,22 @@ impl ValueGraph {
         there: Option<Id>,
     ) -> Option<Id> {
         Some(match mode & Mode::ADD {
-            0 => self.call(Type::Four, "times", &[factor, sum], &[]),
-            _ => self.call(Type::Four, "times_add", &[factor, sum, there?], &[]),
+            0 => self.call(Type::Four, "times", &[factor, sum]),
+            _ => self.call(Type::Four, "times_add", &[factor, sum, there?]),
         })
     }
 
     /// The squared modulus of a complex number, added to another number.
     pub(super) fn square(&mut self, id: Id, before: Option<Id>) -> Id {
-        let name = self.name(id);
-        let (text, of) = match before {
-            None => (
-                format!("fused({name}.re, {name}.re, {name}.im * {name}.im)"),
-                vec![id],
-            ),
-            Some(sum) => (
-                format!(
-                    "fused({name}.re, {name}.re, fused({name}.im, {name}.im, {}))",
-                    self.name(sum)
-                ),
-                vec![id, sum],
-            ),
+        let (re, im) = (|| Expression::re(id), || Expression::im(id));
+        let imaginary = match before {
+            None => Expression::infix(im(), "*", im()),
+            Some(sum) => Expression::call("fused", [im(), im(), Expression::Value(sum)]),
         };
-        self.push(Type::Real, text, of, false)
+        self.push(
+            Type::Real,
+            Expression::call("fused", [re(), re(), imaginary]),
+        )
     }
 }
 

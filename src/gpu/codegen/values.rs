@@ -1,6 +1,7 @@
 //! From tables of operations to the values of one event.
 
-use super::value_graph::{Id, Schedule, Type, ValueGraph, number};
+use super::expression::Expression;
+use super::value_graph::{Id, Schedule, Type, ValueGraph};
 use super::{COLOR_SUM, Generator};
 use crate::gpu::level_schedule::{Kind, Level, Squares};
 use crate::ops::opcode::{Mode, Opcode};
@@ -66,10 +67,10 @@ impl Generator<'_> {
         let tables = self.tables;
         let ends = self.ends();
         let mut graph = ValueGraph::default();
-        let g = graph.push(Type::Real, "Real(gs[e])".into(), Vec::new(), false);
+        let g = graph.push(Type::Real, Expression::Leaf("Real(gs[e])".into()));
         graph.memory.insert(tables.g, g);
         for &(address, x) in &tables.constants {
-            let id = graph.literal(Type::Real, number(x));
+            let id = graph.literal(Type::Real, Expression::number(x));
             graph.memory.insert(address, id);
         }
         for (i, &(_, address)) in tables.formula_couplings.iter().enumerate() {
@@ -78,7 +79,7 @@ impl Generator<'_> {
                 2 * i,
                 2 * i + 1
             );
-            let id = graph.push(Type::Complex, text, Vec::new(), false);
+            let id = graph.push(Type::Complex, Expression::Leaf(text));
             graph.memory.insert(address, id);
         }
         self.event(&mut graph, &ends)?;
@@ -114,7 +115,7 @@ impl Generator<'_> {
             let jamp: Vec<Id> = (0..tables.flows as u32)
                 .map(|flow| workspace.get(&(tables.jamp + 2 * flow)).copied())
                 .collect::<Option<_>>()?;
-            let sum = whole.graph.call(Type::Real, COLOR_SUM, &jamp, &[]);
+            let sum = whole.graph.call(Type::Real, COLOR_SUM, &jamp);
             *whole.contributions.get_mut(helicity as usize)? = sum;
             schedule.need(&whole.graph, sum);
             if self.colors {
@@ -142,7 +143,10 @@ impl Generator<'_> {
                     }
                     let sum = match sum {
                         Some(sum) => sum,
-                        None => whole.graph.literal(Type::Real, "Real(0)".into()),
+                        None => {
+                            let zero = Expression::Leaf("Real(0)".into());
+                            whole.graph.literal(Type::Real, zero)
+                        }
                     };
                     schedule.need(&whole.graph, sum);
                     whole.amp2.push(sum);
@@ -163,7 +167,7 @@ impl Generator<'_> {
     fn event(&self, graph: &mut ValueGraph, ends: &HashMap<u32, u32>) -> Option<()> {
         for leg in 0..self.masses.len() as u32 {
             let text = format!("load_leg(leg + {})", 2 * leg);
-            let id = graph.push(Type::Momentum, text, Vec::new(), false);
+            let id = graph.push(Type::Momentum, Expression::Leaf(text));
             graph.memory.insert(self.tables.leg_momenta + 4 * leg, id);
         }
         for operation in self.operations(ends, &self.tables.levels) {
@@ -177,8 +181,8 @@ impl Generator<'_> {
         let op = operation.operands;
         let (&result, rest) = op.split_last()?;
         let numbers = &self.tables.numbers;
-        let number_of = |i: &u32| Some(number(*numbers.get(*i as usize)?));
-        let signed = |x: u32| (x as i32 - 8).to_string();
+        let number_of = |i: &u32| Some(Expression::number(*numbers.get(*i as usize)?));
+        let signed = |x: u32| Expression::Integer(i64::from(x) - 8);
         let at = |graph: &ValueGraph, address: u32| graph.memory.get(&address).copied();
         let id = match operation.kind {
             Kind::Momentum => {
@@ -189,7 +193,10 @@ impl Generator<'_> {
                     sum = Some(match (sum, i < plus) {
                         (None, true) => p,
                         (None, false) => {
-                            let zero = graph.literal(Type::Momentum, "momentum(0, 0, 0, 0)".into());
+                            let zero = graph.literal(
+                                Type::Momentum,
+                                Expression::Leaf("momentum(0, 0, 0, 0)".into()),
+                            );
                             graph.infix(Type::Momentum, zero, "-", p)
                         }
                         (Some(sum), true) => graph.infix(Type::Momentum, sum, "+", p),
@@ -200,78 +207,73 @@ impl Generator<'_> {
             }
             Kind::Coupling => {
                 let g = at(graph, *rest.first()?)?;
-                let name = graph.name(g);
-                let (mut re, mut im) = (String::new(), String::new());
+                let mut sums = [None, None];
                 for pair in rest.get(2..)?.chunks_exact(2) {
-                    let step = |sum: &str, x: String| match sum {
-                        "" => x,
-                        sum => format!("fused({sum}, {name}, {x})"),
-                    };
-                    re = step(&re, number_of(&pair[0])?);
-                    im = step(&im, number_of(&pair[1])?);
+                    for (sum, coefficient) in sums.iter_mut().zip(pair) {
+                        let x = number_of(coefficient)?;
+                        *sum = Some(match sum.take() {
+                            None => x,
+                            Some(sum) => Expression::call("fused", [sum, Expression::Value(g), x]),
+                        });
+                    }
                 }
-                graph.push(Type::Complex, format!("cx({re}, {im})"), vec![g], false)
+                let [Some(re), Some(im)] = sums else {
+                    return None;
+                };
+                graph.push(Type::Complex, Expression::call("cx", [re, im]))
             }
             Kind::Propagator => {
-                let momentum = at(graph, rest[0])?;
-                let more = [number_of(&rest[1])?, number_of(&rest[2])?];
-                graph.call(Type::Complex, "propagator", &[momentum], &more)
+                let momentum = Expression::Value(at(graph, rest[0])?);
+                let arguments = [momentum, number_of(&rest[1])?, number_of(&rest[2])?];
+                graph.push(Type::Complex, Expression::call("propagator", arguments))
             }
             Kind::Factor => {
-                let mut value = String::new();
-                let mut of = Vec::new();
+                let mut sum = None;
                 for term in rest.get(3..)?.chunks_exact(3) {
-                    let coupling = at(graph, term[0])?;
-                    of.push(coupling);
-                    let name = graph.name(coupling);
-                    let c = [
-                        numbers.get(term[1] as usize)?,
-                        numbers.get(term[2] as usize)?,
-                    ];
-                    let c = [*c[0], *c[1]];
-                    value = match (value.is_empty(), c) {
-                        (true, [1.0, 0.0]) => name,
-                        (true, [-1.0, 0.0]) => format!("(-{name})"),
-                        (true, [x, 0.0]) => format!("scale({name}, {})", number(x)),
-                        (true, [re, im]) => format!("cx({}, {}) * {name}", number(re), number(im)),
-                        (false, [re, im]) => {
-                            format!(
-                                "mul_add(cx({}, {}), {name}, {value})",
-                                number(re),
-                                number(im)
-                            )
+                    let coupling = Expression::Value(at(graph, term[0])?);
+                    let re = *numbers.get(term[1] as usize)?;
+                    let im = *numbers.get(term[2] as usize)?;
+                    let coefficient = || Expression::call("cx", [re, im].map(Expression::number));
+                    sum = Some(match (sum, [re, im]) {
+                        (None, [1.0, 0.0]) => coupling,
+                        (None, [-1.0, 0.0]) => Expression::Negative(Box::new(coupling)),
+                        (None, [x, 0.0]) => {
+                            Expression::call("scale", [coupling, Expression::number(x)])
                         }
-                    };
+                        (None, _) => Expression::infix(coefficient(), "*", coupling),
+                        (Some(sum), _) => {
+                            Expression::call("mul_add", [coefficient(), coupling, sum])
+                        }
+                    });
                 }
+                let mut value = sum.unwrap_or_else(|| Expression::Leaf("cx(0, 0)".into()));
                 if rest[0] != 0 {
                     let propagator = at(graph, rest[1])?;
-                    of.push(propagator);
-                    value = match numbers_of_propagator(graph, propagator) {
+                    value = match has_no_width(graph, propagator) {
                         // Its imaginary part is zero.
-                        true => format!("scale({value}, {}.re)", graph.name(propagator)),
-                        false => format!("{value} * {}", graph.name(propagator)),
+                        true => Expression::call("scale", [value, Expression::re(propagator)]),
+                        false => Expression::infix(value, "*", Expression::Value(propagator)),
                     };
                 }
-                if value.is_empty() {
-                    value = "cx(0, 0)".into();
-                }
-                graph.push(Type::Complex, value, of, false)
+                graph.push(Type::Complex, value)
             }
-            Kind::ExternalScalar => graph.literal(Type::Complex, "external_scalar()".into()),
+            Kind::ExternalScalar => {
+                graph.literal(Type::Complex, Expression::call("external_scalar", []))
+            }
             Kind::ExternalIn | Kind::ExternalOut | Kind::ExternalVector => {
-                let momentum = at(graph, rest[0])?;
                 let function = match operation.kind {
                     Kind::ExternalIn => "external_in",
                     Kind::ExternalOut => "external_out",
                     _ => "external_vector",
                 };
-                let more = [
+                let arguments = [
+                    Expression::Value(at(graph, rest[0])?),
                     number_of(&rest[1])?,
-                    rest[2].to_string(),
+                    Expression::Integer(rest[2].into()),
                     self.fixed_helicity(rest[0]).unwrap_or(signed(rest[3])),
                     signed(rest[4]),
                 ];
-                graph.call(Type::Four, function, &[momentum], &more)
+                graph.push(Type::Four, Expression::call(function, arguments))
             }
             Kind::Opcode(opcode) => {
                 let mut fetch = |operand: u32, _: Access| graph.memory.get(&operand).copied();
@@ -284,12 +286,12 @@ impl Generator<'_> {
         Some(())
     }
 
-    /// The name of the helicity of a leg, given the address of its momentum, where it is that of a
+    /// The helicity of a leg, given the address of its momentum, where it is that of a
     /// subset.
-    fn fixed_helicity(&self, momentum: Address) -> Option<String> {
+    fn fixed_helicity(&self, momentum: Address) -> Option<Expression> {
         let leg = (momentum - self.tables.leg_momenta) as usize / 4;
         let fixed = *self.subsets?.fixed.get(leg)?;
-        fixed.then(|| format!("h{leg}"))
+        fixed.then_some(Expression::Helicity(leg))
     }
 
     /// The operands of a kernel: numbers as they are, all else as values; the result is left out
@@ -343,7 +345,7 @@ impl Generator<'_> {
                 let mode = count(0)? as u32;
                 let (plus, minus) = (count(1)?, count(2)?);
                 let tail = 3 + 2 * (plus + minus);
-                let term = format!("term_{}", &name[3..]);
+                let term = format!("term_{}", &name[3..]).into();
                 let terms = |from: usize, n: usize| {
                     (0..n)
                         .map(|i| values(from + 2 * i, from + 2 * i + 2))
@@ -357,7 +359,7 @@ impl Generator<'_> {
                         _ => "propagate_in",
                     };
                     let of = [sum, value(tail + 1)?, value(tail + 2)?];
-                    sum = graph.call(Type::Four, function, &of, &[]);
+                    sum = graph.call(Type::Four, function, &of);
                 }
                 graph.finish(mode, value(tail)?, sum, value(last))
             }
@@ -376,24 +378,24 @@ impl Generator<'_> {
                 let (added, subtracted) = (terms(four, plus)?, terms(four + 3 * plus, minus)?);
                 let mut result = None;
                 if plus + minus > 0 {
-                    let sum = graph.terms("term_gluons", &added, &subtracted);
-                    result = Some(graph.call(Type::Four, "times", &[value(tail + 1)?, sum], &[]));
+                    let sum = graph.terms(&"term_gluons".into(), &added, &subtracted);
+                    result = Some(graph.call(Type::Four, "times", &[value(tail + 1)?, sum]));
                 }
                 if threes > 0 {
-                    let sum = graph.terms("term_Vvv1", &three, &[]);
+                    let sum = graph.terms(&"term_Vvv1".into(), &three, &[]);
                     let factor = value(tail)?;
                     result = Some(match result {
-                        None => graph.call(Type::Four, "times", &[factor, sum], &[]),
-                        Some(r) => graph.call(Type::Four, "times_add", &[factor, sum, r], &[]),
+                        None => graph.call(Type::Four, "times", &[factor, sum]),
+                        Some(r) => graph.call(Type::Four, "times_add", &[factor, sum, r]),
                     });
                 }
                 let result = match result {
                     Some(result) => result,
-                    None => graph.literal(Type::Four, "no_four()".into()),
+                    None => graph.literal(Type::Four, Expression::call("no_four", [])),
                 };
                 Some(match mode & Mode::ADD {
                     0 => result,
-                    _ => graph.call(Type::Four, "add_four", &[result, value(last)?], &[]),
+                    _ => graph.call(Type::Four, "add_four", &[result, value(last)?]),
                 })
             }
             Opcode::SumVvvvDiff1 => {
@@ -401,7 +403,7 @@ impl Generator<'_> {
                 let terms = count(1)?;
                 let three = (0..terms).map(|i| values(2 + 3 * i, 5 + 3 * i));
                 let three = three.collect::<Option<Vec<_>>>()?;
-                let sum = graph.terms("term_VvvvDiff1", &three, &[]);
+                let sum = graph.terms(&"term_VvvvDiff1".into(), &three, &[]);
                 graph.finish(mode, value(2 + 3 * terms)?, sum, value(last))
             }
             Opcode::Add => {
@@ -410,20 +412,20 @@ impl Generator<'_> {
                 for i in 0..plus + minus {
                     let mut next = value(2 + i)?;
                     if i >= plus {
-                        next = graph.call(Type::Four, "negative", &[next], &[]);
+                        next = graph.call(Type::Four, "negative", &[next]);
                     }
                     sum = Some(match sum {
                         None => next,
-                        Some(sum) => graph.call(Type::Four, "add_four", &[sum, next], &[]),
+                        Some(sum) => graph.call(Type::Four, "add_four", &[sum, next]),
                     });
                 }
                 sum
             }
             Opcode::DensitySpinor | Opcode::DensityVector => {
-                let mut sum = graph.literal(Type::Matrix, "no_matrix()".into());
+                let mut sum = graph.literal(Type::Matrix, Expression::call("no_matrix", []));
                 for i in 0..count(0)? {
                     let term = format!("term_{name}");
-                    sum = graph.call(Type::Matrix, &term, &[value(1 + i)?, sum], &[]);
+                    sum = graph.call(Type::Matrix, term, &[value(1 + i)?, sum]);
                 }
                 Some(sum)
             }
@@ -433,7 +435,7 @@ impl Generator<'_> {
                     return None;
                 };
                 let of = values(0, last)?;
-                Some(graph.call(Type::of(vectors)?, &name, &of, &[]))
+                Some(graph.call(Type::of(vectors)?, name, &of))
             }
         }
     }
@@ -469,7 +471,7 @@ impl Generator<'_> {
             let [Operand::Value(other), Operand::Result(at, _)] = *pair else {
                 return None;
             };
-            let id = graph.call(Type::Complex, "DotSpinor0", &[one, other], &[]);
+            let id = graph.call(Type::Complex, "DotSpinor0", &[one, other]);
             workspace.insert(at, id);
         }
         Some(())
@@ -494,11 +496,11 @@ impl Generator<'_> {
                     (None, 0) => id,
                     (Some(sum), 0) => graph.infix(Type::Complex, sum, "+", id),
                     (Some(sum), 1) => graph.infix(Type::Complex, sum, "-", id),
-                    (Some(sum), 2) => graph.call(Type::Complex, "add_i", &[sum, id], &[]),
-                    (Some(sum), _) => graph.call(Type::Complex, "sub_i", &[sum, id], &[]),
-                    (None, 1) => graph.call(Type::Complex, "-", &[id], &[]),
-                    (None, 2) => graph.call(Type::Complex, "times_i", &[id], &[]),
-                    (None, _) => graph.call(Type::Complex, "- times_i", &[id], &[]),
+                    (Some(sum), 2) => graph.call(Type::Complex, "add_i", &[sum, id]),
+                    (Some(sum), _) => graph.call(Type::Complex, "sub_i", &[sum, id]),
+                    (None, 1) => graph.call(Type::Complex, "-", &[id]),
+                    (None, 2) => graph.call(Type::Complex, "times_i", &[id]),
+                    (None, _) => graph.call(Type::Complex, "- times_i", &[id]),
                 });
             }
         }
@@ -506,29 +508,28 @@ impl Generator<'_> {
             // The number at hand is complex, its real part at the smaller address.
             let first = term[0].min(term[1]);
             let id = *workspace.get(&first)?;
-            let name = graph.name(id);
-            let part = |address: u32| if address == first { "re" } else { "im" };
-            let factor = |i: u32| Some(number(*self.tables.numbers.get(i as usize)?));
+            let part = |address: u32| match address == first {
+                true => Expression::re(id),
+                false => Expression::im(id),
+            };
+            let factor = |i: u32| {
+                let number = self.tables.numbers.get(i as usize)?;
+                Some(Expression::number(*number))
+            };
             let (re, im) = (part(term[0]), part(term[1]));
             let (x, y) = (factor(term[2])?, factor(term[3])?);
-            let (text, of) = match sum {
-                None => (
-                    format!("cx({x} * {name}.{re}, {y} * {name}.{im})"),
-                    vec![id],
+            let (re, im) = match sum {
+                None => (Expression::infix(x, "*", re), Expression::infix(y, "*", im)),
+                Some(sum) => (
+                    Expression::call("fused", [x, re, Expression::re(sum)]),
+                    Expression::call("fused", [y, im, Expression::im(sum)]),
                 ),
-                Some(sum) => {
-                    let s = graph.name(sum);
-                    let text = format!(
-                        "cx(fused({x}, {name}.{re}, {s}.re), fused({y}, {name}.{im}, {s}.im))"
-                    );
-                    (text, vec![sum, id])
-                }
             };
-            sum = Some(graph.push(Type::Complex, text, of, false));
+            sum = Some(graph.push(Type::Complex, Expression::call("cx", [re, im])));
         }
         let sum = match sum {
             Some(sum) => sum,
-            None => graph.literal(Type::Complex, "cx(0, 0)".into()),
+            None => graph.literal(Type::Complex, Expression::Leaf("cx(0, 0)".into())),
         };
         workspace.insert(result, sum);
         Some(())
@@ -536,9 +537,13 @@ impl Generator<'_> {
 }
 
 /// Whether a propagator is one without a width.
-fn numbers_of_propagator(graph: &ValueGraph, propagator: Id) -> bool {
-    let text = &graph.values[propagator].text;
-    text.starts_with("propagator(") && text.ends_with(", Real(0e0))")
+fn has_no_width(graph: &ValueGraph, propagator: Id) -> bool {
+    match &graph.values[propagator].expression {
+        Expression::Call(function, of) => {
+            function == "propagator" && of.last() == Some(&Expression::number(0.0))
+        }
+        _ => false,
+    }
 }
 
 #[derive(Clone, Copy)]
