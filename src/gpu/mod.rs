@@ -2,10 +2,10 @@
 //!
 //! | module | what it knows |
 //! |---|---|
-//! | [`tables`] | a plan as tables of operations in levels |
-//! | [`source`] | the device code that walks them |
+//! | [`level_schedule`] | a plan as tables of operations in levels |
+//! | [`source`] | the device code for them |
 //! | [`routine`] | the device code of Lorentz structures that no kernel knows |
-//! | [`library`] | device code, compiled and kept |
+//! | [`module_cache`] | device code, compiled and kept |
 //! | [`engine`] | the launches that run a plan on a GPU |
 //! | [`driver`] | what the engine asks of a GPU |
 //! | [`cuda`] | how a real GPU answers |

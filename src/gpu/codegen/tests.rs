@@ -215,9 +215,9 @@ fn run(
 }
 
 /// Ways to make code.
-fn variants<'a>(straight: Generator<'a>) -> Vec<Generator<'a>> {
+fn variants<'a>(generator: Generator<'a>) -> Vec<Generator<'a>> {
     vec![
-        straight,
+        generator,
         Generator {
             registers: 60,
             ..straight
@@ -287,7 +287,7 @@ fn check(process: &Process) {
                 formula_couplings.extend(at.iter().map(|z| z.re));
                 formula_couplings.extend(at.iter().map(|z| z.im));
             }
-            let straight = Generator {
+            let generator = Generator {
                 tables: &tables,
                 general: &plan.general,
                 split: &split,
@@ -308,7 +308,7 @@ fn check(process: &Process) {
                 hoisted: 0,
                 clocks: false,
             };
-            for variant in variants(straight) {
+            for variant in variants(generator) {
                 let source = variant.source().expect("source");
                 assert!(!source.text.to_lowercase().contains("clock"));
                 let ran =
@@ -383,7 +383,7 @@ fn shares_find_what_they_have_in_common() {
     assert!(subsets.order.len() > 1 && subsets.fixed.iter().filter(|f| **f).count() > 1);
     let split = BlockDiagonal::new(&process.color);
     let allowed = process.channels.allowed_flows();
-    let straight = Generator {
+    let generator = Generator {
         tables: &subsets.tables,
         general: &subsets.plan.general,
         split: &split,
@@ -404,10 +404,10 @@ fn shares_find_what_they_have_in_common() {
         hoisted: 0,
         clocks: false,
     };
-    let whole = straight.whole().expect("values");
+    let whole = generator.whole().expect("values");
     let mut before = 0;
     for most in 0..=subsets.fixed.len() as u32 {
-        let hoisted = straight.hoist(&whole, &subsets, most).expect("cut");
+        let hoisted = generator.hoist(&whole, &subsets, most).expect("cut");
         let mut taken = vec![false; hoisted.vectors];
         for (&id, places) in &hoisted.puts {
             let numbers = hoisted.before.graph.values[id].class.numbers();
