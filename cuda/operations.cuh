@@ -190,14 +190,6 @@ DEVICE void sum_of_amplitudes(const unsigned *op, Workspace r, const Real *numbe
     r.put_complex(*op, z);
 }
 
-DEVICE void execute_indexed_DotSpinor0(const unsigned *op, Memory m, const unsigned *waves, Workspace r) {
-    r.put_complex(op[2], DotSpinor0(m.four(waves[op[0]]), m.four(waves[op[1]])));
-}
-
-DEVICE void execute_indexed_DotVector0(const unsigned *op, Memory m, const unsigned *waves, Workspace r) {
-    r.put_complex(op[2], DotVector0(m.four(waves[op[0]]), m.four(waves[op[1]])));
-}
-
 DEVICE void execute_indexed_Dots(const unsigned *op, Memory m, const unsigned *waves, Workspace r) {
     unsigned count = op[1];
     Four b = m.four(waves[op[0]]);
