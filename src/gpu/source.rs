@@ -336,7 +336,33 @@ fn indexed_executor(kind: Kind, general: &[GeneralRoutine]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CLOCKS, HELICITIES, Shape, without_clocks};
+    use super::{CLOCKS, HELICITIES, OPERATIONS, Shape, without_clocks};
+    use crate::ops::Opcode;
+
+    /// Operands of a fixed number are decoded by what follows from the table alone, all others in the device
+    /// code: a function that is there twice would not compile, one that is nowhere neither.
+    #[test]
+    fn each_operation_is_decoded_in_one_place() {
+        let defined = |name: &str| OPERATIONS.contains(&format!("{name}("));
+        let mut all: Vec<Opcode> = Opcode::VERTICES.to_vec();
+        all.extend([Opcode::DotSpinor0, Opcode::DotVector0]);
+        for opcode in all {
+            for prefix in ["execute_", "execute_indexed_"] {
+                assert!(
+                    !defined(&format!("DEVICE void {prefix}{opcode:?}")),
+                    "{opcode:?}"
+                );
+            }
+        }
+        for opcode in Opcode::STREAMS {
+            let name = format!("{opcode:?}");
+            let by_macro = OPERATIONS.contains(&format!("({name}"));
+            assert!(
+                by_macro || OPERATIONS.contains(&format!("_{name}(")),
+                "{name}"
+            );
+        }
+    }
 
     #[test]
     fn there_are_no_clocks_unless_they_are_asked_for() {
