@@ -140,7 +140,7 @@ impl Comparison<'_> {
         channel: Option<Channel>,
     ) -> std::result::Result<Vec<library::Answer>, String> {
         match self.options.plain {
-            true => library::plain_or_panic(process, points, channel, self.element.signed),
+            true => library::plain_or_panic(process, points, channel),
             false => library::bridge(process, points, channel).map_err(|e| e.to_string()),
         }
     }

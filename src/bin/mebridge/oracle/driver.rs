@@ -105,8 +105,8 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
         if let Some(good) = &element.good_helicities {
             line("INTEGER NCOMB");
             line(&format!("PARAMETER (NCOMB={})", good.count));
-            line(&format!("INTEGER {}", good.tries));
-            line(&format!("LOGICAL {}", good.good));
+            line(&format!("INTEGER NTRY{}", good.tries));
+            line(&format!("LOGICAL GOODHEL{}", good.good));
             line("COMMON/BLOCK_GOODHEL/NTRY,GOODHEL");
         }
         if element.helicity_buffer {

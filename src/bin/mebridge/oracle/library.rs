@@ -7,7 +7,7 @@ use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::import::import_with_card;
 use mebridge::process::evaluate::Evaluation;
-use mebridge::process::{Process, Quantity, Wavefunction};
+use mebridge::process::{HelicitySum, Process, Quantity, Wavefunction};
 use mebridge::runtime::{Backend, Switches};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -17,6 +17,8 @@ use std::path::Path;
 pub struct Answer {
     /// |M|^2, times the channel's weight.
     pub value: f64,
+    /// The sum of the helicities' contributions by absolute value, or what is known of it.
+    pub size: f64,
     /// The chosen helicity, from 1.
     pub helicity: u32,
     /// The chosen colour flow, from 1.
@@ -109,20 +111,15 @@ pub fn bridge(
     Ok(answers
         .map(|(&value, (&helicity, &color))| Answer {
             value,
+            size: value.abs(),
             helicity: helicity as u32,
             color: color as u32,
         })
         .collect())
 }
 
-/// Answers by the plain meaning of the process. Where a matrix element takes absolute values of the
-/// helicities' contributions and gives the sum the sign of the chosen one, so do they.
-pub fn plain(
-    process: &Process,
-    points: &[Point],
-    channel: Option<Channel>,
-    signed: bool,
-) -> Vec<Answer> {
+/// Answers by the plain meaning of the process.
+pub fn plain(process: &Process, points: &[Point], channel: Option<Channel>) -> Vec<Answer> {
     let card = process.model.default_card();
     let answer = |point: &Point| {
         let momenta: Vec<[f64; 4]> = point
@@ -131,9 +128,10 @@ pub fn plain(
             .map(|p| [p[0], p[1], p[2], p[3]])
             .collect();
         let mut evaluation = process.evaluate(&momenta, point.g, &card);
-        let sign = match signed {
-            true => take_absolute_values(&mut evaluation, point.random_helicity),
-            false => 1.0,
+        let size = evaluation.contributions.iter().map(|c| c.abs()).sum();
+        let sign = match evaluation.helicity_sum {
+            HelicitySum::Absolute => take_absolute_values(&mut evaluation, point.random_helicity),
+            HelicitySum::Positive | HelicitySum::Signed => 1.0,
         };
         let value = match channel {
             None => evaluation.total(),
@@ -143,6 +141,7 @@ pub fn plain(
         let config = config.filter(|&c| c < process.channels.color_allowed.len());
         Answer {
             value: sign * value,
+            size,
             helicity: evaluation.helicity(point.random_helicity),
             color: config.map_or(0, |config| {
                 evaluation.color(&process.channels, config, point.random_color)
@@ -157,9 +156,8 @@ pub fn plain_or_panic(
     process: &Process,
     points: &[Point],
     channel: Option<Channel>,
-    signed: bool,
 ) -> std::result::Result<Vec<Answer>, String> {
-    let answers = AssertUnwindSafe(|| plain(process, points, channel, signed));
+    let answers = AssertUnwindSafe(|| plain(process, points, channel));
     catch_unwind(answers).map_err(|panic| format!("PANIC {}", message(panic.as_ref())))
 }
 
