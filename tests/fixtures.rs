@@ -684,3 +684,96 @@ fn other_numbers_are_computed() {
     let processes = import_directory(&change.path).unwrap();
     assert_eq!(processes[1].channels.config_diagram, [0, 0, 2]);
 }
+
+/// The card makes all amplitudes vanish: the answer is zero, as the Fortran's.
+#[test]
+fn a_vanishing_matrix_element_is_zero() {
+    let card = "../../Cards/param_card.dat";
+    let coupling = "    3 6.400000e-01";
+    let change = changed("old/P1_qq_wh_w_lv", card, coupling, "    3 0.0");
+    if gfortran() {
+        let path = change.path.to_str().unwrap();
+        let arguments = ["compare", path, "--channels", "--values", "--json", "-"];
+        let ran = mebridge(&change.path, &arguments);
+        let rows: serde_json::Value = serde_json::from_str(ran.ok()).unwrap();
+        assert_eq!(rows[0]["verdict"], "ok", "{rows}");
+        for side in ["fortran", "library"] {
+            let values = rows[0]["values"][side].as_array().unwrap();
+            assert_eq!(values.len(), 100);
+            assert!(values.iter().all(|x| x.as_f64() == Some(0.0)), "{rows}");
+        }
+    }
+}
+
+/// Few helicities often have contributions of one sign, which all ways of adding them treat alike.
+#[test]
+fn three_helicities_with_signs() {
+    let change = changed("old/P1_qq_qq", "matrix1.f", "(NCOMB=16,", "(NCOMB=3,");
+    let path = change.path.join(&change.file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let beyond = |line: &&str| {
+        let rest = line.trim_start().strip_prefix("DATA (NHEL(LEG,");
+        let row = rest.and_then(|rest| rest.split(')').next()?.trim().parse::<u32>().ok());
+        row.is_none_or(|row| [6, 7, 10].contains(&row))
+    };
+    let mut rows = ["1", "2", "3"].iter();
+    let lines = text.lines().filter(beyond).map(|line| {
+        let Some(rest) = line.trim_start().strip_prefix("DATA (NHEL(LEG,") else {
+            return line.to_owned();
+        };
+        let (_, rest) = rest.split_once(')').unwrap();
+        format!("      DATA (NHEL(LEG,{}){rest}", rows.next().unwrap())
+    });
+    let text = lines.collect::<Vec<String>>().join("\n") + "\n";
+    std::fs::write(&path, text).unwrap();
+    let process = change.agrees();
+    assert_eq!(process.helicities.len(), 3);
+    assert_eq!(process.helicity_sum, HelicitySum::Absolute);
+}
+
+/// A matrix element that is refused leaves the other one of its directory alone.
+#[test]
+fn a_refused_neighbour() {
+    let change = changed("new/P1_qq_ff", "matrix2.f", "CALL FFV2_0(", "CALL FFV9_0(");
+    change.is_refused("FFV9_0");
+    let path = change.path.to_str().unwrap();
+    let first = mebridge(&change.path, &["info", &format!("{path}#1")]);
+    assert!(first.ok().contains("u u~ > u u~ @1"), "{}", first.stdout);
+    let second = mebridge(&change.path, &["info", &format!("{path}#2")]);
+    assert!(second.failed(1).contains("FFV9_0"));
+    if gfortran() {
+        let ran = mebridge(&change.path, &["compare", path, "--points", "8"]);
+        let verdicts: Vec<bool> = ran
+            .stdout
+            .lines()
+            .map(|line| line.contains(" ok"))
+            .collect();
+        assert_eq!(verdicts, [false, true, false], "{}", ran.stdout);
+    }
+}
+
+/// In the s channel alone gluon and photon do not interfere: colours cancel but for rounding, which is no
+/// difference.
+#[test]
+fn what_cancels_is_compared_with_its_terms() {
+    if !gfortran() {
+        return;
+    }
+    let (file, both) = ("matrix1.f", "JAMP(2,2) = AMP(4)+AMP(6)");
+    let change = changed("old/P1_qq_qq", file, both, "JAMP(2,2) = (0D0,0D0)");
+    let path = change.path.join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines = text.lines().map(|line| match line.trim_start() {
+        start if start.starts_with("JAMP(1,1) =") => "      JAMP(1,1) = (1D0/6D0)*AMP(2)",
+        start if start.starts_with("JAMP(2,1) =") => "      JAMP(2,1) = -0.5D0*AMP(2)",
+        _ => line,
+    });
+    std::fs::write(&path, lines.collect::<Vec<_>>().join("\n") + "\n").unwrap();
+    let ran = mebridge(&change.path, &["compare", change.path.to_str().unwrap()]);
+    assert!(
+        ran.ok()
+            .contains("events agree to 1e-14 of the terms that cancel"),
+        "{}",
+        ran.stdout
+    );
+}

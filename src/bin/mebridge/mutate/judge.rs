@@ -2,7 +2,7 @@
 
 use super::change::Change;
 use super::worker::{Answer, Failure, Reply, Task, Worker};
-use crate::compare::difference;
+use crate::compare::{ROUNDING, difference};
 use crate::oracle::element::Element;
 use crate::oracle::points::Point;
 use crate::oracle::quick::Quick;
@@ -15,10 +15,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
-
-/// Differences that are only rounding, in parts of the sum of the helicities' contributions by absolute
-/// value: these may cancel.
-const ROUNDING: f64 = 1e-12;
 
 /// The same in parts of what the unchanged directory answers: a change can make amplitudes vanish.
 const VANISHING: f64 = 1e-13;
@@ -377,9 +373,9 @@ impl Bench {
             let value: f64 = mine.value.parse().unwrap_or(f64::NAN);
             let differs =
                 |what: String| Verdict::new(Outcome::Differs, &format!("event {event}: {what}"));
-            let size: f64 = mine.size.parse().unwrap_or(0.0);
+            let terms: f64 = mine.terms.parse().unwrap_or(0.0);
             let unchanged = self.unchanged.get(event % self.points.len());
-            let nothing = ROUNDING * size + VANISHING * unchanged.map_or(0.0, |x| x.abs());
+            let nothing = ROUNDING * terms + VANISHING * unchanged.map_or(0.0, |x| x.abs());
             let rounding = (value - theirs.value).abs() <= nothing;
             if !rounding && difference(value, theirs.value) > self.tolerance {
                 return differs(format!("{} and not {:e}", mine.value, theirs.value));

@@ -39,8 +39,8 @@ pub enum Reply {
 pub struct Answer {
     /// As text, for JSON has no NaN.
     pub value: String,
-    /// The sum of the helicities' contributions by absolute value, as text.
-    pub size: String,
+    /// What it is without cancellations, as text.
+    pub terms: String,
     pub helicity: u32,
     pub row: Vec<i8>,
     pub color: u32,
@@ -101,15 +101,12 @@ pub fn work(task: &Path) -> Result<()> {
 }
 
 fn reply(task: &Task, points: &[Point]) -> Reply {
-    let processes = match library::import(&task.directory, None) {
-        Ok(processes) => processes,
+    let process = &match library::import(&task.directory, None, task.element) {
+        Ok(process) => process,
         Err(reason) => match reason.strip_prefix("PANIC ") {
             Some(message) => return Reply::Panicked(format!("import: {message}")),
             None => return Reply::Refused(reason),
         },
-    };
-    let Some(process) = processes.get(task.element) else {
-        return Reply::Refused("there are fewer matrix elements".into());
     };
     let channels = match task.channels {
         true => channels(process),
@@ -133,7 +130,7 @@ fn told(process: &Process, answer: &library::Answer) -> Answer {
     let row = row.and_then(|row| process.helicities.get(row));
     Answer {
         value: format!("{:e}", answer.value),
-        size: format!("{:e}", answer.size),
+        terms: format!("{:e}", answer.terms),
         helicity: answer.helicity,
         row: row.cloned().unwrap_or_default(),
         color: answer.color,

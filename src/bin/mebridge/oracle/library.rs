@@ -5,7 +5,7 @@ use super::workshop::Channel;
 use mebridge::Result;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
-use mebridge::import::import_with_card;
+use mebridge::import::{Options, import_with};
 use mebridge::process::evaluate::Evaluation;
 use mebridge::process::{HelicitySum, Process, Quantity, Wavefunction};
 use mebridge::runtime::{Backend, Switches};
@@ -17,18 +17,30 @@ use std::path::Path;
 pub struct Answer {
     /// |M|^2, times the channel's weight.
     pub value: f64,
-    /// The sum of the helicities' contributions by absolute value, or what is known of it.
-    pub size: f64,
+    /// What it is without cancellations, or what is known of that.
+    pub terms: f64,
     /// The chosen helicity, from 1.
     pub helicity: u32,
     /// The chosen colour flow, from 1.
     pub color: u32,
 }
 
-/// Imports a directory; the reason where that is refused, or where the importer panics.
-pub fn import(directory: &Path, card: Option<&Path>) -> std::result::Result<Vec<Process>, String> {
-    match catch_unwind(|| import_with_card(directory, card)) {
-        Ok(Ok(processes)) => Ok(processes),
+/// Imports a matrix element (from 0) of a directory; the reason where that is refused, or where the importer
+/// panics.
+pub fn import(
+    directory: &Path,
+    card: Option<&Path>,
+    element: usize,
+) -> std::result::Result<Process, String> {
+    let options = Options {
+        card,
+        element: Some(element + 1),
+        ..Options::default()
+    };
+    match catch_unwind(|| import_with(directory, &options)) {
+        Ok(Ok(mut processes)) => processes
+            .pop()
+            .ok_or_else(|| "there are fewer matrix elements".into()),
         Ok(Err(error)) => Err(error.to_string()),
         Err(panic) => Err(format!("PANIC {}", message(panic.as_ref()))),
     }
@@ -111,7 +123,7 @@ pub fn bridge(
     Ok(answers
         .map(|(&value, (&helicity, &color))| Answer {
             value,
-            size: value.abs(),
+            terms: value.abs(),
             helicity: helicity as u32,
             color: color as u32,
         })
@@ -128,7 +140,6 @@ pub fn plain(process: &Process, points: &[Point], channel: Option<Channel>) -> V
             .map(|p| [p[0], p[1], p[2], p[3]])
             .collect();
         let mut evaluation = process.evaluate(&momenta, point.g, &card);
-        let size = evaluation.contributions.iter().map(|c| c.abs()).sum();
         let sign = match evaluation.helicity_sum {
             HelicitySum::Absolute => take_absolute_values(&mut evaluation, point.random_helicity),
             HelicitySum::Positive | HelicitySum::Signed => 1.0,
@@ -141,7 +152,7 @@ pub fn plain(process: &Process, points: &[Point], channel: Option<Channel>) -> V
         let config = config.filter(|&c| c < process.channels.color_allowed.len());
         Answer {
             value: sign * value,
-            size,
+            terms: evaluation.terms,
             helicity: evaluation.helicity(point.random_helicity),
             color: config.map_or(0, |config| {
                 evaluation.color(&process.channels, config, point.random_color)
@@ -149,6 +160,12 @@ pub fn plain(process: &Process, points: &[Point], channel: Option<Channel>) -> V
         }
     };
     points.iter().map(answer).collect()
+}
+
+/// What |M|^2 is without cancellations.
+pub fn terms(process: &Process, point: &Point) -> f64 {
+    let answers = plain_or_panic(process, std::slice::from_ref(point), None);
+    answers.map_or(0.0, |answers| answers[0].terms)
 }
 
 /// The same with the time and the shape of a panic: broken processes may not be evaluable.

@@ -72,6 +72,7 @@ C     Events so far, and helicities that contributed to any
       ENDIF
       EVENTS(SIDE) = EVENTS(SIDE)+1
       ANS = 0D0
+      WRITE(TAKEN,'(20I5)') (0*LEG,LEG=1,NEXTERNAL)
       DO ROW = 1, NCOMB
         PART(ROW) = 0D0
         IF (EVENTS(SIDE).LE.MAXTRIES.OR.ALIVE(ROW,SIDE)) THEN
