@@ -228,7 +228,7 @@ mod tests {
             bytes.len(),
             crc32fast::hash(&bytes[HEADER..]),
         );
-        assert_eq!(seen, (2, 516, 532_962_522));
+        assert_eq!(seen, (3, 517, 797_056_567));
     }
 
     #[test]
