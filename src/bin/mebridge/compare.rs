@@ -10,7 +10,7 @@ use crate::oracle::{element::Element, library};
 use crate::output;
 use crate::progress::Progress;
 use element::Comparison;
-pub use element::{ROUNDING, difference};
+pub use element::{CANCELLED, ROUNDING, difference};
 use mebridge::{Error, Result};
 use report::{Row, Verdict, table};
 use std::path::{Path, PathBuf};

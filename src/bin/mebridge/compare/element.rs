@@ -15,7 +15,9 @@ use std::time::Duration;
 const CHANNELS: usize = 8;
 /// At most so many events in each of them.
 const CHANNEL_POINTS: usize = 20;
-/// A difference that is at most so large in parts of the terms that cancel is rounding.
+/// A sum that is at most so large in parts of its terms is one in which they cancel,
+pub const CANCELLED: f64 = 1e-6;
+/// and a difference that is at most so large in parts of them is rounding then.
 pub const ROUNDING: f64 = 1e-14;
 /// Where the Fortran itself is worse than the tolerance, the library may be so many times worse
 /// than the Fortran.
@@ -165,8 +167,11 @@ impl Comparison<'_> {
     ) -> Vec<usize> {
         let is_rounding = |i: usize| {
             let (x, y) = (mine[i].value, fortran[i].value);
-            difference(x, y) > self.options.tolerance
-                && (x - y).abs() <= ROUNDING * library::terms(process, &points[i])
+            if difference(x, y) <= self.options.tolerance {
+                return false;
+            }
+            let terms = library::terms(process, &points[i]);
+            y.abs() <= CANCELLED * terms && (x - y).abs() <= ROUNDING * terms
         };
         (0..points.len()).filter(|&i| !is_rounding(i)).collect()
     }

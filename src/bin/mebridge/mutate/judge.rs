@@ -2,7 +2,7 @@
 
 use super::change::Change;
 use super::worker::{Answer, Failure, Reply, Task, Worker};
-use crate::compare::{ROUNDING, difference};
+use crate::compare::{CANCELLED, ROUNDING, difference};
 use crate::oracle::element::Element;
 use crate::oracle::points::Point;
 use crate::oracle::quick::Quick;
@@ -375,8 +375,10 @@ impl Bench {
                 |what: String| Verdict::new(Outcome::Differs, &format!("event {event}: {what}"));
             let terms: f64 = mine.terms.parse().unwrap_or(0.0);
             let unchanged = self.unchanged.get(event % self.points.len());
-            let nothing = ROUNDING * terms + VANISHING * unchanged.map_or(0.0, |x| x.abs());
-            let rounding = (value - theirs.value).abs() <= nothing;
+            let unchanged = unchanged.map_or(0.0, |x| x.abs());
+            let nothing = ROUNDING * terms + VANISHING * unchanged;
+            let rounding = theirs.value.abs() <= CANCELLED * terms.max(unchanged)
+                && (value - theirs.value).abs() <= nothing;
             if !rounding && difference(value, theirs.value) > self.tolerance {
                 return differs(format!("{} and not {:e}", mine.value, theirs.value));
             }
