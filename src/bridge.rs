@@ -281,10 +281,9 @@ impl Bridge {
         let good = all.into_iter().filter(|&h| contributes[h as usize]);
         let good: Vec<u32> = good.collect();
         if good.is_empty() {
-            return Err(Error::NoGoodHelicity {
-                process: process.name.clone(),
-                events: events.g_s.len(),
-            });
+            // The card makes the matrix element vanish, or it does so at these points: as in MadEvent the
+            // answer is what all of them give.
+            return Ok(backend.into_engine().into_plan());
         }
         self.diagrams(&good)
     }

@@ -90,16 +90,6 @@ pub enum Error {
         /// How many there are.
         configs: usize,
     },
-    /// No helicity contributes.
-    #[error(
-        "no helicity of {process} contributes at any of {events} points of its phase space; check the couplings in the parameter card"
-    )]
-    NoGoodHelicity {
-        /// The process.
-        process: String,
-        /// At how many points they were looked for.
-        events: usize,
-    },
     /// A GPU is asked for, and the process is one that only the CPU runs.
     #[error(
         "{what}: this runs on the CPU alone; set CUDACPP_RUNTIME_BACKEND=cpu, or leave the choice to auto"

@@ -98,6 +98,15 @@ fn from_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) ->
         harmless_calls: &switches.harmless_calls,
         ..Options::default()
     };
+    if choice.element.is_some() {
+        let one = Options {
+            element: choice.element,
+            ..options
+        };
+        if let Some(process) = import_cached(&choice.path, &one, cache)?.pop() {
+            return Ok(process);
+        }
+    }
     let mut processes = import_cached(&choice.path, &options, cache)?;
     let count = processes.len();
     let choose = |what: String| Error::ChooseProcess {

@@ -461,6 +461,39 @@ fn les_houches_events() {
     assert_eq!(json["alpha_s"], Value::Null);
 }
 
+/// Other particles with the same matrix element stand in leshouche.inc behind the first.
+#[test]
+fn events_of_other_flavours() {
+    let d = directory();
+    copy(&gg_ttx().join("../.."), &d.path().join("out"));
+    let p = d.path().join("out/SubProcesses/P1_gg_ttx");
+    let table = std::fs::read_to_string(p.join("leshouche.inc")).unwrap();
+    let second = "      DATA (IDUP(I,2,1),I=1,4)/22,22,8,-8/\n";
+    write(&p, "leshouche.inc", table + second);
+    let first = event(
+        "0.118",
+        &[(21, IN, A), (21, IN, B), (6, OUT, T), (-6, OUT, U)],
+    );
+    let other = event(
+        "0.118",
+        &[(22, IN, A), (22, IN, B), (-8, OUT, U), (8, OUT, T)],
+    );
+    write(d.path(), "events.lhe", lhe(&[first, other.clone()]));
+    let p = p.to_str().unwrap();
+    let ran = mebridge(d.path(), &["eval", p, "events.lhe"]);
+    let lines: Vec<&str> = ran.ok().lines().collect();
+    assert_eq!((lines.len(), lines[0]), (2, lines[1]));
+    // A third one is none of them, nor is a mixture.
+    let mixed = other.replace("  -8 ", "  -6 ");
+    write(d.path(), "events.lhe", lhe(&[mixed]));
+    let ran = mebridge(d.path(), &["eval", p, "events.lhe"]);
+    let message = ran.failed(1);
+    assert!(
+        message.contains("has 21 21 > 6 -6 or 22 22 > 8 -8; give"),
+        "{message}"
+    );
+}
+
 #[test]
 fn events_of_other_processes() {
     let d = directory();

@@ -25,11 +25,7 @@ const NEW: [Element; 4] = [
     ("P1_qq_ff#2", 2, 1e-13),
     ("P1_qq_qq", 5, 1e-11),
 ];
-const STANDALONE: [Element; 3] = [
-    ("P1_ll_ll", 0, 1e-13),
-    ("P1_qq_qq", 0, 1e-11),
-    ("P2_ll_ll", 0, 1e-13),
-];
+const STANDALONE: [Element; 2] = [("P1_ll_ll", 0, 1e-13), ("P1_qq_qq", 0, 1e-11)];
 
 fn outputs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/outputs")
@@ -164,7 +160,7 @@ fn near(a: f64, b: f64) {
 /// opposite ones, times the couplings and propagators; Z couples to left-handed lines alone.
 #[test]
 fn two_leptons_become_two_others() {
-    for name in ["old/P1_ll_ll", "standalone/P1_ll_ll", "standalone/P2_ll_ll"] {
+    for name in ["old/P1_ll_ll", "standalone/P1_ll_ll"] {
         let process = process(name);
         assert_eq!(process.iden, 4);
         for (momenta, s, t, u) in two_to_two() {
@@ -432,7 +428,7 @@ impl Changed {
     }
 }
 
-const ROW: &str = "      DATA (NHEL(I,   5),I=1,4) /-1, 1,-1,-1/\n";
+const ROW: &str = "      DATA (NHEL(LEG, 5),LEG=1,4) /-1, 1,-1,-1/\n";
 const SUM: &str = "SUBROUTINE SMATRIX1(";
 const MATRIX: &str = "REAL*8 FUNCTION MATRIX1(";
 
@@ -450,7 +446,7 @@ fn other_helicities_are_refused() {
     );
     changed("new/P1_qq_ff", file, ROW, "").is_refused_at(SUM, "NHEL(1, 5) is 0");
     let row = ROW.replace("-1, 1,-1,-1", "-1, 3,-1,-1");
-    changed("standalone/P2_ll_ll", "matrix.f", ROW, &row)
+    changed("standalone/P1_ll_ll", "matrix.f", ROW, &row)
         .is_refused_at("SUBROUTINE M0_SMATRIX(", "NHEL(2, 5) is 3");
     changed("old/P1_ll_ll", file, "NHEL(3),+1*IC(3)", "NHEL(4),+1*IC(3)")
         .is_refused_at("CALL OXXXXX(P(0,3)", "OXXXXX: the helicity is not NHEL(3)");
@@ -460,19 +456,19 @@ fn other_helicities_are_refused() {
 fn other_sums_are_refused() {
     let file = "matrix1.f";
     for name in ["old/P1_ll_ll", "new/P1_qq_qq"] {
-        let end = "ANS=ANS/DBLE(IDEN)";
-        changed(name, file, end, "ANS=ANS/(DBLE(IDEN)+0.5D0)")
+        let end = "ANS = ANS/AVERAGE";
+        changed(name, file, end, "ANS = ANS/(AVERAGE+0.5D0)")
             .is_refused_at(SUM, "SMATRIX1: the sum over helicities is divided by");
-        changed(name, file, end, "ANS=ANS/DBLE(IDEN)+1D-3").is_refused_at(SUM, "SMATRIX1: ");
-        changed(name, file, "            ANS=DSIGN(ANS,TS(I))\n", "").is_refused_at(
+        changed(name, file, end, "ANS = ANS/AVERAGE+1D-3").is_refused_at(SUM, "SMATRIX1: ");
+        changed(name, file, "      ANS = SIGN(ANS,PART(ROW))\n", "").is_refused_at(
             SUM,
             "SMATRIX1: contributions of both signs are added in a way that is not known",
         );
         changed(
             name,
             file,
-            "          ANS=ANS+DABS(T)\n",
-            "          ANS=ANS+T*T\n",
+            "          ANS = ANS+ABS(PART(ROW))\n",
+            "          ANS = ANS+PART(ROW)**2\n",
         )
         .is_refused_at(SUM, "SMATRIX1: ");
     }
@@ -480,19 +476,19 @@ fn other_sums_are_refused() {
     changed(
         "standalone/P1_qq_qq",
         file,
-        "ANS(0)=ANS(0)+ANS(I)\n",
-        "ANS(0)=ANS(I)**2\n",
+        "EACH(0) = EACH(0)+EACH(K)\n",
+        "EACH(0) = EACH(K)**2\n",
     )
     .is_refused_at("SUBROUTINE SMATRIX(", "SMATRIX: ");
     changed(
         "standalone/P1_qq_qq",
         file,
-        "      CALL SMATRIX_SPLITORDERS(P,ANS)\n",
+        "      CALL SMATRIX_SPLITORDERS(P,EACH)\n",
         "",
     )
-    .is_refused_at("ANS_SUMMED=ANS(0)", "ANS has no value here");
+    .is_refused_at("ANS = EACH(0)", "EACH has no value here");
     changed(
-        "standalone/P2_ll_ll",
+        "standalone/P1_ll_ll",
         file,
         "FUNCTION M0_MATRIX",
         "FUNCTION M1_MATRIX",
@@ -510,10 +506,10 @@ fn other_matrix_elements_are_refused() {
     );
     changed(ll, file, amp2, "      AMP2(2)=AMP2(2)+2*AMP(2)*")
         .is_refused_at(MATRIX, "AMP2(2) is not added to, by a sum of |AMP|^2");
-    changed(ll, file, "        FIRST=.FALSE.\n", "")
+    changed(ll, file, "        FRESH = .FALSE.\n", "")
         .is_refused_at(MATRIX, "a second call of MATRIX1 computes something else");
-    changed(ll, file, "      SAVE FK_MDL_WZ\n", "").is_refused_at(
-        "IF(MDL_WZ.NE.0D0)",
+    changed(ll, file, "      SAVE KEPT_WZ\n", "").is_refused_at(
+        "IF (MDL_WZ.NE.0D0)",
         "a value is set on one side of a condition only",
     );
     changed(ll, file, "NGRAPHS=2", "NGRAPHS=3")
@@ -522,17 +518,17 @@ fn other_matrix_elements_are_refused() {
         "CALL FFV9_0(",
         "FFV9_0: no file in Source/DHELAS has a subroutine of that name",
     );
-    changed("old/P1_gg_ttx", file, "      DATA DENOM(2)/6/\n", "").is_refused_at(
+    changed("old/P1_gg_ttx", file, "      DATA BELOW(2)/6/\n", "").is_refused_at(
         "MATRIX1 = MATRIX1",
         "a coefficient that is no finite number",
     );
-    changed("new/P1_qq_qq", file, "      DATA DENOM/1/\n", "")
-        .is_refused_at("MATRIX1 = MATRIX1/DENOM", "DENOM has no value here");
-    changed("new/P1_qq_qq", file, "        CF_INDEX = 0\n", "")
-        .is_refused_at("CF_INDEX = CF_INDEX + 1", "CF_INDEX has no value here");
-    changed("old/P1_qq_qq", file, "GOTO 1009", "GOTO 1010").is_refused_at(
+    changed("new/P1_qq_qq", file, "      DATA BELOW/1/\n", "")
+        .is_refused_at("MATRIX1 = MATRIX1/BELOW", "BELOW has no value here");
+    changed("new/P1_qq_qq", file, "        PLACE = 0\n", "")
+        .is_refused_at("PLACE = PLACE+1", "PLACE has no value here");
+    changed("old/P1_qq_qq", file, "GOTO 50", "GOTO 51").is_refused_at(
         "INTEGER FUNCTION SOINDEX_FOR_SQUARED_ORDERS1(",
-        "there is no label 1010 to jump to",
+        "there is no label 51 to jump to",
     );
     for name in ["old/P1_qq_qq", "new/P1_qq_qq"] {
         changed(name, file, ".FALSE.,.TRUE.,.FALSE.", "3*.FALSE.")
@@ -600,7 +596,7 @@ fn other_lorentz_structures_and_models_are_refused() {
     );
     let file = "../../Source/MODEL/couplings1.f";
     changed(
-        "standalone/P2_ll_ll",
+        "standalone/P1_ll_ll",
         file,
         "MDL_COMPLEXI*MDL_GZ",
         "MDL_COMPLEXI*MDL_GX",
@@ -630,29 +626,51 @@ fn other_numbers_are_computed() {
     };
     let (ll, file) = ("old/P1_ll_ll", "matrix1.f");
     near(
-        ratio(ll, changed(ll, file, "      ANS=ANS/DBLE(IDEN)\n", "")),
+        ratio(ll, changed(ll, file, "      ANS = ANS/AVERAGE\n", "")),
         4.0,
     );
     near(
-        ratio(ll, changed(ll, file, "DATA IDEN/4/", "DATA IDEN/8/")),
+        ratio(ll, changed(ll, file, "DATA AVERAGE/4/", "DATA AVERAGE/8/")),
         0.5,
     );
+    // What a standalone program makes of its card.
+    let file_of_card = "../../Source/MODEL/param_read.inc";
+    let last = "'mdl_WY',MDL_WY,7D0)\n";
+    for (statement, other) in [
+        ("MDL_WZ = SIGN(2D0*MDL_WZ,MDL_MZ)", true),
+        ("MDL_WZ = SIGN(MDL_WZ,MDL_MZ)", false),
+        ("IF (MDL_MZ.LT.0D0) MDL_WZ = -MDL_WZ", false),
+        ("MDL_GZ = 0.3D0", true),
+    ] {
+        let sa = "standalone/P1_ll_ll";
+        let changed = changed(
+            sa,
+            file_of_card,
+            last,
+            &format!("{last}      {statement}\n"),
+        );
+        assert_eq!(
+            (ratio(sa, changed) - 1.0).abs() > 1e-4,
+            other,
+            "{statement}"
+        );
+    }
     // Without its width the Z is another one.
     for condition in ["MDL_WZ.LT.0D0", "MDL_MZ.GT.91D0"] {
         let change = changed(ll, file, "MDL_WZ.NE.0D0", condition);
         assert!((ratio(ll, change) - 1.0).abs() > 1e-4);
     }
     let sa = "standalone/P1_ll_ll";
-    let factor = "IF(USERHEL.NE.-1) ANS=ANS*HELAVGFACTOR";
-    let change = changed(sa, "matrix.f", factor, "ANS=ANS*HELAVGFACTOR");
+    let average = "ANS = ANS/AVERAGE";
+    let change = changed(sa, "matrix.f", average, "ANS = ANS*SPINS/AVERAGE");
     near(ratio(sa, change), 4.0);
     let qq = "new/P1_qq_qq";
     near(
-        ratio(qq, changed(qq, file, "DATA DENOM/1/", "DATA DENOM/3/")),
+        ratio(qq, changed(qq, file, "DATA BELOW/1/", "DATA BELOW/3/")),
         1.0 / 3.0,
     );
     near(
-        ratio(qq, changed(qq, file, "DATA DENOM/1/", "DATA DENOM/-1/")),
+        ratio(qq, changed(qq, file, "DATA BELOW/1/", "DATA BELOW/-1/")),
         -1.0,
     );
     // All squared orders: positive.
@@ -665,4 +683,97 @@ fn other_numbers_are_computed() {
     change.agrees();
     let processes = import_directory(&change.path).unwrap();
     assert_eq!(processes[1].channels.config_diagram, [0, 0, 2]);
+}
+
+/// The card makes all amplitudes vanish: the answer is zero, as the Fortran's.
+#[test]
+fn a_vanishing_matrix_element_is_zero() {
+    let card = "../../Cards/param_card.dat";
+    let coupling = "    3 6.400000e-01";
+    let change = changed("old/P1_qq_wh_w_lv", card, coupling, "    3 0.0");
+    if gfortran() {
+        let path = change.path.to_str().unwrap();
+        let arguments = ["compare", path, "--channels", "--values", "--json", "-"];
+        let ran = mebridge(&change.path, &arguments);
+        let rows: serde_json::Value = serde_json::from_str(ran.ok()).unwrap();
+        assert_eq!(rows[0]["verdict"], "ok", "{rows}");
+        for side in ["fortran", "library"] {
+            let values = rows[0]["values"][side].as_array().unwrap();
+            assert_eq!(values.len(), 100);
+            assert!(values.iter().all(|x| x.as_f64() == Some(0.0)), "{rows}");
+        }
+    }
+}
+
+/// Few helicities often have contributions of one sign, which all ways of adding them treat alike.
+#[test]
+fn three_helicities_with_signs() {
+    let change = changed("old/P1_qq_qq", "matrix1.f", "(NCOMB=16,", "(NCOMB=3,");
+    let path = change.path.join(&change.file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let beyond = |line: &&str| {
+        let rest = line.trim_start().strip_prefix("DATA (NHEL(LEG,");
+        let row = rest.and_then(|rest| rest.split(')').next()?.trim().parse::<u32>().ok());
+        row.is_none_or(|row| [6, 7, 10].contains(&row))
+    };
+    let mut rows = ["1", "2", "3"].iter();
+    let lines = text.lines().filter(beyond).map(|line| {
+        let Some(rest) = line.trim_start().strip_prefix("DATA (NHEL(LEG,") else {
+            return line.to_owned();
+        };
+        let (_, rest) = rest.split_once(')').unwrap();
+        format!("      DATA (NHEL(LEG,{}){rest}", rows.next().unwrap())
+    });
+    let text = lines.collect::<Vec<String>>().join("\n") + "\n";
+    std::fs::write(&path, text).unwrap();
+    let process = change.agrees();
+    assert_eq!(process.helicities.len(), 3);
+    assert_eq!(process.helicity_sum, HelicitySum::Absolute);
+}
+
+/// A matrix element that is refused leaves the other one of its directory alone.
+#[test]
+fn a_refused_neighbour() {
+    let change = changed("new/P1_qq_ff", "matrix2.f", "CALL FFV2_0(", "CALL FFV9_0(");
+    change.is_refused("FFV9_0");
+    let path = change.path.to_str().unwrap();
+    let first = mebridge(&change.path, &["info", &format!("{path}#1")]);
+    assert!(first.ok().contains("u u~ > u u~ @1"), "{}", first.stdout);
+    let second = mebridge(&change.path, &["info", &format!("{path}#2")]);
+    assert!(second.failed(1).contains("FFV9_0"));
+    if gfortran() {
+        let ran = mebridge(&change.path, &["compare", path, "--points", "8"]);
+        let verdicts: Vec<bool> = ran
+            .stdout
+            .lines()
+            .map(|line| line.contains(" ok"))
+            .collect();
+        assert_eq!(verdicts, [false, true, false], "{}", ran.stdout);
+    }
+}
+
+/// In the s channel alone gluon and photon do not interfere: colours cancel but for rounding, which is no
+/// difference.
+#[test]
+fn what_cancels_is_compared_with_its_terms() {
+    if !gfortran() {
+        return;
+    }
+    let (file, both) = ("matrix1.f", "JAMP(2,2) = AMP(4)+AMP(6)");
+    let change = changed("old/P1_qq_qq", file, both, "JAMP(2,2) = (0D0,0D0)");
+    let path = change.path.join(file);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines = text.lines().map(|line| match line.trim_start() {
+        start if start.starts_with("JAMP(1,1) =") => "      JAMP(1,1) = (1D0/6D0)*AMP(2)",
+        start if start.starts_with("JAMP(2,1) =") => "      JAMP(2,1) = -0.5D0*AMP(2)",
+        _ => line,
+    });
+    std::fs::write(&path, lines.collect::<Vec<_>>().join("\n") + "\n").unwrap();
+    let ran = mebridge(&change.path, &["compare", change.path.to_str().unwrap()]);
+    assert!(
+        ran.ok()
+            .contains("events agree to 1e-14 of the terms that cancel"),
+        "{}",
+        ran.stdout
+    );
 }

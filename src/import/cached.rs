@@ -36,6 +36,7 @@ fn key(dir: &Path, options: &Options) -> Option<Key> {
     let mut key = Key::of("import");
     key.value(&FORMAT_VERSION)?;
     key.value(&options.harmless_calls)?;
+    key.value(&options.element)?;
     // The name of a process that has none in its file.
     key.value(&super::folder_name(dir))?;
     for file in fortran(dir).ok()? {

@@ -74,6 +74,8 @@ pub struct Options<'a> {
     pub card: Option<&'a Path>,
     /// Subroutines without a source, in upper case, whose calls are declared to leave the answer alone.
     pub harmless_calls: &'a [String],
+    /// The only matrix element that is wanted, from 1: others may be ones that are refused.
+    pub element: Option<usize>,
 }
 
 /// Imports a directory as [`import_directory`] does, with options.
@@ -101,7 +103,10 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
     }
     let beams = directory.polarisations()?;
     let mut processes = Vec::new();
-    for (number, path) in &directory.matrices {
+    for (n, (number, path)) in (1..).zip(&directory.matrices) {
+        if options.element.is_some_and(|wanted| wanted != n) {
+            continue;
+        }
         let units = matrix::units(&library, path, number)?;
         let mut model = ModelReader::run(&library, &directory.model, inputs.clone())?;
         let mut routines = Routines::new(&library, bw_cutoff);
@@ -120,6 +125,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
             name: name.unwrap_or_else(|| folder_name(dir)),
             model_name: model_name.clone(),
             legs,
+            other_flavours: tables.other_flavours,
             helicities: matrix.sum.helicities,
             helicity_sum: matrix.sum.weights,
             iden: matrix.sum.iden,
@@ -151,6 +157,8 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
 struct Tables {
     /// PDG codes of the legs, where they are known.
     pdg: Vec<i32>,
+    /// The same for other particles.
+    other_flavours: Vec<Vec<i32>>,
     channels: Channels,
 }
 
@@ -160,7 +168,7 @@ fn tables(directory: &Directory, number: &str, matrix: &matrix::Matrix) -> Resul
     if directory.is_standalone() {
         return Ok(Tables {
             pdg: vec![0; matrix.legs],
-            channels: Channels::default(),
+            ..Tables::default()
         });
     }
     let which = number.parse().unwrap_or(1);
@@ -180,6 +188,7 @@ fn tables(directory: &Directory, number: &str, matrix: &matrix::Matrix) -> Resul
     let color_allowed = tables::color_allowed(&coloramps, which, &config_diagram, matrix.flows)?;
     Ok(Tables {
         pdg: events.pdg,
+        other_flavours: events.other_flavours,
         channels: Channels {
             amp2: Vec::new(),
             config_diagram,

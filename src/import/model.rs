@@ -131,8 +131,8 @@ impl Names {
 impl<'l> ModelReader<'l> {
     /// Runs the model's subroutines. `inputs` are what the card holds.
     pub fn run(library: &'l Library, folder: &Path, inputs: Vec<CardParameter>) -> Result<Self> {
-        let unread = setpara::check(library, &inputs)?;
         let builder = Builder::new(inputs.len() as u32 + 1);
+        let (read, builder) = setpara::run(library, &inputs, builder)?;
         let mut interpreter = Interpreter::new(library, builder);
         interpreter.defer = true;
         let unit = |name: &str| {
@@ -147,7 +147,12 @@ impl<'l> ModelReader<'l> {
         let body = coup.body()?;
         let mut frame = interpreter.declare_unit(&coup, &body)?;
         for (i, input) in inputs.iter().enumerate() {
-            let value = Value::Real(interpreter.builder.input(i as u32));
+            let changed = read.changed.iter().find(|(changed, _)| *changed == i);
+            let value = match changed {
+                Some(&(_, value)) => value,
+                None => interpreter.builder.input(i as u32),
+            };
+            let value = Value::Real(value);
             interpreter.set_name(&mut frame, &input.name, value);
         }
         // Couplings of loops only; MadEvent leaves the switch off.
@@ -173,7 +178,7 @@ impl<'l> ModelReader<'l> {
             interpreter,
             inputs,
             folder: folder.to_path_buf(),
-            unread,
+            unread: read.unread,
             names: Names::default(),
         })
     }

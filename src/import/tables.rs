@@ -59,18 +59,23 @@ fn int(value: &Constant) -> Parsed<i64> {
     }
 }
 
+/// More particles with one matrix element than MG5aMC can put together.
+const MAX_FLAVOURS: usize = 10_000;
+
 /// What leshouche.inc says about one matrix element.
 #[derive(Debug, Default)]
 pub struct LesHouches {
     /// PDG codes of the legs, of the first subprocess.
     pub pdg: Vec<i32>,
+    /// The same of the others.
+    pub other_flavours: Vec<Vec<i32>>,
     /// Colour and anticolour tags of each leg, for each colour flow.
     pub color_flows: Vec<Vec<(i32, i32)>>,
 }
 
 /// Reads leshouche.inc for matrix element `process` (from 1).
 pub fn leshouche(path: &Path, process: i64, legs: usize, flows: usize) -> Result<LesHouches> {
-    let mut pdg = vec![None; legs];
+    let mut pdg: Vec<Vec<Option<i32>>> = vec![vec![None; legs]];
     let mut color_flows = vec![vec![(None, None); legs]; flows];
     let leg_of = |leg: i64| {
         let leg = usize::try_from(leg - 1).ok().filter(|&l| l < legs);
@@ -81,8 +86,14 @@ pub fn leshouche(path: &Path, process: i64, legs: usize, flows: usize) -> Result
     };
     each_element(path, |name, indices, value| {
         match (name, indices) {
-            ("IDUP", [leg, 1, p]) if *p == process => {
-                once(&mut pdg[leg_of(*leg)?], small(value)?)?;
+            ("IDUP", [leg, flavour, p]) if *p == process => {
+                let flavour = usize::try_from(*flavour - 1).ok();
+                let flavour = flavour.filter(|&n| n < MAX_FLAVOURS);
+                let flavour = flavour.ok_or("a subprocess that does not exist")?;
+                if flavour >= pdg.len() {
+                    pdg.resize(flavour + 1, vec![None; legs]);
+                }
+                once(&mut pdg[flavour][leg_of(*leg)?], small(value)?)?;
             }
             ("ICOLUP", [kind, leg, flow, p]) if *p == process => {
                 let leg = leg_of(*leg)?;
@@ -103,9 +114,15 @@ pub fn leshouche(path: &Path, process: i64, legs: usize, flows: usize) -> Result
         path: path.to_path_buf(),
         what,
     };
-    let pdg: Option<Vec<i32>> = pdg.into_iter().collect();
-    let pdg =
-        pdg.ok_or_else(|| lacks("it does not say which particle each leg is (IDUP)".into()))?;
+    let pdg: Option<Vec<Vec<i32>>> = pdg
+        .into_iter()
+        .map(|flavour| flavour.into_iter().collect())
+        .collect();
+    let mut flavours = pdg
+        .ok_or_else(|| lacks("it does not say which particle each leg is (IDUP)".into()))?
+        .into_iter();
+    let pdg = flavours.next().unwrap_or_default();
+    let other_flavours = flavours.collect();
     let whole = |row: Vec<(Option<i32>, Option<i32>)>| -> Option<Vec<(i32, i32)>> {
         row.into_iter().map(|(c, a)| c.zip(a)).collect()
     };
@@ -115,7 +132,11 @@ pub fn leshouche(path: &Path, process: i64, legs: usize, flows: usize) -> Result
             "ICOLUP is not set for all of the {flows} colour flows"
         ))
     })?;
-    Ok(LesHouches { pdg, color_flows })
+    Ok(LesHouches {
+        pdg,
+        other_flavours,
+        color_flows,
+    })
 }
 
 /// Sets an element that no other DATA statement sets.

@@ -18,6 +18,9 @@ pub struct Evaluation {
     pub jamp2: Vec<f64>,
     /// How contributions are added.
     pub helicity_sum: HelicitySum,
+    /// The same sum of products of amplitudes with all of them positive. Where terms cancel, it is this that
+    /// rounding is to be compared with.
+    pub terms: f64,
 }
 
 /// The numbers of one event that all helicities share.
@@ -59,11 +62,13 @@ impl Process {
             amp2: vec![0.0; self.channels.amp2.len()],
             jamp2: vec![0.0; self.color_flows()],
             helicity_sum: self.helicity_sum,
+            terms: 0.0,
         };
         for helicities in &self.helicities {
             let amplitudes = event.amplitudes(helicities);
             let jamp = self.jamp.apply(&amplitudes);
             result.contributions.push(self.color_sum(&jamp));
+            result.terms += self.color_terms(&self.jamp.sizes(&amplitudes));
             for (sum, amp2) in result.amp2.iter_mut().zip(&self.channels.amp2) {
                 for set in &amp2.squares {
                     let total: Complex64 = set.iter().map(|&a| amplitudes[a as usize]).sum();
@@ -95,6 +100,18 @@ impl Process {
             sum += (row * jamp[i].conj()).re;
         }
         sum / self.color.denominator / f64::from(self.iden)
+    }
+
+    /// [`Process::color_sum`] of positive numbers with a positive matrix.
+    fn color_terms(&self, sizes: &[f64]) -> f64 {
+        let mut sum = 0.0;
+        let mut entries = self.color.upper.iter();
+        for i in 0..sizes.len() {
+            for (j, (size, entry)) in sizes[i..].iter().zip(&mut entries).enumerate() {
+                sum += if j == 0 { 1.0 } else { 2.0 } * entry.abs() * size * sizes[i];
+            }
+        }
+        sum / self.color.denominator.abs() / f64::from(self.iden)
     }
 }
 
@@ -158,6 +175,28 @@ impl FlowWeight {
 }
 
 impl LinearMap {
+    /// What the outcomes would be if nothing cancelled.
+    fn sizes(&self, amplitudes: &[Complex64]) -> Vec<f64> {
+        let sum = |terms: &[Term], partial: &[f64]| -> f64 {
+            terms
+                .iter()
+                .map(|term| {
+                    let size = match term.source {
+                        Source::Amplitude(i) => amplitudes[i as usize].norm(),
+                        Source::Partial(i) => partial[i as usize],
+                    };
+                    Complex64::new(term.factor.0, term.factor.1).norm() * size
+                })
+                .sum()
+        };
+        let mut partial = Vec::with_capacity(self.partial.len());
+        for terms in &self.partial {
+            let size = sum(terms, &partial);
+            partial.push(size);
+        }
+        self.outputs.iter().map(|t| sum(t, &partial)).collect()
+    }
+
     /// The outcomes for given amplitudes.
     pub fn apply(&self, amplitudes: &[Complex64]) -> Vec<Complex64> {
         let sum = |terms: &[Term], partial: &[Complex64]| -> Complex64 {

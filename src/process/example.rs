@@ -58,6 +58,7 @@ pub fn scalars() -> Process {
                 mass,
             })
             .collect(),
+        other_flavours: Vec::new(),
         helicities: vec![vec![0; 4]],
         helicity_sum: HelicitySum::Positive,
         iden: 2,

@@ -46,6 +46,8 @@ pub struct Process {
     pub model_name: String,
     /// The external legs in MG5aMC's order, incoming ones first.
     pub legs: Vec<Leg>,
+    /// PDG codes of the legs for other particles with the same matrix element (`c c~` beside `u u~`).
+    pub other_flavours: Vec<Vec<i32>>,
     /// `NHEL`: one row of leg helicities for each helicity configuration.
     pub helicities: Vec<Vec<i8>>,
     /// How the contributions of helicity configurations are added.

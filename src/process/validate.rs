@@ -256,6 +256,9 @@ impl Process {
             return bad("a row of ICOLAMP has the wrong length".into());
         }
         let legs = self.legs.len();
+        if self.other_flavours.iter().any(|row| row.len() != legs) {
+            return bad("a row of IDUP has the wrong length".into());
+        }
         if channels.color_flows.iter().any(|row| row.len() != legs) {
             return bad("a row of ICOLUP has the wrong length".into());
         }

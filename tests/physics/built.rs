@@ -147,6 +147,7 @@ fn pairs(
             })
             .collect(),
         helicities,
+        other_flavours: Vec::new(),
         helicity_sum: mebridge::process::HelicitySum::Positive,
         iden,
         flow_weights: Vec::new(),

@@ -10,7 +10,7 @@ use crate::oracle::{element::Element, library};
 use crate::output;
 use crate::progress::Progress;
 use element::Comparison;
-pub use element::difference;
+pub use element::{CANCELLED, ROUNDING, difference};
 use mebridge::{Error, Result};
 use report::{Row, Verdict, table};
 use std::path::{Path, PathBuf};
@@ -102,7 +102,6 @@ impl Options {
             let text = std::fs::read_to_string(card).map_err(Error::io(card))?;
             tree.files.insert("Cards/param_card.dat".into(), text);
         }
-        let processes = library::import(directory, self.card.as_deref());
         let elements = tree.elements();
         let long = |(_, file): &(String, PathBuf)| tree.text(file).map_or(0, str::len) > LONG;
         let optimisation = if elements.iter().any(long) {
@@ -127,16 +126,11 @@ impl Options {
                 }
             };
             row.process.clone_from(&element.name);
-            let process = match &processes {
-                Ok(processes) => processes
-                    .get(i)
-                    .ok_or("it has fewer matrix elements".into()),
-                Err(reason) => Err(reason.clone()),
-            };
+            let process = library::import(directory, self.card.as_deref(), i);
             let comparison = Comparison {
                 options: self,
                 element,
-                process,
+                process: process.as_ref().map_err(String::clone),
             };
             comparison.fill(&mut row, &mut workshop, quad.as_mut())?;
             rows.push(row);

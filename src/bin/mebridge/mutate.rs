@@ -143,12 +143,9 @@ impl Options {
 
     /// Events by the process as it is, with masses as the Fortran has them.
     fn points(&self, directory: &Path, tree: &Tree, index: usize) -> Result<Vec<Point>> {
-        let processes =
-            library::import(directory, None).map_err(|what| cannot(directory, &what))?;
-        let Some(process) = processes.get(index) else {
-            return Err(cannot(directory, "has fewer matrix elements"));
-        };
-        let mut kinematics = library::kinematics(process);
+        let process =
+            library::import(directory, None, index).map_err(|what| cannot(directory, &what))?;
+        let mut kinematics = library::kinematics(&process);
         if let Ok(mut workshop) = Workshop::open(tree.clone(), "-O0", false)?
             && let Some((incoming, masses)) = workshop.masses()?
             && masses.len() > incoming

@@ -38,6 +38,7 @@ pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
     let options = Options {
         card,
         harmless_calls: &Switches::from_env()?.harmless_calls,
+        ..Options::default()
     };
     let processes = (1..).zip(import_with(&choice.path, &options)?);
     let sources = processes.map(|(number, process)| Source {

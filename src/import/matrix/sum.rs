@@ -43,6 +43,11 @@ const MATRIX_CALLS: usize = 40_000;
 const SAMPLED: usize = 32;
 /// Rows of NHEL beyond this are refused.
 const MAX_HELICITIES: usize = 1 << 16;
+/// Random numbers of the trials with signs, and how many trials there are where few helicities often have the
+/// same sign.
+const RANDOM: [f64; 5] = [0.05, 0.3, 0.55, 0.8, 0.95];
+const FEW_HELICITIES: usize = 8;
+const TRIALS_OF_FEW: usize = 20;
 /// How far sums of these few numbers can be off.
 const ROUNDING: f64 = 1e-10;
 
@@ -117,9 +122,12 @@ pub fn read(
             ));
         }
     }
-    // With contributions of both signs.
+    // With contributions of both signs. Where the signs of a trial are the same for all, or where there is one
+    // helicity alone, both ways give the same.
     let mut seen = None;
-    for (n, random) in [0.05, 0.3, 0.55, 0.8, 0.95].into_iter().enumerate() {
+    let few = helicities.len() < FEW_HELICITIES;
+    let trials = if few { TRIALS_OF_FEW } else { RANDOM.len() };
+    for (n, random) in RANDOM.into_iter().cycle().take(trials).enumerate() {
         let mut trial = Trial::new(units, library, legs, results)?;
         trial.signs = true;
         trial.seed = n as u64 * 1000;
@@ -137,6 +145,7 @@ pub fn read(
         });
         let picked = absolute * chosen.map_or(1.0, |x| x.signum());
         let way = match answer * iden {
+            x if same(x, signed) && same(x, picked) => continue,
             x if same(x, signed) => HelicitySum::Signed,
             x if same(x, picked) => HelicitySum::Absolute,
             _ => {

@@ -2,26 +2,43 @@
 //!
 //! A standalone output reads each parameter by its name (`LHA_GET_REAL`), MadEvent includes what MG5aMC has
 //! written of the card (`param_card.inc`). Either is taken over by ident_card.dat and the card here; but each name
-//! has to go to the variable of that name, and `COUP` has to be called once.
+//! has to go to the variable of that name, and `COUP` has to be called once. A standalone output then changes some of
+//! what it has read: the width of a Majorana fermion gets the sign of its mass.
 
 use crate::error::Result;
 use crate::import::expression::{Expr, Parsed};
 use crate::import::symbolic::{Externals, Frame, Interpreter};
 use crate::import::unit::Library;
 use crate::import::value::Value;
-use crate::process::arith::Builder;
+use crate::process::arith::{Builder, ValueId};
 use crate::process::model::CardParameter;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Looks at SETPARA, where the directory has it. Gives the parameters that it does not read.
-pub fn check(library: &Library, inputs: &[CardParameter]) -> Result<Vec<String>> {
+/// What SETPARA does.
+#[derive(Default)]
+pub struct Setpara {
+    /// Parameters of the card that it does not read.
+    pub unread: Vec<String>,
+    /// What it makes of parameters that it reads by their names, where that is not the card's value.
+    pub changed: Vec<(usize, ValueId)>,
+}
+
+/// Runs SETPARA, where the directory has it, on the inputs of a builder, which are the parameters.
+pub fn run(
+    library: &Library,
+    inputs: &[CardParameter],
+    builder: Builder,
+) -> Result<(Setpara, Builder)> {
     let Some(unit) = library.unit("SETPARA")?.cloned() else {
-        return Ok(Vec::new());
+        return Ok((Setpara::default(), builder));
     };
-    let mut interpreter = Interpreter::new(library, Builder::new(0));
+    let mut interpreter = Interpreter::new(library, builder);
+    interpreter.defer = true;
     let calls = Rc::new(RefCell::new(Calls {
         names: inputs.iter().map(|input| input.name.clone()).collect(),
+        read: vec![false; inputs.len()],
+        changed: Vec::new(),
         coup: 0,
     }));
     interpreter.externals = Some(calls.clone());
@@ -38,15 +55,25 @@ pub fn check(library: &Library, inputs: &[CardParameter]) -> Result<Vec<String>>
             unread.push(input.name.clone());
         }
     }
-    match calls.borrow().coup {
-        1 => Ok(unread),
+    interpreter.externals = None;
+    let calls = calls.take();
+    match calls.coup {
+        1 => {
+            let changed = calls.changed;
+            Ok((Setpara { unread, changed }, interpreter.builder))
+        }
         n => Err(unit.error(format!("SETPARA calls COUP {n} times, and not once"))),
     }
 }
 
+#[derive(Default)]
 struct Calls {
     /// Names of ident_card.dat.
     names: Vec<String>,
+    /// Which of them were read by their names.
+    read: Vec<bool>,
+    /// See `Setpara::changed`.
+    changed: Vec<(usize, ValueId)>,
     /// Calls of COUP.
     coup: u32,
 }
@@ -54,7 +81,7 @@ struct Calls {
 impl Calls {
     /// `LHA_GET_REAL(npara, param, value, 'mdl_MT', MDL_MT, default)`.
     fn get_real(
-        &self,
+        &mut self,
         m: &mut Interpreter,
         frame: &mut Frame,
         arguments: &[Expr],
@@ -69,12 +96,32 @@ impl Calls {
                 "the parameter {name} goes to the variable {variable}"
             ));
         }
-        // A silent one may be in no card: the scale of loops.
-        if !silent && !self.names.contains(&name) {
-            return Err(format!("ident_card.dat does not know the parameter {name}"));
+        let value = match self.names.iter().position(|known| *known == name) {
+            Some(input) => {
+                self.read[input] = true;
+                m.builder.input(input as u32)
+            }
+            // A silent one may be in no card: the scale of loops.
+            None if silent => m.builder.real(1.0),
+            None => return Err(format!("ident_card.dat does not know the parameter {name}")),
+        };
+        m.set_name(frame, variable, Value::Real(value));
+        Ok(())
+    }
+
+    /// Looks at what `COUP` will find.
+    fn coup(&mut self, m: &mut Interpreter, frame: &mut Frame) -> Parsed<()> {
+        self.coup += 1;
+        for input in 0..self.names.len() {
+            if !self.read[input] {
+                continue;
+            }
+            let value = m.value_of(frame, &self.names[input])?;
+            let value = value.real(&mut m.builder)?;
+            if value != m.builder.input(input as u32) {
+                self.changed.push((input, value));
+            }
         }
-        let value = Value::Real(m.builder.real(1.0));
-        m.set_name(frame, variable, value);
         Ok(())
     }
 }
@@ -88,7 +135,7 @@ impl<'l> Externals<'l> for Calls {
         arguments: &[Expr],
     ) -> Option<Parsed<()>> {
         match name {
-            "COUP" => self.coup += 1,
+            "COUP" => return Some(self.coup(interpreter, frame)),
             "LHA_LOADCARD" | "PRINTOUT" => {}
             "LHA_GET_REAL" | "LHA_GET_REAL_SILENT" => {
                 let silent = name != "LHA_GET_REAL";

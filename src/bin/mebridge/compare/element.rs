@@ -15,6 +15,10 @@ use std::time::Duration;
 const CHANNELS: usize = 8;
 /// At most so many events in each of them.
 const CHANNEL_POINTS: usize = 20;
+/// A sum that is at most so large in parts of its terms is one in which they cancel,
+pub const CANCELLED: f64 = 1e-6;
+/// and a difference that is at most so large in parts of them is rounding then.
+pub const ROUNDING: f64 = 1e-14;
 /// Where the Fortran itself is worse than the tolerance, the library may be so many times worse
 /// than the Fortran.
 const AS_GOOD: f64 = 10.0;
@@ -89,9 +93,17 @@ impl Comparison<'_> {
         if let Some(values) = &mut row.values {
             values.library = mine.iter().map(|a| a.value).collect();
         }
-        let (worst, event) = worst(&mine, &answers);
-        (row.worst, row.worst_event) = (Some(worst), Some(event));
-        row.other_helicities = helicity_differences(process, &mine, &answers);
+        let kept = self.beyond_rounding(process, &points, &mine, &answers);
+        let rounded = points.len() - kept.len();
+        if rounded > 0 {
+            row.note = format!("{rounded} events agree to {ROUNDING:.0e} of the terms that cancel");
+        }
+        let of_kept = |i: &usize| (mine[*i], answers[*i].clone());
+        let (compared, expected): (Vec<_>, Vec<_>) = kept.iter().map(of_kept).unzip();
+        let (worst, event) = worst(&compared, &expected);
+        row.worst = Some(worst);
+        row.worst_event = kept.get(event).copied();
+        row.other_helicities = helicity_differences(process, &compared, &expected);
         let mut agrees = worst <= self.options.tolerance && row.other_helicities == 0;
         if let Some(quad) = quad {
             let exact = quad.as_mut().map_err(|e| e.clone()).and_then(|quad| {
@@ -140,9 +152,28 @@ impl Comparison<'_> {
         channel: Option<Channel>,
     ) -> std::result::Result<Vec<library::Answer>, String> {
         match self.options.plain {
-            true => library::plain_or_panic(process, points, channel, self.element.signed),
+            true => library::plain_or_panic(process, points, channel),
             false => library::bridge(process, points, channel).map_err(|e| e.to_string()),
         }
+    }
+
+    /// The events that do not differ by rounding alone, where terms cancel.
+    fn beyond_rounding(
+        &self,
+        process: &Process,
+        points: &[Point],
+        mine: &[library::Answer],
+        fortran: &[Answer],
+    ) -> Vec<usize> {
+        let is_rounding = |i: usize| {
+            let (x, y) = (mine[i].value, fortran[i].value);
+            if difference(x, y) <= self.options.tolerance {
+                return false;
+            }
+            let terms = library::terms(process, &points[i]);
+            y.abs() <= CANCELLED * terms && (x - y).abs() <= ROUNDING * terms
+        };
+        (0..points.len()).filter(|&i| !is_rounding(i)).collect()
     }
 
     /// Errors against quadruple precision, and whether those of the library are no worse than
@@ -180,8 +211,11 @@ impl Comparison<'_> {
         for channel in some(&channels(process), CHANNELS) {
             let fortran = workshop.ask(program, points, Some(channel), limit)?;
             let mine = self.library(process, points, Some(channel))?;
+            let kept = self.beyond_rounding(process, points, &mine, &fortran);
+            let fortran: Vec<Answer> = kept.iter().map(|&i| fortran[i].clone()).collect();
+            let mine: Vec<library::Answer> = kept.iter().map(|&i| mine[i]).collect();
             let told = |i: &usize| workshop.colors && fortran[*i].color != 0;
-            let colors = (0..points.len())
+            let colors = (0..kept.len())
                 .filter(told)
                 .filter(|&i| fortran[i].color != mine[i].color)
                 .count();

@@ -20,7 +20,8 @@ const WORDS_OF_PARTICLE: usize = 13;
 pub struct Lhe {
     lines: Lines,
     process: String,
-    legs: Vec<Leg>,
+    /// The legs, and those of other flavours with the same matrix element.
+    flavours: Vec<Vec<Leg>>,
     skip_others: bool,
     events: u64,
     /// Whether the end of the file said that it is the end.
@@ -39,10 +40,16 @@ impl Lhe {
                 process.name
             )));
         }
+        let with = |codes: &Vec<i32>| {
+            let legs = process.legs.iter().zip(codes);
+            legs.map(|(leg, &pdg)| Leg { pdg, ..leg.clone() }).collect()
+        };
+        let mut flavours = vec![process.legs.clone()];
+        flavours.extend(process.other_flavours.iter().map(with));
         Ok(Lhe {
             lines,
             process: process.name.clone(),
-            legs: process.legs.clone(),
+            flavours,
             skip_others,
             events: 0,
             closed: false,
@@ -61,13 +68,19 @@ impl Lhe {
             line,
         };
         let alpha_s = self.read_event(place)?;
-        let Some(order) = assign(&self.legs, &self.particles) else {
+        let mut flavours = self.flavours.iter();
+        let Some(order) = flavours.find_map(|legs| assign(legs, &self.particles)) else {
             if self.skip_others {
                 chunk.rows.push(false);
                 return Ok(true);
             }
             let has = codes(self.particles.iter().map(|p| (p.pdg, p.incoming)));
-            let wants = codes(self.legs.iter().map(|leg| (leg.pdg, leg.incoming)));
+            let wants: Vec<String> = self
+                .flavours
+                .iter()
+                .map(|legs| codes(legs.iter().map(|leg| (leg.pdg, leg.incoming))))
+                .collect();
+            let wants = wants.join(" or ");
             return Err(self.lines.error(format!(
                 "{place} has the particles {has}, but '{}' has {wants}; give the process that the \
                  events are of, or leave out events of others with --skip-others",

@@ -39,6 +39,8 @@ pub enum Reply {
 pub struct Answer {
     /// As text, for JSON has no NaN.
     pub value: String,
+    /// What it is without cancellations, as text.
+    pub terms: String,
     pub helicity: u32,
     pub row: Vec<i8>,
     pub color: u32,
@@ -50,7 +52,6 @@ pub struct Task {
     pub directory: PathBuf,
     /// Which matrix element of it, from 0.
     pub element: usize,
-    pub signed: bool,
     pub channels: bool,
     pub points: Vec<(Vec<f64>, f64, f64, f64)>,
 }
@@ -61,7 +62,6 @@ impl Task {
         Task {
             directory,
             element: index,
-            signed: element.signed,
             channels: element.has_channels(),
             points: points
                 .map(|p| (p.momenta.clone(), p.g, p.random_helicity, p.random_color))
@@ -101,15 +101,12 @@ pub fn work(task: &Path) -> Result<()> {
 }
 
 fn reply(task: &Task, points: &[Point]) -> Reply {
-    let processes = match library::import(&task.directory, None) {
-        Ok(processes) => processes,
+    let process = &match library::import(&task.directory, None, task.element) {
+        Ok(process) => process,
         Err(reason) => match reason.strip_prefix("PANIC ") {
             Some(message) => return Reply::Panicked(format!("import: {message}")),
             None => return Reply::Refused(reason),
         },
-    };
-    let Some(process) = processes.get(task.element) else {
-        return Reply::Refused("there are fewer matrix elements".into());
     };
     let channels = match task.channels {
         true => channels(process),
@@ -117,7 +114,7 @@ fn reply(task: &Task, points: &[Point]) -> Reply {
     };
     let mut answers = Vec::new();
     for channel in std::iter::once(None).chain(channels.iter().copied().map(Some)) {
-        match library::plain_or_panic(process, points, channel, task.signed) {
+        match library::plain_or_panic(process, points, channel) {
             Ok(found) => answers.extend(found.iter().map(|a| told(process, a))),
             Err(message) => return Reply::Panicked(format!("evaluation: {message}")),
         }
@@ -133,6 +130,7 @@ fn told(process: &Process, answer: &library::Answer) -> Answer {
     let row = row.and_then(|row| process.helicities.get(row));
     Answer {
         value: format!("{:e}", answer.value),
+        terms: format!("{:e}", answer.terms),
         helicity: answer.helicity,
         row: row.cloned().unwrap_or_default(),
         color: answer.color,

@@ -105,8 +105,8 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
         if let Some(good) = &element.good_helicities {
             line("INTEGER NCOMB");
             line(&format!("PARAMETER (NCOMB={})", good.count));
-            line(&format!("INTEGER {}", good.tries));
-            line(&format!("LOGICAL {}", good.good));
+            line(&format!("INTEGER NTRY{}", good.tries));
+            line(&format!("LOGICAL GOODHEL{}", good.good));
             line("COMMON/BLOCK_GOODHEL/NTRY,GOODHEL");
         }
         if element.helicity_buffer {
@@ -287,10 +287,15 @@ pub fn sampler() -> &'static str {
 "
 }
 
-/// Routines of MadEvent that are named somewhere, but are not to be called on our way.
+/// Routines of MadEvent that are named somewhere, but are not to be called on our way. Counters, which the
+/// plugin's outputs have until 3.5, may be.
 pub fn absent(names: &[String]) -> String {
     let mut text = String::new();
     for name in names {
+        if name.to_ascii_uppercase().starts_with("COUNTERS_") {
+            let _ = write!(text, "      SUBROUTINE {name}()\n      END\n");
+            continue;
+        }
         let _ = write!(
             text,
             "      SUBROUTINE {name}()

@@ -28,11 +28,8 @@ pub struct Element {
     pub prefix: String,
     /// The arguments of `SMATRIX<i>`, as they are called there.
     pub arguments: Vec<String>,
-    /// `NTRY` and `GOODHEL` with their bounds, and `NCOMB`, where they lie in a COMMON block.
+    /// The COMMON block of the good helicities, where there is one.
     pub good_helicities: Option<GoodHelicities>,
-    /// Whether the sum over helicities takes absolute values, and gives the answer the sign of
-    /// the chosen helicity.
-    pub signed: bool,
     /// Whether the helicity is told in `HEL_BUFF`.
     pub helicity_buffer: bool,
     /// Whether there is a switch that makes it look for good helicities again.
@@ -41,12 +38,12 @@ pub struct Element {
     pub channel_in_common: bool,
 }
 
-/// The COMMON block of the good helicities.
+/// The COMMON block of the good helicities, whatever the variables are called there.
 #[derive(Clone, Debug)]
 pub struct GoodHelicities {
-    /// `NTRY(2)`.
+    /// Bounds of the number of events so far: `(2)`.
     pub tries: String,
-    /// `GOODHEL(NCOMB,2)`.
+    /// Bounds of what is true for a good helicity: `(NCOMB,2)`.
     pub good: String,
     /// Value of `NCOMB`.
     pub count: String,
@@ -99,8 +96,7 @@ impl Element {
             prefix,
             arguments,
             good_helicities: good_helicities(&found),
-            signed: has("DSIGN(ANS,"),
-            helicity_buffer: has("COMMON/TO_HELICITY/HEL_BUFF"),
+            helicity_buffer: has("COMMON/TO_HELICITY/"),
             channel_in_common: has("COMMON/TO_SUB_DIAG/"),
         })
     }
@@ -132,23 +128,28 @@ fn process_name(text: &str) -> String {
 }
 
 fn good_helicities(statements: &[Statement]) -> Option<GoodHelicities> {
-    let block = "COMMON/BLOCK_GOODHEL/NTRY,GOODHEL";
-    statements.iter().find(|s| s.text == block)?;
-    let declared = |start: &str, name: &str| {
-        let head = format!("{name}(");
+    let names = statements
+        .iter()
+        .find_map(|s| s.text.strip_prefix("COMMON/BLOCK_GOODHEL/"))?;
+    let (tries, good) = names.split_once(',')?;
+    let bounds = |start: &str, name: &str| {
         statements.iter().find_map(|s| {
-            let rest = s.text.strip_prefix(start)?;
-            let rest = &rest[rest.find(&head)?..];
+            let entities = s.text.strip_prefix(start)?;
+            let head = format!("{name}(");
+            let mut places = entities.match_indices(&head).map(|(at, _)| at);
+            let at = places.find(|&at| at == 0 || entities.as_bytes()[at - 1] == b',')?;
+            let rest = &entities[at + name.len()..];
             Some(rest[..=rest.find(')')?].to_owned())
         })
     };
     let count = statements.iter().find_map(|s| {
-        let rest = s.text.strip_prefix("PARAMETER(NCOMB=")?;
-        Some(rest.strip_suffix(')')?.to_owned())
+        let values = s.text.strip_prefix("PARAMETER(")?.strip_suffix(')')?;
+        let mut values = values.split(',').filter_map(|v| v.strip_prefix("NCOMB="));
+        values.next().map(str::to_owned)
     })?;
     Some(GoodHelicities {
-        tries: declared("INTEGER", "NTRY")?,
-        good: declared("LOGICAL", "GOODHEL")?,
+        tries: bounds("INTEGER", tries)?,
+        good: bounds("LOGICAL", good)?,
         count,
     })
 }
@@ -166,12 +167,12 @@ mod tests {
         assert_eq!(element.entry(), "SMATRIX1");
         assert_eq!(element.name, "g g > t t~ WEIGHTED<=2 @1");
         assert_eq!(element.kind, Kind::MadEvent);
-        assert!(!element.signed && element.takes("CHANNEL"));
+        assert!(element.takes("CHANNEL"));
         let good = element.good_helicities.unwrap();
-        assert_eq!(good.good, "GOODHEL(NCOMB,MAXSPROC)");
+        assert_eq!(good.good, "(NCOMB,MAXSPROC)");
         assert_eq!(
             (good.tries.as_str(), good.count.as_str()),
-            ("NTRY(MAXSPROC)", "16")
+            ("(MAXSPROC)", "16")
         );
     }
 }

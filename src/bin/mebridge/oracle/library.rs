@@ -5,9 +5,9 @@ use super::workshop::Channel;
 use mebridge::Result;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
-use mebridge::import::import_with_card;
+use mebridge::import::{Options, import_with};
 use mebridge::process::evaluate::Evaluation;
-use mebridge::process::{Process, Quantity, Wavefunction};
+use mebridge::process::{HelicitySum, Process, Quantity, Wavefunction};
 use mebridge::runtime::{Backend, Switches};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -17,16 +17,30 @@ use std::path::Path;
 pub struct Answer {
     /// |M|^2, times the channel's weight.
     pub value: f64,
+    /// What it is without cancellations, or what is known of that.
+    pub terms: f64,
     /// The chosen helicity, from 1.
     pub helicity: u32,
     /// The chosen colour flow, from 1.
     pub color: u32,
 }
 
-/// Imports a directory; the reason where that is refused, or where the importer panics.
-pub fn import(directory: &Path, card: Option<&Path>) -> std::result::Result<Vec<Process>, String> {
-    match catch_unwind(|| import_with_card(directory, card)) {
-        Ok(Ok(processes)) => Ok(processes),
+/// Imports a matrix element (from 0) of a directory; the reason where that is refused, or where the importer
+/// panics.
+pub fn import(
+    directory: &Path,
+    card: Option<&Path>,
+    element: usize,
+) -> std::result::Result<Process, String> {
+    let options = Options {
+        card,
+        element: Some(element + 1),
+        ..Options::default()
+    };
+    match catch_unwind(|| import_with(directory, &options)) {
+        Ok(Ok(mut processes)) => processes
+            .pop()
+            .ok_or_else(|| "there are fewer matrix elements".into()),
         Ok(Err(error)) => Err(error.to_string()),
         Err(panic) => Err(format!("PANIC {}", message(panic.as_ref()))),
     }
@@ -109,20 +123,15 @@ pub fn bridge(
     Ok(answers
         .map(|(&value, (&helicity, &color))| Answer {
             value,
+            terms: value.abs(),
             helicity: helicity as u32,
             color: color as u32,
         })
         .collect())
 }
 
-/// Answers by the plain meaning of the process. Where a matrix element takes absolute values of the
-/// helicities' contributions and gives the sum the sign of the chosen one, so do they.
-pub fn plain(
-    process: &Process,
-    points: &[Point],
-    channel: Option<Channel>,
-    signed: bool,
-) -> Vec<Answer> {
+/// Answers by the plain meaning of the process.
+pub fn plain(process: &Process, points: &[Point], channel: Option<Channel>) -> Vec<Answer> {
     let card = process.model.default_card();
     let answer = |point: &Point| {
         let momenta: Vec<[f64; 4]> = point
@@ -131,9 +140,9 @@ pub fn plain(
             .map(|p| [p[0], p[1], p[2], p[3]])
             .collect();
         let mut evaluation = process.evaluate(&momenta, point.g, &card);
-        let sign = match signed {
-            true => take_absolute_values(&mut evaluation, point.random_helicity),
-            false => 1.0,
+        let sign = match evaluation.helicity_sum {
+            HelicitySum::Absolute => take_absolute_values(&mut evaluation, point.random_helicity),
+            HelicitySum::Positive | HelicitySum::Signed => 1.0,
         };
         let value = match channel {
             None => evaluation.total(),
@@ -143,6 +152,7 @@ pub fn plain(
         let config = config.filter(|&c| c < process.channels.color_allowed.len());
         Answer {
             value: sign * value,
+            terms: evaluation.terms,
             helicity: evaluation.helicity(point.random_helicity),
             color: config.map_or(0, |config| {
                 evaluation.color(&process.channels, config, point.random_color)
@@ -152,14 +162,19 @@ pub fn plain(
     points.iter().map(answer).collect()
 }
 
+/// What |M|^2 is without cancellations.
+pub fn terms(process: &Process, point: &Point) -> f64 {
+    let answers = plain_or_panic(process, std::slice::from_ref(point), None);
+    answers.map_or(0.0, |answers| answers[0].terms)
+}
+
 /// The same with the time and the shape of a panic: broken processes may not be evaluable.
 pub fn plain_or_panic(
     process: &Process,
     points: &[Point],
     channel: Option<Channel>,
-    signed: bool,
 ) -> std::result::Result<Vec<Answer>, String> {
-    let answers = AssertUnwindSafe(|| plain(process, points, channel, signed));
+    let answers = AssertUnwindSafe(|| plain(process, points, channel));
     catch_unwind(answers).map_err(|panic| format!("PANIC {}", message(panic.as_ref())))
 }
 

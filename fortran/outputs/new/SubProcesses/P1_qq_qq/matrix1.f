@@ -1,282 +1,246 @@
-C     By hand, in the shape that MG5aMC 3.6 and 3.7 give it; see
-C     README.md. SMATRIX1: the sum over helicities, with the sign of
-C     the chosen one; the share of a channel; a colour flow.
+C     By hand, with the arguments and COMMON blocks of MG5aMC 3.6 and
+C     3.7; see README.md.
+C
+C     SMATRIX1: the sum over helicities of event IVEC. RHEL takes one
+C     of them, whose sign the sum gets; RCOL takes a colour flow.
+C     With channels it is the share of diagram CHANNEL.
 C
 C     Process: u u~ > u u~ QCD^2==2 QED^2==2 @1
 C
       SUBROUTINE SMATRIX1(P, RHEL, RCOL, CHANNEL, IVEC, ANS, IHEL,
      $  ICOL)
       IMPLICIT NONE
-      INCLUDE 'genps.inc'
-      INCLUDE 'maxconfigs.inc'
       INCLUDE 'nexternal.inc'
       INCLUDE 'maxamps.inc'
-      INCLUDE '../../Source/vector.inc'  ! defines VECSIZE_MEMMAX
-      INTEGER                 NCOMB
-      PARAMETER (             NCOMB=16)
-      INTEGER    NDIAGS
-      PARAMETER (NDIAGS=6)
-      REAL*8 P(0:3,NEXTERNAL),ANS
-      DOUBLE PRECISION RHEL  ! chooses a helicity
-      DOUBLE PRECISION RCOL  ! chooses a colour flow
-      INTEGER CHANNEL
-      INTEGER IVEC
-      INTEGER IHEL, ICOL
-      LOGICAL GOODHEL(NCOMB, MAXSPROC)
-      INTEGER NTRY(MAXSPROC)
-      COMMON/BLOCK_GOODHEL/NTRY,GOODHEL
+      INCLUDE 'maxconfigs.inc'
+      INCLUDE 'genps.inc'
+      INCLUDE '../../Source/vector.inc'
+      INTEGER NCOMB, NDIAGS
+      PARAMETER (NCOMB=16, NDIAGS=6)
+      REAL*8 P(0:3,NEXTERNAL), RHEL, RCOL, ANS
+      INTEGER CHANNEL, IVEC, IHEL, ICOL
+      REAL*8 MATRIX1, PART(NCOMB), LEFT, BOTH
+      REAL*8 AMP2(MAXAMPS), JAMP2(0:MAXFLOW)
+      INTEGER I, LEG, ROW, D, AVERAGE
+      INTEGER NHEL(NEXTERNAL,NCOMB), SENSE(NEXTERNAL)
+      INTEGER WAY
+      LOGICAL CHANNELS
+      COMMON/TO_MATRIX/WAY,CHANNELS
+C     The configuration that is integrated
+      INTEGER MAPS(0:LMAXCONFIGS), HERE
+      COMMON/TO_MCONFIGS/MAPS,HERE
+C     Events so far, and helicities that contributed to any
+      INTEGER EVENTS(MAXSPROC)
+      LOGICAL ALIVE(NCOMB,MAXSPROC)
+      COMMON/BLOCK_GOODHEL/EVENTS,ALIVE
       INTEGER CONFSUB(MAXSPROC,LMAXCONFIGS)
       INCLUDE 'config_subproc_map.inc'
-      INTEGER NHEL(NEXTERNAL,NCOMB)
-      REAL*8 T,MATRIX1
-      REAL*8 SUMHEL,TS(NCOMB),XTOT
-      INTEGER I,J,IDEN
-      INTEGER JC(NEXTERNAL)
-      DOUBLE PRECISION AMP2(MAXAMPS), JAMP2(0:MAXFLOW)
-      INTEGER          ISUM_HEL
-      LOGICAL                    MULTI_CHANNEL
-      COMMON/TO_MATRIX/ISUM_HEL, MULTI_CHANNEL
-      INTEGER MAPCONFIG(0:LMAXCONFIGS), ICONFIG
-      COMMON/TO_MCONFIGS/MAPCONFIG, ICONFIG
-      DATA (NHEL(I,   1),I=1,4) /-1,-1,-1,-1/
-      DATA (NHEL(I,   2),I=1,4) /-1,-1,-1, 1/
-      DATA (NHEL(I,   3),I=1,4) /-1,-1, 1,-1/
-      DATA (NHEL(I,   4),I=1,4) /-1,-1, 1, 1/
-      DATA (NHEL(I,   5),I=1,4) /-1, 1,-1,-1/
-      DATA (NHEL(I,   6),I=1,4) /-1, 1,-1, 1/
-      DATA (NHEL(I,   7),I=1,4) /-1, 1, 1,-1/
-      DATA (NHEL(I,   8),I=1,4) /-1, 1, 1, 1/
-      DATA (NHEL(I,   9),I=1,4) / 1,-1,-1,-1/
-      DATA (NHEL(I,  10),I=1,4) / 1,-1,-1, 1/
-      DATA (NHEL(I,  11),I=1,4) / 1,-1, 1,-1/
-      DATA (NHEL(I,  12),I=1,4) / 1,-1, 1, 1/
-      DATA (NHEL(I,  13),I=1,4) / 1, 1,-1,-1/
-      DATA (NHEL(I,  14),I=1,4) / 1, 1,-1, 1/
-      DATA (NHEL(I,  15),I=1,4) / 1, 1, 1,-1/
-      DATA (NHEL(I,  16),I=1,4) / 1, 1, 1, 1/
-      DATA IDEN/36/
+      DATA (NHEL(LEG, 1),LEG=1,4) /-1,-1,-1,-1/
+      DATA (NHEL(LEG, 2),LEG=1,4) /-1,-1,-1, 1/
+      DATA (NHEL(LEG, 3),LEG=1,4) /-1,-1, 1,-1/
+      DATA (NHEL(LEG, 4),LEG=1,4) /-1,-1, 1, 1/
+      DATA (NHEL(LEG, 5),LEG=1,4) /-1, 1,-1,-1/
+      DATA (NHEL(LEG, 6),LEG=1,4) /-1, 1,-1, 1/
+      DATA (NHEL(LEG, 7),LEG=1,4) /-1, 1, 1,-1/
+      DATA (NHEL(LEG, 8),LEG=1,4) /-1, 1, 1, 1/
+      DATA (NHEL(LEG, 9),LEG=1,4) / 1,-1,-1,-1/
+      DATA (NHEL(LEG,10),LEG=1,4) / 1,-1,-1, 1/
+      DATA (NHEL(LEG,11),LEG=1,4) / 1,-1, 1,-1/
+      DATA (NHEL(LEG,12),LEG=1,4) / 1,-1, 1, 1/
+      DATA (NHEL(LEG,13),LEG=1,4) / 1, 1,-1,-1/
+      DATA (NHEL(LEG,14),LEG=1,4) / 1, 1,-1, 1/
+      DATA (NHEL(LEG,15),LEG=1,4) / 1, 1, 1,-1/
+      DATA (NHEL(LEG,16),LEG=1,4) / 1, 1, 1, 1/
+      DATA AVERAGE/36/
 
-      NTRY(1)=NTRY(1)+1
-      DO I=1,NEXTERNAL
-        JC(I) = +1
+      DO LEG = 1, NEXTERNAL
+        SENSE(LEG) = 1
       ENDDO
-      IF (MULTI_CHANNEL) THEN
-        DO I=1,NDIAGS
-          AMP2(I)=0D0
+      IF (CHANNELS) THEN
+        DO D = NDIAGS, 1, -1
+          AMP2(D) = 0D0
         ENDDO
       ENDIF
-      JAMP2(0)=2
-      DO I=1,INT(JAMP2(0))
-        JAMP2(I)=0D0
+      DO D = 2, 1, -1
+        JAMP2(D) = 0D0
       ENDDO
+      JAMP2(0) = 2
+      EVENTS(1) = EVENTS(1)+1
       ANS = 0D0
-      DO I=1,NCOMB
-        TS(I)=0D0
-        IF (GOODHEL(I,1) .OR. NTRY(1).LE.MAXTRIES) THEN
-          T=MATRIX1(P ,NHEL(1,I),JC(1),I,AMP2, JAMP2, IVEC)
-          ANS=ANS+DABS(T)
-          TS(I)=T
+      DO ROW = 1, NCOMB
+        PART(ROW) = 0D0
+        IF (EVENTS(1).LE.MAXTRIES.OR.ALIVE(ROW,1)) THEN
+          PART(ROW) = MATRIX1(P,NHEL(1,ROW),SENSE,ROW,AMP2,JAMP2,IVEC)
+          ANS = ANS+ABS(PART(ROW))
         ENDIF
       ENDDO
-      DO I=1,NCOMB
-        IF (DABS(TS(I)).GT.ANS*LIMHEL/NCOMB) GOODHEL(I,1)=.TRUE.
+      IF (ANS.EQ.0D0) RETURN
+      DO ROW = 1, NCOMB
+        ALIVE(ROW,1) = ALIVE(ROW,1).OR.
+     $   ABS(PART(ROW))*NCOMB.GT.LIMHEL*ANS
       ENDDO
-      IF (ANS.NE.0D0) THEN
-        SUMHEL=0D0
-        DO I=1,NCOMB
-          SUMHEL=SUMHEL+DABS(TS(I))/ANS
-          IF(RHEL.LT.SUMHEL)THEN
-            IHEL = I
-            ANS=DSIGN(ANS,TS(I))
-            GOTO 10
-          ENDIF
+
+C     Which helicities: each as often as it contributes
+      LEFT = RHEL*ANS
+      DO ROW = 1, NCOMB
+        LEFT = LEFT-ABS(PART(ROW))
+        IF (LEFT.LT.0D0) GOTO 30
+      ENDDO
+      ROW = NCOMB
+   30 IHEL = ROW
+      ANS = SIGN(ANS,PART(ROW))
+
+C     The channel's share
+      IF (CHANNELS) THEN
+        BOTH = 0D0
+        DO D = 1, LMAXCONFIGS
+          IF (CONFSUB(1,D).GT.0) BOTH = BOTH+AMP2(CONFSUB(1,D))
         ENDDO
- 10     CONTINUE
+        IF (BOTH.GT.0D0) ANS = AMP2(CHANNEL)/BOTH*ANS
       ENDIF
-      IF (MULTI_CHANNEL) THEN
-        XTOT=0D0
-        DO I=1,LMAXCONFIGS
-          J = CONFSUB(1, I)
-          IF (J.NE.0) XTOT=XTOT+AMP2(J)
-        ENDDO
-        IF (XTOT.NE.0D0) ANS=ANS*AMP2(CHANNEL)/XTOT
-      ENDIF
-      ANS=ANS/DBLE(IDEN)
-      CALL SELECT_COLOR(RCOL, JAMP2, ICONFIG,1,  ICOL)
+      ANS = ANS/AVERAGE
+      CALL SELECT_COLOR(RCOL, JAMP2, HERE, 1, ICOL)
       END
 
 
-C     MATRIX1: one helicity configuration.
+C     MATRIX1: helicities NHEL alone, not averaged.
 C
-      REAL*8 FUNCTION MATRIX1(P,NHEL,IC, IHEL,AMP2, JAMP2, IVEC)
+      REAL*8 FUNCTION MATRIX1(P, NHEL, IC, IHEL, AMP2, JAMP2, IVEC)
       IMPLICIT NONE
-      INTEGER    NGRAPHS
-      PARAMETER (NGRAPHS=6)
-      INCLUDE 'genps.inc'
       INCLUDE 'nexternal.inc'
       INCLUDE 'maxamps.inc'
-      INTEGER    NWAVEFUNCS,     NCOLOR
-      PARAMETER (NWAVEFUNCS=5, NCOLOR=2)
-      REAL*8     ZERO
+      INCLUDE '../../Source/vector.inc'
+      INTEGER NGRAPHS, NWAVEFUNCS, NCOLOR
+      PARAMETER (NGRAPHS=6)
+      PARAMETER (NWAVEFUNCS=5)
+      PARAMETER (NCOLOR=2)
+      REAL*8 ZERO
       PARAMETER (ZERO=0D0)
       COMPLEX*16 IMAG1
       PARAMETER (IMAG1=(0D0,1D0))
+C     Coupling orders of amplitudes, and of their products
       INTEGER NAMPSO, NSQAMPSO
       PARAMETER (NAMPSO=2, NSQAMPSO=3)
-      LOGICAL CHOSEN_SO_CONFIGS(NSQAMPSO)
-      DATA CHOSEN_SO_CONFIGS/.FALSE.,.TRUE.,.FALSE./
-      SAVE CHOSEN_SO_CONFIGS
+      INTEGER A, B, F, H
       REAL*8 P(0:3,NEXTERNAL)
-      INTEGER NHEL(NEXTERNAL), IC(NEXTERNAL)
-      INTEGER IHEL
-      INTEGER IVEC
-      INTEGER I,J,M,N
-      COMPLEX*16 ZTEMP
-      INTEGER CF(NCOLOR*(NCOLOR+1)/2)
-      INTEGER DENOM, CF_INDEX
-      COMPLEX*16 AMP(NGRAPHS), JAMP(NCOLOR,NAMPSO)
-      COMPLEX*16 W(6,NWAVEFUNCS)
-      DOUBLE PRECISION FK_MDL_WZ
-      DOUBLE PRECISION FK_ZERO
-      SAVE FK_MDL_WZ
-      SAVE FK_ZERO
-      LOGICAL FIRST
-      DATA FIRST /.TRUE./
-      SAVE FIRST
+      INTEGER IC(NEXTERNAL), NHEL(NEXTERNAL)
+      COMPLEX*16 W(6,NWAVEFUNCS), AMP(NGRAPHS)
+      COMPLEX*16 JAMP(NCOLOR,NAMPSO), SUM_H
+      LOGICAL WANTED(NSQAMPSO)
+      SAVE WANTED
+      DATA WANTED/.FALSE.,.TRUE.,.FALSE./
       INTEGER SQSOINDEX1
-      INCLUDE '../../Source/vector.inc'  ! defines VECSIZE_MEMMAX
-      DOUBLE PRECISION AMP2(MAXAMPS), JAMP2(0:MAXFLOW)
+      INTEGER IHEL, IVEC
+      REAL*8 AMP2(MAXAMPS), JAMP2(0:MAXFLOW)
+C     Colour: row by row from the diagonal, what is off it twice
+      INTEGER TRIANGLE(NCOLOR*(NCOLOR+1)/2), BELOW, PLACE
+      REAL*8 KEPT_WZ
+      SAVE KEPT_WZ
+      REAL*8 KEPT_0
+      SAVE KEPT_0
+      LOGICAL FRESH
+      SAVE FRESH
+      DATA FRESH/.TRUE./
+      REAL*8 NARROW
+      COMMON/NARROW_WIDTH/NARROW
       INCLUDE 'coupl.inc'
-      DOUBLE PRECISION SMALL_WIDTH_TREATMENT
-      COMMON/NARROW_WIDTH/SMALL_WIDTH_TREATMENT
-      DATA DENOM/1/
-      DATA (CF(I),I=  1,  2) /9,6/
-C     1 T(2,1) T(3,4)
-      DATA (CF(I),I=  3,  3) /9/
-C     1 T(2,4) T(3,1)
-      IF (FIRST) THEN
-        FIRST=.FALSE.
-        IF(MDL_WZ.NE.0D0) THEN
-          FK_MDL_WZ = SIGN(MAX(ABS(MDL_WZ), ABS(MDL_MZ
-     $     *SMALL_WIDTH_TREATMENT)), MDL_WZ)
+      DATA TRIANGLE/9,6,9/
+      DATA BELOW/1/
+      IF (FRESH) THEN
+        FRESH = .FALSE.
+        IF (MDL_WZ.NE.0D0) THEN
+          KEPT_WZ =
+     $     SIGN(MAX(ABS(MDL_WZ),NARROW*ABS(MDL_MZ)),MDL_WZ)
         ELSE
-          FK_MDL_WZ = 0D0
+          KEPT_WZ = 0D0
         ENDIF
-        FK_ZERO = 0D0
+        KEPT_0 = 0D0
       ENDIF
 
       CALL IXXXXX(P(0,1),ZERO,NHEL(1),+1*IC(1),W(1,1))
       CALL OXXXXX(P(0,2),ZERO,NHEL(2),-1*IC(2),W(1,2))
       CALL OXXXXX(P(0,3),ZERO,NHEL(3),+1*IC(3),W(1,3))
       CALL IXXXXX(P(0,4),ZERO,NHEL(4),-1*IC(4),W(1,4))
-      CALL FFV1P0_3(W(1,1),W(1,2),GC_2,ZERO, FK_ZERO,W(1,5))
-C     Diagram 1
+C     Photon, gluon and Z, first in the s channel
+      CALL FFV1P0_3(W(1,1),W(1,2),GC_2,ZERO,KEPT_0,W(1,5))
       CALL FFV1_0(W(1,4),W(1,3),W(1,5),GC_2,AMP(1))
-      CALL FFV1P0_3(W(1,1),W(1,2),GC_11(IVEC),ZERO, FK_ZERO,W(1,5)
-     $ )
-C     Diagram 2
+      CALL FFV1P0_3(W(1,1),W(1,2),GC_11(IVEC),ZERO,KEPT_0,W(1,5))
       CALL FFV1_0(W(1,4),W(1,3),W(1,5),GC_11(IVEC),AMP(2))
-      CALL FFV2_3(W(1,1),W(1,2),GC_3,MDL_MZ, FK_MDL_WZ,W(1,5))
-C     Diagram 3
+      CALL FFV2_3(W(1,1),W(1,2),GC_3,MDL_MZ,KEPT_WZ,W(1,5))
       CALL FFV2_0(W(1,4),W(1,3),W(1,5),GC_3,AMP(3))
-      CALL FFV1P0_3(W(1,1),W(1,3),GC_2,ZERO, FK_ZERO,W(1,5))
-C     Diagram 4
+C     then in the t channel
+      CALL FFV1P0_3(W(1,1),W(1,3),GC_2,ZERO,KEPT_0,W(1,5))
       CALL FFV1_0(W(1,4),W(1,2),W(1,5),GC_2,AMP(4))
-      CALL FFV1P0_3(W(1,1),W(1,3),GC_11(IVEC),ZERO, FK_ZERO,W(1,5)
-     $ )
-C     Diagram 5
+      CALL FFV1P0_3(W(1,1),W(1,3),GC_11(IVEC),ZERO,KEPT_0,W(1,5))
       CALL FFV1_0(W(1,4),W(1,2),W(1,5),GC_11(IVEC),AMP(5))
-      CALL FFV2_3(W(1,1),W(1,3),GC_3,MDL_MZ, FK_MDL_WZ,W(1,5))
-C     Diagram 6
+      CALL FFV2_3(W(1,1),W(1,3),GC_3,MDL_MZ,KEPT_WZ,W(1,5))
       CALL FFV2_0(W(1,4),W(1,2),W(1,5),GC_3,AMP(6))
-      JAMP(:,:) = (0D0,0D0)
-C     Orders QCD=2 QED=0
-      JAMP(1,1) = (1.666666666666667D-01)*AMP(2)+(5.000000000000000D
-     $ -01)*AMP(5)
-      JAMP(2,1) = (-5.000000000000000D-01)*AMP(2)+(-1.666666666666667D
-     $ -01)*AMP(5)
-C     Orders QCD=0 QED=2
-      JAMP(1,2) = (-1.000000000000000D+00)*AMP(1)+(-1.000000000000000D
-     $ +00)*AMP(3)
+C     Gluons
+      JAMP(1,1) = 5.0D-01*AMP(5)+(1.666666666666667D-01)*AMP(2)
+      JAMP(2,1) = -(1.666666666666667D-01)*AMP(5)-5.0D-01*AMP(2)
+C     Photon and Z
+      JAMP(1,2) = -AMP(1)-AMP(3)
       JAMP(2,2) = AMP(4)+AMP(6)
 
-      MATRIX1 = 0.D0
-      DO M = 1, NAMPSO
-        CF_INDEX = 0
-        DO I = 1, NCOLOR
-          ZTEMP = (0.D0,0.D0)
-          DO J = I, NCOLOR
-            CF_INDEX = CF_INDEX + 1
-            ZTEMP = ZTEMP + CF(CF_INDEX)*JAMP(J,M)
+      MATRIX1 = 0D0
+      DO A = 1, NAMPSO
+        PLACE = 0
+        DO F = 1, NCOLOR
+          SUM_H = 0D0
+          DO H = F, NCOLOR
+            PLACE = PLACE+1
+            SUM_H = SUM_H+JAMP(H,A)*TRIANGLE(PLACE)
           ENDDO
-          DO N = 1, NAMPSO
-            IF (CHOSEN_SO_CONFIGS(SQSOINDEX1(M,N))) THEN
-              MATRIX1 = MATRIX1
-     $ +ZTEMP*DCONJG(JAMP(I,N))
+          DO B = 1, NAMPSO
+            IF (WANTED(SQSOINDEX1(A,B))) THEN
+              MATRIX1 = MATRIX1+DBLE(SUM_H*DCONJG(JAMP(F,B)))
             ENDIF
           ENDDO
         ENDDO
       ENDDO
-      MATRIX1 = MATRIX1/DENOM
+      MATRIX1 = MATRIX1/BELOW
 
       AMP2(1)=AMP2(1)+AMP(1)*DCONJG(AMP(1))
       AMP2(2)=AMP2(2)+AMP(2)*DCONJG(AMP(2))
       AMP2(3)=AMP2(3)+AMP(3)*DCONJG(AMP(3))
-      AMP2(4)=AMP2(4)+(AMP(4)+AMP(6))*DCONJG(AMP(4)+AMP(6))
+      AMP2(4)=AMP2(4)+(AMP(4)+AMP(6))*DCONJG((AMP(4)+AMP(6)))
       AMP2(5)=AMP2(5)+AMP(5)*DCONJG(AMP(5))
-
-      DO I = 1, NCOLOR
-        DO M = 1, NAMPSO
-          DO N = 1, NAMPSO
-            IF (CHOSEN_SO_CONFIGS(SQSOINDEX1(M,N))) THEN
-              JAMP2(I)=JAMP2(I)+DABS(DBLE(JAMP(I,M)
-     $ *DCONJG(JAMP(I,N))))
-            ENDIF
+      DO F = 1, NCOLOR
+        DO A = 1, NAMPSO
+          DO B = 1, NAMPSO
+            IF (WANTED(SQSOINDEX1(A,B))) JAMP2(F) =
+     $       ABS(DBLE(JAMP(F,A)*DCONJG(JAMP(F,B))))+JAMP2(F)
           ENDDO
         ENDDO
       ENDDO
-
       END
 
 
-C     The number of a pair of orders (QCD, QED) among those of squares.
+C     SQSOINDEX1: which square an amplitude of orders A and the
+C     conjugate of one of orders B contribute to. QCD comes first.
 C
-      INTEGER FUNCTION SQSOINDEX1(ORDERINDEXA, ORDERINDEXB)
+      INTEGER FUNCTION SQSOINDEX1(A, B)
       IMPLICIT NONE
-      INTEGER    NSO, NAMPSO
-      PARAMETER (NSO=2, NAMPSO=2)
-      INTEGER ORDERINDEXA, ORDERINDEXB
-      INTEGER I, SQORDERS(NSO)
-      INTEGER AMPSPLITORDERS(NAMPSO,NSO)
-      DATA (AMPSPLITORDERS(  1,I),I=  1,  2) /    2,    0/
-      DATA (AMPSPLITORDERS(  2,I),I=  1,  2) /    0,    2/
+      INTEGER A, B, BOTH(2), POWER(2,2)
       INTEGER SOINDEX_FOR_SQUARED_ORDERS1
-      DO I=1,NSO
-        SQORDERS(I)=AMPSPLITORDERS(ORDERINDEXA,I)
-     $   +AMPSPLITORDERS(ORDERINDEXB,I)
-      ENDDO
-      SQSOINDEX1=SOINDEX_FOR_SQUARED_ORDERS1(SQORDERS)
+      DATA POWER/2,0, 0,2/
+      BOTH(1) = POWER(1,A)+POWER(1,B)
+      BOTH(2) = POWER(2,A)+POWER(2,B)
+      SQSOINDEX1 = SOINDEX_FOR_SQUARED_ORDERS1(BOTH)
       END
 
-
-      INTEGER FUNCTION SOINDEX_FOR_SQUARED_ORDERS1(ORDERS)
+C     SOINDEX_FOR_SQUARED_ORDERS1: the place of these powers among
+C     those of all squares.
+C
+      INTEGER FUNCTION SOINDEX_FOR_SQUARED_ORDERS1(POWER)
       IMPLICIT NONE
-      INTEGER    NSO, NSQSO
-      PARAMETER (NSO=2, NSQSO=3)
-      INTEGER ORDERS(NSO)
-      INTEGER I,J
-      INTEGER SQSPLITORDERS(NSQSO,NSO)
-      DATA (SQSPLITORDERS(  1,I),I=  1,  2) /    4,    0/
-      DATA (SQSPLITORDERS(  2,I),I=  1,  2) /    2,    2/
-      DATA (SQSPLITORDERS(  3,I),I=  1,  2) /    0,    4/
-      DO I=1,NSQSO
-        DO J=1,NSO
-          IF (ORDERS(J).NE.SQSPLITORDERS(I,J)) GOTO 1009
-        ENDDO
-        SOINDEX_FOR_SQUARED_ORDERS1 = I
-        RETURN
- 1009   CONTINUE
+      INTEGER POWER(2), SQUARE(2,3), K
+      DATA SQUARE/4,0, 2,2, 0,4/
+      DO K = 1, 3
+        IF (SQUARE(1,K).EQ.POWER(1)) THEN
+          IF (SQUARE(2,K).EQ.POWER(2)) GOTO 50
+        ENDIF
       ENDDO
-      WRITE(*,*) 'no squared orders ',(ORDERS(I),I=1,NSO)
-      STOP
+      STOP 'no such squared orders'
+   50 SOINDEX_FOR_SQUARED_ORDERS1 = K
       END

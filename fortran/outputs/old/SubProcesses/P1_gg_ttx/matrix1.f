@@ -1,192 +1,192 @@
-C     By hand, in the shape that MG5aMC 2.8 to 3.5 give it; see
-C     README.md. SMATRIX1: the sum over helicities, with the sign of
-C     the chosen one; the share of a channel.
+C     By hand, with the arguments and COMMON blocks of MG5aMC 2.8 to
+C     3.5; see README.md.
+C
+C     SMATRIX1: the sum over helicities of one event. A random number
+C     takes one of them, whose sign the sum gets; it is the share
+C     of a channel where channels are integrated.
 C
 C     Process: g g > t t~ WEIGHTED<=2 @1
 C
       SUBROUTINE SMATRIX1(P,ANS)
       IMPLICIT NONE
-      INCLUDE 'genps.inc'
-      INCLUDE 'maxconfigs.inc'
       INCLUDE 'nexternal.inc'
       INCLUDE 'maxamps.inc'
-      INTEGER                 NCOMB
-      PARAMETER (             NCOMB=16)
-      INTEGER    NDIAGS
-      PARAMETER (NDIAGS=3)
-      REAL*8 P(0:3,NEXTERNAL),ANS
-      LOGICAL GOODHEL(NCOMB,2)
-      INTEGER NTRY(2)
-      COMMON/BLOCK_GOODHEL/NTRY,GOODHEL
+      INCLUDE 'maxconfigs.inc'
+      INCLUDE 'genps.inc'
+      INTEGER NCOMB, NDIAGS
+      PARAMETER (NCOMB=16, NDIAGS=3)
+      REAL*8 P(0:3,NEXTERNAL), ANS
+      REAL*8 MATRIX1, PART(NCOMB), LEFT, BOTH
+      INTEGER I, LEG, ROW, D, AVERAGE
+      INTEGER NHEL(NEXTERNAL,NCOMB), SENSE(NEXTERNAL)
+C     What MATRIX1 adds to
+      REAL*8 AMP2(MAXAMPS), JAMP2(0:MAXFLOW)
+      COMMON/TO_AMPS/AMP2,JAMP2
+C     The helicities that are taken
+      CHARACTER*101 TAKEN
+      COMMON/TO_HELICITY/TAKEN
+C     1 or 2: as the beams are, or exchanged
+      INTEGER SIDE
+      COMMON/TO_MIRROR/SIDE
+      INTEGER WAY
+      LOGICAL CHANNELS
+      COMMON/TO_MATRIX/WAY,CHANNELS
+C     The channel's diagram
+      INTEGER POLE(MAXSPROC), BEAMS(2)
+      COMMON/TO_SUB_DIAG/POLE,BEAMS
+C     Events so far, and helicities that contributed to any
+      INTEGER EVENTS(2)
+      LOGICAL ALIVE(NCOMB,2)
+      COMMON/BLOCK_GOODHEL/EVENTS,ALIVE
       INTEGER CONFSUB(MAXSPROC,LMAXCONFIGS)
       INCLUDE 'config_subproc_map.inc'
-      INTEGER NHEL(NEXTERNAL,NCOMB)
-      REAL*8 T,MATRIX1
-      REAL*8 R,SUMHEL,TS(NCOMB),XTOT
-      INTEGER I,J,IDEN
-      INTEGER JC(NEXTERNAL)
-      DOUBLE PRECISION AMP2(MAXAMPS), JAMP2(0:MAXFLOW)
-      COMMON/TO_AMPS/  AMP2,       JAMP2
-      CHARACTER*101         HEL_BUFF
-      COMMON/TO_HELICITY/  HEL_BUFF
-      INTEGER IMIRROR
-      COMMON/TO_MIRROR/ IMIRROR
-      INTEGER          ISUM_HEL
-      LOGICAL                    MULTI_CHANNEL
-      COMMON/TO_MATRIX/ISUM_HEL, MULTI_CHANNEL
-      INTEGER SUBDIAG(MAXSPROC),IB(2)
-      COMMON/TO_SUB_DIAG/SUBDIAG,IB
-      DATA (NHEL(I,   1),I=1,4) /-1,-1,-1,-1/
-      DATA (NHEL(I,   2),I=1,4) /-1,-1,-1, 1/
-      DATA (NHEL(I,   3),I=1,4) /-1,-1, 1,-1/
-      DATA (NHEL(I,   4),I=1,4) /-1,-1, 1, 1/
-      DATA (NHEL(I,   5),I=1,4) /-1, 1,-1,-1/
-      DATA (NHEL(I,   6),I=1,4) /-1, 1,-1, 1/
-      DATA (NHEL(I,   7),I=1,4) /-1, 1, 1,-1/
-      DATA (NHEL(I,   8),I=1,4) /-1, 1, 1, 1/
-      DATA (NHEL(I,   9),I=1,4) / 1,-1,-1,-1/
-      DATA (NHEL(I,  10),I=1,4) / 1,-1,-1, 1/
-      DATA (NHEL(I,  11),I=1,4) / 1,-1, 1,-1/
-      DATA (NHEL(I,  12),I=1,4) / 1,-1, 1, 1/
-      DATA (NHEL(I,  13),I=1,4) / 1, 1,-1,-1/
-      DATA (NHEL(I,  14),I=1,4) / 1, 1,-1, 1/
-      DATA (NHEL(I,  15),I=1,4) / 1, 1, 1,-1/
-      DATA (NHEL(I,  16),I=1,4) / 1, 1, 1, 1/
-      DATA IDEN/256/
+      DATA (NHEL(LEG, 1),LEG=1,4) /-1,-1,-1,-1/
+      DATA (NHEL(LEG, 2),LEG=1,4) /-1,-1,-1, 1/
+      DATA (NHEL(LEG, 3),LEG=1,4) /-1,-1, 1,-1/
+      DATA (NHEL(LEG, 4),LEG=1,4) /-1,-1, 1, 1/
+      DATA (NHEL(LEG, 5),LEG=1,4) /-1, 1,-1,-1/
+      DATA (NHEL(LEG, 6),LEG=1,4) /-1, 1,-1, 1/
+      DATA (NHEL(LEG, 7),LEG=1,4) /-1, 1, 1,-1/
+      DATA (NHEL(LEG, 8),LEG=1,4) /-1, 1, 1, 1/
+      DATA (NHEL(LEG, 9),LEG=1,4) / 1,-1,-1,-1/
+      DATA (NHEL(LEG,10),LEG=1,4) / 1,-1,-1, 1/
+      DATA (NHEL(LEG,11),LEG=1,4) / 1,-1, 1,-1/
+      DATA (NHEL(LEG,12),LEG=1,4) / 1,-1, 1, 1/
+      DATA (NHEL(LEG,13),LEG=1,4) / 1, 1,-1,-1/
+      DATA (NHEL(LEG,14),LEG=1,4) / 1, 1,-1, 1/
+      DATA (NHEL(LEG,15),LEG=1,4) / 1, 1, 1,-1/
+      DATA (NHEL(LEG,16),LEG=1,4) / 1, 1, 1, 1/
+      DATA AVERAGE/256/
 
-      NTRY(IMIRROR)=NTRY(IMIRROR)+1
-      DO I=1,NEXTERNAL
-        JC(I) = +1
+      DO LEG = 1, NEXTERNAL
+        SENSE(LEG) = 1
       ENDDO
-      IF (MULTI_CHANNEL) THEN
-        DO I=1,NDIAGS
-          AMP2(I)=0D0
+      IF (CHANNELS) THEN
+        DO D = NDIAGS, 1, -1
+          AMP2(D) = 0D0
         ENDDO
-        JAMP2(0)=2
-        DO I=1,INT(JAMP2(0))
-          JAMP2(I)=0D0
+        DO D = 2, 1, -1
+          JAMP2(D) = 0D0
         ENDDO
+        JAMP2(0) = 2
       ENDIF
+      EVENTS(SIDE) = EVENTS(SIDE)+1
       ANS = 0D0
-      WRITE(HEL_BUFF,'(20I5)') (0,I=1,NEXTERNAL)
-      DO I=1,NCOMB
-        TS(I)=0D0
-        IF (GOODHEL(I,IMIRROR) .OR. NTRY(IMIRROR).LE.MAXTRIES) THEN
-          T=MATRIX1(P ,NHEL(1,I),JC(1))
-          ANS=ANS+DABS(T)
-          TS(I)=T
+      WRITE(TAKEN,'(20I5)') (0*LEG,LEG=1,NEXTERNAL)
+      DO ROW = 1, NCOMB
+        PART(ROW) = 0D0
+        IF (EVENTS(SIDE).LE.MAXTRIES.OR.ALIVE(ROW,SIDE)) THEN
+          PART(ROW) = MATRIX1(P,NHEL(1,ROW),SENSE)
+          ANS = ANS+ABS(PART(ROW))
         ENDIF
       ENDDO
-      DO I=1,NCOMB
-        IF (DABS(TS(I)).GT.ANS*LIMHEL/NCOMB) GOODHEL(I,IMIRROR)=.TRUE.
+      IF (ANS.EQ.0D0) RETURN
+      DO ROW = 1, NCOMB
+        ALIVE(ROW,SIDE) = ALIVE(ROW,SIDE).OR.
+     $   ABS(PART(ROW))*NCOMB.GT.LIMHEL*ANS
       ENDDO
-      IF (ANS.NE.0D0) THEN
-        CALL RANMAR(R)
-        SUMHEL=0D0
-        DO I=1,NCOMB
-          SUMHEL=SUMHEL+DABS(TS(I))/ANS
-          IF(R.LT.SUMHEL)THEN
-            WRITE(HEL_BUFF,'(20I5)')(NHEL(J,I),J=1,NEXTERNAL)
-            ANS=DSIGN(ANS,TS(I))
-            GOTO 10
-          ENDIF
+
+C     Which helicities: each as often as it contributes
+      CALL RANMAR(LEFT)
+      LEFT = LEFT*ANS
+      DO ROW = 1, NCOMB
+        LEFT = LEFT-ABS(PART(ROW))
+        IF (LEFT.LT.0D0) GOTO 30
+      ENDDO
+      ROW = NCOMB
+   30 WRITE(TAKEN,'(20I5)') (NHEL(LEG,ROW),LEG=1,NEXTERNAL)
+      ANS = SIGN(ANS,PART(ROW))
+
+C     The channel's share
+      IF (CHANNELS) THEN
+        BOTH = 0D0
+        DO D = 1, LMAXCONFIGS
+          IF (CONFSUB(1,D).GT.0) BOTH = BOTH+AMP2(CONFSUB(1,D))
         ENDDO
- 10     CONTINUE
+        IF (BOTH.GT.0D0) ANS = AMP2(POLE(1))/BOTH*ANS
       ENDIF
-      IF (MULTI_CHANNEL) THEN
-        XTOT=0D0
-        DO I=1,LMAXCONFIGS
-          J = CONFSUB(1, I)
-          IF (J.NE.0) XTOT=XTOT+AMP2(J)
-        ENDDO
-        IF (XTOT.NE.0D0) ANS=ANS*AMP2(SUBDIAG(1))/XTOT
-      ENDIF
-      ANS=ANS/DBLE(IDEN)
+      ANS = ANS/AVERAGE
       END
 
 
-C     MATRIX1: one helicity configuration.
+C     MATRIX1: helicities NHEL alone, not averaged.
 C
-      REAL*8 FUNCTION MATRIX1(P,NHEL,IC)
+      REAL*8 FUNCTION MATRIX1(P, NHEL, IC)
       IMPLICIT NONE
-      INTEGER    NGRAPHS
-      PARAMETER (NGRAPHS=3)
-      INCLUDE 'genps.inc'
       INCLUDE 'nexternal.inc'
       INCLUDE 'maxamps.inc'
-      INTEGER    NWAVEFUNCS,     NCOLOR
-      PARAMETER (NWAVEFUNCS=5, NCOLOR=2)
-      REAL*8     ZERO
+      INTEGER NGRAPHS, NWAVEFUNCS, NCOLOR
+      PARAMETER (NGRAPHS=3)
+      PARAMETER (NWAVEFUNCS=5)
+      PARAMETER (NCOLOR=2)
+      REAL*8 ZERO
       PARAMETER (ZERO=0D0)
       COMPLEX*16 IMAG1
       PARAMETER (IMAG1=(0D0,1D0))
+C     Coupling orders of amplitudes, and of their products
       INTEGER NAMPSO, NSQAMPSO
       PARAMETER (NAMPSO=1, NSQAMPSO=1)
-      LOGICAL CHOSEN_SO_CONFIGS(NSQAMPSO)
-      DATA CHOSEN_SO_CONFIGS/.TRUE./
-      SAVE CHOSEN_SO_CONFIGS
+      INTEGER A, B, F, H
       REAL*8 P(0:3,NEXTERNAL)
-      INTEGER NHEL(NEXTERNAL), IC(NEXTERNAL)
-      INTEGER I,J,M,N
-      COMPLEX*16 ZTEMP
-      REAL*8 DENOM(NCOLOR), CF(NCOLOR,NCOLOR)
-      COMPLEX*16 AMP(NGRAPHS), JAMP(NCOLOR,NAMPSO)
-      COMPLEX*16 W(6,NWAVEFUNCS)
-      DOUBLE PRECISION FK_MDL_WT
-      DOUBLE PRECISION FK_ZERO
-      SAVE FK_MDL_WT
-      SAVE FK_ZERO
-      LOGICAL FIRST
-      DATA FIRST /.TRUE./
-      SAVE FIRST
+      INTEGER IC(NEXTERNAL), NHEL(NEXTERNAL)
+      COMPLEX*16 W(6,NWAVEFUNCS), AMP(NGRAPHS)
+      COMPLEX*16 JAMP(NCOLOR,NAMPSO), SUM_H
+      LOGICAL WANTED(NSQAMPSO)
+      SAVE WANTED
+      DATA WANTED/.TRUE./
       INTEGER SQSOINDEX1
-      DOUBLE PRECISION AMP2(MAXAMPS), JAMP2(0:MAXFLOW)
-      COMMON/TO_AMPS/  AMP2,       JAMP2
+      REAL*8 AMP2(MAXAMPS), JAMP2(0:MAXFLOW)
+      COMMON/TO_AMPS/AMP2,JAMP2
+      REAL*8 COLORS(NCOLOR,NCOLOR)
+      REAL*8 BELOW(NCOLOR)
+      REAL*8 KEPT_WT
+      SAVE KEPT_WT
+      REAL*8 KEPT_0
+      SAVE KEPT_0
+      LOGICAL FRESH
+      SAVE FRESH
+      DATA FRESH/.TRUE./
+      REAL*8 NARROW
+      COMMON/NARROW_WIDTH/NARROW
       INCLUDE 'coupl.inc'
-      DOUBLE PRECISION SMALL_WIDTH_TREATMENT
-      COMMON/NARROW_WIDTH/SMALL_WIDTH_TREATMENT
-      DATA DENOM(1)/3/
-      DATA (CF(I,  1),I=  1,  2) /   16,   -2/
-C     1 T(1,2,3,4)
-      DATA DENOM(2)/6/
-      DATA (CF(I,  2),I=  1,  2) /   -4,   32/
-C     1 T(2,1,3,4)
-      IF (FIRST) THEN
-        FIRST=.FALSE.
-        IF(MDL_WT.NE.0D0) FK_MDL_WT = SIGN(MAX(ABS(MDL_WT), ABS(MDL_MT
-     $   *SMALL_WIDTH_TREATMENT)), MDL_WT)
-        IF(ZERO.NE.0D0) FK_ZERO = SIGN(MAX(ABS(ZERO), ABS(ZERO
-     $   *SMALL_WIDTH_TREATMENT)), ZERO)
+C     Flows T(1,2,3,4) and T(2,1,3,4)
+      DATA (COLORS(H,1),H=1,2)/16,-2/
+      DATA BELOW(1)/3/
+      DATA (COLORS(H,2),H=1,2)/-4,32/
+      DATA BELOW(2)/6/
+      IF (FRESH) THEN
+        FRESH = .FALSE.
+        IF (MDL_WT.NE.0D0) KEPT_WT =
+     $   SIGN(MAX(ABS(MDL_WT),NARROW*ABS(MDL_MT)),MDL_WT)
+        IF (ZERO.NE.0D0) KEPT_0 = ZERO
       ENDIF
 
       CALL VXXXXX(P(0,1),ZERO,NHEL(1),-1*IC(1),W(1,1))
       CALL VXXXXX(P(0,2),ZERO,NHEL(2),-1*IC(2),W(1,2))
       CALL OXXXXX(P(0,3),MDL_MT,NHEL(3),+1*IC(3),W(1,3))
       CALL IXXXXX(P(0,4),MDL_MT,NHEL(4),-1*IC(4),W(1,4))
-      CALL VVV1P0_1(W(1,1),W(1,2),GC_10,ZERO, FK_ZERO,W(1,5))
-C     Diagram 1
+C     s channel
+      CALL VVV1P0_1(W(1,1),W(1,2),GC_10,ZERO,KEPT_0,W(1,5))
       CALL FFV1_0(W(1,4),W(1,3),W(1,5),GC_11,AMP(1))
-      CALL FFV1_1(W(1,3),W(1,1),GC_11,MDL_MT, FK_MDL_WT,W(1,5))
-C     Diagram 2
+C     t and u channel
+      CALL FFV1_1(W(1,3),W(1,1),GC_11,MDL_MT,KEPT_WT,W(1,5))
       CALL FFV1_0(W(1,4),W(1,5),W(1,2),GC_11,AMP(2))
-      CALL FFV1_2(W(1,4),W(1,1),GC_11,MDL_MT, FK_MDL_WT,W(1,5))
-C     Diagram 3
+      CALL FFV1_2(W(1,4),W(1,1),GC_11,MDL_MT,KEPT_WT,W(1,5))
       CALL FFV1_0(W(1,5),W(1,3),W(1,2),GC_11,AMP(3))
-C     Orders ALL_ORDERS=1
-      JAMP(1,1)=+IMAG1*AMP(1)-AMP(2)
-      JAMP(2,1)=-IMAG1*AMP(1)-AMP(3)
+      JAMP(2,1) = -AMP(3)-IMAG1*AMP(1)
+      JAMP(1,1) = -AMP(2)+IMAG1*AMP(1)
 
-      MATRIX1 = 0.D0
-      DO M = 1, NAMPSO
-        DO I = 1, NCOLOR
-          ZTEMP = (0.D0,0.D0)
-          DO J = 1, NCOLOR
-            ZTEMP = ZTEMP + CF(J,I)*JAMP(J,M)
+      MATRIX1 = 0D0
+      DO A = 1, NAMPSO
+        DO F = 1, NCOLOR
+          SUM_H = 0D0
+          DO H = 1, NCOLOR
+            SUM_H = SUM_H+JAMP(H,A)*COLORS(H,F)
           ENDDO
-          DO N = 1, NAMPSO
-            IF (CHOSEN_SO_CONFIGS(SQSOINDEX1(M,N))) THEN
+          DO B = 1, NAMPSO
+            IF (WANTED(SQSOINDEX1(A,B))) THEN
               MATRIX1 = MATRIX1
-     $ +ZTEMP*DCONJG(JAMP(I,N))/DENOM(I)
+     $         +DBLE(SUM_H*DCONJG(JAMP(F,B)))/BELOW(F)
             ENDIF
           ENDDO
         ENDDO
@@ -195,25 +195,21 @@ C     Orders ALL_ORDERS=1
       AMP2(1)=AMP2(1)+AMP(1)*DCONJG(AMP(1))
       AMP2(2)=AMP2(2)+AMP(2)*DCONJG(AMP(2))
       AMP2(3)=AMP2(3)+AMP(3)*DCONJG(AMP(3))
-
-      DO I = 1, NCOLOR
-        DO M = 1, NAMPSO
-          DO N = 1, NAMPSO
-            IF (CHOSEN_SO_CONFIGS(SQSOINDEX1(M,N))) THEN
-              JAMP2(I)=JAMP2(I)+DABS(DBLE(JAMP(I,M)
-     $ *DCONJG(JAMP(I,N))))
-            ENDIF
+      DO F = 1, NCOLOR
+        DO A = 1, NAMPSO
+          DO B = 1, NAMPSO
+            IF (WANTED(SQSOINDEX1(A,B))) JAMP2(F) =
+     $       ABS(DBLE(JAMP(F,A)*DCONJG(JAMP(F,B))))+JAMP2(F)
           ENDDO
         ENDDO
       ENDDO
-
       END
 
 
-C     The number of a pair of orders: there is one.
+C     SQSOINDEX1: there is one pair of orders.
 C
-      INTEGER FUNCTION SQSOINDEX1(ORDERINDEXA, ORDERINDEXB)
+      INTEGER FUNCTION SQSOINDEX1(A, B)
       IMPLICIT NONE
-      INTEGER ORDERINDEXA, ORDERINDEXB
-      SQSOINDEX1 = ORDERINDEXA*ORDERINDEXB
+      INTEGER A, B
+      SQSOINDEX1 = MAX(A,B)
       END

@@ -1,220 +1,174 @@
-C     By hand, in the shape of MG5aMC's standalone outputs where
-C     coupling orders are split; see README.md.
+C     By hand, with the names and COMMON blocks of MG5aMC's standalone
+C     outputs with several coupling orders; see README.md.
 C
-C     SMATRIX: the sum of the squared orders that are asked for.
+C     SMATRIX: the squared orders that are wanted, together.
 C
-      SUBROUTINE SMATRIX(P,ANS_SUMMED)
+      SUBROUTINE SMATRIX(P,ANS)
       IMPLICIT NONE
-      INTEGER    NEXTERNAL
+      INTEGER NEXTERNAL
       PARAMETER (NEXTERNAL=4)
-      INTEGER NSQAMPSO
-      PARAMETER (NSQAMPSO=3)
-      REAL*8 P(0:3,NEXTERNAL), ANS_SUMMED
-      REAL*8 ANS(0:NSQAMPSO)
-      CALL SMATRIX_SPLITORDERS(P,ANS)
-      ANS_SUMMED=ANS(0)
+      REAL*8 P(0:3,NEXTERNAL), ANS, EACH(0:3)
+      CALL SMATRIX_SPLITORDERS(P,EACH)
+      ANS = EACH(0)
       END
 
-C
-C     SMATRIX_SPLITORDERS: each of them, and in ANS(0) what SMATRIX
-C     gives back.
+C     SMATRIX_SPLITORDERS: them at place 0, each squared order behind
+C     it.
 C
 C     Process: u u~ > u u~ QCD^2==2 QED^2==2 @1
 C
-      SUBROUTINE SMATRIX_SPLITORDERS(P,ANS)
+      SUBROUTINE SMATRIX_SPLITORDERS(P,EACH)
       IMPLICIT NONE
-      INTEGER    NEXTERNAL
-      PARAMETER (NEXTERNAL=4)
-      INTEGER                 NCOMB
-      PARAMETER (             NCOMB=16)
-      INTEGER NSQAMPSO
-      PARAMETER (NSQAMPSO=3)
-      LOGICAL CHOSEN_SO_CONFIGS(NSQAMPSO)
-      DATA CHOSEN_SO_CONFIGS/.FALSE.,.TRUE.,.FALSE./
-      COMMON/CHOSEN_BORN_SQSO/CHOSEN_SO_CONFIGS
-      REAL*8 P(0:3,NEXTERNAL),ANS(0:NSQAMPSO)
-      INTEGER NTRY
-      REAL*8 T(NSQAMPSO), BUFF
-      INTEGER IHEL,IDEN, I
-      INTEGER JC(NEXTERNAL)
-      LOGICAL GOODHEL(NCOMB)
-      DATA NTRY/0/
-      DATA GOODHEL/NCOMB*.FALSE./
-      INTEGER NHEL(NEXTERNAL,NCOMB)
+      INTEGER NEXTERNAL, NCOMB, NSQAMPSO
+      PARAMETER (NEXTERNAL=4, NCOMB=16, NSQAMPSO=3)
+      REAL*8 P(0:3,NEXTERNAL), EACH(0:NSQAMPSO), PART(NSQAMPSO)
+      INTEGER LEG, ROW, K, AVERAGE
+      INTEGER NHEL(NEXTERNAL,NCOMB), SENSE(NEXTERNAL)
       COMMON/PROCESS_NHEL/NHEL
-      INTEGER USERHEL
-      COMMON/HELUSERCHOICE/USERHEL
-      DATA USERHEL/-1/
-      DATA (NHEL(I,   1),I=1,4) /-1,-1,-1,-1/
-      DATA (NHEL(I,   2),I=1,4) /-1,-1,-1, 1/
-      DATA (NHEL(I,   3),I=1,4) /-1,-1, 1,-1/
-      DATA (NHEL(I,   4),I=1,4) /-1,-1, 1, 1/
-      DATA (NHEL(I,   5),I=1,4) /-1, 1,-1,-1/
-      DATA (NHEL(I,   6),I=1,4) /-1, 1,-1, 1/
-      DATA (NHEL(I,   7),I=1,4) /-1, 1, 1,-1/
-      DATA (NHEL(I,   8),I=1,4) /-1, 1, 1, 1/
-      DATA (NHEL(I,   9),I=1,4) / 1,-1,-1,-1/
-      DATA (NHEL(I,  10),I=1,4) / 1,-1,-1, 1/
-      DATA (NHEL(I,  11),I=1,4) / 1,-1, 1,-1/
-      DATA (NHEL(I,  12),I=1,4) / 1,-1, 1, 1/
-      DATA (NHEL(I,  13),I=1,4) / 1, 1,-1,-1/
-      DATA (NHEL(I,  14),I=1,4) / 1, 1,-1, 1/
-      DATA (NHEL(I,  15),I=1,4) / 1, 1, 1,-1/
-      DATA (NHEL(I,  16),I=1,4) / 1, 1, 1, 1/
-      DATA IDEN/36/
+      LOGICAL WANTED(NSQAMPSO)
+      COMMON/CHOSEN_BORN_SQSO/WANTED
+      INTEGER ONLY
+      COMMON/HELUSERCHOICE/ONLY
+C     Events so far, and helicities that contributed to any
+      INTEGER EVENTS
+      LOGICAL ALIVE(NCOMB)
+      SAVE EVENTS, ALIVE
+      DATA WANTED/.FALSE.,.TRUE.,.FALSE./
+      DATA (NHEL(LEG, 1),LEG=1,4) /-1,-1,-1,-1/
+      DATA (NHEL(LEG, 2),LEG=1,4) /-1,-1,-1, 1/
+      DATA (NHEL(LEG, 3),LEG=1,4) /-1,-1, 1,-1/
+      DATA (NHEL(LEG, 4),LEG=1,4) /-1,-1, 1, 1/
+      DATA (NHEL(LEG, 5),LEG=1,4) /-1, 1,-1,-1/
+      DATA (NHEL(LEG, 6),LEG=1,4) /-1, 1,-1, 1/
+      DATA (NHEL(LEG, 7),LEG=1,4) /-1, 1, 1,-1/
+      DATA (NHEL(LEG, 8),LEG=1,4) /-1, 1, 1, 1/
+      DATA (NHEL(LEG, 9),LEG=1,4) / 1,-1,-1,-1/
+      DATA (NHEL(LEG,10),LEG=1,4) / 1,-1,-1, 1/
+      DATA (NHEL(LEG,11),LEG=1,4) / 1,-1, 1,-1/
+      DATA (NHEL(LEG,12),LEG=1,4) / 1,-1, 1, 1/
+      DATA (NHEL(LEG,13),LEG=1,4) / 1, 1,-1,-1/
+      DATA (NHEL(LEG,14),LEG=1,4) / 1, 1,-1, 1/
+      DATA (NHEL(LEG,15),LEG=1,4) / 1, 1, 1,-1/
+      DATA (NHEL(LEG,16),LEG=1,4) / 1, 1, 1, 1/
+      DATA AVERAGE/36/
+      DATA ONLY/-1/, EVENTS/0/, ALIVE/16*.FALSE./
 
-      NTRY=NTRY+1
-      DO IHEL=1,NEXTERNAL
-        JC(IHEL) = +1
+      EVENTS = EVENTS+1
+      DO LEG = 1, NEXTERNAL
+        SENSE(LEG) = 1
       ENDDO
-      DO I=1,NSQAMPSO
-        ANS(I) = 0D0
+      DO K = 0, NSQAMPSO
+        EACH(K) = 0D0
       ENDDO
-      DO IHEL=1,NCOMB
-        IF (USERHEL.EQ.-1.OR.USERHEL.EQ.IHEL) THEN
-          IF (GOODHEL(IHEL) .OR. NTRY .LT. 2 .OR.USERHEL.NE.-1) THEN
-            CALL MATRIX(P ,NHEL(1,IHEL),JC(1), T)
-            BUFF=0D0
-            DO I=1,NSQAMPSO
-              ANS(I)=ANS(I)+T(I)
-              BUFF=BUFF+T(I)
-            ENDDO
-            IF (BUFF .NE. 0D0 .AND. .NOT.    GOODHEL(IHEL)) THEN
-              GOODHEL(IHEL)=.TRUE.
-            ENDIF
-          ENDIF
-        ENDIF
+      DO ROW = 1, NCOMB
+        IF (ONLY.NE.-1.AND.ONLY.NE.ROW) CYCLE
+        IF (EVENTS.GE.2.AND.ONLY.EQ.-1.AND..NOT.ALIVE(ROW)) CYCLE
+        CALL MATRIX(P,NHEL(1,ROW),SENSE,PART)
+        DO K = 1, NSQAMPSO
+          EACH(K) = EACH(K)+PART(K)
+        ENDDO
+        IF (PART(1)+PART(2)+PART(3).NE.0D0) ALIVE(ROW) = .TRUE.
       ENDDO
-      ANS(0)=0.0D0
-      DO I=1,NSQAMPSO
-        ANS(I)=ANS(I)/DBLE(IDEN)
-        IF (CHOSEN_SO_CONFIGS(I)) THEN
-          ANS(0)=ANS(0)+ANS(I)
-        ENDIF
+      DO K = 1, NSQAMPSO
+        EACH(K) = EACH(K)/AVERAGE
+        IF (WANTED(K)) EACH(0) = EACH(0)+EACH(K)
       ENDDO
       END
 
-C
-C     MATRIX: one helicity configuration, by squared orders.
+C     MATRIX: helicities NHEL alone, not averaged, by squared orders.
 C
       SUBROUTINE MATRIX(P,NHEL,IC,RES)
       IMPLICIT NONE
-      INTEGER    NGRAPHS
-      PARAMETER (NGRAPHS=6)
-      INTEGER    NEXTERNAL
+      INTEGER NEXTERNAL
       PARAMETER (NEXTERNAL=4)
-      INTEGER    NWAVEFUNCS, NCOLOR
-      PARAMETER (NWAVEFUNCS=5, NCOLOR=2)
+      INTEGER NGRAPHS, NWAVEFUNCS, NCOLOR
+      PARAMETER (NGRAPHS=6)
+      PARAMETER (NWAVEFUNCS=5)
+      PARAMETER (NCOLOR=2)
+      REAL*8 ZERO
+      PARAMETER (ZERO=0D0)
+      COMPLEX*16 IMAG1
+      PARAMETER (IMAG1=(0D0,1D0))
+C     Coupling orders of amplitudes, and of their products
       INTEGER NAMPSO, NSQAMPSO
       PARAMETER (NAMPSO=2, NSQAMPSO=3)
-      REAL*8     ZERO
-      PARAMETER (ZERO=0D0)
+      INTEGER A, B, F, H
       REAL*8 P(0:3,NEXTERNAL)
-      INTEGER NHEL(NEXTERNAL), IC(NEXTERNAL)
-      REAL*8 RES(NSQAMPSO)
-      INTEGER I,J,M,N
-      COMPLEX*16 ZTEMP
-      REAL*8 CF(NCOLOR,NCOLOR)
-      COMPLEX*16 AMP(NGRAPHS)
-      COMPLEX*16 JAMP(NCOLOR,NAMPSO)
-      COMPLEX*16 W(20,NWAVEFUNCS)
-      INTEGER SQSOINDEX
+      INTEGER IC(NEXTERNAL), NHEL(NEXTERNAL)
+      COMPLEX*16 W(20,NWAVEFUNCS), AMP(NGRAPHS)
+      COMPLEX*16 JAMP(NCOLOR,NAMPSO), SUM_H
+      REAL*8 COLORS(NCOLOR,NCOLOR), RES(NSQAMPSO)
+      INTEGER SQSOINDEX, K
       INCLUDE 'coupl.inc'
-      DATA (CF(I,  1),I=  1,  2) /9.000000000000000D+00
-     $ ,3.000000000000000D+00/
-C     1 T(2,1) T(3,4)
-      DATA (CF(I,  2),I=  1,  2) /3.000000000000000D+00
-     $ ,9.000000000000000D+00/
-C     1 T(2,4) T(3,1)
+C     Flows T(2,1) T(3,4) and T(2,4) T(3,1)
+      DATA COLORS/9D0,3D0, 3D0,9D0/
 
       CALL IXXXXX(P(0,1),ZERO,NHEL(1),+1*IC(1),W(1,1))
       CALL OXXXXX(P(0,2),ZERO,NHEL(2),-1*IC(2),W(1,2))
       CALL OXXXXX(P(0,3),ZERO,NHEL(3),+1*IC(3),W(1,3))
       CALL IXXXXX(P(0,4),ZERO,NHEL(4),-1*IC(4),W(1,4))
+C     Photon, gluon and Z, first in the s channel
       CALL FFV1P0_3(W(1,1),W(1,2),GC_2,ZERO,ZERO,W(1,5))
-C     Diagram 1
       CALL FFV1_0(W(1,4),W(1,3),W(1,5),GC_2,AMP(1))
-      CALL FFV1P0_3(W(1,1),W(1,2),GC_11,ZERO,ZERO,W(1,5)
-     $ )
-C     Diagram 2
+      CALL FFV1P0_3(W(1,1),W(1,2),GC_11,ZERO,ZERO,W(1,5))
       CALL FFV1_0(W(1,4),W(1,3),W(1,5),GC_11,AMP(2))
       CALL FFV2_3(W(1,1),W(1,2),GC_3,MDL_MZ,MDL_WZ,W(1,5))
-C     Diagram 3
       CALL FFV2_0(W(1,4),W(1,3),W(1,5),GC_3,AMP(3))
+C     then in the t channel
       CALL FFV1P0_3(W(1,1),W(1,3),GC_2,ZERO,ZERO,W(1,5))
-C     Diagram 4
       CALL FFV1_0(W(1,4),W(1,2),W(1,5),GC_2,AMP(4))
-      CALL FFV1P0_3(W(1,1),W(1,3),GC_11,ZERO,ZERO,W(1,5)
-     $ )
-C     Diagram 5
+      CALL FFV1P0_3(W(1,1),W(1,3),GC_11,ZERO,ZERO,W(1,5))
       CALL FFV1_0(W(1,4),W(1,2),W(1,5),GC_11,AMP(5))
       CALL FFV2_3(W(1,1),W(1,3),GC_3,MDL_MZ,MDL_WZ,W(1,5))
-C     Diagram 6
       CALL FFV2_0(W(1,4),W(1,2),W(1,5),GC_3,AMP(6))
-C     Orders QCD=2 QED=0
-      JAMP(1,1) = (1.666666666666667D-01)*AMP(2)+(5.000000000000000D
-     $ -01)*AMP(5)
-      JAMP(2,1) = (-5.000000000000000D-01)*AMP(2)+(-1.666666666666667D
-     $ -01)*AMP(5)
-C     Orders QCD=0 QED=2
-      JAMP(1,2) = (-1.000000000000000D+00)*AMP(1)+(-1.000000000000000D
-     $ +00)*AMP(3)
+C     Gluons
+      JAMP(1,1) = 5.0D-01*AMP(5)+(1.666666666666667D-01)*AMP(2)
+      JAMP(2,1) = -(1.666666666666667D-01)*AMP(5)-5.0D-01*AMP(2)
+C     Photon and Z
+      JAMP(1,2) = -AMP(1)-AMP(3)
       JAMP(2,2) = AMP(4)+AMP(6)
 
-      RES = 0.D0
-      DO M = 1, NAMPSO
-        DO I = 1, NCOLOR
-          ZTEMP = (0.D0,0.D0)
-          DO J = 1, NCOLOR
-            ZTEMP = ZTEMP + CF(J,I)*JAMP(J,M)
+      RES = 0D0
+      DO A = 1, NAMPSO
+        DO F = 1, NCOLOR
+          SUM_H = 0D0
+          DO H = 1, NCOLOR
+            SUM_H = SUM_H+JAMP(H,A)*COLORS(H,F)
           ENDDO
-          DO N = 1, NAMPSO
-            RES(SQSOINDEX(M,N)) = RES(SQSOINDEX(M,N)) + ZTEMP
-     $       *DCONJG(JAMP(I,N))
+          DO B = 1, NAMPSO
+            K = SQSOINDEX(A,B)
+            RES(K) = RES(K)+DBLE(SUM_H*DCONJG(JAMP(F,B)))
           ENDDO
         ENDDO
       ENDDO
       END
 
 
-C     The number of a pair of orders (QCD, QED) among those of squares.
+C     SQSOINDEX: which square an amplitude of orders A and the
+C     conjugate of one of orders B contribute to. QCD comes first.
 C
-      INTEGER FUNCTION SQSOINDEX(ORDERINDEXA, ORDERINDEXB)
+      INTEGER FUNCTION SQSOINDEX(A, B)
       IMPLICIT NONE
-      INTEGER    NSO, NAMPSO
-      PARAMETER (NSO=2, NAMPSO=2)
-      INTEGER ORDERINDEXA, ORDERINDEXB
-      INTEGER I, SQORDERS(NSO)
-      INTEGER AMPSPLITORDERS(NAMPSO,NSO)
-      DATA (AMPSPLITORDERS(  1,I),I=  1,  2) /    2,    0/
-      DATA (AMPSPLITORDERS(  2,I),I=  1,  2) /    0,    2/
+      INTEGER A, B, BOTH(2), POWER(2,2)
       INTEGER SOINDEX_FOR_SQUARED_ORDERS
-      DO I=1,NSO
-        SQORDERS(I)=AMPSPLITORDERS(ORDERINDEXA,I)
-     $   +AMPSPLITORDERS(ORDERINDEXB,I)
-      ENDDO
-      SQSOINDEX=SOINDEX_FOR_SQUARED_ORDERS(SQORDERS)
+      DATA POWER/2,0, 0,2/
+      BOTH(1) = POWER(1,A)+POWER(1,B)
+      BOTH(2) = POWER(2,A)+POWER(2,B)
+      SQSOINDEX = SOINDEX_FOR_SQUARED_ORDERS(BOTH)
       END
 
-
-      INTEGER FUNCTION SOINDEX_FOR_SQUARED_ORDERS(ORDERS)
+C     SOINDEX_FOR_SQUARED_ORDERS: the place of these powers among
+C     those of all squares.
+C
+      INTEGER FUNCTION SOINDEX_FOR_SQUARED_ORDERS(POWER)
       IMPLICIT NONE
-      INTEGER    NSO, NSQSO
-      PARAMETER (NSO=2, NSQSO=3)
-      INTEGER ORDERS(NSO)
-      INTEGER I,J
-      INTEGER SQSPLITORDERS(NSQSO,NSO)
-      DATA (SQSPLITORDERS(  1,I),I=  1,  2) /    4,    0/
-      DATA (SQSPLITORDERS(  2,I),I=  1,  2) /    2,    2/
-      DATA (SQSPLITORDERS(  3,I),I=  1,  2) /    0,    4/
-      DO I=1,NSQSO
-        DO J=1,NSO
-          IF (ORDERS(J).NE.SQSPLITORDERS(I,J)) GOTO 1009
-        ENDDO
-        SOINDEX_FOR_SQUARED_ORDERS = I
-        RETURN
- 1009   CONTINUE
+      INTEGER POWER(2), SQUARE(2,3), K
+      DATA SQUARE/4,0, 2,2, 0,4/
+      DO K = 1, 3
+        IF (SQUARE(1,K).EQ.POWER(1)) THEN
+          IF (SQUARE(2,K).EQ.POWER(2)) GOTO 50
+        ENDIF
       ENDDO
-      WRITE(*,*) 'no squared orders ',(ORDERS(I),I=1,NSO)
-      STOP
+      STOP 'no such squared orders'
+   50 SOINDEX_FOR_SQUARED_ORDERS = K
       END
