@@ -324,8 +324,7 @@ fn generated_code_is_not_judged_by_the_first_events() {
     let Some(gpu) = Emulator::new() else {
         return;
     };
-    let name = "gq_ttq.P1_gu_ttxu";
-    let Some(r) = references.iter().find(|r| r.name == name) else {
+    let Some(r) = common::one_of(&references, "gq_ttq.P1_gu_ttxu") else {
         return;
     };
     let process = import_directory(&r.directory).expect("import").remove(0);

@@ -1,6 +1,6 @@
 //! The GPU, processes, bridges; and tests in a program of their own.
 
-use crate::common::{self, Reference};
+use crate::common::{self, Reference, require};
 use mebridge::bridge::Bridge;
 use mebridge::gpu::cuda::Cuda;
 use mebridge::gpu::driver::Driver;
@@ -25,12 +25,14 @@ impl Gpu {
         static ALONE: Mutex<()> = Mutex::new(());
         if !mebridge::gpu::might_be_there() {
             let why = mebridge::gpu::cuda::devices().err();
-            println!(
-                "SKIPPED: {}",
-                why.map_or_else(String::new, |e| e.to_string())
-            );
+            let why = why.map_or_else(String::new, |e| e.to_string());
+            require::skipped("gpu", why);
             return None;
         }
+        require::used(
+            "gpu",
+            &Cuda::open(0).expect("the first GPU").properties().name,
+        );
         Some(Gpu {
             _alone: ALONE.lock().unwrap_or_else(PoisonError::into_inner),
         })
@@ -140,7 +142,7 @@ pub fn some(names: &[&str]) -> Vec<(Reference, Process)> {
     let mut cases = cases();
     cases.retain(|(r, _)| names.contains(&r.name.as_str()));
     if cases.is_empty() {
-        println!("SKIPPED: none of {names:?} is there");
+        require::skipped("reference", format_args!("none of {names:?} is there"));
     }
     cases
 }
