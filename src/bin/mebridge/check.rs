@@ -165,7 +165,11 @@ impl Options {
                         .for_each(|e| places.push_front(e)),
                     None => {
                         failed = true;
-                        output::warn(&format!("{name}: {}", hint::message(&error)));
+                        let message = hint::message(&error);
+                        match message.contains(&*name) {
+                            true => output::warn(&message),
+                            false => output::warn(&format!("{name}: {message}")),
+                        }
                     }
                 },
             }
