@@ -221,17 +221,17 @@ fn variants<'a>(generator: Generator<'a>) -> Vec<Generator<'a>> {
         generator,
         Generator {
             registers: 60,
-            ..straight
+            ..generator
         },
         Generator {
             group: 20,
-            ..straight
+            ..generator
         },
         Generator {
             group: 30,
             functions: true,
             registers: 40,
-            ..straight
+            ..generator
         },
     ]
 }
@@ -428,7 +428,7 @@ fn shares_find_what_they_have_in_common() {
         before = values;
         let text = Generator {
             hoisted: most,
-            ..straight
+            ..generator
         }
         .source()
         .expect("source")
