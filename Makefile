@@ -3,22 +3,25 @@
 FC := $(if $(filter default undefined,$(origin FC)),gfortran,$(FC))
 FFLAGS ?= -O3
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 DESTDIR ?=
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(abspath $(TARGET))/release
 BUILD ?= build/fortran
-LIBRARY := libmebridge.$(if $(filter Darwin,$(shell uname -s)),dylib,so)
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p;/^version/q' Cargo.toml)
 
-.PHONY: help run build rust test bench test-fortran tests-fortran install clean rust-there gfortran-there
+.PHONY: help run build rust test bench test-fortran tests-fortran install uninstall clean rust-there gfortran-there
 
 help:
 	@echo "make run      build, then integrate g g -> t tbar with the Fortran and the Rust matrix element"
 	@echo "make test     everything that can be checked on this machine"
 	@echo "make bench    how long each stage takes, from the import to the answer; a few minutes"
 	@echo "make build    the library, the command and the Fortran event loop"
-	@echo "make test-fortran              the Fortran comparisons alone"
-	@echo "make install PREFIX=/usr/local library, header, command, Fortran interface"
+	@echo "make test-fortran                the Fortran comparisons alone"
+	@echo "make install PREFIX=/usr/local   library, header, pkg-config file, command with manual pages and"
+	@echo "                                 completions, Fortran interface (LIBDIR=... for lib64 and the like)"
+	@echo "make uninstall PREFIX=/usr/local what make install installed"
 	@echo "make clean    remove what was built"
 	@echo
 	@echo "Options of the event loop: make run ARGS='--events 100000 --energy 2000'; all of them: ARGS=--help"
@@ -31,7 +34,7 @@ run: build
 build: rust $(BUILD)/event_loop
 
 rust: rust-there
-	@$(CARGO) build --release --locked
+	@$(CARGO) build --release --locked --workspace
 
 rust-there:
 	@fortran/require_rust.sh
@@ -49,12 +52,42 @@ clean:
 	rm -rf build
 	$(CARGO) clean
 
-install: rust
-	install -d $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/mebridge/fortran
-	install -m 755 $(RELEASE)/$(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
-	install -m 755 $(RELEASE)/mebridge $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 include/mebridge.h $(DESTDIR)$(PREFIX)/include/
-	install -m 644 fortran/mebridge.f90 $(DESTDIR)$(PREFIX)/share/mebridge/fortran/
+# Installation. `sudo make install` after `make build` needs no cargo, which root seldom has.
+
+DARWIN := $(filter Darwin,$(shell uname -s))
+BUILT := libmebridge_installed.$(if $(DARWIN),dylib,so)
+# The name that programs look for, the file, and the name for -lmebridge.
+SONAME := $(if $(DARWIN),libmebridge.0.dylib,libmebridge.so.0)
+SOFILE := $(if $(DARWIN),libmebridge.$(VERSION).dylib,libmebridge.so.$(VERSION))
+SOLINK := $(if $(DARWIN),libmebridge.dylib,libmebridge.so)
+AT := $(DESTDIR)$(PREFIX)
+ATLIB := $(DESTDIR)$(LIBDIR)
+COMPLETIONS := bash-completion/completions/mebridge zsh/site-functions/_mebridge fish/vendor_completions.d/mebridge.fish
+
+install:
+	@if command -v $(CARGO) >/dev/null 2>&1 || [ ! -f $(RELEASE)/$(BUILT) ]; then $(MAKE) --no-print-directory rust; fi
+	rm -rf build/share
+	$(RELEASE)/mebridge share build/share
+	install -d $(AT)/bin $(AT)/include $(ATLIB)/pkgconfig $(AT)/share/mebridge/fortran $(AT)/share/man/man1
+	install -m 755 $(RELEASE)/mebridge $(AT)/bin/
+	install -m 755 $(RELEASE)/$(BUILT) $(ATLIB)/$(SOFILE)
+	ln -sf $(SOFILE) $(ATLIB)/$(SONAME)
+	ln -sf $(SONAME) $(ATLIB)/$(SOLINK)
+	install -m 644 include/mebridge.h $(AT)/include/
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' mebridge.pc.in >build/mebridge.pc
+	install -m 644 build/mebridge.pc $(ATLIB)/pkgconfig/
+	install -m 644 fortran/mebridge.f90 $(AT)/share/mebridge/fortran/
+	install -m 644 build/share/man/man1/*.1 $(AT)/share/man/man1/
+	for file in $(COMPLETIONS); do \
+	    install -d $$(dirname $(AT)/share/$$file) && install -m 644 build/share/$$file $(AT)/share/$$file || exit 1; \
+	done
+
+uninstall:
+	rm -f $(AT)/bin/mebridge $(AT)/include/mebridge.h $(ATLIB)/pkgconfig/mebridge.pc
+	rm -f $(ATLIB)/$(SOLINK) $(ATLIB)/$(SONAME) $(ATLIB)/$(SOFILE)
+	rm -f $(AT)/share/man/man1/mebridge.1 $(AT)/share/man/man1/mebridge-*.1
+	rm -f $(addprefix $(AT)/share/,$(COMPLETIONS))
+	rm -rf $(AT)/share/mebridge
 
 # The Fortran side. Objects and modules go to $(BUILD), one directory for all of them.
 

@@ -217,6 +217,8 @@ pub enum Error {
         what: String,
         /// Their numbers and names, one a line.
         names: String,
+        /// How many matrix elements there are.
+        count: usize,
     },
     /// A linked process without its length.
     #[error(
@@ -225,12 +227,12 @@ pub enum Error {
     )]
     LinkedProcess,
     /// A name of the `CUDACPP_RUNTIME_` family that does not exist.
-    #[error("there is no switch {name} (did you mean {closest}?); correct the name or unset it")]
+    #[error("there is no switch {name} ({hint}); correct the name or unset it")]
     UnknownSwitch {
         /// The name in the environment.
         name: String,
-        /// The known name that is most like it.
-        closest: String,
+        /// The known name that is most like it, or all of them.
+        hint: String,
     },
     /// A switch with a value that it does not take.
     #[error("switch {name} has the value '{value}'; allowed: {allowed}")]

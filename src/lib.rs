@@ -94,12 +94,9 @@ pub mod ops;
 pub mod phase_space;
 #[doc(hidden)]
 pub mod plan;
-#[doc(hidden)]
-pub mod random;
+mod random;
 #[doc(hidden)]
 pub mod simd;
-#[doc(hidden)]
-pub mod statistics;
 #[doc(hidden)]
 pub mod target;
 #[doc(hidden)]

@@ -113,6 +113,7 @@ fn from_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) ->
         path: choice.path.clone(),
         what,
         names: list(&processes),
+        count,
     };
     match choice.element {
         None if count == 1 => Ok(processes.remove(0)),
@@ -137,6 +138,7 @@ fn from_file(choice: &ProcessChoice) -> Result<Process> {
             path: choice.path.clone(),
             what: format!("1 matrix element and no number {n}"),
             names: list(&[process]),
+            count: 1,
         }),
     }
 }

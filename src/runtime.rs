@@ -130,6 +130,11 @@ pub const SWITCHES: &[Switch] = &[
         meaning: "calls in a directory whose source is missing and that leave the answer alone (timers, prints)",
     },
     Switch {
+        name: "VERBOSE",
+        values: ON_OFF,
+        meaning: "a line on stderr that says which process, card and engine a program uses (off if not set)",
+    },
+    Switch {
         name: "ENABLEFPE",
         values: "any",
         meaning: "floating-point exceptions of the plugin's own programs, not used by mebridge",
@@ -289,6 +294,8 @@ pub struct Switches {
     pub gpu_functions: Option<bool>,
     /// `GPUTUNE`.
     pub gpu_tune: Option<bool>,
+    /// `VERBOSE`.
+    pub verbose: bool,
     /// `HARMLESSCALLS`, in upper case.
     pub harmless_calls: Vec<String>,
     /// `CACHE`. Switches of the environment, or of the C interface, mean the user's cache where they
@@ -315,6 +322,7 @@ impl Default for Switches {
             gpu_group: None,
             gpu_functions: None,
             gpu_tune: None,
+            verbose: false,
             harmless_calls: Vec::new(),
             cache: CachePlace::default(),
         }
@@ -354,7 +362,7 @@ impl Switches {
         let Some(switch) = SWITCHES.iter().find(|s| s.name == name) else {
             return Err(Error::UnknownSwitch {
                 name: format!("{PREFIX}{name}"),
-                closest: format!("{PREFIX}{}", closest(name)),
+                hint: hint(name),
             });
         };
         if value.is_empty() {
@@ -413,6 +421,7 @@ impl Switches {
             "GPUGRAPHS" => self.gpu_graphs = Some(on(&word)),
             "GPUFUNCTIONS" => self.gpu_functions = Some(on(&word)),
             "GPUTUNE" => self.gpu_tune = Some(on(&word)),
+            "VERBOSE" => self.verbose = on(&word),
             "HARMLESSCALLS" => {
                 let names = word.split(',').map(|name| name.trim().to_ascii_uppercase());
                 self.harmless_calls = names.filter(|name| !name.is_empty()).collect();
@@ -449,14 +458,28 @@ fn bad_value(switch: &Switch, value: impl Display) -> Error {
     }
 }
 
-/// The known name that needs the fewest edits to become `name`.
-fn closest(name: &str) -> &'static str {
-    SWITCHES
-        .iter()
-        .map(|s| s.name)
-        .min_by_key(|known| edits(name.to_ascii_uppercase().as_bytes(), known.as_bytes()))
-        // SWITCHES is a constant that is not empty.
-        .unwrap_or("PROCESS")
+/// What an unknown name may have been meant to be.
+fn hint(name: &str) -> String {
+    match meant(name) {
+        Some(known) => format!("did you mean {PREFIX}{known}?"),
+        None => {
+            let names: Vec<&str> = SWITCHES.iter().map(|switch| switch.name).collect();
+            format!("behind {PREFIX} there may be {}", names.join(", "))
+        }
+    }
+}
+
+/// The known name that is most like this one, if it is like it: it is a part of the other, or of three
+/// letters no more than one is wrong.
+fn meant(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_uppercase();
+    let names = || SWITCHES.iter().map(|switch| switch.name);
+    let part = |known: &&str| name.len() >= 3 && (known.contains(&name) || name.contains(*known));
+    let edits = |known: &&str| edits(name.as_bytes(), known.as_bytes());
+    names()
+        .min_by_key(edits)
+        .filter(|known| 3 * edits(known) <= name.len())
+        .or_else(|| names().find(part))
 }
 
 /// Levenshtein distance.
@@ -517,6 +540,7 @@ mod tests {
         assert_eq!(one("GPUGROUP", "0").unwrap().gpu_group, Some(0));
         assert!(one("GOODHELICITIES", "ALL").unwrap().good_helicities_all);
         assert_eq!(one("IGRAPH", "no").unwrap().igraph, Igraph::No);
+        assert!(one("VERBOSE", "1").unwrap().verbose && !one("VERBOSE", "0").unwrap().verbose);
         assert_eq!(
             one("PARAMCARD", "a/b.dat").unwrap().param_card,
             Some("a/b.dat".into())
@@ -583,8 +607,27 @@ mod tests {
         let message = one("FPTYP", "d").unwrap_err().to_string();
         assert!(message.contains("CUDACPP_RUNTIME_FPTYP "), "{message}");
         assert!(message.contains("CUDACPP_RUNTIME_FPTYPE"), "{message}");
-        let message = one("PARAM_CARD", "x").unwrap_err().to_string();
-        assert!(message.contains("CUDACPP_RUNTIME_PARAMCARD"), "{message}");
+        for (name, known) in [
+            ("PARAM_CARD", "PARAMCARD"),
+            ("VECSIZE", "VECSIZEUSED"),
+            ("verbos", "VERBOSE"),
+            ("NTHREADS", "THREADS"),
+        ] {
+            let message = one(name, "x").unwrap_err().to_string();
+            let hint = format!("(did you mean CUDACPP_RUNTIME_{known}?)");
+            assert!(message.contains(&hint), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_switch_that_is_like_none_gets_all_names() {
+        for name in ["FOO", "X", ""] {
+            let message = one(name, "1").unwrap_err().to_string();
+            assert!(!message.contains("did you mean"), "{message}");
+            for switch in SWITCHES {
+                assert!(message.contains(switch.name), "{message}");
+            }
+        }
     }
 
     #[test]

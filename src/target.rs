@@ -16,6 +16,8 @@ use crate::plan::passes::Pass;
 use crate::process::Process;
 use crate::runtime::{Backend, Devices, Precision, Switches};
 use crate::simd::{Level, Real};
+use std::io::Write;
+use std::sync::Once;
 
 /// Multiply-adds of a call that a core of a CPU does while a GPU begins and ends: some 70 microseconds, as
 /// measured with copies of a few events.
@@ -91,7 +93,13 @@ impl Target {
                 Ok(gpus) => Ok(Target::Gpu(gpus)),
                 Err(error) if switches.device != Devices::Auto => Err(error),
                 Err(error) => {
-                    eprintln!("mebridge: there is a GPU, but the CPU is used: {error}");
+                    // Not once for each bridge, and not by `eprintln!`, which panics where stderr is closed.
+                    static SAID: Once = Once::new();
+                    SAID.call_once(|| {
+                        let mut stderr = std::io::stderr();
+                        let what = "mebridge: there is a GPU, but the CPU is used";
+                        let _ = writeln!(stderr, "{what}: {error}");
+                    });
                     Ok(cpu)
                 }
             },

@@ -219,6 +219,12 @@ fn child() {
             caller.delete();
         }
         "create" => caller.create(),
+        "create and delete, three times" => {
+            for _ in 0..3 {
+                caller.create();
+                caller.delete();
+            }
+        }
         "nevt 0" => {
             caller.nevt = 0;
             caller.create();
@@ -513,7 +519,8 @@ fn switches_are_checked() {
 #[test]
 fn there_is_no_gpu() {
     if let Ok(devices) = mebridge::gpu::cuda::devices() {
-        eprintln!("SKIPPED: there is a GPU ({devices})");
+        // Nothing that could be required is missing.
+        eprintln!("not tested: there is a GPU ({devices})");
         return;
     }
     run("create", &[("BACKEND", "cuda")]).stopped_with(&["no GPU", "CUDACPP_RUNTIME_BACKEND=cpu"]);
@@ -621,7 +628,7 @@ fn a_directory_is_found_as_madevent_runs() {
     run_in(&g1, "create", &[]).went_well();
     let elsewhere = tempfile::tempdir().unwrap();
     let p = output.p();
-    let named = [("PROCESS", p.to_str().unwrap())];
+    let named = [("PROCESS", p.to_str().unwrap()), ("VERBOSE", "on")];
     let ended = run_in(elsewhere.path(), "create", &named);
     ended.went_well();
     // One line says what is used.
@@ -731,4 +738,32 @@ fn one_of_several_matrix_elements_is_chosen() {
 fn too_little_memory_is_told() {
     // Not enough address space for the stacks, or the memory, of so many threads.
     run("little memory", &[("THREADS", "1000")]).stopped_with(&["CUDACPP_RUNTIME_THREADS"]);
+}
+
+/// MG5aMC's logs stay as they are, but for who asks; and then the line comes once.
+#[test]
+fn what_is_used_is_said_once_where_it_is_asked_for() {
+    let lines = |switches: &[(&str, &str)]| {
+        let ended = run("create and delete, three times", switches);
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        let lines = ended
+            .err
+            .lines()
+            .filter(|line| line.starts_with("mebridge"));
+        lines.map(String::from).collect::<Vec<_>>()
+    };
+    assert!(lines(&[]).is_empty());
+    assert!(lines(&[("VERBOSE", "0")]).is_empty());
+    let said = lines(&[("VERBOSE", "1")]);
+    let [line] = &said[..] else {
+        panic!("{said:?}");
+    };
+    for piece in [
+        "phi phi > phi phi",
+        "scalars.mebridge",
+        "card: ",
+        "double precision",
+    ] {
+        assert!(line.contains(piece), "{line}");
+    }
 }

@@ -12,9 +12,11 @@ use mebridge::import::{Options, import_cached, import_directory};
 use mebridge::locate::locate;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
-use mebridge::random::Random;
 use mebridge::runtime::{Backend, CachePlace, ProcessChoice, Switches};
 use proptest::prelude::*;
+use rand::distr::Open01;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -42,9 +44,9 @@ fn answers(directory: &Path, cache: CachePlace) -> Vec<(Vec<u64>, Vec<i32>, Vec<
             .collect()
     };
     let space = PhaseSpace::new(1500.0, &mass(true), &mass(false)).expect("phase space");
-    let random = Random::new(1);
+    let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut numbers = vec![0.0; NEVT * space.randoms()];
-    random.fill(0, 0, space.randoms(), &mut numbers);
+    numbers.fill_with(|| random.sample(Open01));
     let mut momenta = vec![0.0; NEVT * space.components()];
     for (numbers, momenta) in numbers
         .chunks(space.randoms())
@@ -334,6 +336,25 @@ fn the_command_shows_and_clears() {
         format!("{place}: removed 4 files, 0.0 MiB\n")
     );
     assert_eq!(run(&["cache"]), format!("{place}: 0 files, 0.0 MiB\n"));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let path = folder.path().join("cache");
+        // As a folder is that is made with a umask of 002.
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o775)).unwrap();
+        let cache = [("CUDACPP_RUNTIME_CACHE", path.to_str().unwrap())];
+        let ran = mebridge_with(folder.path(), &["cache"], &cache);
+        assert_eq!(
+            (ran.code, &*ran.stdout),
+            (0, &*format!("{place}: 0 files, 0.0 MiB\n"))
+        );
+        assert_eq!(
+            ran.stderr,
+            format!(
+                "mebridge: the folder is not used, as others can write to it: chmod go-w '{place}'\n"
+            )
+        );
+    }
     let off = mebridge_with(folder.path(), &["cache"], &[]);
     assert_eq!(off.ok(), "the cache is off\n");
     // Without the switch it is the user's.

@@ -9,15 +9,17 @@ use std::path::Path;
 const HELP: &str = "\
 Measure throughput by precision, SIMD level, events in a call and threads, and draw it
 
-Writes PREFIX.json and the figures PREFIX-nevt, PREFIX-simd and (with several numbers of threads)
-PREFIX-threads as SVG and PNG. A list has commas between its items.
+Writes PREFIX.json and the figures PREFIX-nevt, PREFIX-simd and PREFIX-threads as SVG and PNG, each
+where there are several numbers of events, levels or precisions, or numbers of threads. A list has
+commas between its items. Ctrl-C ends the measuring; what has been measured is written.
 
 Usage: mebridge bench [OPTIONS] [FILE|DIR]...
 
 Arguments:
   [FILE|DIR]...
-          Process files, or P* directories of MG5aMC outputs (all their matrix elements; #N behind
-          one for the N-th) [default: as the library would find it, or else a small example]
+          Process files, P* directories of MG5aMC outputs (all their matrix elements; #N behind one
+          for the N-th), whole outputs or their SubProcesses [default: as the library would find it,
+          or else a small example]
 
 Options:
       --plot <FILE.json>...
@@ -32,6 +34,11 @@ Options:
           Events in one call: numbers and ranges FIRST:LAST or FIRST:LAST:FACTOR (factor 2)
           
           [default: 32:16384:8]
+
+      --backend <ENGINE>
+          Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
+          
+          [possible values: auto, cpu, cuda]
 
       --simd <LIST>
           SIMD levels: none, sse4, avx2, 512y, 512z, auto (the best) or all (that this CPU has)
@@ -308,6 +315,76 @@ fn without_figures_there_is_json_alone() {
         .collect();
     files.sort();
     assert_eq!(files, ["bench.json", "scalars.mebridge"]);
+}
+
+/// What was measured before a signal is written, drawn and named as not whole.
+#[test]
+#[cfg(unix)]
+fn an_interrupted_measurement_is_kept() {
+    for signal in ["INT", "TERM"] {
+        let d = directory();
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_mebridge"))
+            .args([
+                "bench",
+                "scalars.mebridge",
+                "--simd",
+                "none",
+                "--nevt",
+                "16,32",
+            ])
+            .args(["--seconds", "600", "--repetitions", "10000"])
+            .env("CUDACPP_RUNTIME_CACHE", "off")
+            .env("CUDACPP_RUNTIME_BACKEND", "cpu")
+            .current_dir(d.path())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Each of six points takes 0.06 s a repetition; 10 minutes each in all.
+        std::thread::sleep(std::time::Duration::from_secs(3));
+        let killed = std::process::Command::new("kill")
+            .args([format!("-{signal}"), child.id().to_string()])
+            .status();
+        assert!(killed.unwrap().success());
+        let begun = std::time::Instant::now();
+        child.wait().unwrap();
+        assert!(begun.elapsed().as_secs() < 20);
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{text}{errors}");
+        assert!(text.contains("wrote bench.json\n"), "{text}{errors}");
+        assert!(errors.contains("interrupted"), "{errors}");
+        let record = read(&d.path().join("bench.json"));
+        assert_eq!(record["interrupted"], true);
+        let points = record["points"].as_array().unwrap();
+        assert!(!points.is_empty() && points.len() <= 6, "{points:?}");
+        assert!(
+            points
+                .iter()
+                .all(|p| p["repetitions"].as_u64().unwrap() >= 1)
+        );
+    }
+}
+
+#[test]
+fn a_figure_of_one_bar_is_not_drawn() {
+    let d = directory();
+    let ran = bench(
+        d.path(),
+        &[
+            "scalars.mebridge",
+            "--simd",
+            "none",
+            "--nevt",
+            "16",
+            "--fptype",
+            "d",
+        ],
+    );
+    assert_eq!(ran.code, 0);
+    assert!(ran.stdout.ends_with("wrote bench.json\n"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("no figures"), "{}", ran.stderr);
 }
 
 #[test]

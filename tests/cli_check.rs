@@ -1,30 +1,30 @@
 //! `mebridge check`.
 
 mod command;
+// Parts of the command, to compute again what it says.
+#[allow(dead_code)]
+#[path = "../src/bin/mebridge/random.rs"]
+mod random;
+#[allow(dead_code)]
+#[path = "../src/bin/mebridge/statistics.rs"]
+mod statistics;
 
 use command::{directory, gg_ttx, mask_timings, mebridge, mebridge_with, two_matrix_elements};
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::example::scalars_squared;
-use mebridge::random::Random;
-use mebridge::statistics::Statistics;
+use random::Random;
 use serde_json::Value;
+use statistics::Statistics;
 use std::path::Path;
 
 const HELP: &str = "\
-Evaluate a process on random events: throughput, and mean and spread of the matrix element
+Evaluate processes on random events: throughput, and mean and spread of the matrix element
 
-One iteration has BLOCKS times THREADS events; on a CPU only their product counts. One number alone
-is ITERATIONS, of 1 times 32 events.
+Each FILE|DIR is a process file, a P* directory of an MG5aMC output (all its matrix elements; #N
+behind it for its N-th), a whole output or its SubProcesses. One iteration has BLOCKS times THREADS
+events; on a CPU only their product counts. One number alone is ITERATIONS, of 1 times 32 events.
 
-Usage: mebridge check [OPTIONS] <FILE|DIR> [BLOCKS THREADS] ITERATIONS
-
-Arguments:
-  <FILE|DIR>
-          Process file, or P* directory of an MG5aMC output (#N behind it for its N-th matrix
-          element)
-
-  <NUMBERS>...
-          BLOCKS, THREADS and ITERATIONS, or ITERATIONS alone
+Usage: mebridge check [OPTIONS] <FILE|DIR>... [BLOCKS THREADS] ITERATIONS
 
 Options:
   -p, --performance
@@ -40,7 +40,7 @@ Options:
           Name every event whose matrix element is abnormal, on stderr
 
   -j, --json <FILE>
-          Write the report as JSON to FILE (- for stdout, instead of text)
+          Write the report as JSON to FILE (- for stdout, instead of text); of several a list
 
       --bridge
           Go through the Fortran functions (fbridgecreate_ and so on), as MadEvent does
@@ -68,6 +68,11 @@ Options:
 
       --card <CARD>
           Parameter card [default: that of the output, or the values in the file]
+
+      --backend <ENGINE>
+          Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
+          
+          [possible values: auto, cpu, cuda]
 
       --simd <LEVEL>
           SIMD level [default: as CUDACPP_RUNTIME_SIMD says, or the best that this CPU has]
@@ -208,13 +213,7 @@ fn momenta_and_matrix_elements() {
 /// The JSON report of a run.
 fn json(directory: &Path, arguments: &str) -> Value {
     let arguments: Vec<&str> = arguments.split(' ').chain(["--json", "-"]).collect();
-    let mut ran = mebridge(directory, &arguments);
-    if arguments.contains(&"--bridge") {
-        // The Fortran door says which process it took.
-        assert!(ran.stderr.starts_with("mebridge 0."), "{}", ran.stderr);
-        let (_, rest) = ran.stderr.split_once('\n').expect("a line");
-        ran.stderr = rest.to_owned();
-    }
+    let ran = mebridge(directory, &arguments);
     serde_json::from_str(ran.ok()).expect("JSON")
 }
 
@@ -333,7 +332,8 @@ fn the_environment_holds_and_options_win() {
 fn json_goes_to_a_file_beside_the_text() {
     let d = directory();
     let arguments = ["check", "scalars.mebridge", "3", "--json", "out.json"];
-    assert_eq!(mask_timings(mebridge(d.path(), &arguments).ok()), SHORT);
+    let ran = mebridge(d.path(), &arguments);
+    assert_eq!(mask_timings(ran.ok()), format!("{SHORT}wrote out.json\n"));
     let text = std::fs::read_to_string(d.path().join("out.json")).unwrap();
     let report: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(report["process"], "phi phi > phi phi");
@@ -460,7 +460,7 @@ fn wrong_use_is_explained() {
     assert_eq!(message("1 --g nan"), "error: --g must be a positive number");
     assert_eq!(
         message("0"),
-        "error: invalid value '0' for '<NUMBERS>...': 0 is not in 1..=4294967296"
+        "error: 0 is not a number from 1 to 4294967296"
     );
     assert_eq!(
         message("1 --simd avx"),
@@ -507,15 +507,84 @@ fn one_of_several_matrix_elements_is_chosen() {
     let d = directory();
     two_matrix_elements(&d.path().join("two"));
     let p = "two/SubProcesses/P1_gg_ttx";
-    let ran = mebridge(d.path(), &["check", p, "1"]);
+    std::fs::write(d.path().join("events"), "").unwrap();
+    let ran = mebridge(d.path(), &["eval", p, "events"]);
     let message = ran.failed(1);
-    assert!(message.contains("2 matrix elements"), "{message}");
+    // The command's words, not those of the library.
+    assert!(
+        message.starts_with(&format!(
+            "mebridge: {p} holds 2 matrix elements; name one of them as '{p}#n', n being one of:\n"
+        )),
+        "{message}"
+    );
     assert!(
         message.contains("\n  #2 g g > t t~ WEIGHTED<=2 @2"),
         "{message}"
     );
+    let ran = mebridge(d.path(), &["check", &format!("{p}#3"), "1"]);
+    assert!(ran.failed(1).contains("no number 3"), "{}", ran.stderr);
     for door in ["", " --bridge"] {
         let report = json(d.path(), &format!("check {p}#2 1{door}"));
         assert_eq!(report["process"], "g g > t t~ WEIGHTED<=2 @2");
     }
+}
+
+/// A P directory with two matrix elements, its SubProcesses, its output, and several arguments.
+#[test]
+fn several_matrix_elements_one_after_the_other() {
+    let d = directory();
+    two_matrix_elements(&d.path().join("two"));
+    let p = "two/SubProcesses/P1_gg_ttx";
+    let names = |text: &str| -> Vec<String> {
+        let names = text.lines().filter(|line| line.ends_with(':'));
+        names
+            .map(|line| line.trim_end_matches(':').to_owned())
+            .collect()
+    };
+    let both = [format!("{p}#1"), format!("{p}#2")];
+    for place in [p, "two/SubProcesses", "two"] {
+        let ran = mebridge(d.path(), &["check", place, "1", "4", "1"]);
+        assert_eq!(names(ran.ok()), both, "{place}");
+        assert_eq!(ran.stdout.matches("MeanMatrixElemValue").count(), 2);
+    }
+    let ran = mebridge(
+        d.path(),
+        &["check", "two", "scalars.mebridge", "2", "-j", "out.json"],
+    );
+    assert!(ran.ok().ends_with("\nwrote out.json\n"), "{}", ran.stdout);
+    assert_eq!(names(&ran.stdout).len(), 3);
+    let reports = std::fs::read_to_string(d.path().join("out.json")).unwrap();
+    let reports: Value = serde_json::from_str(&reports).unwrap();
+    let sources: Vec<&str> = (0..3)
+        .map(|i| reports[i]["source"].as_str().unwrap())
+        .collect();
+    assert_eq!(sources, [&*both[0], &both[1], "scalars.mebridge"]);
+    for i in 0..3 {
+        assert!(reports[i]["matrix_element"]["mean"].as_f64().unwrap() > 0.0);
+    }
+    // To stdout it is JSON alone.
+    let ran = mebridge(d.path(), &["check", "two", "2", "-j", "-"]);
+    let reports: Value = serde_json::from_str(ran.ok()).unwrap();
+    assert_eq!(reports.as_array().unwrap().len(), 2);
+    // One that cannot be evaluated does not stop the others.
+    let ran = mebridge(d.path(), &["check", "absent", "scalars.mebridge", "2"]);
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.starts_with("mebridge: absent: "),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stdout.contains("MeanMatrixElemValue"), "{}", ran.stdout);
+    let ran = mebridge(d.path(), &["check", "two", "1", "--bridge"]);
+    assert!(
+        ran.failed(2).contains("--bridge is for a single"),
+        "{}",
+        ran.stderr
+    );
+    let ran = mebridge(d.path(), &["check", "1", "2", "3"]);
+    assert!(
+        ran.failed(2).contains("give a FILE or DIR"),
+        "{}",
+        ran.stderr
+    );
 }

@@ -1,22 +1,12 @@
 //! `mebridge compare`, with the directory that comes with the source.
 
 mod command;
+mod common;
 
 use command::{copy, directory, gg_ttx, mebridge, two_matrix_elements};
+use common::gfortran;
 use serde_json::Value;
 use std::path::Path;
-
-/// Whether there is a gfortran; says so if not.
-fn gfortran() -> bool {
-    let there = std::process::Command::new("gfortran")
-        .arg("--version")
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !there {
-        eprintln!("SKIPPED: there is no gfortran");
-    }
-    there
-}
 
 /// A copy of the output with g g > t t~, and its P directory.
 fn copied(to: &Path) -> String {

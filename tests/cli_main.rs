@@ -13,7 +13,7 @@ Commands:
   import   Read a directory that MG5aMC wrote and write the process to a file
   info     Show what a process holds: legs, diagrams, colour flows, helicities, couplings,
            operations
-  check    Evaluate a process on random events: throughput, and mean and spread of the matrix
+  check    Evaluate processes on random events: throughput, and mean and spread of the matrix
            element
   eval     Evaluate a process at given momenta: |M|^2 of each event of a file
   bench    Measure throughput by precision, SIMD level, events in a call and threads, and draw it
@@ -92,4 +92,70 @@ fn files_that_are_no_process_are_named() {
             );
         }
     }
+}
+
+/// What `make install` installs beside the command.
+#[test]
+fn manual_pages_and_completions() {
+    let d = directory();
+    mebridge(d.path(), &["share", "out"]).ok();
+    let read = |name: &str| {
+        let path = d.path().join("out").join(name);
+        std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    };
+    let subcommands = [
+        "import", "info", "check", "eval", "bench", "cache", "compare",
+    ];
+    for name in subcommands {
+        let page = read(&format!("man/man1/mebridge-{name}.1"));
+        assert!(page.contains(".SH SYNOPSIS"), "{page}");
+    }
+    let page = read("man/man1/mebridge.1");
+    assert!(page.contains("Matrix elements for MadEvent"), "{page}");
+    for name in [
+        "bash-completion/completions/mebridge",
+        "zsh/site-functions/_mebridge",
+        "fish/vendor_completions.d/mebridge.fish",
+    ] {
+        let text = read(name);
+        assert!(
+            subcommands.iter().all(|s| text.contains(s)),
+            "{name}: {text}"
+        );
+    }
+}
+
+#[test]
+fn an_unknown_switch_that_is_like_no_other_gets_no_guess() {
+    let d = directory();
+    let switches = [("CUDACPP_RUNTIME_FOO", "1")];
+    let ran = mebridge_with(d.path(), &["check", "scalars.mebridge", "1"], &switches);
+    let message = ran.failed(1);
+    assert!(
+        message.starts_with("mebridge: there is no switch CUDACPP_RUNTIME_FOO (behind "),
+        "{message}"
+    );
+    assert!(!message.contains("did you mean"), "{message}");
+}
+
+/// The README's table has every switch that is accepted, and no other.
+#[test]
+fn every_switch_is_documented() {
+    let readme = include_str!("../README.md");
+    let (_, table) = readme
+        .split_once("| `CUDACPP_RUNTIME_...` |")
+        .expect("the table");
+    let rows = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let mut documented: Vec<&str> = Vec::new();
+    for row in rows {
+        let first = row.split('|').nth(1).expect("a column");
+        documented.extend(first.split('`').skip(1).step_by(2));
+    }
+    documented.sort_unstable();
+    let mut known: Vec<&str> = mebridge::runtime::SWITCHES.iter().map(|s| s.name).collect();
+    known.sort_unstable();
+    assert_eq!(documented, known);
 }

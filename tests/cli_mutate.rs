@@ -1,22 +1,12 @@
 //! `mebridge mutate`, with the directory that comes with the source.
 
 mod command;
+mod common;
 
 use command::{Ran, copy, directory, gg_ttx, mebridge};
+use common::gfortran;
 use serde_json::Value;
 use std::path::Path;
-
-/// Whether there is a gfortran; says so if not.
-fn gfortran() -> bool {
-    let there = std::process::Command::new("gfortran")
-        .arg("--version")
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !there {
-        eprintln!("SKIPPED: there is no gfortran");
-    }
-    there
-}
 
 fn mutate(folder: &Path, more: &[&str]) -> Ran {
     let p = gg_ttx();

@@ -2,8 +2,10 @@
 //! writes: what their Fortran answers, and closed formulas.
 
 mod command;
+mod common;
 
 use command::{copy, mebridge};
+use common::gfortran;
 use mebridge::import::import_directory;
 use mebridge::process::{HelicitySum, Process};
 use num_complex::Complex64;
@@ -42,18 +44,6 @@ fn process(name: &str) -> Process {
     let mut processes = import_directory(&directory(name)).unwrap();
     assert_eq!(processes.len(), 1);
     processes.remove(0)
-}
-
-/// Whether there is a gfortran; says so if not.
-fn gfortran() -> bool {
-    let there = std::process::Command::new("gfortran")
-        .arg("--version")
-        .output()
-        .is_ok_and(|output| output.status.success());
-    if !there {
-        eprintln!("SKIPPED: there is no gfortran");
-    }
-    there
 }
 
 /// Compares a whole output with its Fortran, plain events and channels.

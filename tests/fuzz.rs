@@ -6,25 +6,16 @@
 //! (of a process 2 > 2) than those of g g > t t~ and of the scalars. The last file tried stands in the temporary folder that is printed, for the case
 //! that a file ends the program.
 
-use mebridge::bridge::Bridge;
-use mebridge::events::{Answers, Events};
+#[path = "common/damaged.rs"]
+mod damaged;
+
+use damaged::{HEADER, evaluate, momenta, seal};
 use mebridge::process::{Process, example};
-use mebridge::runtime::{Backend, Switches};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::panic::catch_unwind;
 use std::path::Path;
 use std::time::{Duration, Instant};
-
-const HEADER: usize = 24;
-
-/// Sets length and checksum to what the body has.
-fn seal(bytes: &mut [u8]) {
-    let length = (bytes.len() - HEADER) as u64;
-    let crc = crc32fast::hash(&bytes[HEADER..]);
-    bytes[12..20].copy_from_slice(&length.to_le_bytes());
-    bytes[20..24].copy_from_slice(&crc.to_le_bytes());
-}
 
 fn mutate(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
     for _ in 0..rng.random_range(1..6) {
@@ -47,57 +38,6 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
             }
         }
     }
-}
-
-/// Momenta of a + b > c + d with the masses that `process` has, and 500 GeV for each leg.
-fn momenta(process: &Process) -> Vec<f64> {
-    let card = process.model.default_card();
-    let values = process.model.evaluate(&card, 1.2);
-    let momentum = |leg: usize| {
-        let mass = process.legs[leg].mass.0.map_or(0.0, |i| {
-            values[process.model.parameters[i as usize].value as usize].re
-        });
-        (500.0 * 500.0 - mass * mass).sqrt()
-    };
-    let (p, q) = (momentum(0), momentum(2));
-    let event = |cosine: f64| {
-        let (x, z) = (q * (1.0 - cosine * cosine).sqrt(), q * cosine);
-        [
-            [500.0, 0.0, 0.0, p],
-            [500.0, 0.0, 0.0, -p],
-            [500.0, x, 0.0, z],
-            [500.0, -x, 0.0, -z],
-        ]
-    };
-    let events = [0.3, -0.8, 0.5].map(event);
-    events.iter().flatten().flatten().copied().collect()
-}
-
-/// Evaluates three events; any answer and any error will do.
-fn evaluate(process: Process, momenta: &[f64]) -> bool {
-    let card = process.model.default_card();
-    let (numbers, channels) = ([0.5; 3], [1; 3]);
-    let events = Events {
-        momenta,
-        g_s: &numbers,
-        random_helicity: &numbers,
-        random_color: &numbers,
-        channels: Some(&channels),
-        igraph: None,
-    };
-    let (mut mes, mut helicity, mut color) = ([0.0; 3], [0; 3], [0; 3]);
-    let mut answers = Answers {
-        matrix_elements: &mut mes,
-        helicity: &mut helicity,
-        color: &mut color,
-    };
-    let switches = Switches {
-        backend: Backend::Cpu,
-        ..Switches::default()
-    };
-    Bridge::new(process, &card, &switches, 3)
-        .and_then(|mut bridge| bridge.run(&events, &mut answers))
-        .is_ok()
 }
 
 /// CPU time of this program: what a file costs, however busy the machine is.
@@ -135,6 +75,7 @@ fn damaged_files() {
         .into_iter()
         .map(|process| {
             let (bytes, momenta) = (process.to_bytes().unwrap(), momenta(&process));
+            let momenta = momenta.expect("a process 2 > 2");
             assert!(
                 evaluate(process, &momenta),
                 "the file is not good to begin with"

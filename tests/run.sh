@@ -5,12 +5,16 @@
 #   MEBRIDGE_MG5_OUTPUTS   folder of MG5aMC outputs (*.mad): imports and compares all of them
 #   MEBRIDGE_REFERENCE     folder of reference files; ../shared/reference if that is there
 #   MEBRIDGE_NVRTC         folder that holds libnvrtc.so.*, the compiler of device code; tests/nvrtc.sh finds one
+#   MEBRIDGE_REQUIRE       what must not be missing: gpu,reference,... (below), or all; a skip for want of it is a failure
 #   FC                     the Fortran compiler
 set -u
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 summary=$(mktemp)
-trap 'rm -f "$summary"' EXIT
+# Where each test notes what it used or skipped (tests/common/require.rs).
+MEBRIDGE_TEST_LOG=$(mktemp)
+export MEBRIDGE_TEST_LOG
+trap 'rm -f "$summary" "$MEBRIDGE_TEST_LOG"' EXIT
 failed=0
 # Nothing is taken from the cache of whoever runs this, and nothing put into it.
 export CUDACPP_RUNTIME_CACHE=off
@@ -28,36 +32,46 @@ step() {
 }
 note() { printf '  %-28s %-8s %s\n' "$1" "$2" "$3" >>"$summary"; }
 
+# need NAME TEXT: what tests did with something that may be missing, by their own account.
+need() {
+    used=$(grep -c "^used $1 " "$MEBRIDGE_TEST_LOG")
+    skipped=$(grep -c "^skipped $1 " "$MEBRIDGE_TEST_LOG")
+    what=$(sed -n "s/^used $1 //p" "$MEBRIDGE_TEST_LOG" | sort | uniq -c | sort -rn | sed -n '1s/^ *[0-9]* //p')
+    why=$(sed -n "s/^skipped $1 //p" "$MEBRIDGE_TEST_LOG" | sed -n 1p)
+    if [ "$used" -gt 0 ]; then
+        note "  $2" used "$used times: $what"
+        if [ "$skipped" -gt 0 ]; then note "  $2" SKIPPED "$skipped times: $why"; fi
+    elif [ "$skipped" -gt 0 ]; then
+        note "  $2" SKIPPED "$skipped times: $why"
+    else
+        note "  $2" UNUSED "no test came to it"
+        case ",${MEBRIDGE_REQUIRE-}," in *",$1,"* | *,all,*)
+            note "  $2" FAILED "MEBRIDGE_REQUIRE asks for it"
+            failed=$((failed + 1))
+            ;;
+        esac
+    fi
+}
+
 fortran/require_rust.sh lint || exit 1
 step "formatting" "$cargo" fmt --all --check
-step "lints" "$cargo" clippy --locked --all-targets -- -D warnings
+step "lints" "$cargo" clippy --locked --workspace --all-targets -- -D warnings
+step "lints of the library alone" "$cargo" clippy --locked --lib --no-default-features -- -D warnings
 step "documentation" env RUSTDOCFLAGS="-D warnings" "$cargo" doc --locked --no-deps --document-private-items
-step "library" "$cargo" build --locked --release
+step "library" "$cargo" build --locked --release --workspace
 # Device code is compiled for real, with or without a GPU.
-if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; else nvrtc=; fi
+if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi
 step "tests in Rust" "$cargo" test --locked
-if [ -n "$nvrtc" ]; then
-    note "  device code" "compiled" "$nvrtc"
-else
-    note "  device code" "SKIPPED" "no NVRTC, see above; MEBRIDGE_NVRTC names the folder of one"
-fi
-if nvidia-smi -L >/dev/null 2>&1; then
-    note "  GPU" "used" "$(nvidia-smi -L | head -n 1)"
-else
-    note "  GPU" "SKIPPED" "nvidia-smi shows none"
-fi
-if [ -n "${MEBRIDGE_REFERENCE-}" ] || [ -d ../shared/reference ]; then
-    note "  reference files" "used" "${MEBRIDGE_REFERENCE:-../shared/reference}"
-else
-    note "  reference files" "SKIPPED" "no ../shared/reference, and MEBRIDGE_REFERENCE is not set"
-fi
-if [ -n "${MEBRIDGE_MG5_OUTPUTS-}" ]; then
-    note "  MG5aMC outputs" "used" "$MEBRIDGE_MG5_OUTPUTS"
-else
-    note "  MG5aMC outputs" "SKIPPED" "MEBRIDGE_MG5_OUTPUTS is not set"
-fi
+need nvrtc "device code by NVRTC"
+need gpu "GPU"
+need gpus "several GPUs"
+need reference "reference files"
+need outputs "MG5aMC outputs"
+need cxx "C and C++ compilers"
+need fortran "gfortran"
 step "Fortran comparisons" "${MAKE:-make}" --no-print-directory test-fortran
 step "event loop" "${MAKE:-make}" --no-print-directory run ARGS="--events 20000 --vecsize 100"
+step "installation" tests/install.sh "${FC:-gfortran}"
 
 echo
 echo "== summary, $(($(date +%s) - start)) s"

@@ -5,8 +5,10 @@ use mebridge::events::{Answers, Events};
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
 use mebridge::process::Process;
-use mebridge::random::Random;
 use mebridge::runtime::{Backend, Precision, Switches};
+use rand::distr::Open01;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// A bridge and the events of its calls.
 pub struct Calls {
@@ -33,9 +35,9 @@ impl Calls {
         };
         let space = PhaseSpace::new(1500.0, &masses(true), &masses(false)).expect("enough energy");
         let numbers = |stream, each| {
-            let mut numbers = vec![0.0; nevt * each];
-            Random::new(1).fill(stream, 0, each, &mut numbers);
-            numbers
+            let mut random = ChaCha8Rng::seed_from_u64(stream);
+            let numbers = std::iter::repeat_with(|| random.sample(Open01));
+            numbers.take(nevt * each).collect::<Vec<f64>>()
         };
         let mut momenta = vec![0.0; nevt * space.components()];
         let random = numbers(0, space.randoms());

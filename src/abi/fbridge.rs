@@ -29,6 +29,7 @@ use crate::runtime::{Precision, Switches};
 use std::ffi::{CString, c_void};
 use std::path::Path;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
+use std::sync::{Mutex, PoisonError};
 
 /// Creates a bridge for the process that is found as [`crate::locate`] describes.
 ///
@@ -193,12 +194,14 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
     let caller = Caller::new(switches.igraph, process.contract);
     let name = c_name(&process.name);
     let bridge = Bridge::new(process, &located.card, &switches, nevt as usize)?;
-    announce(
-        &bridge,
-        &located.origin,
-        located.card_path.as_deref(),
-        &switches,
-    );
+    if switches.verbose {
+        announce(
+            &bridge,
+            &located.origin,
+            located.card_path.as_deref(),
+            &switches,
+        );
+    }
     Ok(registry::add(Entry {
         bridge,
         name,
@@ -206,9 +209,11 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
     }))
 }
 
-/// One line on stderr, so that a log says which process, card and way to run were used.
+/// One line on stderr, so that a log says which process, card and way to run were used; once in a program
+/// that creates the same bridge over and over.
 fn announce(bridge: &Bridge, origin: &str, card: Option<&Path>, switches: &Switches) {
     use std::io::Write;
+    static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let card = card.map_or_else(
         || "the process's own values".into(),
         |path| path.display().to_string(),
@@ -218,14 +223,18 @@ fn announce(bridge: &Bridge, origin: &str, card: Option<&Path>, switches: &Switc
         Precision::Mixed => "mixed",
         Precision::Float => "single",
     };
-    // Nothing is lost where stderr is closed.
-    let _ = writeln!(
-        std::io::stderr(),
+    let line = format!(
         "mebridge {}: {} from {origin}; card: {card}; {precision} precision, {}",
         env!("CARGO_PKG_VERSION"),
         bridge.process().name,
         bridge.target().describe(),
     );
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if !said.contains(&line) {
+        // Nothing is lost where stderr is closed.
+        let _ = writeln!(std::io::stderr(), "{line}");
+        said.push(line);
+    }
 }
 
 /// # Safety

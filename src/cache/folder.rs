@@ -36,6 +36,15 @@ struct Stored {
     temporary: bool,
 }
 
+/// Why a folder is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distrust {
+    /// It is another user's.
+    Owner,
+    /// Others can write to it, as to a folder that was made with a umask of 002.
+    Writable,
+}
+
 /// How much there is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -158,6 +167,11 @@ impl Folder {
         entries.flatten().filter_map(stored).collect()
     }
 
+    /// Why it is not used although it exists, if so.
+    pub fn distrust(&self) -> Option<Distrust> {
+        distrust(&fs::metadata(&self.path).ok()?)
+    }
+
     /// How much is in it.
     pub fn usage(&self) -> Usage {
         let files = self.list();
@@ -260,17 +274,24 @@ fn without_size_signal<T>(f: impl FnOnce() -> T) -> T {
 
 /// Whether a folder is the user's, and nobody else can write to it. What is in it is run: a plan's addresses
 /// are followed, device code is loaded.
-#[cfg(unix)]
 fn ours(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|folder| distrust(&folder).is_none())
+}
+
+/// Why what is in a folder is not trusted, if it is not.
+#[cfg(unix)]
+fn distrust(folder: &fs::Metadata) -> Option<Distrust> {
     use std::os::unix::fs::MetadataExt;
     // SAFETY: it takes nothing and cannot fail.
-    let user = unsafe { libc::geteuid() };
-    fs::metadata(path).is_ok_and(|folder| folder.uid() == user && folder.mode() & 0o022 == 0)
+    if folder.uid() != unsafe { libc::geteuid() } {
+        return Some(Distrust::Owner);
+    }
+    (folder.mode() & 0o022 != 0).then_some(Distrust::Writable)
 }
 
 #[cfg(not(unix))]
-fn ours(_: &Path) -> bool {
-    true
+fn distrust(_: &fs::Metadata) -> Option<Distrust> {
+    None
 }
 
 /// Makes the folder, for its owner alone.

@@ -144,7 +144,10 @@ mod tests {
         // What holds no numbers and no rules.
         let others = ["error", "runtime", "events"];
         let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let mut folders: Vec<PathBuf> = covered.iter().map(|name| source.join(name)).collect();
+        let listed =
+            |name: &str| covered.contains(&name) || covered.contains(&&*format!("{name}.rs"));
+        let folders = covered.iter().filter(|name| !name.ends_with(".rs"));
+        let mut folders: Vec<PathBuf> = folders.map(|name| source.join(name)).collect();
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(folder).unwrap().flatten() {
                 if entry.path().is_dir() {
@@ -159,7 +162,7 @@ mod tests {
                     let mut words = words.filter(|word| !word.is_empty()).skip(1);
                     let first = words.next().unwrap();
                     let second = format!("{first}/{}", words.next().unwrap_or_default());
-                    let fine = covered.contains(&first) || covered.contains(&&*second);
+                    let fine = listed(first) || listed(&second);
                     let test = entry.path().to_string_lossy().ends_with("tests.rs");
                     assert!(
                         fine || test || others.contains(&first),

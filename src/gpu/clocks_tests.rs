@@ -64,7 +64,7 @@ fn divided(
     channels: bool,
 ) -> Option<([f64; 2], Vec<String>)> {
     let references = common::references()?;
-    let r = references.iter().find(|r| r.name == name)?;
+    let r = common::one_of(&references, name)?;
     let gpu = Emulator::new()?;
     gpu.set_cost(cost);
     let process = import_directory(&r.directory).expect("import").remove(0);

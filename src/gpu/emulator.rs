@@ -14,6 +14,7 @@ use super::driver::{
     Usage,
 };
 use crate::error::{Error, Result};
+use crate::gpu::tests::common::require;
 use library::{ARGUMENTS, Library};
 use memory::{Memory, wrong};
 use queue::{Point, Queue, Recordings, Work};
@@ -99,12 +100,13 @@ impl Emulator {
     /// With so many bytes of memory.
     pub fn with_memory(total: usize) -> Option<Arc<Emulator>> {
         let Some(compiler) = library::compiler() else {
-            eprintln!(
-                "SKIPPED: this test compiles device code for the CPU, and there is no C++ compiler; \
-                 install g++ or set CXX"
+            require::skipped(
+                "cxx",
+                "device code is compiled for the CPU, and there is no C++ compiler; install g++ or set CXX",
             );
             return None;
         };
+        require::used("cxx", compiler.display());
         Some(Arc::new(Emulator {
             compiler,
             folder: tempfile::tempdir().expect("a temporary folder"),

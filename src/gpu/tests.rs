@@ -138,14 +138,12 @@ fn compare(by_helicities: bool) {
         return;
     };
     let only = std::env::var("MEBRIDGE_TEST_PROCESS").ok();
-    for r in &references {
-        let wanted = match &only {
-            Some(only) => r.name.contains(only),
-            None => FEW.iter().any(|few| r.name.starts_with(few)),
-        };
-        if !wanted {
-            continue;
-        }
+    let wanted = |r: &&common::Reference| match &only {
+        Some(only) => r.name.contains(only),
+        None => FEW.iter().any(|few| r.name.starts_with(few)),
+    };
+    let cases = references.iter().filter(wanted).collect();
+    for r in common::require::cases("of these names", cases) {
         let process = import_directory(&r.directory).expect("import").remove(0);
         for precision in [Precision::Double, Precision::Mixed, Precision::Float] {
             let tolerance = match precision {
@@ -324,8 +322,7 @@ fn generated_code_is_not_judged_by_the_first_events() {
     let Some(gpu) = Emulator::new() else {
         return;
     };
-    let name = "gq_ttq.P1_gu_ttxu";
-    let Some(r) = references.iter().find(|r| r.name == name) else {
+    let Some(r) = common::one_of(&references, "gq_ttq.P1_gu_ttxu") else {
         return;
     };
     let process = import_directory(&r.directory).expect("import").remove(0);
@@ -367,8 +364,10 @@ fn colour_sums_by_matrix_products_agree_with_the_cpu() {
         "gq_ttq.P1_gu_ttxu",
         "gg_ttgg.P1_gg_ttxgg",
     ];
+    let cases = references.iter().filter(|r| names.contains(&&*r.name));
+    let cases = common::require::cases(names.join(", "), cases.collect());
     for (memory, batches) in [(1 << 30, false), (16 << 20, true)] {
-        for r in references.iter().filter(|r| names.contains(&&*r.name)) {
+        for &r in &cases {
             let many = r.name.contains("ttgg");
             if batches && !many {
                 continue;

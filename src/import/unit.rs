@@ -8,7 +8,8 @@ use super::expression::{Cursor, Expr};
 use super::source::Source;
 use super::statement::{self, Statement, Type, type_prefix};
 use crate::error::{Error, Result};
-use std::cell::{OnceCell, RefCell};
+use once_cell::unsync::OnceCell;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
@@ -63,11 +64,8 @@ pub enum NodeKind {
 impl Unit {
     /// The body as blocks.
     pub fn body(&self) -> Result<Rc<Vec<Node>>> {
-        if let Some(body) = self.blocks.get() {
-            return Ok(body.clone());
-        }
-        let body = Rc::new(blocks(&self.source, self.header + 1, self.end)?);
-        Ok(self.blocks.get_or_init(|| body).clone())
+        let read = || blocks(&self.source, self.header + 1, self.end).map(Rc::new);
+        self.blocks.get_or_try_init(read).cloned()
     }
 
     /// An error on the line of the header.

@@ -15,10 +15,9 @@
 use super::opcode::{Momenta, Opcode, Operands};
 use crate::ops::kernels::{Direct, amplitudes, currents};
 use crate::process::lorentz::Routine;
+use crate::random::SplitMix64;
 use crate::simd::Real;
 use num_complex::Complex64;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 
 /// A kernel that computes what a routine computes.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,7 +68,7 @@ pub fn recognize(routine: &Routine, massless: bool) -> Option<Recognized> {
     } else {
         size(routine.outputs.len() as u32)?
     };
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut rng = SplitMix64::new(1);
     let points: Vec<Point> = (0..FIT_POINTS + CHECK_POINTS)
         .map(|i| draw(routine, massless, i < FIT_POINTS, &mut rng))
         .collect::<Option<_>>()?;
@@ -110,7 +109,7 @@ pub fn momentum_is_conserved(routine: &Routine) -> bool {
     if routine.is_amplitude() {
         return true;
     }
-    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let mut rng = SplitMix64::new(1);
     (0..3).all(|_| {
         let inputs: Vec<Complex64> = (0..routine.program_inputs())
             .map(|_| complex(&mut rng))
@@ -173,14 +172,14 @@ fn permutations(n: usize) -> Vec<Vec<usize>> {
     all
 }
 
-fn complex(rng: &mut ChaCha8Rng) -> Complex64 {
-    Complex64::new(rng.random_range(-1.0..1.0), rng.random_range(-1.0..1.0))
+fn complex(rng: &mut SplitMix64) -> Complex64 {
+    Complex64::new(rng.between(-1.0, 1.0), rng.between(-1.0, 1.0))
 }
 
 /// A random point with the routine's results: for the fit one for each coupling set to 1 and the
 /// others to 0, otherwise one for random couplings. `None` where the result's momentum is not the
 /// sum of the arguments'.
-fn draw(routine: &Routine, massless: bool, for_fit: bool, rng: &mut ChaCha8Rng) -> Option<Point> {
+fn draw(routine: &Routine, massless: bool, for_fit: bool, rng: &mut SplitMix64) -> Option<Point> {
     let legs = routine.inputs.len();
     let wavefunctions: Vec<Vec<Complex64>> = routine
         .inputs
@@ -189,7 +188,7 @@ fn draw(routine: &Routine, massless: bool, for_fit: bool, rng: &mut ChaCha8Rng) 
         .collect();
     let (momenta, total, mass, width, propagator) = loop {
         let mut momenta: Vec<[f64; 4]> = (0..legs)
-            .map(|_| [0; 4].map(|_| rng.random_range(-1.0..1.0)))
+            .map(|_| [0; 4].map(|_| rng.between(-1.0, 1.0)))
             .collect();
         let mut total = [0.0; 4];
         for p in &momenta {
@@ -208,7 +207,7 @@ fn draw(routine: &Routine, massless: bool, for_fit: bool, rng: &mut ChaCha8Rng) 
         let (mass, width) = if massless {
             (0.0, 0.0)
         } else {
-            (rng.random_range(0.5..2.0), rng.random_range(0.1..0.5))
+            (rng.between(0.5, 2.0), rng.between(0.1, 0.5))
         };
         let p2 = total[0].powi(2) - total[1].powi(2) - total[2].powi(2) - total[3].powi(2);
         let denominator = p2 - mass * Complex64::new(mass, -width);

@@ -4,26 +4,61 @@
 use mebridge::events::Events;
 use std::path::PathBuf;
 
+pub mod require;
+
 /// The folder that holds real MG5aMC outputs (`*.mad`), from `MEBRIDGE_MG5_OUTPUTS`.
 pub fn mg5_outputs() -> Option<PathBuf> {
-    let path = std::env::var_os("MEBRIDGE_MG5_OUTPUTS").map(PathBuf::from);
-    if path.is_none() {
-        eprintln!("SKIPPED: set MEBRIDGE_MG5_OUTPUTS to the folder that holds the *.mad outputs");
-    }
-    path
+    let Some(path) = std::env::var_os("MEBRIDGE_MG5_OUTPUTS").map(PathBuf::from) else {
+        require::skipped(
+            "outputs",
+            "set MEBRIDGE_MG5_OUTPUTS to the folder that holds the *.mad outputs",
+        );
+        return None;
+    };
+    let entries = std::fs::read_dir(&path).expect("MEBRIDGE_MG5_OUTPUTS names a folder");
+    let outputs = entries.flatten().map(|entry| entry.path());
+    let outputs = outputs.filter(|output| output.join("SubProcesses").is_dir());
+    let outputs = require::cases(
+        format_args!("outputs in {}", path.display()),
+        outputs.collect(),
+    );
+    require::used(
+        "outputs",
+        format_args!("{} of {}", outputs.len(), path.display()),
+    );
+    Some(path)
 }
 
 /// The folder of reference files, from `MEBRIDGE_REFERENCE` or beside the project.
 pub fn reference_folder() -> Option<PathBuf> {
-    let path = std::env::var_os("MEBRIDGE_REFERENCE").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/reference"),
-        PathBuf::from,
+    let named = std::env::var_os("MEBRIDGE_REFERENCE").map(PathBuf::from);
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/reference");
+    // A folder that was named has to be there.
+    if named.is_some() || beside.is_dir() {
+        return Some(named.unwrap_or(beside));
+    }
+    require::skipped(
+        "reference",
+        "no reference files (set MEBRIDGE_REFERENCE to their folder)",
     );
-    if path.is_dir() {
-        Some(path)
-    } else {
-        eprintln!("SKIPPED: no reference files (set MEBRIDGE_REFERENCE to their folder)");
-        None
+    None
+}
+
+/// Whether there is a gfortran; says so if not.
+pub fn gfortran() -> bool {
+    let output = std::process::Command::new("gfortran")
+        .arg("--version")
+        .output();
+    match output {
+        Ok(output) if output.status.success() => {
+            let text = String::from_utf8_lossy(&output.stdout);
+            require::used("fortran", text.lines().next().unwrap_or_default());
+            true
+        }
+        _ => {
+            require::skipped("fortran", "there is no gfortran");
+            false
+        }
     }
 }
 
@@ -86,6 +121,14 @@ fn references_of(place: impl Fn(&str, &str) -> PathBuf) -> Option<Vec<Reference>
         .filter(|n| n.ends_with(".dat") && n.contains(".P"))
         .collect();
     names.sort();
+    let names = require::cases(
+        format_args!("reference files in {}", folder.display()),
+        names,
+    );
+    require::used(
+        "reference",
+        format_args!("{} of {}", names.len(), folder.display()),
+    );
     Some(
         names
             .into_iter()
@@ -99,9 +142,19 @@ fn references_of(place: impl Fn(&str, &str) -> PathBuf) -> Option<Vec<Reference>
     )
 }
 
+/// One of them by its name; that it is missing is a skip.
+pub fn one_of<'a>(references: &'a [Reference], name: &str) -> Option<&'a Reference> {
+    let found = references.iter().find(|r| r.name == name);
+    if found.is_none() {
+        require::skipped("reference", format_args!("no reference file {name}.dat"));
+    }
+    found
+}
+
 /// One reference file, for a P directory of the caller's; `None` when it is not there.
 pub fn reference(stem: &str, directory: PathBuf) -> Option<Reference> {
     let path = reference_folder()?.join(format!("{stem}.dat"));
+    require::used("reference", path.display());
     let text = std::fs::read_to_string(path).expect("reference file");
     Some(parse(stem.to_owned(), directory, &text))
 }

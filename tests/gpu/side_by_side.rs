@@ -1,5 +1,6 @@
 //! Several bridges on one GPU, and one bridge on several GPUs.
 
+use crate::common::require;
 use crate::events::{Ask, Batch};
 use crate::support::{Gpu, bridge, conclude, some};
 use mebridge::runtime::{Devices, Precision, Switches};
@@ -49,9 +50,10 @@ fn several_gpus_answer_as_one() {
     };
     let count = mebridge::gpu::cuda::devices().expect("GPUs");
     if count == 1 {
-        println!("SKIPPED: there is one GPU");
+        require::skipped("gpus", "there is one GPU");
         return;
     }
+    require::used("gpus", count);
     let mut wrong = Vec::new();
     for (r, process) in &some(&["gg_tt.P1_gg_ttx", "gg_ttgg.P1_gg_ttxgg"]) {
         let batch = Batch::random(process, 40_000);

@@ -1,6 +1,6 @@
 //! The GPU, processes, bridges; and tests in a program of their own.
 
-use crate::common::{self, Reference};
+use crate::common::{self, Reference, require};
 use mebridge::bridge::Bridge;
 use mebridge::gpu::cuda::Cuda;
 use mebridge::gpu::driver::Driver;
@@ -25,12 +25,14 @@ impl Gpu {
         static ALONE: Mutex<()> = Mutex::new(());
         if !mebridge::gpu::might_be_there() {
             let why = mebridge::gpu::cuda::devices().err();
-            println!(
-                "SKIPPED: {}",
-                why.map_or_else(String::new, |e| e.to_string())
-            );
+            let why = why.map_or_else(String::new, |e| e.to_string());
+            require::skipped("gpu", why);
             return None;
         }
+        require::used(
+            "gpu",
+            &Cuda::open(0).expect("the first GPU").properties().name,
+        );
         Some(Gpu {
             _alone: ALONE.lock().unwrap_or_else(PoisonError::into_inner),
         })
@@ -122,9 +124,13 @@ pub fn on_cpu(process: &Process) -> Bridge {
 /// The reference files that are asked for, with their processes.
 pub fn cases() -> Vec<(Reference, Process)> {
     let only = std::env::var("MEBRIDGE_TEST_PROCESS").unwrap_or_default();
-    let references = common::references_of_files().unwrap_or_default();
+    // That there are none at all was said.
+    let Some(references) = common::references_of_files() else {
+        return Vec::new();
+    };
     let asked = references.into_iter().filter(|r| r.name.contains(&only));
-    asked
+    require::cases(format_args!("names with '{only}'"), asked.collect())
+        .into_iter()
         .map(|r| {
             let process = match r.directory.is_dir() {
                 true => import_directory(&r.directory).expect("import").remove(0),
@@ -140,7 +146,7 @@ pub fn some(names: &[&str]) -> Vec<(Reference, Process)> {
     let mut cases = cases();
     cases.retain(|(r, _)| names.contains(&r.name.as_str()));
     if cases.is_empty() {
-        println!("SKIPPED: none of {names:?} is there");
+        require::skipped("reference", format_args!("none of {names:?} is there"));
     }
     cases
 }

@@ -1,6 +1,7 @@
 //! `mebridge bench`: throughput over processes, precisions, SIMD levels, nevt, doors and threads;
 //! as a table, as JSON and as figures.
 
+mod interrupt;
 mod lists;
 mod machine;
 mod record;
@@ -13,13 +14,16 @@ mod plot;
 use crate::info::DEFAULT_G;
 use crate::output;
 use crate::source::{self, Source};
+use interrupt::Interrupt;
 use lists::{LevelList, NumberList, Words};
 use mebridge::process::example;
 use mebridge::runtime::{Precision, Switches};
 use mebridge::{Error, Result};
 use record::{Door, Record};
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 use sweep::Sweep;
 
@@ -28,12 +32,13 @@ const NO_FIGURES: &str = "this program was built without figures (cargo feature 
 
 /// Measure throughput by precision, SIMD level, events in a call and threads, and draw it
 ///
-/// Writes PREFIX.json and the figures PREFIX-nevt, PREFIX-simd and (with several numbers of
-/// threads) PREFIX-threads as SVG and PNG. A list has commas between its items.
+/// Writes PREFIX.json and the figures PREFIX-nevt, PREFIX-simd and PREFIX-threads as SVG and PNG, each where
+/// there are several numbers of events, levels or precisions, or numbers of threads. A list has commas
+/// between its items. Ctrl-C ends the measuring; what has been measured is written.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Process files, or P* directories of MG5aMC outputs (all their matrix elements; #N behind
-    /// one for the N-th) [default: as the library would find it, or else a small example]
+    /// Process files, P* directories of MG5aMC outputs (all their matrix elements; #N behind one for
+    /// the N-th), whole outputs or their SubProcesses [default: as the library would find it, or else a small example]
     #[arg(value_name = "FILE|DIR")]
     processes: Vec<OsString>,
     /// Draw these results again, all in the same figures, instead of measuring
@@ -41,7 +46,7 @@ pub struct Options {
         long,
         value_name = "FILE.json",
         num_args = 1..,
-        conflicts_with_all = ["processes", "nevt", "simd", "fptype", "door", "threads", "repetitions",
+        conflicts_with_all = ["processes", "nevt", "backend", "simd", "fptype", "door", "threads", "repetitions",
             "seconds", "limit", "energy", "g", "card", "label", "device_time", "no_plots"],
     )]
     plot: Vec<PathBuf>,
@@ -51,6 +56,9 @@ pub struct Options {
     /// Events in one call: numbers and ranges FIRST:LAST or FIRST:LAST:FACTOR (factor 2)
     #[arg(long, value_name = "LIST", default_value = "32:16384:8")]
     nevt: NumberList,
+    /// Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
+    #[arg(long, value_name = "ENGINE", value_parser = ["auto", "cpu", "cuda"])]
+    backend: Option<String>,
     /// SIMD levels: none, sse4, avx2, 512y, 512z, auto (the best) or all (that this CPU has)
     #[arg(long, value_name = "LIST", default_value = "all")]
     simd: LevelList,
@@ -94,15 +102,16 @@ pub struct Options {
 
 impl Options {
     /// Measures or draws again.
-    pub fn run(self) -> Result<()> {
+    pub fn run(self) -> Result<ExitCode> {
         if !self.plot.is_empty() {
             if cfg!(not(feature = "plots")) {
                 output::usage(NO_FIGURES);
             }
             let records = self.plot.iter().map(|path| Record::read(path));
-            return draw(&records.collect::<Result<Vec<_>>>()?, &self.output);
+            draw(&records.collect::<Result<Vec<_>>>()?, &self.output)?;
+            return Ok(ExitCode::SUCCESS);
         }
-        let sweep = self.sweep();
+        let sweep = self.sweep()?;
         let path = with_ending(&self.output, ".json");
         // Not after minutes of measuring.
         let existed = path.exists();
@@ -117,19 +126,24 @@ impl Options {
                 // The error is worth more than whether this works.
                 let _ = std::fs::remove_file(&path);
             }
-            return record.map(|_| ());
+            return record.map(|_| ExitCode::FAILURE);
         };
         output::write_json(&path, &record)?;
         output::print(&table::text(&record))?;
         output::print(&format!("wrote {}\n", path.display()))?;
-        if self.no_plots {
-            return Ok(());
+        let interrupted = record.interrupted;
+        if !self.no_plots {
+            draw(&[record], &self.output)?;
         }
-        draw(&[record], &self.output)
+        if interrupted {
+            output::warn("interrupted; what had been measured is written");
+            return Ok(ExitCode::FAILURE);
+        }
+        Ok(ExitCode::SUCCESS)
     }
 
     /// What is to be measured, or the end of the program where that is not possible.
-    fn sweep(&self) -> Sweep {
+    fn sweep(&self) -> Result<Sweep> {
         let threads = self.threads.0.iter().map(|&n| match n {
             1..=1024 => n as usize,
             _ => output::usage(&format!(
@@ -142,7 +156,8 @@ impl Options {
                 "--nevt: {n} is not a number of events from 1 to 2147483647"
             )),
         });
-        Sweep {
+        Ok(Sweep {
+            interrupt: Interrupt::catch()?,
             nevt: nevt.collect(),
             levels: self.simd.0.clone(),
             precisions: self.fptype.0.clone(),
@@ -154,24 +169,31 @@ impl Options {
             energy: self.energy,
             g_s: self.g,
             device_time: self.device_time,
-        }
+        })
     }
 
     fn measure(&self, sweep: &Sweep) -> Result<Record> {
-        let switches = Switches::from_env()?;
+        let mut switches = Switches::from_env()?;
+        if let Some(backend) = &self.backend {
+            switches.set("BACKEND", backend.into())?;
+        }
         let card = self.card.as_deref().or(switches.param_card.as_deref());
         let sources = self.sources(&switches, card)?;
         let mut record = Record::new(self.label.clone(), sweep);
         for (name, source) in names(&sources).iter().zip(&sources) {
-            sweep.process(name, source, &switches, &mut record)?;
+            if !sweep.interrupt.came() {
+                sweep.process(name, source, &switches, &mut record)?;
+            }
         }
+        record.interrupted = sweep.interrupt.came();
         record.finish();
         for skipped in &record.skipped {
             output::warn(&skipped.to_string());
         }
-        match record.points.is_empty() {
-            true => Err(Error::NothingMeasured),
-            false => Ok(record),
+        match (record.points.is_empty(), record.interrupted) {
+            (true, true) => Err(Error::io("bench")(ErrorKind::Interrupted.into())),
+            (true, false) => Err(Error::NothingMeasured),
+            (false, _) => Ok(record),
         }
     }
 
@@ -179,7 +201,8 @@ impl Options {
     /// else the example that is part of the program.
     fn sources(&self, switches: &Switches, card: Option<&Path>) -> Result<Vec<Source>> {
         if !self.processes.is_empty() {
-            let each = self.processes.iter().map(|name| source::all(name, card));
+            let places = source::places(&self.processes);
+            let each = places.iter().map(|name| source::all(name, card));
             return Ok(each
                 .collect::<Result<Vec<_>>>()?
                 .into_iter()
@@ -237,8 +260,14 @@ fn names(sources: &[Source]) -> Vec<String> {
 /// Draws the figures, and says which.
 #[cfg(feature = "plots")]
 fn draw(records: &[Record], prefix: &Path) -> Result<()> {
-    for path in plot::draw(records, prefix)? {
+    let written = plot::draw(records, prefix)?;
+    for path in &written {
         output::print(&format!("wrote {}\n", path.display()))?;
+    }
+    if written.is_empty() {
+        output::warn(
+            "no figures: there is one number of events, one level and precision, one number of threads",
+        );
     }
     Ok(())
 }

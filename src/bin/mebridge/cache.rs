@@ -1,7 +1,7 @@
 //! `mebridge cache`: where the cache is, and how much is in it.
 
 use crate::output;
-use mebridge::cache::folder::{Folder, Usage};
+use mebridge::cache::folder::{Distrust, Folder, Usage};
 use mebridge::cache::path;
 use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
@@ -33,6 +33,17 @@ impl Options {
             "{}: {did}{files} files, {:.1} MiB\n",
             path.display(),
             bytes as f64 / f64::from(1 << 20),
-        ))
+        ))?;
+        let name = path.display();
+        match folder.distrust() {
+            None => {}
+            Some(Distrust::Owner) => output::warn(
+                "the folder is not used, as it is another user's; name one of your own in CUDACPP_RUNTIME_CACHE",
+            ),
+            Some(Distrust::Writable) => output::warn(&format!(
+                "the folder is not used, as others can write to it: chmod go-w '{name}'"
+            )),
+        }
+        Ok(())
     }
 }

@@ -15,21 +15,24 @@ mod engine;
 mod profile;
 mod report;
 
+use crate::hint;
 use crate::info::DEFAULT_G;
 use crate::output;
 use crate::progress::Progress;
 use crate::sample::{self, Numbers, Sample};
 use crate::source;
+use crate::statistics::{Class, Statistics};
 use engine::{Door, Engine};
-use mebridge::Result;
-use mebridge::runtime::Switches;
+use mebridge::runtime::{ProcessChoice, Switches};
 use mebridge::simd::Level;
-use mebridge::statistics::{Class, Statistics};
 use mebridge::target::Calls;
+use mebridge::{Error, Result};
 use profile::Profile;
 use report::{Configuration, Report, Times};
-use std::ffi::OsString;
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Instant;
 
 /// How phase 3 divides is measured on all events divided by this (and at most on one iteration;
@@ -38,24 +41,17 @@ const PROFILED_SHARE: u64 = 20;
 /// The fewest events that it is measured on, if there are as many.
 const PROFILED_AT_LEAST: usize = 64;
 
-/// Evaluate a process on random events: throughput, and mean and spread of the matrix element
+/// Evaluate processes on random events: throughput, and mean and spread of the matrix element
 ///
-/// One iteration has BLOCKS times THREADS events; on a CPU only their product counts. One number
-/// alone is ITERATIONS, of 1 times 32 events.
+/// Each FILE|DIR is a process file, a P* directory of an MG5aMC output (all its matrix elements; #N behind
+/// it for its N-th), a whole output or its SubProcesses. One iteration has BLOCKS times THREADS events; on
+/// a CPU only their product counts. One number alone is ITERATIONS, of 1 times 32 events.
 #[derive(clap::Args)]
-#[command(override_usage = "mebridge check [OPTIONS] <FILE|DIR> [BLOCKS THREADS] ITERATIONS")]
+#[command(override_usage = "mebridge check [OPTIONS] <FILE|DIR>... [BLOCKS THREADS] ITERATIONS")]
 pub struct Options {
-    /// Process file, or P* directory of an MG5aMC output (#N behind it for its N-th matrix element)
-    #[arg(value_name = "FILE|DIR")]
-    process: OsString,
-    /// BLOCKS, THREADS and ITERATIONS, or ITERATIONS alone
-    #[arg(
-        value_name = "NUMBERS",
-        required = true,
-        num_args = 1..=3,
-        value_parser = clap::value_parser!(u64).range(1..=1 << 32),
-    )]
-    numbers: Vec<u64>,
+    /// What to evaluate, and behind it BLOCKS, THREADS and ITERATIONS, or ITERATIONS alone
+    #[arg(value_name = "FILE|DIR|NUMBER", required = true, hide = true)]
+    arguments: Vec<OsString>,
     /// Print the whole report, with all timings
     #[arg(short, long)]
     performance: bool,
@@ -68,7 +64,7 @@ pub struct Options {
     /// Name every event whose matrix element is abnormal, on stderr
     #[arg(short, long)]
     debug: bool,
-    /// Write the report as JSON to FILE (- for stdout, instead of text)
+    /// Write the report as JSON to FILE (- for stdout, instead of text); of several a list
     #[arg(short, long, value_name = "FILE", conflicts_with = "verbose")]
     json: Option<PathBuf>,
     /// Go through the Fortran functions (fbridgecreate_ and so on), as MadEvent does
@@ -92,6 +88,9 @@ pub struct Options {
     /// Parameter card [default: that of the output, or the values in the file]
     #[arg(long, value_name = "CARD")]
     card: Option<PathBuf>,
+    /// Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
+    #[arg(long, value_name = "ENGINE", value_parser = ["auto", "cpu", "cuda"])]
+    backend: Option<String>,
     /// SIMD level [default: as CUDACPP_RUNTIME_SIMD says, or the best that this CPU has]
     #[arg(long, value_name = "LEVEL", value_parser = ["auto", "none", "sse4", "avx2", "512y", "512z"])]
     simd: Option<String>,
@@ -107,29 +106,141 @@ pub struct Options {
     all_helicities: bool,
 }
 
+/// The numbers of the command line.
+struct Numbered {
+    blocks: u64,
+    threads: u64,
+    iterations: u64,
+}
+
 impl Options {
-    /// Runs.
-    pub fn run(self) -> Result<()> {
-        let report = self.measure()?;
-        match self.json.as_deref() {
-            Some(path) => {
-                if path != Path::new("-") {
-                    output::print(&report.text(self.performance))?;
+    /// Runs. One process that cannot be evaluated is an error, but does not stop others.
+    pub fn run(self) -> Result<ExitCode> {
+        let (arguments, numbers) = self.split();
+        let places = source::places(&arguments);
+        if let [place] = &places[..] {
+            match self.measure(place, &numbers) {
+                Err(error) if several(&error, place).is_some() => {}
+                one => {
+                    let report = one?;
+                    self.print(&report)?;
+                    self.write(&report)?;
+                    report.warn();
+                    return Ok(ExitCode::SUCCESS);
                 }
-                output::write_json(path, &report)?;
             }
-            None => output::print(&report.text(self.performance))?,
         }
-        report.warn();
-        Ok(())
+        self.all(places, &numbers)
     }
 
-    fn measure(&self) -> Result<Report> {
-        let (blocks, threads, iterations) = match *self.numbers {
-            [iterations] => (1, 32, iterations),
-            [blocks, threads, iterations] => (blocks, threads, iterations),
+    /// Several matrix elements, one after the other.
+    fn all(&self, places: Vec<OsString>, numbers: &Numbered) -> Result<ExitCode> {
+        if self.bridge {
+            output::usage("--bridge is for a single matrix element");
+        }
+        let mut places = VecDeque::from(places);
+        let mut reports = Vec::new();
+        let mut failed = false;
+        while let Some(place) = places.pop_front() {
+            let name = place.to_string_lossy();
+            match self.measure(&place, numbers) {
+                Ok(report) => {
+                    if !self.json_alone() {
+                        output::print(&format!("{name}:\n"))?;
+                    }
+                    self.print(&report)?;
+                    if !self.json_alone() {
+                        output::print("\n")?;
+                    }
+                    report.warn();
+                    reports.push(Named {
+                        place: name.into_owned(),
+                        report,
+                    });
+                }
+                Err(error) => match several(&error, &place) {
+                    Some(elements) => elements
+                        .into_iter()
+                        .rev()
+                        .for_each(|e| places.push_front(e)),
+                    None => {
+                        failed = true;
+                        let message = hint::message(&error);
+                        match message.contains(&*name) {
+                            true => output::warn(&message),
+                            false => output::warn(&format!("{name}: {message}")),
+                        }
+                    }
+                },
+            }
+        }
+        if !reports.is_empty() {
+            self.write(&reports)?;
+        }
+        Ok(match failed {
+            true => ExitCode::FAILURE,
+            false => ExitCode::SUCCESS,
+        })
+    }
+
+    /// Whether stdout is for JSON.
+    fn json_alone(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
+
+    fn print(&self, report: &Report) -> Result<()> {
+        match self.json_alone() {
+            true => Ok(()),
+            false => output::print(&report.text(self.performance)),
+        }
+    }
+
+    /// Writes JSON where it was asked for.
+    fn write(&self, what: &impl serde::Serialize) -> Result<()> {
+        let Some(path) = self.json.as_deref() else {
+            return Ok(());
+        };
+        output::write_json(path, what)?;
+        match self.json_alone() {
+            true => Ok(()),
+            false => output::print(&format!("wrote {}\n", path.display())),
+        }
+    }
+
+    /// Which processes, and the numbers behind them.
+    fn split(&self) -> (Vec<OsString>, Numbered) {
+        let number = |argument: &OsString| argument.to_str()?.parse::<u64>().ok();
+        let numbers: Vec<u64> = self.arguments.iter().rev().map_while(number).collect();
+        let (processes, _) = self
+            .arguments
+            .split_at(self.arguments.len() - numbers.len());
+        if processes.is_empty() {
+            output::usage("give a FILE or DIR before the numbers");
+        }
+        let (iterations, threads, blocks) = match numbers[..] {
+            [iterations] => (iterations, 32, 1),
+            [iterations, threads, blocks] => (iterations, threads, blocks),
             _ => output::usage("give ITERATIONS, or BLOCKS THREADS ITERATIONS"),
         };
+        for number in &numbers {
+            if !(1..=1 << 32).contains(number) {
+                output::usage(&format!("{number} is not a number from 1 to 4294967296"));
+            }
+        }
+        let numbered = Numbered {
+            blocks,
+            threads,
+            iterations,
+        };
+        (processes.to_vec(), numbered)
+    }
+
+    fn measure(&self, place: &OsStr, numbers: &Numbered) -> Result<Report> {
+        let Numbered {
+            blocks,
+            threads,
+            iterations,
+        } = *numbers;
         if !(self.g.is_finite() && self.g > 0.0) {
             output::usage("--g must be a positive number");
         }
@@ -140,7 +251,7 @@ impl Options {
         let nevt = nevt as usize;
 
         let start = Instant::now();
-        let (switches, pairs) = self.switches()?;
+        let (switches, pairs) = self.switches(place)?;
         let source = source::one(&switches)?;
         let space = sample::phase_space(&source, self.energy)?;
         let numbers = if self.common {
@@ -243,11 +354,12 @@ impl Options {
 
     /// The switches of the environment, with those of the command line over them; and the latter
     /// as pairs for the environment.
-    fn switches(&self) -> Result<(Switches, Vec<(&'static str, OsString)>)> {
+    fn switches(&self, place: &OsStr) -> Result<(Switches, Vec<(&'static str, OsString)>)> {
         let threads = self.threads.map(|n| n.to_string().into());
         let pairs: Vec<(&'static str, OsString)> = [
-            ("PROCESS", Some(self.process.clone())),
+            ("PROCESS", Some(place.to_owned())),
             ("PARAMCARD", self.card.clone().map(PathBuf::into_os_string)),
+            ("BACKEND", self.backend.clone().map(OsString::from)),
             ("SIMD", self.simd.clone().map(OsString::from)),
             ("FPTYPE", self.fptype.clone().map(OsString::from)),
             ("THREADS", threads),
@@ -262,4 +374,31 @@ impl Options {
         }
         Ok((switches, pairs))
     }
+}
+
+/// A report of one of several matrix elements.
+#[derive(serde::Serialize)]
+struct Named {
+    /// The file or directory, with the number of its matrix element if it has several.
+    #[serde(rename = "source")]
+    place: String,
+    #[serde(flatten)]
+    report: Report,
+}
+
+/// The names of the matrix elements of a directory that holds several, if that is the error.
+fn several(error: &Error, place: &OsStr) -> Option<Vec<OsString>> {
+    let Error::ChooseProcess { count, .. } = error else {
+        return None;
+    };
+    // One that was chosen is not there.
+    if ProcessChoice::parse(place).element.is_some() {
+        return None;
+    }
+    let name = |n: usize| {
+        let mut name = place.to_owned();
+        name.push(format!("#{n}"));
+        name
+    };
+    Some((1..=*count).map(name).collect())
 }

@@ -5,6 +5,7 @@ mod table;
 
 use crate::number::short;
 use crate::output;
+use crate::progress::Progress;
 use crate::source::{self, Source};
 use mebridge::Result;
 use mebridge::color::BlockDiagonal;
@@ -25,6 +26,8 @@ use table::Table;
 
 /// g_s at alpha_s = 0.118, as MG5aMC's check executable has it.
 pub const DEFAULT_G: f64 = 1.2177157847767195;
+/// Plans that are made without `--plan`.
+const PLANS: usize = 2;
 
 /// Show what a process holds: legs, diagrams, colour flows, helicities, couplings, operations
 ///
@@ -83,10 +86,18 @@ impl Options {
             // The error comes behind it.
             output::warn(&format!("{}: {origin}", path.display()));
         }
-        let infos = sources?
+        let sources = sources?;
+        let passes = match self.plan {
+            true => Pass::ALL.len(),
+            false => 0,
+        };
+        // Plans of large processes take seconds each, whether their passes are shown or not.
+        let progress = Progress::new("plans", (sources.len() * (PLANS + passes)) as u64);
+        let infos = sources
             .iter()
-            .map(|source| Info::new(source, origin.as_ref(), self.g, self.plan))
+            .map(|source| Info::new(source, origin.as_ref(), self.g, self.plan, &progress))
             .collect::<Result<Vec<Info>>>()?;
+        drop(progress);
         if self.json {
             return output::write_json("-".as_ref(), &infos);
         }
@@ -228,7 +239,13 @@ struct Operations {
 }
 
 impl Info {
-    fn new(source: &Source, origin: Option<&Origin>, g: f64, plan: bool) -> Result<Info> {
+    fn new(
+        source: &Source,
+        origin: Option<&Origin>,
+        g: f64,
+        plan: bool,
+        progress: &Progress,
+    ) -> Result<Info> {
         let process = &source.process;
         let model = &process.model;
         let binding = Binding::new(model, &source.card)?;
@@ -320,9 +337,9 @@ impl Info {
                 jamp_terms: terms(&process.jamp.partial) + terms(&process.jamp.outputs),
                 color_products: flows * (flows + 1) / 2,
             },
-            plans: plans(process, &binding)?,
+            plans: plans(process, &binding, progress)?,
             passes: match plan {
-                true => passes(process, &binding)?,
+                true => passes(process, &binding, progress)?,
                 false => Vec::new(),
             },
             color_by_rows: process.helicities.len() * flows * (flows + 3),
@@ -348,11 +365,13 @@ fn powers(coupling: &Coupling) -> Option<Vec<usize>> {
 }
 
 /// What the plans for all helicities take.
-fn plans(process: &Process, binding: &Binding) -> Result<Plans> {
+fn plans(process: &Process, binding: &Binding, progress: &Progress) -> Result<Plans> {
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let diagrams = compile(process, binding, &helicities)?;
+    progress.step();
     // The Bridge decides in the same way.
     let recursion = plan_after(Pass::Tiling, process, binding, &helicities)?;
+    progress.step();
     let better = |r: &&Plan| r.count.cost() < diagrams.count.cost();
     let better_with_channels = |r: &&Plan| {
         !r.channels.is_empty() && r.count.cost_with_channels() < diagrams.count.cost_with_channels()
@@ -372,11 +391,13 @@ fn plans(process: &Process, binding: &Binding) -> Result<Plans> {
 }
 
 /// What is left after each pass.
-fn passes(process: &Process, binding: &Binding) -> Result<Vec<PassInfo>> {
+fn passes(process: &Process, binding: &Binding, progress: &Progress) -> Result<Vec<PassInfo>> {
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let mut infos = Vec::new();
     for pass in Pass::ALL {
-        let Some(plan) = plan_after(pass, process, binding, &helicities)? else {
+        let plan = plan_after(pass, process, binding, &helicities)?;
+        progress.step();
+        let Some(plan) = plan else {
             continue;
         };
         let count = plan.count;

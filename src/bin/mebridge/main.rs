@@ -8,6 +8,7 @@ mod cache;
 mod check;
 mod compare;
 mod eval;
+mod hint;
 mod import;
 mod info;
 mod mutate;
@@ -15,8 +16,11 @@ mod number;
 mod oracle;
 mod output;
 mod progress;
+mod random;
 mod sample;
+mod share;
 mod source;
+mod statistics;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -41,17 +45,21 @@ enum Subcommands {
     // For developers.
     #[command(hide = true)]
     Mutate(mutate::Options),
+    // For `make install`.
+    #[command(hide = true)]
+    Share(share::Options),
 }
 
 fn main() -> ExitCode {
     let done = match Command::parse().subcommand {
         Subcommands::Import(options) => options.run(),
         Subcommands::Info(options) => options.run(),
-        Subcommands::Check(options) => options.run(),
+        Subcommands::Check(options) => return ended(options.run()),
         Subcommands::Eval(options) => options.run(),
-        Subcommands::Bench(options) => options.run(),
+        Subcommands::Bench(options) => return ended(options.run()),
         Subcommands::Cache(options) => options.run(),
         Subcommands::Compare(options) => return ended(options.run()),
+        Subcommands::Share(options) => options.run(),
         Subcommands::Mutate(options) => return ended(options.run()),
     };
     ended(done.map(|()| ExitCode::SUCCESS))
@@ -62,7 +70,7 @@ fn ended(done: mebridge::Result<ExitCode>) -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            output::warn(&error.to_string());
+            output::warn(&hint::message(&error));
             ExitCode::FAILURE
         }
     }

@@ -1,10 +1,10 @@
 //! Events on which a process is tried, and their answers.
 
+use crate::random::{CommonRandom, Random};
 use crate::source::Source;
 use mebridge::events::{Answers, Events};
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
-use mebridge::random::{CommonRandom, Random};
 use mebridge::{Error, Result};
 use rayon::prelude::*;
 

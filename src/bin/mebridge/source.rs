@@ -5,8 +5,11 @@ use mebridge::import::{Options, import_with};
 use mebridge::locate::locate;
 use mebridge::process::Process;
 use mebridge::runtime::{ProcessChoice, Switches};
-use std::ffi::OsStr;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// Where the P directories of an output are; the second of an unpacked gridpack.
+const FOLDERS: [&str; 3] = ["SubProcesses", "madevent/SubProcesses", ""];
 
 /// A process with the values of a parameter card.
 pub struct Source {
@@ -29,7 +32,7 @@ pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
     }
 }
 
-/// The processes of a directory, or the one of `DIR#N`.
+/// The processes of a P directory, or the one of `DIR#N`.
 pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
     let choice = ProcessChoice::parse(argument);
     if choice.element.is_some() && choice.path.is_dir() {
@@ -70,4 +73,62 @@ pub fn one(switches: &Switches) -> Result<Source> {
             .and_then(|p| p.element)
             .unwrap_or(1),
     })
+}
+
+/// What an argument stands for, if that is not one P directory or file: the P directories of an
+/// output, or those in a directory.
+pub fn directories(argument: &OsStr) -> Option<Vec<PathBuf>> {
+    let choice = ProcessChoice::parse(argument);
+    let path = choice.path;
+    if choice.element.is_some() || !path.is_dir() {
+        return None;
+    }
+    let mut folders = FOLDERS.iter().map(|folder| match folder.is_empty() {
+        true => path.clone(),
+        false => path.join(folder),
+    });
+    folders.find_map(|folder| {
+        let entries = std::fs::read_dir(folder).ok()?.flatten();
+        let inner = entries.map(|entry| entry.path());
+        let mut found: Vec<PathBuf> = inner.filter(|path| is_p(path)).collect();
+        // P2 is before P10.
+        found.sort_by_key(|path| (number(path), path.clone()));
+        (!found.is_empty()).then_some(found)
+    })
+}
+
+/// Whether this is called as MG5aMC calls directories of subprocesses, `P1_gg_ttx`.
+fn is_p(path: &Path) -> bool {
+    number(path).is_some() && path.is_dir()
+}
+
+/// The number of a P directory.
+fn number(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    let (digits, _) = name.strip_prefix('P')?.split_once('_')?;
+    digits.parse().ok()
+}
+
+/// The files and P directories that arguments stand for: outputs are replaced by their P directories.
+pub fn places(arguments: &[OsString]) -> Vec<OsString> {
+    let places = arguments
+        .iter()
+        .flat_map(|argument| match directories(argument) {
+            Some(found) => found.into_iter().map(PathBuf::into_os_string).collect(),
+            None => vec![argument.clone()],
+        });
+    places.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_have_numbers() {
+        assert_eq!(number(Path::new("a/P12_gg_ttx")), Some(12));
+        for other in ["P1", "Px_gg", "p1_gg", "PROC_sm_0", "G1"] {
+            assert_eq!(number(Path::new(other)), None, "{other}");
+        }
+    }
 }

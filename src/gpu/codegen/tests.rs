@@ -11,6 +11,7 @@ use crate::gpu::emulator::Emulator;
 use crate::gpu::helicity_split::HelicitySplit;
 use crate::gpu::level_schedule::LevelSchedule;
 use crate::gpu::source;
+use crate::gpu::tests::common;
 use crate::import::import_directory;
 use crate::phase_space::PhaseSpace;
 use crate::plan::binding::Binding;
@@ -19,7 +20,7 @@ use crate::process::{Process, example};
 use crate::runtime::{Backend, Switches};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 const EVENTS: usize = 70;
@@ -352,8 +353,7 @@ fn gluons_and_quarks_agree_with_the_cpu() {
 
 #[test]
 fn real_processes_agree_with_the_cpu() {
-    let Some(outputs) = std::env::var_os("MEBRIDGE_MG5_OUTPUTS").map(PathBuf::from) else {
-        eprintln!("SKIPPED: set MEBRIDGE_MG5_OUTPUTS to the folder that holds the *.mad outputs");
+    let Some(outputs) = common::mg5_outputs() else {
         return;
     };
     for output in ["ee_mumu", "gg_tt"] {

@@ -1,11 +1,15 @@
 use super::*;
+use crate::gpu::tests::common::require;
 
 /// NVRTC, or a loud remark that it is not there.
 fn nvrtc() -> Option<&'static Nvrtc> {
     match Nvrtc::get(None) {
-        Ok(nvrtc) => Some(nvrtc),
+        Ok(nvrtc) => {
+            require::used("nvrtc", nvrtc.name());
+            Some(nvrtc)
+        }
         Err(error) => {
-            eprintln!("SKIPPED: no device code is compiled: {error}");
+            require::skipped("nvrtc", format_args!("no device code is compiled: {error}"));
             None
         }
     }
@@ -14,9 +18,13 @@ fn nvrtc() -> Option<&'static Nvrtc> {
 /// A GPU, or a loud remark that there is none.
 fn gpu() -> Option<Arc<dyn Driver>> {
     match devices() {
-        Ok(_) => Some(Cuda::open(0).unwrap()),
+        Ok(_) => {
+            let gpu = Cuda::open(0).unwrap();
+            require::used("gpu", &gpu.properties().name);
+            Some(gpu)
+        }
         Err(error) => {
-            eprintln!("SKIPPED: {error}");
+            require::skipped("gpu", error);
             None
         }
     }

@@ -6,7 +6,7 @@ use crate::gpu::driver::Shape;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What lets a C++ compiler read CUDA.
@@ -15,15 +15,16 @@ const HOST: &str = include_str!("../../../cuda/host.h");
 /// Most arguments of a kernel.
 pub(super) const ARGUMENTS: usize = 18;
 
-/// The C++ compiler of this machine: `$CXX` or one of the usual names.
+/// The C++ compiler of this machine: `$CXX` or the usual one.
 pub(super) fn compiler() -> Option<PathBuf> {
-    let named = std::env::var_os("CXX").map(PathBuf::from);
-    let usual = ["g++", "c++", "clang++"].map(PathBuf::from);
-    named.into_iter().chain(usual).find(|name| {
-        let mut command = Command::new(name);
-        let command = command.arg("--version").stdin(Stdio::null());
-        command.output().is_ok_and(|output| output.status.success())
-    })
+    let target = env!("MEBRIDGE_TARGET");
+    let mut build = cc::Build::new();
+    let build = build.cpp(true).target(target).host(target).opt_level(1);
+    let found = build.cargo_metadata(false).try_get_compiler().ok()?;
+    let works = Command::new(found.path()).arg("--version").output();
+    works
+        .is_ok_and(|output| output.status.success())
+        .then(|| found.path().to_owned())
 }
 
 /// One program of [`compile`], there once somebody has compiled it.

@@ -302,7 +302,13 @@ impl<'a> Data<'a> {
     /// Bars by SIMD level, of the points with most events.
     fn bars(&self) -> Option<Figure> {
         let all = self.largest();
-        let panels = self.panels(&all, true, false);
+        let mut panels = self.panels(&all, true, false);
+        // One bar compares nothing.
+        panels.retain(|(_, inside)| inside.len() > 1);
+        if panels.is_empty() {
+            return None;
+        }
+        let all: Vec<&Entry> = panels.iter().flat_map(|p| p.1.iter().copied()).collect();
         let roles = self.roles(&all, [Kind::Precision, Kind::Program]);
         let levels = self.values(Kind::Level, &all);
         let panels = panels.into_iter().map(|((title, subtitle), inside)| {
@@ -533,9 +539,14 @@ mod tests {
         let data = Data::new(&one);
         assert!(data.against(&NEVT).is_none());
         assert!(data.against(&THREADS).is_none());
-        let bars = data.bars().unwrap();
-        assert_eq!(bars.panels.len(), 1);
-        assert!(bars.legends.is_empty());
+        // One bar compares nothing; two precisions at one level do.
+        assert!(data.bars().is_none());
+        let two = [record(
+            "a",
+            &[("d", "avx2", 32, 1, 1e5), ("f", "avx2", 32, 1, 2e5)],
+        )];
+        let bars = Data::new(&two).bars().unwrap();
+        assert_eq!((bars.panels.len(), bars.legends.len()), (1, 1));
 
         let several = [
             record(
@@ -558,7 +569,8 @@ mod tests {
             panic!("lines")
         };
         assert_eq!(lines.len(), 3);
-        assert_eq!(data.bars().unwrap().panels.len(), 2);
+        // Of 1 thread there is one bar.
+        assert_eq!(data.bars().unwrap().panels.len(), 1);
         assert_eq!(data.levels.last().unwrap(), "cuda");
     }
 

@@ -30,6 +30,9 @@ pub struct Record {
     /// How.
     #[serde(default)]
     pub settings: Option<Settings>,
+    /// Whether a signal ended the measuring before all points were measured.
+    #[serde(default)]
+    pub interrupted: bool,
     /// What came out.
     pub points: Vec<Point>,
     /// What was left out.
@@ -201,6 +204,7 @@ impl Record {
                 energy: sweep.energy,
                 g_s: sweep.g_s,
             }),
+            interrupted: false,
             points: Vec::new(),
             skipped: Vec::new(),
         }

@@ -6,6 +6,7 @@
 //! it comes a call that is not measured, which brings the plan's data back into the caches, unless
 //! the repetition is but a few calls long.
 
+use super::interrupt::Interrupt;
 use super::record::{Door, Point, Record, Skipped, Spread};
 use crate::progress::Progress;
 use crate::sample::{self, Numbers, Sample};
@@ -43,6 +44,8 @@ pub struct Sweep {
     pub g_s: f64,
     /// On a GPU, the time of its kernels alone.
     pub device_time: bool,
+    /// What ends the measuring early.
+    pub interrupt: Interrupt,
 }
 
 /// A Bridge, and which one it is.
@@ -52,6 +55,19 @@ struct Setup {
     level: &'static str,
     threads: usize,
     bridge: Bridge,
+}
+
+impl Setup {
+    /// What a point is called.
+    fn point(&self, process: &str, door: Door, nevt: usize) -> String {
+        format!(
+            "{process}, {}, {}, {} threads, {}, nevt {nevt}",
+            self.precision.name(),
+            self.level,
+            self.threads,
+            door.name()
+        )
+    }
 }
 
 /// What is to be done for a process.
@@ -106,6 +122,9 @@ impl Sweep {
         let progress = Progress::new(&format!("{name}: warm-up"), combinations as u64);
         for (i, setup) in setups.iter_mut().enumerate() {
             for &door in &doors {
+                if self.interrupt.came() {
+                    break;
+                }
                 self.warm_up((i, setup), door, &mut sample, &mut work)?;
                 progress.step();
             }
@@ -121,6 +140,9 @@ impl Sweep {
                 order.reverse();
             }
             for i in order {
+                if self.interrupt.came() {
+                    break;
+                }
                 let point = &mut points[i];
                 if repetition < point.repetitions {
                     point.repeat(&mut setups[point.setup].bridge, &mut sample)?;
@@ -132,8 +154,15 @@ impl Sweep {
         let color = BlockDiagonal::new(&source.process.color).multiply_adds();
         let done = points
             .iter()
+            .filter(|point| !point.times.is_empty())
             .map(|point| point.result(name, color, &setups));
         record.points.extend(done);
+        let missing = points.iter().filter(|point| point.times.is_empty());
+        let missing = missing.map(|point| Skipped {
+            point: point.name(name, &setups),
+            why: "the measuring was interrupted".into(),
+        });
+        record.skipped.extend(missing);
         record.skipped.extend(work.skipped);
         Ok(())
     }
@@ -187,6 +216,9 @@ impl Sweep {
         let mut probed = few;
         let mut per_event = call(&mut setup.bridge, sample, door, few)? / few as f64;
         for &nevt in &self.nevt {
+            if self.interrupt.came() {
+                break;
+            }
             let seconds =
                 |per_event: f64, nevt: usize| self.fewest() as f64 * per_event * nevt as f64;
             let limit = self.limit.as_secs_f64();
@@ -202,14 +234,7 @@ impl Sweep {
             let needed = seconds(per_event, nevt);
             if needed > self.limit.as_secs_f64() {
                 work.skipped.push(Skipped {
-                    point: format!(
-                        "{}, {}, {}, {} threads, {}, nevt {nevt}",
-                        work.name,
-                        setup.precision.name(),
-                        setup.level,
-                        setup.threads,
-                        door.name()
-                    ),
+                    point: setup.point(&work.name, door, nevt),
                     why: format!("it would take {needed:.2} s, more than --limit"),
                 });
                 continue;
@@ -252,6 +277,11 @@ impl Running {
         // A clock may be too coarse for what is measured, but time has passed.
         self.times.push(time.max(1e-9) / self.calls as f64);
         Ok(())
+    }
+
+    /// What it is called.
+    fn name(&self, process: &str, setups: &[Setup]) -> String {
+        setups[self.setup].point(process, self.door, self.nevt)
     }
 
     /// What it came to; `color` is the number of multiply-adds in one colour sum.

@@ -13,9 +13,6 @@ use std::path::{Path, PathBuf};
 /// Longer names of processes, and reasons, are cut in the table.
 const LONGEST_NAME: usize = 40;
 const LONGEST_REASON: usize = 60;
-/// Where the P directories of an output are; the second of an unpacked gridpack.
-const FOLDERS: [&str; 3] = ["SubProcesses", "madevent/SubProcesses", ""];
-
 /// A row for each matrix element.
 #[derive(Serialize)]
 #[serde(transparent)]
@@ -43,44 +40,10 @@ struct Row {
     shortly: String,
 }
 
-/// What an argument stands for, if that is not one P directory or file: the P directories of an
-/// output, or those in a directory.
-fn directories(argument: &OsStr) -> Option<Vec<PathBuf>> {
-    let choice = ProcessChoice::parse(argument);
-    let path = choice.path;
-    if choice.element.is_some() || !path.is_dir() {
-        return None;
-    }
-    let mut folders = FOLDERS.iter().map(|folder| match folder.is_empty() {
-        true => path.clone(),
-        false => path.join(folder),
-    });
-    folders.find_map(|folder| {
-        let entries = std::fs::read_dir(folder).ok()?.flatten();
-        let inner = entries.map(|entry| entry.path());
-        let mut found: Vec<PathBuf> = inner.filter(|path| is_p(path)).collect();
-        // P2 is before P10.
-        found.sort_by_key(|path| (number(path), path.clone()));
-        (!found.is_empty()).then_some(found)
-    })
-}
-
-/// Whether this is called as MG5aMC calls directories of subprocesses, `P1_gg_ttx`.
-fn is_p(path: &Path) -> bool {
-    number(path).is_some() && path.is_dir()
-}
-
-/// The number of a P directory.
-fn number(path: &Path) -> Option<u32> {
-    let name = path.file_name()?.to_str()?;
-    let (digits, _) = name.strip_prefix('P')?.split_once('_')?;
-    digits.parse().ok()
-}
-
 /// Whether these arguments ask for a table.
 pub fn asked_for(arguments: &[OsString]) -> bool {
     match arguments {
-        [one] => directories(one).is_some(),
+        [one] => source::directories(one).is_some(),
         _ => true,
     }
 }
@@ -88,13 +51,7 @@ pub fn asked_for(arguments: &[OsString]) -> bool {
 impl Table {
     /// Reads all that the arguments stand for. It is an error where none of it is there.
     pub fn new(arguments: &[OsString], card: Option<&Path>) -> Result<Table> {
-        let places: Vec<OsString> = arguments
-            .iter()
-            .flat_map(|argument| match directories(argument) {
-                Some(found) => found.into_iter().map(PathBuf::into_os_string).collect(),
-                None => vec![argument.clone()],
-            })
-            .collect();
+        let places = source::places(arguments);
         let progress = Progress::new("directories", places.len() as u64);
         let mut rows = Vec::new();
         let mut first_error = None;
@@ -330,13 +287,5 @@ mod tests {
         assert_eq!(cut("short", 5), "short");
         assert_eq!(cut("longer", 5), "lo...");
         assert_eq!(cut("µµµµµµ", 5), "µµ...");
-    }
-
-    #[test]
-    fn directories_have_numbers() {
-        assert_eq!(number(Path::new("a/P12_gg_ttx")), Some(12));
-        for other in ["P1", "Px_gg", "p1_gg", "PROC_sm_0", "G1"] {
-            assert_eq!(number(Path::new(other)), None, "{other}");
-        }
     }
 }

@@ -4,8 +4,8 @@
 //! above the threshold on, energies just above it, and energies close to the masses of lines that
 //! can be resonant.
 
+use crate::random::Random;
 use mebridge::phase_space::PhaseSpace;
-use mebridge::random::Random;
 use mebridge::{Error, Result};
 
 /// Random numbers for what is not a momentum: energy (2), g, helicity, colour.

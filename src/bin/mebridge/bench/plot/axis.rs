@@ -42,8 +42,14 @@ impl Axis {
                 true => (m * power(n)).to_string(),
                 false => step_text(m, n),
             };
-            let labelled = steps.into_iter();
-            labelled.map(|(m, n)| (m * power(n), text(m, n))).collect()
+            match steps.len() {
+                // One tick alone says nothing about the scale.
+                0 | 1 => fine(low, high),
+                _ => {
+                    let labelled = steps.into_iter();
+                    labelled.map(|(m, n)| (m * power(n), text(m, n))).collect()
+                }
+            }
         };
         let light = (first..=last).flat_map(|n| (1..10).map(move |m| f64::from(m) * power(n)));
         Axis {
@@ -122,6 +128,28 @@ impl Axis {
     }
 }
 
+/// Ticks at equal distances, for an axis so short that few of [`STEPS`] are on it.
+fn fine(low: f64, high: f64) -> Vec<(f64, String)> {
+    let rough = (high - low) / 5.0;
+    let decade = rough.log10().floor() as i32;
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|m| m * power(decade));
+    let step = steps.into_iter().find(|s| *s >= rough).unwrap_or(rough);
+    let largest = high.log10().floor() as i32;
+    let decimals = (largest - step.log10().floor() as i32).max(0) as usize;
+    let text = |x: f64| match (0..=4).contains(&largest) && step >= 1.0 {
+        true => format!("{x:.0}"),
+        false => format!(
+            "{:.decimals$}\u{d7}{}",
+            x / power(largest),
+            power_text(largest)
+        ),
+    };
+    let first = (low / step).ceil() as i64;
+    let last = (high / step).floor() as i64;
+    let ticks = (first..=last).map(|i| i as f64 * step);
+    ticks.map(|x| (x, text(x))).collect()
+}
+
 /// What stands before a quantity that is given in units of this power of ten.
 pub fn unit_text(exponent: i32) -> String {
     match exponent {
@@ -195,8 +223,31 @@ mod tests {
         assert_eq!(labels(&Axis::log(32.0, 512.0)), ["50", "100", "200", "500"]);
         assert_eq!(labels(&Axis::log(4.5e3, 1.7e4)), ["5000", "10000", "20000"]);
         assert_eq!(labels(&Axis::log_at(1.0, 6.0, &[1, 2, 6])), ["1", "2", "6"]);
-        // One value alone.
-        assert!(!labels(&Axis::log(2.1e5, 2.1e5)).is_empty());
+    }
+
+    #[test]
+    fn a_scale_has_more_than_one_tick() {
+        assert_eq!(
+            labels(&Axis::log(2.1e5, 2.1e5)),
+            ["1.8×10⁵", "2.0×10⁵", "2.2×10⁵", "2.4×10⁵", "2.6×10⁵"]
+        );
+        assert_eq!(labels(&Axis::log(32.0, 64.0)), ["40", "60", "80"]);
+        let mut low = 1.0;
+        while low < 1e9 {
+            for ratio in [1.0, 1.3, 2.0, 4.0, 7.0, 12.0, 90.0, 110.0] {
+                let axis = Axis::log(low, ratio * low);
+                let mut texts = labels(&axis);
+                assert!((2..=9).contains(&texts.len()), "{low} {ratio}: {texts:?}");
+                assert!(
+                    axis.ticks
+                        .iter()
+                        .all(|t| (axis.low..=axis.high).contains(&t.0))
+                );
+                texts.dedup();
+                assert_eq!(texts.len(), axis.ticks.len(), "{low} {ratio}: {texts:?}");
+            }
+            low *= 1.37;
+        }
     }
 
     #[test]
