@@ -157,21 +157,24 @@ impl ValueGraph {
 
 impl ValueGraph {
     /// A sum of terms, and others with a minus sign.
-    pub(super) fn terms(
-        &mut self,
-        term: &Cow<'static, str>,
-        added: &[Vec<Id>],
-        subtracted: &[Vec<Id>],
-    ) -> Id {
+    pub(super) fn terms(&mut self, term: &str, added: &[Vec<Id>], subtracted: &[Vec<Id>]) -> Id {
         let mut sum = self.literal(Type::Four, Expression::call("no_four", []));
         for of in subtracted {
-            sum = self.call(Type::Four, term.clone(), &[of.as_slice(), &[sum]].concat());
+            sum = self.call(
+                Type::Four,
+                term.to_owned(),
+                &[of.as_slice(), &[sum]].concat(),
+            );
         }
         if !subtracted.is_empty() {
             sum = self.call(Type::Four, "negative", &[sum]);
         }
         for of in added {
-            sum = self.call(Type::Four, term.clone(), &[of.as_slice(), &[sum]].concat());
+            sum = self.call(
+                Type::Four,
+                term.to_owned(),
+                &[of.as_slice(), &[sum]].concat(),
+            );
         }
         sum
     }

@@ -345,7 +345,7 @@ impl Generator<'_> {
                 let mode = count(0)? as u32;
                 let (plus, minus) = (count(1)?, count(2)?);
                 let tail = 3 + 2 * (plus + minus);
-                let term = format!("term_{}", &name[3..]).into();
+                let term = format!("term_{}", &name[3..]);
                 let terms = |from: usize, n: usize| {
                     (0..n)
                         .map(|i| values(from + 2 * i, from + 2 * i + 2))
@@ -378,11 +378,11 @@ impl Generator<'_> {
                 let (added, subtracted) = (terms(four, plus)?, terms(four + 3 * plus, minus)?);
                 let mut result = None;
                 if plus + minus > 0 {
-                    let sum = graph.terms(&"term_gluons".into(), &added, &subtracted);
+                    let sum = graph.terms("term_gluons", &added, &subtracted);
                     result = Some(graph.call(Type::Four, "times", &[value(tail + 1)?, sum]));
                 }
                 if threes > 0 {
-                    let sum = graph.terms(&"term_Vvv1".into(), &three, &[]);
+                    let sum = graph.terms("term_Vvv1", &three, &[]);
                     let factor = value(tail)?;
                     result = Some(match result {
                         None => graph.call(Type::Four, "times", &[factor, sum]),
@@ -403,7 +403,7 @@ impl Generator<'_> {
                 let terms = count(1)?;
                 let three = (0..terms).map(|i| values(2 + 3 * i, 5 + 3 * i));
                 let three = three.collect::<Option<Vec<_>>>()?;
-                let sum = graph.terms(&"term_VvvvDiff1".into(), &three, &[]);
+                let sum = graph.terms("term_VvvvDiff1", &three, &[]);
                 graph.finish(mode, value(2 + 3 * terms)?, sum, value(last))
             }
             Opcode::Add => {
