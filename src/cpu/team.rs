@@ -9,8 +9,8 @@
 use super::crew::Crew;
 use super::engine::{Engine, Timers};
 use super::simd::Real;
-use super::worker::Worker;
-use crate::backend::{self, Backend, BadMomentum, Clocks, Failure, Parts};
+use super::worker::{Each, Worker};
+use crate::backend::{self, Backend, BadMomentum, Clocks, EachHelicity, Failure, Parts};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::Plan;
@@ -167,6 +167,41 @@ impl<T: Real> Team<T> {
     }
 }
 
+impl<T: Real> Team<T> {
+    /// One event, each helicity by itself. Only a plan that takes helicities one at a time, with AMP2 from their
+    /// amplitudes, can tell.
+    fn each(&mut self, event: Events, legs: usize) -> Result<Option<EachHelicity>, BadMomentum> {
+        let plan = self.engine.plan();
+        if plan.groups.iter().any(|group| group.len() != 1) || !plan.channels.squares.is_empty() {
+            return Ok(None);
+        }
+        let worker = &mut self.workers[0];
+        worker.all_amp2 = true;
+        worker.each = Some(Each::default());
+        let answers = Answers {
+            matrix_elements: &mut [0.0],
+            helicity: &mut [0],
+            color: &mut [0],
+        };
+        let event = Events {
+            channels: None,
+            igraph: None,
+            ..event.first(1, legs)
+        };
+        let result = self.engine.run(worker, event, answers);
+        worker.all_amp2 = false;
+        let each = worker.each.take().unwrap_or_default();
+        result?;
+        let contributions = self.engine.contributions(worker, 1);
+        Ok(Some(EachHelicity {
+            contributions: contributions.into_iter().next().unwrap_or_default(),
+            order: self.engine.order.clone(),
+            amp2: each.amp2,
+            jamp2: each.jamp2,
+        }))
+    }
+}
+
 impl<T: Real> Backend for Team<T> {
     fn plan(&self) -> &Plan {
         self.engine.plan()
@@ -190,6 +225,10 @@ impl<T: Real> Backend for Team<T> {
 
     fn parts(&mut self, events: Events, legs: usize) -> Result<Vec<Parts>, Failure> {
         Ok(Team::parts(self, events, legs)?)
+    }
+
+    fn each(&mut self, event: Events, legs: usize) -> Result<Option<EachHelicity>, Failure> {
+        Ok(Team::each(self, event, legs)?)
     }
 }
 

@@ -10,6 +10,7 @@ mod compare;
 mod eval;
 mod import;
 mod info;
+mod link;
 mod mutate;
 mod number;
 mod oracle;
@@ -38,6 +39,8 @@ enum Subcommands {
     Bench(bench::Options),
     Cache(cache::Options),
     Compare(compare::Options),
+    Link(link::Options),
+    Unlink(link::Undo),
     // For developers.
     #[command(hide = true)]
     Mutate(mutate::Options),
@@ -51,6 +54,8 @@ fn main() -> ExitCode {
         Subcommands::Eval(options) => options.run(),
         Subcommands::Bench(options) => options.run(),
         Subcommands::Cache(options) => options.run(),
+        Subcommands::Link(options) => options.run(),
+        Subcommands::Unlink(options) => options.run(),
         Subcommands::Compare(options) => return ended(options.run()),
         Subcommands::Mutate(options) => return ended(options.run()),
     };
