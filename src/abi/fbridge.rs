@@ -202,12 +202,7 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
 }
 
 /// One line on stderr, so that a log says which process, card and way to run were used.
-pub(super) fn announce(
-    bridge: &Bridge,
-    origin: &str,
-    card: Option<&str>,
-    switches: &Switches,
-) {
+pub(super) fn announce(bridge: &Bridge, origin: &str, card: Option<&str>, switches: &Switches) {
     use std::io::Write;
     let card = card.unwrap_or("the process's own values");
     let precision = match switches.precision {

@@ -114,7 +114,13 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
     // A parameter that MadEvent has no variable for is the least of numbers there.
     let values = card.iter().zip(&process.model.card);
     let values: Vec<f64> = values
-        .map(|(&value, known)| if value == f64::MIN { known.default } else { value })
+        .map(|(&value, known)| {
+            if value == f64::MIN {
+                known.default
+            } else {
+                value
+            }
+        })
         .collect();
     let caller = Caller::new(Igraph::Yes, Contract::WithIgraph);
     let name = c_name(&process.name);

@@ -92,10 +92,7 @@ fn set(card: &str, name: &str, value: usize) -> String {
 /// Takes our sizes out of a run card that has changed since: `before` is the card as it was, `ours` what was put in.
 pub fn without_sizes(card: &str, before: &str, ours: Sizes) -> String {
     let mut text = card.to_owned();
-    for (name, ours) in [
-        ("vector_size", ours.vector_size),
-        ("nb_warp", ours.nb_warp),
-    ] {
+    for (name, ours) in [("vector_size", ours.vector_size), ("nb_warp", ours.nb_warp)] {
         if entry(&text, name).is_none_or(|value| value != ours.to_string()) {
             continue;
         }
@@ -145,13 +142,33 @@ mod tests {
         assert_eq!(super::sizes(&linked), sizes);
         assert_eq!(without_sizes(&linked, plain, sizes), plain);
         let explicit = "  1 = vector_size ! hidden\n 16 = nb_warp\n";
-        let linked = with_sizes(explicit, Sizes { vector_size: 32, nb_warp: 16 });
+        let linked = with_sizes(
+            explicit,
+            Sizes {
+                vector_size: 32,
+                nb_warp: 16,
+            },
+        );
         assert!(linked.contains("  32 = vector_size ! hidden"), "{linked}");
-        let back = without_sizes(&linked, explicit, Sizes { vector_size: 32, nb_warp: 16 });
+        let back = without_sizes(
+            &linked,
+            explicit,
+            Sizes {
+                vector_size: 32,
+                nb_warp: 16,
+            },
+        );
         assert_eq!(super::sizes(&back), super::sizes(explicit));
         // The user's own later choice stays.
         let changed = linked.replace("32 = vector_size", "64 = vector_size");
-        let back = without_sizes(&changed, explicit, Sizes { vector_size: 32, nb_warp: 16 });
+        let back = without_sizes(
+            &changed,
+            explicit,
+            Sizes {
+                vector_size: 32,
+                nb_warp: 16,
+            },
+        );
         assert!(back.contains("64 = vector_size"));
     }
 

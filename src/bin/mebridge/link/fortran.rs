@@ -202,7 +202,12 @@ pub fn batch(element: &Element, around: Surroundings) -> Option<String> {
     includes(
         &mut f,
         around,
-        &["genps.inc", "nexternal.inc", "maxconfigs.inc", "maxamps.inc"],
+        &[
+            "genps.inc",
+            "nexternal.inc",
+            "maxconfigs.inc",
+            "maxamps.inc",
+        ],
     );
     line(&mut f, "INCLUDE 'coupl.inc'");
     line(&mut f, "INCLUDE 'run.inc'");
@@ -211,10 +216,7 @@ pub fn batch(element: &Element, around: Surroundings) -> Option<String> {
         "DOUBLE PRECISION P_MULTI(0:3,NEXTERNAL,VECSIZE_MEMMAX)",
     );
     for array in ["HEL_RAND", "COL_RAND", "OUT"] {
-        line(
-            &mut f,
-            &format!("DOUBLE PRECISION {array}(VECSIZE_MEMMAX)"),
-        );
+        line(&mut f, &format!("DOUBLE PRECISION {array}(VECSIZE_MEMMAX)"));
     }
     for array in [channels, "SELECTED_HEL", "SELECTED_COL"] {
         line(&mut f, &format!("INTEGER {array}(VECSIZE_MEMMAX)"));
@@ -236,7 +238,7 @@ pub fn batch(element: &Element, around: Surroundings) -> Option<String> {
       DOUBLE PRECISION MEBCUT,MEBTOT,MEBMINE,GET_CHANNEL_CUT
       EXTERNAL GET_CHANNEL_CUT
       INTEGER*8 MEBH
-      INTEGER MEBI,MEBJ,MEBASK
+      INTEGER I,MEBI,MEBJ,MEBASK
       LOGICAL MEBALL
 ",
     );

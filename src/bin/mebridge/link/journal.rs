@@ -44,7 +44,11 @@ pub enum Change {
     /// A file that was not there.
     Make { path: String },
     /// A file that was changed; the old one is kept.
-    Edit { path: String, kept: String, how: How },
+    Edit {
+        path: String,
+        kept: String,
+        how: How,
+    },
     /// A file that make builds, put aside.
     Aside { path: String, kept: String },
 }
@@ -89,10 +93,16 @@ impl Journal {
         let path = folder.join("lock");
         loop {
             fs::create_dir_all(&folder).map_err(|error| {
-                wrong(&folder, format!("it cannot be made ({error}); nothing was changed"))
+                wrong(
+                    &folder,
+                    format!("it cannot be made ({error}); nothing was changed"),
+                )
             })?;
             let lock = File::create(&path).map_err(|error| {
-                wrong(&path, format!("it cannot be written ({error}); nothing was changed"))
+                wrong(
+                    &path,
+                    format!("it cannot be written ({error}); nothing was changed"),
+                )
             })?;
             match lock.try_lock() {
                 Ok(()) => {}
@@ -194,7 +204,8 @@ impl Journal {
                 if !kept.exists() {
                     return Ok(());
                 }
-                let (Ok(now), before) = (super::element::latin(&path), super::element::latin(&kept)?)
+                let (Ok(now), before) =
+                    (super::element::latin(&path), super::element::latin(&kept)?)
                 else {
                     return fs::rename(&kept, &path).map_err(Error::io(&path));
                 };
@@ -228,7 +239,9 @@ impl Journal {
         for path in super::layout::files(&folder)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let built = name.starts_with("mebridge_")
-                && (name.ends_with(".o") || name.ends_with(".inc") || name.ends_with(".mebridge-new"));
+                && (name.ends_with(".o")
+                    || name.ends_with(".inc")
+                    || name.ends_with(".mebridge-new"));
             if built || (name.starts_with("madevent") && super::is_linked(&path)) {
                 remove(&path)?;
             }
@@ -269,7 +282,9 @@ fn read(path: &Path) -> Result<Option<Record>> {
         Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
             wrong(
                 path,
-                format!("it is no record of mebridge link ({error}); it was written by another version"),
+                format!(
+                    "it is no record of mebridge link ({error}); it was written by another version"
+                ),
             )
         }),
     }

@@ -38,8 +38,9 @@ impl Layout {
     /// The output that a path is, or is a P directory of.
     pub fn find(path: &Path) -> Result<Layout> {
         let path = path.canonicalize().map_err(Error::io(path))?;
-        let is_root =
-            |path: &Path| path.join("SubProcesses").is_dir() && path.join("Source/make_opts").is_file();
+        let is_root = |path: &Path| {
+            path.join("SubProcesses").is_dir() && path.join("Source/make_opts").is_file()
+        };
         let parent = |path: &Path| path.parent().map(Path::to_owned);
         let name = |path: &Path| path.file_name().map(|n| n.to_string_lossy().into_owned());
         let (root, only) = if is_root(&path) {
@@ -48,7 +49,10 @@ impl Layout {
             && name(&path).as_deref() == Some("SubProcesses")
         {
             (root, None)
-        } else if let Some(root) = parent(&path).and_then(|p| parent(&p)).filter(|p| is_root(p)) {
+        } else if let Some(root) = parent(&path)
+            .and_then(|p| parent(&p))
+            .filter(|p| is_root(p))
+        {
             (root, name(&path))
         } else {
             return Err(wrong(
@@ -112,9 +116,10 @@ impl Layout {
         };
         let number = |name: &str, default: f64| match card::entry(&text, name) {
             None => Ok(default),
-            Some(value) => value.replace(['d', 'D'], "e").parse().map_err(|_| {
-                wrong(&path, format!("{name} is `{value}`, which is no number"))
-            }),
+            Some(value) => value
+                .replace(['d', 'D'], "e")
+                .parse()
+                .map_err(|_| wrong(&path, format!("{name} is `{value}`, which is no number"))),
         };
         Ok(Surroundings {
             vector: self.vector,
@@ -165,7 +170,8 @@ impl Subprocess {
     pub fn executables(&self) -> Result<Vec<String>> {
         let names = files(&self.path)?.into_iter().filter_map(|path| {
             let name = path.file_name()?.to_string_lossy().into_owned();
-            let is = name == "madevent" || (self.kind == Kind::Plugin && name.starts_with("madevent_c"));
+            let is =
+                name == "madevent" || (self.kind == Kind::Plugin && name.starts_with("madevent_c"));
             (is && !super::is_linked(&path)).then_some(name)
         });
         Ok(names.collect())
@@ -195,5 +201,7 @@ pub fn subprocesses(root: &Path) -> Result<Vec<String>> {
 pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).map_err(Error::io(folder))?;
     let paths = entries.map(|entry| entry.map(|e| e.path()));
-    paths.collect::<std::io::Result<_>>().map_err(Error::io(folder))
+    paths
+        .collect::<std::io::Result<_>>()
+        .map_err(Error::io(folder))
 }

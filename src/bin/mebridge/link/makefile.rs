@@ -140,9 +140,6 @@ mod tests {
             assert_eq!(hooked.matches(MARK).count(), 1);
             assert_eq!(unhook(&hooked).trim_end(), before.trim_end());
         }
-        assert_eq!(
-            unhook("B=2\n-include mebridge.mk # mebridge link"),
-            "B=2\n"
-        );
+        assert_eq!(unhook("B=2\n-include mebridge.mk # mebridge link"), "B=2\n");
     }
 }

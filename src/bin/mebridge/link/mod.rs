@@ -282,10 +282,7 @@ impl Options {
                 for (element, process) in elements.iter().zip(&processes) {
                     let n = &element.number;
                     check_card(&subprocess.path, process, &known)?;
-                    made(
-                        &format!("mebridge_matrix{n}.process"),
-                        process.to_bytes()?,
-                    );
+                    made(&format!("mebridge_matrix{n}.process"), process.to_bytes()?);
                     let mut fortran = |kind: &str, text: String| {
                         made(&format!("mebridge_{kind}.f"), text.into_bytes());
                     };
@@ -327,12 +324,7 @@ impl Options {
     }
 
     /// What all P directories share.
-    fn shared(
-        &self,
-        layout: &Layout,
-        subprocesses: &[Subprocess],
-        work: &mut Work,
-    ) -> Result<()> {
+    fn shared(&self, layout: &Layout, subprocesses: &[Subprocess], work: &mut Work) -> Result<()> {
         let path = "Source/make_opts";
         let text = latin(&layout.root.join(path))?;
         let hooked = match text.contains(makefile::MARK) {
@@ -456,7 +448,9 @@ fn put_library(path: &Path, library: &Path, copy: bool) -> Result<()> {
 fn recover(journal: &Journal) -> Result<Option<Record>> {
     match journal.record()? {
         Some(record) if record.state != State::Linked => {
-            output::warn("an earlier link or unlink of this output was interrupted; it is undone first");
+            output::warn(
+                "an earlier link or unlink of this output was interrupted; it is undone first",
+            );
             undo(journal, record, &[])?;
             Ok(None)
         }
@@ -517,9 +511,10 @@ impl Undo {
                     stay.cloned().collect()
                 }
             };
-            let vector = record.changes.iter().any(
-                |c| matches!(c, Change::Edit { path, .. } if path == "Source/vector.inc"),
-            );
+            let vector = record
+                .changes
+                .iter()
+                .any(|c| matches!(c, Change::Edit { path, .. } if path == "Source/vector.inc"));
             let gone = record.directories.len() - keep.len();
             undo(&journal, record, &keep)?;
             if keep.is_empty() {
