@@ -471,7 +471,8 @@ impl Bridge {
             }
         };
         let machine = Machine::Cpu {
-            level: self.level().unwrap_or_else(Level::best),
+            // Lanes hold events: with one event they would all do the same, and touch more memory.
+            level: Level::None,
             threads: 1,
         };
         let (process, color, binding) = (&self.process, &self.color, &self.binding);

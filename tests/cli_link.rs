@@ -473,3 +473,39 @@ fn what_is_no_output_is_refused() {
     fs::create_dir(output.join("Source/RUNNING")).unwrap();
     assert!(link(&output, &[]).failed(1).contains("Source/RUNNING"));
 }
+
+#[test]
+fn the_doctor_tells_what_an_executable_calls() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_batch.f");
+    let doctor = || mebridge(d.path(), &["doctor", output.to_str().unwrap()]);
+    make(&output);
+    let healthy = doctor();
+    let text = healthy.ok();
+    assert!(text.contains("madevent calls its own Fortran"), "{text}");
+    assert!(text.contains("linked         no\n"), "{text}");
+    let fortran = fs::read(p(&output).join("madevent")).unwrap();
+    link(&output, &[]).ok();
+    make(&output);
+    let text = doctor().ok().to_owned();
+    assert!(text.contains("madevent calls the library"), "{text}");
+    assert!(text.contains("512 by the run card"), "{text}");
+    // One that was made elsewhere, a card for single events, a make_opts that lost its line.
+    fs::write(p(&output).join("madevent"), fortran).unwrap();
+    let card = output.join("Cards/run_card.dat");
+    fs::write(&card, "1 = vector_size\n").unwrap();
+    let opts = output.join("Source/make_opts");
+    fs::write(&opts, "FFLAGS=-w\n").unwrap();
+    let ill = doctor();
+    assert_eq!(ill.code, 1);
+    for what in [
+        "!! P1_gg_ttx/madevent was made before the output was linked",
+        "!! vector_size and nb_warp of the run card are 1",
+        "!! its Source/make_opts has lost the line of mebridge",
+    ] {
+        assert!(ill.stdout.contains(what), "{}", ill.stdout);
+    }
+}

@@ -7,6 +7,7 @@ mod bench;
 mod cache;
 mod check;
 mod compare;
+mod doctor;
 mod eval;
 mod import;
 mod info;
@@ -39,6 +40,7 @@ enum Subcommands {
     Bench(bench::Options),
     Cache(cache::Options),
     Compare(compare::Options),
+    Doctor(doctor::Options),
     Link(link::Options),
     Unlink(link::Undo),
     // For developers.
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Subcommands::Eval(options) => options.run(),
         Subcommands::Bench(options) => options.run(),
         Subcommands::Cache(options) => options.run(),
+        Subcommands::Doctor(options) => return ended(options.run()),
         Subcommands::Link(options) => options.run(),
         Subcommands::Unlink(options) => options.run(),
         Subcommands::Compare(options) => return ended(options.run()),

@@ -135,6 +135,11 @@ impl Journal {
         read(&self.folder().join("link.json"))
     }
 
+    /// The output.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     fn folder(&self) -> PathBuf {
         self.root.join(FOLDER)
     }
@@ -242,7 +247,10 @@ impl Journal {
                 && (name.ends_with(".o")
                     || name.ends_with(".inc")
                     || name.ends_with(".mebridge-new"));
-            if built || (name.starts_with("madevent") && super::is_linked(&path)) {
+            let of_plugin = ["madevent_cpp", "madevent_cuda"].contains(&name.as_ref());
+            let executable =
+                (name == "madevent" || of_plugin) && super::calls(&path) != super::Calls::Fortran;
+            if built || executable {
                 remove(&path)?;
             }
         }

@@ -107,6 +107,26 @@ impl Layout {
         })
     }
 
+    /// Whether the plugin wrote it.
+    pub fn has_plugin(&self) -> bool {
+        let is = |name: &String| {
+            let subprocess = self.subprocess(name);
+            subprocess.is_ok_and(|s| s.kind == Kind::Plugin)
+        };
+        self.chosen.iter().any(is)
+    }
+
+    /// An output with the plugin is linked as a whole: its P directories share libraries.
+    pub fn whole(&self) -> Result<()> {
+        match self.chosen == subprocesses(&self.root)? {
+            true => Ok(()),
+            false => Err(wrong(
+                &self.root,
+                "the P directories of an output with the plugin share its libraries; name the whole output".into(),
+            )),
+        }
+    }
+
     /// What the Fortran depends on beside the matrix elements.
     pub fn surroundings(&self) -> Result<Surroundings> {
         let path = self.root.join("Cards/run_card.dat");
@@ -139,6 +159,45 @@ impl Layout {
         Ok(words)
     }
 
+    /// The folders that the plugin builds in: a folder, and `build.*` in it.
+    fn build_folders(&self, folder: &str) -> Result<Vec<String>> {
+        let mut all = vec![folder.to_owned()];
+        let path = self.root.join(folder);
+        if !path.is_dir() {
+            return Ok(Vec::new());
+        }
+        for path in files(&path)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with("build.") && path.is_dir() {
+                all.push(format!("{folder}/{name}"));
+            }
+        }
+        Ok(all)
+    }
+
+    /// What the plugin's makefiles have built of a P directory and of what all share: its libraries, and the stamps
+    /// that say so. Paths relative to the output; `ours` says whether those are meant that lead to our library.
+    pub fn of_plugin(&self, directory: &str, ours: bool) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        for folder in self.build_folders(&format!("SubProcesses/{directory}"))? {
+            let stamp = format!("{folder}/.cudacpplibs");
+            if self.root.join(&stamp).exists() {
+                found.push(stamp);
+            }
+        }
+        for folder in self.build_folders("lib")? {
+            for path in files(&self.root.join(&folder))? {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let to = std::fs::read_link(&path);
+                let to_us = to.is_ok_and(|to| to.ends_with("libmebridge.so"));
+                if name.starts_with("libmg5amc_") && name.ends_with(".so") && to_us == ours {
+                    found.push(format!("{folder}/{name}"));
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// Removes what make has compiled of an output: all of it depends on VECSIZE_MEMMAX.
     pub fn remove_objects(&self) -> Result<()> {
         let mut folders = vec![self.root.join("Source")];
@@ -166,13 +225,13 @@ impl Layout {
 }
 
 impl Subprocess {
-    /// The executables of MadEvent in it, by name.
+    /// The executables of MadEvent in it, by name; `madevent` may be a link to another one.
     pub fn executables(&self) -> Result<Vec<String>> {
         let names = files(&self.path)?.into_iter().filter_map(|path| {
             let name = path.file_name()?.to_string_lossy().into_owned();
-            let is =
-                name == "madevent" || (self.kind == Kind::Plugin && name.starts_with("madevent_c"));
-            (is && !super::is_linked(&path)).then_some(name)
+            let of_plugin = ["madevent_cpp", "madevent_cuda"].contains(&name.as_str());
+            let is = name == "madevent" || (of_plugin && self.kind == Kind::Plugin);
+            is.then_some(name)
         });
         Ok(names.collect())
     }

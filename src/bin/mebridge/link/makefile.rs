@@ -122,11 +122,14 @@ mebridge_id := $(shell basename $(CURDIR) | awk -F_ '{print $$(NF-1)\"_\"$$NF}')
 mebridge_kind := $(if $(filter cuda,$(BACKEND)),cuda,cpp)
 mebridge_folder := ../../lib/$(if $(filter 1,$(USEBUILDDIR)),$(CUDACPP_BUILDDIR),.)
 mebridge_up := $(if $(filter 1,$(USEBUILDDIR)),../,)
-.PHONY: all
+.PHONY: all clean cleanall distclean
 all:
 \tmkdir -p $(mebridge_folder) $(CUDACPP_BUILDDIR)
 \tln -sf $(mebridge_up)libmebridge.so $(mebridge_folder)/libmg5amc_common_$(mebridge_kind).so
 \tln -sf $(mebridge_up)libmebridge.so $(mebridge_folder)/libmg5amc_$(mebridge_id)_$(mebridge_kind).so
+clean cleanall distclean:
+\tfind ../../lib -name 'libmg5amc_*.so' -type l -delete
+\trm -f .cudacpplibs build.*/.cudacpplibs
 ";
 
 #[cfg(test)]

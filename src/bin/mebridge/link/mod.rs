@@ -9,19 +9,22 @@
 //! | `card` | the size of a batch |
 //! | `journal` | what was done, so that it can be undone |
 
-mod card;
-mod element;
+pub mod card;
+pub mod element;
 mod fortran;
 mod journal;
 mod layout;
 mod makefile;
 
+pub use journal::{Journal, State};
+pub use layout::{Kind, Layout};
+
 use crate::output;
 use crate::progress::Progress;
 use card::Sizes;
 use element::{Element, latin};
-use journal::{Change, How, Journal, Record, State, bytes};
-use layout::{Kind, Layout, Subprocess};
+use journal::{Change, How, Record, bytes};
+use layout::Subprocess;
 use mebridge::{Error, Result};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -171,7 +174,8 @@ impl Options {
             let progress = Progress::new("directories", names.len() as u64);
             for name in &names {
                 let subprocess = layout.subprocess(name)?;
-                self.subprocess(layout, &subprocess, library, &mut work)?;
+                let fresh = before.is_none_or(|record| !record.directories.contains(name));
+                self.subprocess(layout, &subprocess, library, fresh, &mut work)?;
                 subprocesses.push(subprocess);
                 progress.step();
             }
@@ -248,6 +252,7 @@ impl Options {
         layout: &Layout,
         subprocess: &Subprocess,
         library: &Path,
+        fresh: bool,
         work: &mut Work,
     ) -> Result<()> {
         let folder = format!("SubProcesses/{}", subprocess.name);
@@ -272,6 +277,7 @@ impl Options {
         let what;
         match subprocess.kind {
             Kind::Plugin => {
+                layout.whole()?;
                 made(makefile::NAME, makefile::with_plugin().into_bytes());
                 made(makefile::PLUGIN, makefile::PLUGIN_MAKEFILE.into());
                 what = "in the place of the plugin's libraries";
@@ -314,8 +320,16 @@ impl Options {
                 };
             }
         }
-        for name in subprocess.executables()? {
-            work.aside.push(format!("{folder}/{name}"));
+        if fresh {
+            for name in subprocess.executables()? {
+                if calls(&subprocess.path.join(&name)) != Calls::Library {
+                    work.aside.push(format!("{folder}/{name}"));
+                }
+            }
+            if subprocess.kind == Kind::Plugin {
+                work.aside
+                    .extend(layout.of_plugin(&subprocess.name, false)?);
+            }
         }
         for process in &processes {
             let _ = writeln!(work.report, "{}: {}, {what}", subprocess.name, process.name);
@@ -408,9 +422,24 @@ fn check_card(
     Ok(())
 }
 
-/// Whether an executable takes its matrix elements from the library: its name stands among those that it needs.
-fn is_linked(path: &Path) -> bool {
-    path.is_file() && std::fs::read(path).is_ok_and(|bytes| has(&bytes, b"libmebridge.so"))
+/// Where an executable takes its matrix elements from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// The library: it was made by a linked output.
+    Library,
+    /// The libraries of the plugin, which may be ours under their names.
+    Plugin,
+    /// Its own Fortran.
+    Fortran,
+}
+
+/// Where an executable takes its matrix elements from: which libraries it names.
+pub fn calls(path: &Path) -> Calls {
+    match std::fs::read(path) {
+        Ok(bytes) if has(&bytes, b"libmebridge.so") => Calls::Library,
+        Ok(bytes) if has(&bytes, b"libmg5amc_") => Calls::Plugin,
+        _ => Calls::Fortran,
+    }
 }
 
 /// Whether some bytes occur in others.
@@ -460,13 +489,14 @@ fn recover(journal: &Journal) -> Result<Option<Record>> {
 
 /// Undoes a link but for the P directories `keep`.
 fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
+    let layout = Layout::find(journal.root())?;
     record.state = State::Unlinking;
     journal.write(&record)?;
     let (stay, go): (Vec<Change>, Vec<Change>) = record.changes.into_iter().partition(|change| {
         let of_directory = change.path().starts_with("SubProcesses/");
         !keep.is_empty() && (!of_directory || keep.iter().any(|name| change.is_of(name)))
     });
-    // Last come the executables: what was put aside takes the place of what was made since.
+    // Last comes what was put aside: it takes the place of what was made since.
     let is_aside = |change: &&Change| matches!(change, Change::Aside { .. });
     for change in go.iter().rev().filter(|c| !is_aside(c)) {
         journal.undo(change)?;
@@ -474,6 +504,9 @@ fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
     let gone = record.directories.iter().filter(|d| !keep.contains(d));
     for name in gone.clone() {
         journal.remove_products(name)?;
+        for path in layout.of_plugin(name, true)? {
+            journal::remove(&layout.root.join(path))?;
+        }
     }
     for change in go.iter().rev().filter(is_aside) {
         journal.undo(change)?;
@@ -503,6 +536,9 @@ impl Undo {
                 continue;
             };
             let interrupted = record.state != State::Linked;
+            if !interrupted && layout.has_plugin() {
+                layout.whole()?;
+            }
             let keep: Vec<String> = match interrupted {
                 true => Vec::new(),
                 false => {
