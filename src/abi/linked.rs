@@ -83,7 +83,7 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
         ("PROCESS", switches.process.is_some()),
         ("PARAMCARD", switches.param_card.is_some()),
     ];
-    for (name, _) in set.into_iter().filter(|(_, set)| *set) {
+    if let Some((name, _)) = set.into_iter().find(|(_, set)| *set) {
         return Err(Error::Call {
             function: "mebridge_open",
             what: format!(
