@@ -142,6 +142,28 @@ int32_t mebridge_run(struct mebridge_bridge *bridge,
                      int32_t *color);
 
 /*
+ Evaluates one event, each helicity by itself, whatever number of events the bridge was created for.
+
+ In: `momenta[legs][4]` and `g_s` as for `mebridge_run`. `all`: whether to evaluate also helicities whose
+ contribution vanishes, and whose AMP2 and JAMP2 may not; otherwise all of these are zero.
+
+ Out, each of which may be NULL:
+ - `contributions[helicities]`: for each row of the helicity table |M|^2 summed over colours, without the average;
+ - `amp2[helicities][diagrams]`: the square of each diagram, 0 for those without a channel;
+ - `jamp2[helicities][colors]`: the weight of each colour flow.
+
+ The caller sees to it:
+ The arrays have these lengths, and no output overlaps another array.
+ */
+int32_t mebridge_one_event(struct mebridge_bridge *bridge,
+                           const double *momenta,
+                           double g_s,
+                           bool all,
+                           double *contributions,
+                           double *amp2,
+                           double *jamp2);
+
+/*
  Finds the good helicities, those that contribute somewhere in phase space, and puts their number
  into `good` (which may be NULL). They do not depend on these events. `mebridge_run` does the same
  on its first call.

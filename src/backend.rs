@@ -32,6 +32,12 @@ pub trait Backend: Send {
     /// Evaluates a few events and gives for each the contributions of helicities and, where
     /// the plan computes them, all AMP2.
     fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure>;
+
+    /// Evaluates the first of these events and gives each helicity by itself; `None` where it cannot tell.
+    fn each(&mut self, event: Events) -> Result<Option<EachHelicity>, Failure> {
+        let _ = event;
+        Ok(None)
+    }
 }
 
 /// What is measured of where the time goes.
@@ -55,6 +61,19 @@ pub struct Contributions {
     pub helicities: Vec<f64>,
     /// AMP2 in the order of the plan, empty if it does not compute them.
     pub amp2: Vec<f64>,
+}
+
+/// One event, each helicity of the plan by itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EachHelicity {
+    /// The contribution of each helicity of the plan, without the average.
+    pub contributions: Vec<f64>,
+    /// For each row of the next two the helicity (an index into the plan's).
+    pub order: Vec<u32>,
+    /// `[row][AMP2 of the plan]`
+    pub amp2: Vec<f64>,
+    /// `[row][colour flow]`
+    pub jamp2: Vec<f64>,
 }
 
 /// The kernels that run a plan on a GPU.

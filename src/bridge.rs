@@ -40,6 +40,26 @@ pub struct Bridge {
     nevt: usize,
     clocks: Clocks,
     engines: Option<Engines>,
+    singles: [Option<Single>; 2],
+}
+
+/// What evaluates one event at a time, each helicity by itself, and its last answer.
+struct Single {
+    backend: Box<dyn Backend>,
+    momenta: Vec<f64>,
+    g_s: f64,
+    answer: OneEvent,
+}
+
+/// One event, each helicity by itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OneEvent {
+    /// `[helicity]`: what `MATRIX<i>` answers for each row of the helicity table, without the average.
+    pub contributions: Vec<f64>,
+    /// `[helicity][diagram]`: AMP2.
+    pub amp2: Vec<f64>,
+    /// `[helicity][flow]`: JAMP2.
+    pub jamp2: Vec<f64>,
 }
 
 /// A recursion is made when it could first serve.
@@ -131,6 +151,7 @@ impl Bridge {
             nevt,
             clocks: Clocks::None,
             engines: None,
+            singles: [None, None],
         })
     }
 
@@ -288,6 +309,12 @@ impl Bridge {
         self.diagrams(&good)
     }
 
+    /// Whether a row of the helicity table is one of the good ones, once they are known.
+    pub fn is_good(&self, row: usize) -> Option<bool> {
+        let helicities = &self.plan()?.helicities;
+        Some(helicities.binary_search(&(row as u32)).is_ok())
+    }
+
     /// Does all that the first call with these events would do before it evaluates them, and
     /// says how many helicities are good.
     pub fn prepare(&mut self, events: &Events) -> Result<usize> {
@@ -392,6 +419,110 @@ impl Bridge {
         };
         let result = in_default_environment(|| backend.run(*events, mine));
         result.map_err(|failure| self.failure(events, failure))
+    }
+
+    /// Evaluates one event, each helicity by itself: the good ones, or with `all` also those whose contribution
+    /// vanishes, and whose AMP2 and JAMP2 may not. What was asked last is remembered, so that asking again for the same
+    /// event costs nothing. Always on the CPU: one event is nothing for a GPU.
+    pub fn one_event(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&OneEvent> {
+        let event = Events {
+            momenta,
+            g_s: &[g_s],
+            random_helicity: &[0.0],
+            random_color: &[0.0],
+            channels: None,
+            igraph: None,
+        };
+        let legs = self.process.legs.len();
+        event.count(legs)?;
+        let which = usize::from(all);
+        if self.singles[which].is_none() {
+            in_default_environment(|| self.make_single(&event, all))?;
+        }
+        let Some(single) = &self.singles[which] else {
+            return Err(Error::NoEvents);
+        };
+        if single.momenta != momenta || single.g_s != g_s {
+            let answer = in_default_environment(|| self.evaluate_single(event, which))?;
+            let Some(single) = &mut self.singles[which] else {
+                return Err(Error::NoEvents);
+            };
+            single.momenta.clear();
+            single.momenta.extend_from_slice(momenta);
+            single.g_s = g_s;
+            single.answer = answer;
+        }
+        self.singles[which]
+            .as_ref()
+            .map(|single| &single.answer)
+            .ok_or(Error::NoEvents)
+    }
+
+    fn make_single(&mut self, event: &Events, all: bool) -> Result<()> {
+        self.find_good_helicities(event)?;
+        let plan = match all {
+            true => {
+                let every: Vec<u32> = (0..self.process.helicities.len() as u32).collect();
+                self.diagrams(&every)?
+            }
+            false => {
+                let good = self.plan().map(|plan| plan.helicities.clone());
+                self.diagrams(&good.unwrap_or_default())?
+            }
+        };
+        let target = Target::Cpu {
+            // Lanes hold events: with one event they would all do the same, and touch more memory.
+            level: Level::None,
+            threads: 1,
+        };
+        let (process, color, binding) = (&self.process, &self.color, &self.binding);
+        let backend = target.backend(process, color, binding, plan, self.precision)?;
+        self.singles[usize::from(all)] = Some(Single {
+            backend,
+            momenta: Vec::new(),
+            g_s: 0.0,
+            answer: OneEvent::default(),
+        });
+        Ok(())
+    }
+
+    fn evaluate_single(&mut self, event: Events, which: usize) -> Result<OneEvent> {
+        let rows = self.process.helicities.len();
+        let diagrams = self.process.diagrams as usize;
+        let flows = self.process.color_flows();
+        let Some(single) = &mut self.singles[which] else {
+            return Err(Error::NoEvents);
+        };
+        let each = single.backend.each(event);
+        let each = match each {
+            Ok(Some(each)) => each,
+            Ok(None) => {
+                return Err(Error::Internal {
+                    what: "a plan that cannot tell helicities apart".into(),
+                });
+            }
+            Err(failure) => return Err(self.failure(&event, failure)),
+        };
+        let plan = single.backend.plan();
+        let mut answer = OneEvent {
+            contributions: vec![0.0; rows],
+            amp2: vec![0.0; rows * diagrams],
+            jamp2: vec![0.0; rows * flows],
+        };
+        let amp2_of_diagram = &plan.channels.amp2_of_diagram;
+        let width = plan.channels.len();
+        for (place, &h) in each.order.iter().enumerate() {
+            let row = plan.helicities[h as usize] as usize;
+            answer.contributions[row] = each.contributions[h as usize];
+            let from = &each.amp2[place * width..][..width];
+            let to = &mut answer.amp2[row * diagrams..][..diagrams];
+            for (to, at) in to.iter_mut().zip(amp2_of_diagram.iter().skip(1)) {
+                *to = at.map_or(0.0, |at| from[at as usize]);
+            }
+            let from = &each.jamp2[place * flows..][..flows];
+            answer.jamp2[row * flows..][..flows].copy_from_slice(from);
+        }
+        Ok(answer)
     }
 
     /// Waits for whatever is done behind the scenes after a first call so that later ones are faster

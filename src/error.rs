@@ -191,6 +191,14 @@ pub enum Error {
         /// The panic's message.
         what: String,
     },
+    /// An output of MG5aMC that cannot be put on the library, or taken off it.
+    #[error("{path}: {what}")]
+    Link {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong, and the cure.
+        what: String,
+    },
     /// Nothing says which process is meant.
     #[error(
         "which process? Set CUDACPP_RUNTIME_PROCESS to a .{extension} file or to a P directory that \

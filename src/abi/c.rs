@@ -184,6 +184,52 @@ pub unsafe extern "C" fn mebridge_run(
     })
 }
 
+/// Evaluates one event, each helicity by itself, whatever number of events the bridge was created for.
+///
+/// In: `momenta[legs][4]` and `g_s` as for `mebridge_run`. `all`: whether to evaluate also helicities whose
+/// contribution vanishes, and whose AMP2 and JAMP2 may not; otherwise all of these are zero.
+///
+/// Out, each of which may be NULL:
+/// - `contributions[helicities]`: for each row of the helicity table |M|^2 summed over colours, without the average;
+/// - `amp2[helicities][diagrams]`: the square of each diagram, 0 for those without a channel;
+/// - `jamp2[helicities][colors]`: the weight of each colour flow.
+///
+/// # Safety
+/// The arrays have these lengths, and no output overlaps another array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_one_event(
+    bridge: *mut MebridgeBridge,
+    momenta: *const f64,
+    g_s: f64,
+    all: bool,
+    contributions: *mut f64,
+    amp2: *mut f64,
+    jamp2: *mut f64,
+) -> i32 {
+    const NAME: &str = "mebridge_one_event";
+    status(|| {
+        with(bridge, |entry| {
+            let legs = entry.bridge.process().legs.len();
+            // SAFETY: the caller's promise; NULL and misalignment are refused.
+            let momenta = unsafe { input(NAME, "momenta", momenta, 4 * legs) }?;
+            let event = entry.bridge.one_event(momenta, g_s, all)?;
+            let outputs = [
+                ("contributions", contributions, &event.contributions),
+                ("amp2", amp2, &event.amp2),
+                ("jamp2", jamp2, &event.jamp2),
+            ];
+            for (name, to, from) in outputs {
+                if !to.is_null() {
+                    // SAFETY: the caller's promise; misalignment is refused.
+                    let to = unsafe { output(NAME, name, to, from.len()) }?;
+                    to.copy_from_slice(from);
+                }
+            }
+            Ok(())
+        })
+    })
+}
+
 /// Finds the good helicities, those that contribute somewhere in phase space, and puts their number
 /// into `good` (which may be NULL). They do not depend on these events. `mebridge_run` does the same
 /// on its first call.

@@ -27,7 +27,6 @@ use crate::events::{Answers, Events};
 use crate::locate::locate;
 use crate::runtime::{Precision, Switches};
 use std::ffi::{CString, c_void};
-use std::path::Path;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 use std::sync::{Mutex, PoisonError};
 
@@ -195,12 +194,8 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
     let name = c_name(&process.name);
     let bridge = Bridge::new(process, &located.card, &switches, nevt as usize)?;
     if switches.verbose {
-        announce(
-            &bridge,
-            &located.origin,
-            located.card_path.as_deref(),
-            &switches,
-        );
+        let card = located.card_path.map(|path| path.display().to_string());
+        announce(&bridge, &located.origin, card.as_deref(), &switches);
     }
     Ok(registry::add(Entry {
         bridge,
@@ -211,13 +206,10 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
 
 /// One line on stderr, so that a log says which process, card and way to run were used; once in a program
 /// that creates the same bridge over and over.
-fn announce(bridge: &Bridge, origin: &str, card: Option<&Path>, switches: &Switches) {
+pub(super) fn announce(bridge: &Bridge, origin: &str, card: Option<&str>, switches: &Switches) {
     use std::io::Write;
     static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
-    let card = card.map_or_else(
-        || "the process's own values".into(),
-        |path| path.display().to_string(),
-    );
+    let card = card.unwrap_or("the process's own values");
     let precision = match switches.precision {
         Precision::Double => "double",
         Precision::Mixed => "mixed",
@@ -283,7 +275,7 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
 
 /// # Safety
 /// The pointer is null or points at an INTEGER*8.
-unsafe fn read_handle(function: &'static str, handle: *const u64) -> Result<u64> {
+pub(super) unsafe fn read_handle(function: &'static str, handle: *const u64) -> Result<u64> {
     // SAFETY: the caller's promise; null is refused.
     unsafe {
         if handle.is_null() {
@@ -293,7 +285,7 @@ unsafe fn read_handle(function: &'static str, handle: *const u64) -> Result<u64>
     }
 }
 
-fn null(function: &'static str, argument: &str) -> Error {
+pub(super) fn null(function: &'static str, argument: &str) -> Error {
     Error::Call {
         function,
         what: format!("{argument} is a null pointer"),
@@ -307,7 +299,7 @@ pub(super) fn c_name(name: &str) -> CString {
 }
 
 /// Runs `f`; an error is printed, and the program ends.
-fn or_stop(f: impl FnOnce() -> Result<()>) {
+pub(super) fn or_stop(f: impl FnOnce() -> Result<()>) {
     if let Err(error) = no_panic(f) {
         // Not `eprintln!`, which panics where stderr is closed.
         use std::io::Write;

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`fbridge`] | the Fortran symbols that MadEvent calls |
 //! | [`generation`] | whether a Fortran call is one with or without `igraph` |
+//! | [`linked`] | what executables call that `mebridge link` made |
 //! | [`memory`] | which memory may be read and written |
 //! | [`registry`] | the open bridges |
 //! | [`c`] | the C interface of `include/mebridge.h` |
@@ -16,6 +17,7 @@
 pub mod c;
 pub mod fbridge;
 pub mod generation;
+pub mod linked;
 pub mod memory;
 pub mod registry;
 

@@ -8,8 +8,8 @@
 
 use super::engine::{Engine, Timers};
 use super::thread_pool::ThreadPool;
-use super::worker::Worker;
-use crate::backend::{self, Backend, BadMomentum, Clocks, Contributions, Failure};
+use super::worker::{Each, Worker};
+use crate::backend::{self, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::Plan;
@@ -160,6 +160,41 @@ impl<T: Real> ThreadedEngine<T> {
     }
 }
 
+impl<T: Real> ThreadedEngine<T> {
+    /// One event, each helicity by itself. Only a plan that takes helicities one at a time, with AMP2 from their
+    /// amplitudes, can tell.
+    fn each(&mut self, event: Events) -> Result<Option<EachHelicity>, BadMomentum> {
+        let plan = self.engine.plan();
+        if plan.groups.iter().any(|group| group.len() != 1) || !plan.channels.squares.is_empty() {
+            return Ok(None);
+        }
+        let worker = &mut self.workers[0];
+        worker.all_amp2 = true;
+        worker.each = Some(Each::default());
+        let answers = Answers {
+            matrix_elements: &mut [0.0],
+            helicity: &mut [0],
+            color: &mut [0],
+        };
+        let event = Events {
+            channels: None,
+            igraph: None,
+            ..event.first(1)
+        };
+        let result = self.engine.run(worker, event, answers);
+        worker.all_amp2 = false;
+        let each = worker.each.take().unwrap_or_default();
+        result?;
+        let contributions = self.engine.contributions(worker, 1);
+        Ok(Some(EachHelicity {
+            contributions: contributions.into_iter().next().unwrap_or_default(),
+            order: self.engine.order.clone(),
+            amp2: each.amp2,
+            jamp2: each.jamp2,
+        }))
+    }
+}
+
 impl<T: Real> Backend for ThreadedEngine<T> {
     fn plan(&self) -> &Plan {
         self.engine.plan()
@@ -183,6 +218,10 @@ impl<T: Real> Backend for ThreadedEngine<T> {
 
     fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure> {
         Ok(ThreadedEngine::contributions(self, events)?)
+    }
+
+    fn each(&mut self, event: Events) -> Result<Option<EachHelicity>, Failure> {
+        Ok(ThreadedEngine::each(self, event)?)
     }
 }
 

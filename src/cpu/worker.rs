@@ -19,12 +19,23 @@ pub struct Worker<T> {
     pub amp2: Vec<u32>,
     /// Whether to compute all AMP2, whatever is asked for.
     pub all_amp2: bool,
+    /// Where AMP2 and JAMP2 of each helicity go, where they are asked for.
+    pub each: Option<Each>,
     /// For each event of the block which of them is its channel's.
     pub slots: Vec<u32>,
     /// For each event of the block the configuration by which its colour is chosen.
     pub configs: Vec<Option<u32>>,
     /// Time spent, where the engine is told to measure it.
     pub timers: Timers,
+}
+
+/// AMP2 and JAMP2 of single helicities of one event, in the order in which they are evaluated.
+#[derive(Default)]
+pub struct Each {
+    /// `[helicity][AMP2]`
+    pub amp2: Vec<f64>,
+    /// `[helicity][colour flow]`
+    pub jamp2: Vec<f64>,
 }
 
 impl<T: Real> Worker<T> {
@@ -36,6 +47,7 @@ impl<T: Real> Worker<T> {
             couplings: Vec::new(),
             amp2: Vec::new(),
             all_amp2: false,
+            each: None,
             slots: Vec::new(),
             configs: Vec::new(),
             timers: Timers::default(),

@@ -7,10 +7,12 @@ mod bench;
 mod cache;
 mod check;
 mod compare;
+mod doctor;
 mod eval;
 mod hint;
 mod import;
 mod info;
+mod link;
 mod mutate;
 mod number;
 mod oracle;
@@ -42,6 +44,9 @@ enum Subcommands {
     Bench(bench::Options),
     Cache(cache::Options),
     Compare(compare::Options),
+    Doctor(doctor::Options),
+    Link(link::Options),
+    Unlink(link::Undo),
     // For developers.
     #[command(hide = true)]
     Mutate(mutate::Options),
@@ -58,6 +63,9 @@ fn main() -> ExitCode {
         Subcommands::Eval(options) => options.run(),
         Subcommands::Bench(options) => return ended(options.run()),
         Subcommands::Cache(options) => options.run(),
+        Subcommands::Doctor(options) => return ended(options.run()),
+        Subcommands::Link(options) => options.run(),
+        Subcommands::Unlink(options) => options.run(),
         Subcommands::Compare(options) => return ended(options.run()),
         Subcommands::Share(options) => options.run(),
         Subcommands::Mutate(options) => return ended(options.run()),

@@ -92,7 +92,9 @@ impl<T: Real> Blocks<'_, '_, T> {
         let plan = &engine.plan;
         let scratch = &engine.scratch;
         let weights = self.worker.weights(engine, &self.events, first, count);
-        let colors = self.events.channels.is_some()
+        let each = self.worker.each.is_some();
+        let colors = each
+            || self.events.channels.is_some()
             || self
                 .events
                 .igraph
@@ -117,6 +119,9 @@ impl<T: Real> Blocks<'_, '_, T> {
             let mut done = 0;
             let mut tiles = plan.tiles.iter().peekable();
             for (group, at) in plan.groups.iter().zip(0..) {
+                if each {
+                    self.clear(m);
+                }
                 if let Some(tile) = tiles.next_if(|tile| tile.group == at) {
                     self.currents::<V>(&tile.currents);
                 }
@@ -158,8 +163,43 @@ impl<T: Real> Blocks<'_, '_, T> {
                         self.worker.timers.color += middle.elapsed();
                     }
                 }
+                if each {
+                    self.note_each(m);
+                }
             }
         }
+    }
+
+    /// Begins the sums of AMP2 and JAMP2 anew.
+    #[inline(always)]
+    unsafe fn clear<V: Simd<Scalar = T>>(&self, m: Memory<V>) {
+        let scratch = &self.engine.scratch;
+        // SAFETY: addresses of the scratch.
+        unsafe {
+            for i in 0..self.worker.amp2.len() as u32 {
+                m.put_real(scratch.numerators + i, V::zero());
+            }
+            for flow in 0..self.engine.color_flows() as u32 {
+                m.put_real(scratch.jamp2 + flow, V::zero());
+            }
+        }
+    }
+
+    /// Notes AMP2 and JAMP2 of the first event for the helicity at hand.
+    #[inline(always)]
+    unsafe fn note_each<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
+        let scratch = &self.engine.scratch;
+        let amp2 = self.worker.amp2.len() as u32;
+        let flows = self.engine.color_flows() as u32;
+        let Some(each) = &mut self.worker.each else {
+            return;
+        };
+        // SAFETY: addresses of the scratch.
+        let number = |at: Address| unsafe { (*lane_of(m, at, 0)).to_f64() };
+        let numerators = scratch.numerators..scratch.numerators + amp2;
+        each.amp2.extend(numerators.map(number));
+        let jamp2 = scratch.jamp2..scratch.jamp2 + flows;
+        each.jamp2.extend(jamp2.map(number));
     }
 
     /// Adds to JAMP2 what it is where coupling orders are split. `mine` is the memory as the helicity sees it.

@@ -1,0 +1,421 @@
+//! The door of executables that `mebridge link` made: what its Fortran calls.
+//!
+//! Such an executable carries its processes and knows the parameters that MadEvent runs with, so both come with
+//! the call. Every argument comes by reference:
+//!
+//! | symbol | arguments |
+//! |---|---|
+//! | `mebridge_open` | handle (out), first byte of the process, first byte behind it, nevt, npar, ncard, card |
+//! | `mebridge_matrix` | handle, momenta, g_s, nhel, with_amp2, namp2, nflow, matrix (out), amp2, jamp2 |
+//! | `mebridge_matrices` | handle, momenta, g_s, nhel, ncomb, with_amp2, namp2, nflow, matrix (out), amp2, jamp2 |
+//! | `mebridge_batch` | handle, nevt, momenta, g_s, rndhel, rndcol, with_channels, channels, igraph, mes, selhel, selcol (out) |
+//! | `mebridge_expect` | none |
+//!
+//! `mebridge_matrix` answers `MATRIX<i>` for the helicities `nhel(npar)` and adds to `amp2(namp2)` (where
+//! `with_amp2` is not zero) and `jamp2(nflow)` what it adds to them; `mebridge_matrices` does so for `ncomb` rows
+//! of helicities at once. `mebridge_batch` answers `SMATRIX<i>_MULTI`.
+//!
+//! MadEvent up to 3.5 asks for one helicity of one event after the other. The first question evaluates the event
+//! for all of them, the others are looked up.
+
+use super::fbridge::{announce, c_name, null, or_stop, read_handle};
+use super::generation::Caller;
+use super::registry::{self, Entry};
+use crate::bridge::{Bridge, OneEvent};
+use crate::error::{Error, Result};
+use crate::events::{Answers, Events};
+use crate::process::{Contract, Process};
+use crate::runtime::{Igraph, Switches};
+use std::path::Path;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What messages call a process that is part of the executable.
+const ORIGIN: &str = "this executable";
+
+/// Whether a matrix element was asked for.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Opens a bridge for a process that the executable carries, with the parameters that it runs with.
+///
+/// # Safety
+/// The bytes between the first two pointers are the executable's; the others point at variables of their types.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn mebridge_open_(
+    handle: *mut u64,
+    data: *const u8,
+    end: *const u8,
+    nevt: *const i32,
+    npar: *const i32,
+    ncard: *const i32,
+    card: *const f64,
+) {
+    const NAME: &str = "mebridge_open";
+    or_stop(|| {
+        // SAFETY: the caller's promise; null is refused.
+        let (handle, bytes, nevt, npar, card) = unsafe {
+            let handle = handle.as_mut().ok_or_else(|| null(NAME, "handle"))?;
+            if data.is_null() || end < data {
+                return Err(null(NAME, "data"));
+            }
+            let bytes = from_raw_parts(data, end as usize - data as usize);
+            let count = |name, x: *const i32| {
+                let x = x.as_ref().copied().ok_or_else(|| null(NAME, name))?;
+                usize::try_from(x).map_err(|_| Error::Call {
+                    function: NAME,
+                    what: format!("{name} is {x}"),
+                })
+            };
+            let (nevt, npar) = (count("nevt", nevt)?, count("npar", npar)?);
+            let card = array(NAME, "card", card, count("ncard", ncard)?)?;
+            (handle, bytes, nevt, npar, card)
+        };
+        *handle = open(bytes, nevt.max(1), npar, card)?;
+        Ok(())
+    });
+}
+
+fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
+    let switches = Switches::from_env()?;
+    let set = [
+        ("PROCESS", switches.process.is_some()),
+        ("PARAMCARD", switches.param_card.is_some()),
+    ];
+    if let Some((name, _)) = set.into_iter().find(|(_, set)| *set) {
+        return Err(Error::Call {
+            function: "mebridge_open",
+            what: format!(
+                "CUDACPP_RUNTIME_{name} is set, but this executable was made by `mebridge link`: it carries its \
+                 processes and runs with the parameters that MadEvent was compiled with; unset it"
+            ),
+        });
+    }
+    let process = Process::from_bytes(bytes, Path::new(ORIGIN)).map_err(|error| Error::Call {
+        function: "mebridge_open",
+        what: format!(
+            "{error}. The executable and libmebridge.so do not belong together: run `mebridge link` on the output \
+             again, and let MadEvent be compiled again"
+        ),
+    })?;
+    let (legs, values) = (process.legs.len(), process.model.card.len());
+    if npar != legs || card.len() != values {
+        return Err(Error::Call {
+            function: "mebridge_open",
+            what: format!(
+                "'{}' has {legs} legs and {values} parameters, but the executable has {npar} and {}; run \
+                 `mebridge link` on the output again",
+                process.name,
+                card.len()
+            ),
+        });
+    }
+    // A parameter that MadEvent has no variable for is the least of numbers there.
+    let values = card.iter().zip(&process.model.card);
+    let values: Vec<f64> = values
+        .map(|(&value, known)| {
+            if value == f64::MIN {
+                known.default
+            } else {
+                value
+            }
+        })
+        .collect();
+    let caller = Caller::new(Igraph::Yes, Contract::WithIgraph);
+    let name = c_name(&process.name);
+    let bridge = Bridge::new(process, &values, &switches, nevt)?;
+    announce(&bridge, ORIGIN, Some("that of MadEvent"), &switches);
+    ASKED.store(true, Ordering::Relaxed);
+    Ok(registry::add(Entry {
+        bridge,
+        name,
+        caller,
+    }))
+}
+
+/// The answer of `MATRIX<i>` for one helicity of one event.
+///
+/// # Safety
+/// The arrays have the lengths that the module's table gives, and the outputs overlap nothing else.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn mebridge_matrix_(
+    handle: *const u64,
+    momenta: *const f64,
+    g_s: *const f64,
+    nhel: *const i32,
+    with_amp2: *const i32,
+    namp2: *const i32,
+    nflow: *const i32,
+    matrix: *mut f64,
+    amp2: *mut f64,
+    jamp2: *mut f64,
+) {
+    // SAFETY: the caller's promise.
+    or_stop(|| unsafe {
+        let question = Question {
+            function: "mebridge_matrix",
+            handle,
+            momenta,
+            g_s,
+            nhel,
+            ncomb: 1,
+            with_amp2,
+            namp2,
+            nflow,
+        };
+        question.answer(matrix, amp2, jamp2)
+    });
+}
+
+/// The same for several helicities at once.
+///
+/// # Safety
+/// As for [`mebridge_matrix_`].
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn mebridge_matrices_(
+    handle: *const u64,
+    momenta: *const f64,
+    g_s: *const f64,
+    nhel: *const i32,
+    ncomb: *const i32,
+    with_amp2: *const i32,
+    namp2: *const i32,
+    nflow: *const i32,
+    matrix: *mut f64,
+    amp2: *mut f64,
+    jamp2: *mut f64,
+) {
+    const NAME: &str = "mebridge_matrices";
+    // SAFETY: the caller's promise; null is refused.
+    or_stop(|| unsafe {
+        let ncomb = ncomb.as_ref().ok_or_else(|| null(NAME, "ncomb"))?;
+        let question = Question {
+            function: NAME,
+            handle,
+            momenta,
+            g_s,
+            nhel,
+            ncomb: (*ncomb).max(0) as usize,
+            with_amp2,
+            namp2,
+            nflow,
+        };
+        question.answer(matrix, amp2, jamp2)
+    });
+}
+
+/// The answers of `SMATRIX<i>_MULTI` for a batch of events, of any number. Channels are looked at where
+/// `with_channels` is not zero.
+///
+/// # Safety
+/// The arrays have `nevt` events, and the outputs overlap nothing else.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn mebridge_batch_(
+    handle: *const u64,
+    nevt: *const i32,
+    momenta: *const f64,
+    g_s: *const f64,
+    random_helicity: *const f64,
+    random_color: *const f64,
+    with_channels: *const i32,
+    channels: *const i32,
+    igraph: *const i32,
+    matrix_elements: *mut f64,
+    helicity: *mut i32,
+    color: *mut i32,
+) {
+    const NAME: &str = "mebridge_batch";
+    or_stop(|| {
+        // SAFETY: the caller's promise; null is refused.
+        let (handle, nevt, with_channels) = unsafe {
+            let nevt = *nevt.as_ref().ok_or_else(|| null(NAME, "nevt"))?;
+            let with = with_channels.as_ref();
+            let with = *with.ok_or_else(|| null(NAME, "with_channels"))? != 0;
+            (read_handle(NAME, handle)?, nevt.max(0) as usize, with)
+        };
+        registry::with(handle, |entry| {
+            let legs = entry.bridge.process().legs.len();
+            // SAFETY: the caller's promise; null is refused.
+            let (events, mut answers) = unsafe {
+                let channels = match with_channels {
+                    true => Some(array(NAME, "channels", channels, nevt)?),
+                    false => None,
+                };
+                let events = Events {
+                    momenta: array(NAME, "momenta", momenta, nevt * legs * 4)?,
+                    g_s: array(NAME, "g_s", g_s, nevt)?,
+                    random_helicity: array(NAME, "random_helicity", random_helicity, nevt)?,
+                    random_color: array(NAME, "random_color", random_color, nevt)?,
+                    channels,
+                    igraph: Some(array(NAME, "igraph", igraph, nevt)?),
+                };
+                let answers = Answers {
+                    matrix_elements: array_mut(NAME, "matrix_elements", matrix_elements, nevt)?,
+                    helicity: array_mut(NAME, "helicity", helicity, nevt)?,
+                    color: array_mut(NAME, "color", color, nevt)?,
+                };
+                (events, answers)
+            };
+            entry.bridge.run(&events, &mut answers)
+        })
+    });
+}
+
+/// Says that this executable is meant to take its matrix elements from here: should it end without having asked
+/// for any, a warning says so. Called before the program begins.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_expect_() {
+    static ONCE: Once = Once::new();
+    extern "C" fn at_exit() {
+        use std::io::Write;
+        if !ASKED.load(Ordering::Relaxed) {
+            // Nothing is lost where stderr is closed.
+            let _ = writeln!(
+                std::io::stderr(),
+                "mebridge: WARNING this executable was linked with mebridge, but no matrix element was asked for: \
+                 either there was no event, or the Fortran's were used (`mebridge doctor` tells which)"
+            );
+        }
+    }
+    ONCE.call_once(|| {
+        // SAFETY: a function that lives as long as the library, which is never unloaded: the executable needs it.
+        unsafe { libc::atexit(at_exit) };
+    });
+}
+
+/// A question for some helicities of one event.
+struct Question {
+    function: &'static str,
+    handle: *const u64,
+    momenta: *const f64,
+    g_s: *const f64,
+    nhel: *const i32,
+    ncomb: usize,
+    with_amp2: *const i32,
+    namp2: *const i32,
+    nflow: *const i32,
+}
+
+impl Question {
+    /// # Safety
+    /// As for [`mebridge_matrix_`].
+    unsafe fn answer(&self, matrix: *mut f64, amp2: *mut f64, jamp2: *mut f64) -> Result<()> {
+        let name = self.function;
+        // SAFETY: the caller's promise; null is refused.
+        let handle = unsafe { read_handle(name, self.handle) }?;
+        registry::with(handle, |entry| {
+            let process = entry.bridge.process();
+            let legs = process.legs.len();
+            let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
+            // SAFETY: the caller's promise; null is refused, and so are arrays that are too short.
+            let (momenta, g_s, nhel, matrix, amp2, jamp2) = unsafe {
+                let at_least = |what, n: *const i32, needs: usize| {
+                    let n = n.as_ref().copied().ok_or_else(|| null(name, what))?;
+                    match usize::try_from(n).is_ok_and(|n| n >= needs) {
+                        true => Ok(()),
+                        false => Err(Error::Call {
+                            function: name,
+                            what: format!("{what} is {n}, the process needs {needs}"),
+                        }),
+                    }
+                };
+                at_least("namp2", self.namp2, diagrams)?;
+                at_least("nflow", self.nflow, flows)?;
+                let with_amp2 = self.with_amp2.as_ref();
+                let with_amp2 = *with_amp2.ok_or_else(|| null(name, "with_amp2"))? != 0;
+                let amp2 = match with_amp2 {
+                    true => array_mut(name, "amp2", amp2, diagrams)?,
+                    false => &mut [],
+                };
+                (
+                    array(name, "momenta", self.momenta, 4 * legs)?,
+                    *self.g_s.as_ref().ok_or_else(|| null(name, "g_s"))?,
+                    array(name, "nhel", self.nhel, legs * self.ncomb)?,
+                    array_mut(name, "matrix", matrix, self.ncomb)?,
+                    amp2,
+                    array_mut(name, "jamp2", jamp2, flows)?,
+                )
+            };
+            for (matrix, nhel) in matrix.iter_mut().zip(nhel.chunks_exact(legs)) {
+                let row = row(&entry.bridge, nhel).ok_or_else(|| Error::Call {
+                    function: name,
+                    what: format!("the process has no helicities {nhel:?}"),
+                })?;
+                if entry.bridge.good_helicities().is_none() {
+                    entry.bridge.one_event(momenta, g_s, false)?;
+                }
+                let good = entry.bridge.is_good(row) == Some(true);
+                let event = entry.bridge.one_event(momenta, g_s, !good)?;
+                *matrix = event.contributions[row];
+                add(amp2, event.amp2_of(row));
+                add(jamp2, event.jamp2_of(row));
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The row of the helicity table with these helicities.
+fn row(bridge: &Bridge, nhel: &[i32]) -> Option<usize> {
+    let rows = &bridge.process().helicities;
+    let same = |row: &Vec<i8>| row.iter().map(|&h| i32::from(h)).eq(nhel.iter().copied());
+    rows.iter().position(same)
+}
+
+fn add(to: &mut [f64], what: &[f64]) {
+    for (to, what) in to.iter_mut().zip(what) {
+        *to += what;
+    }
+}
+
+impl OneEvent {
+    /// AMP2 of a helicity.
+    fn amp2_of(&self, row: usize) -> &[f64] {
+        part(&self.amp2, self.contributions.len(), row)
+    }
+
+    /// JAMP2 of a helicity.
+    fn jamp2_of(&self, row: usize) -> &[f64] {
+        part(&self.jamp2, self.contributions.len(), row)
+    }
+}
+
+/// One of so many equal parts.
+fn part(all: &[f64], parts: usize, which: usize) -> &[f64] {
+    let length = all.len() / parts;
+    &all[which * length..][..length]
+}
+
+/// # Safety
+/// Unless it is null, the pointer is the beginning of `n` values.
+unsafe fn array<'a, T>(
+    function: &'static str,
+    argument: &str,
+    pointer: *const T,
+    n: usize,
+) -> Result<&'a [T]> {
+    if pointer.is_null() || !pointer.is_aligned() {
+        return Err(null(function, argument));
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { from_raw_parts(pointer, n) })
+}
+
+/// # Safety
+/// As for [`array`], and nothing else points into the values.
+unsafe fn array_mut<'a, T>(
+    function: &'static str,
+    argument: &str,
+    pointer: *mut T,
+    n: usize,
+) -> Result<&'a mut [T]> {
+    if pointer.is_null() || !pointer.is_aligned() {
+        return Err(null(function, argument));
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { from_raw_parts_mut(pointer, n) })
+}

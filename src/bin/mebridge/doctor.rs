@@ -1,0 +1,259 @@
+//! `mebridge doctor`: what this machine and an output have, what is wrong, and what to do about it.
+
+use crate::link::{Calls, Journal, Kind, Layout, State, calls, card, element};
+use crate::output;
+use mebridge::gpu::{Gpus, might_be_there};
+use mebridge::runtime::Switches;
+use mebridge::simd::Level;
+use mebridge::target::{Calls as Work, Target};
+use mebridge::{Result, cache};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// Look at this machine, and at outputs of MG5aMC, for what is missing or wrong
+///
+/// Lines that begin with !! are about something that is wrong, and say what to do; then the exit code is 1.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Outputs of MG5aMC, or P* directories
+    #[arg(value_name = "OUTPUT")]
+    outputs: Vec<PathBuf>,
+}
+
+#[derive(Default)]
+struct Report {
+    text: String,
+    wrong: bool,
+}
+
+impl Report {
+    fn line(&mut self, what: &str, found: impl std::fmt::Display) {
+        let _ = writeln!(self.text, "{what:<14} {found}");
+    }
+
+    fn wrong(&mut self, what: impl std::fmt::Display) {
+        self.wrong = true;
+        let _ = writeln!(self.text, "!! {what}");
+    }
+}
+
+impl Options {
+    /// Looks.
+    pub fn run(self) -> Result<ExitCode> {
+        let mut report = Report::default();
+        let switches = machine(&mut report);
+        for path in &self.outputs {
+            report.text.push('\n');
+            if let Err(error) = output(&mut report, path, &switches) {
+                report.wrong(error);
+            }
+        }
+        output::print(&report.text)?;
+        Ok(match report.wrong {
+            true => ExitCode::FAILURE,
+            false => ExitCode::SUCCESS,
+        })
+    }
+}
+
+/// The machine, and the switches of the environment.
+fn machine(report: &mut Report) -> Switches {
+    report.line("mebridge", env!("CARGO_PKG_VERSION"));
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info.lines().find(|line| line.starts_with("model name"));
+    let name = name.and_then(|line| line.split_once(": "));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    report.line(
+        "CPU",
+        format!(
+            "{}, {cores} cores",
+            name.map_or("unknown", |(_, name)| name)
+        ),
+    );
+    let levels: Vec<String> = Level::supported().iter().map(Level::to_string).collect();
+    report.line(
+        "SIMD",
+        format!("{} of {}", Level::best(), levels.join(", ")),
+    );
+    let set: Vec<String> = std::env::vars()
+        .filter(|(name, value)| name.starts_with(mebridge::runtime::PREFIX) && !value.is_empty())
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    let switches = match Switches::from_env() {
+        Ok(switches) => {
+            report.line(
+                "switches",
+                if set.is_empty() {
+                    "none".into()
+                } else {
+                    set.join(" ")
+                },
+            );
+            switches
+        }
+        Err(error) => {
+            report.wrong(error);
+            Switches::default()
+        }
+    };
+    match might_be_there() {
+        false => report.line("GPU", "none: there is no NVIDIA driver"),
+        true => match Gpus::open(&switches, cache::Cache::new(&switches.cache)) {
+            Ok(gpus) => report.line("GPU", gpus.name()),
+            Err(error) => report.wrong(format!(
+                "there is an NVIDIA driver, but no GPU can be used: {error}"
+            )),
+        },
+    }
+    match cache::path(&switches.cache) {
+        None => report.line("cache", "off"),
+        Some(path) => {
+            let folder = cache::folder::Folder::new(path.clone());
+            let usage = folder.usage();
+            report.line(
+                "cache",
+                format!(
+                    "{}, {} files, {:.1} MiB",
+                    path.display(),
+                    usage.files,
+                    usage.bytes as f64 / f64::from(1 << 20)
+                ),
+            );
+            let probe = path.join(format!("doctor.{}", std::process::id()));
+            let written = std::fs::create_dir_all(&path).and_then(|()| std::fs::write(&probe, "x"));
+            let _ = std::fs::remove_file(&probe);
+            if let Err(error) = written {
+                report.wrong(format!(
+                    "nothing can be kept in {} ({error}): every start imports and plans anew; set \
+                     CUDACPP_RUNTIME_CACHE to a folder that can be written, or to off",
+                    path.display()
+                ));
+            }
+        }
+    }
+    for (name, needed) in [
+        ("gfortran", true),
+        ("make", true),
+        ("awk", true),
+        ("python3", false),
+    ] {
+        match version(name) {
+            Some(version) => report.line(name, version),
+            None if needed => report.wrong(format!(
+                "{name} cannot be run, and MadEvent is not made without it; install it"
+            )),
+            None => report.line(name, "none"),
+        }
+    }
+    switches
+}
+
+/// The first line of what a program says to `--version`.
+fn version(program: &str) -> Option<String> {
+    // mawk has another name for it.
+    for argument in ["--version", "-W version"] {
+        let Ok(ran) = Command::new(program).args(argument.split(' ')).output() else {
+            continue;
+        };
+        let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+        if let Some(line) = text.lines().next().filter(|_| ran.status.success()) {
+            return Some(line.to_owned());
+        }
+    }
+    None
+}
+
+/// One output.
+fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
+    let layout = Layout::find(path)?;
+    report.line("output", layout.root.display());
+    let record = Journal::peek(&layout.root)?;
+    match &record {
+        None => report.line("linked", "no"),
+        Some(record) if record.state == State::Linked => report.line(
+            "linked",
+            format!("by mebridge {}: {}", record.mebridge, record.directories.join(", ")),
+        ),
+        Some(_) => report.wrong(format!(
+            "a link or unlink of it was interrupted; run `mebridge link {0}` or `mebridge unlink {0}`",
+            layout.root.display()
+        )),
+    }
+    let linked = record.filter(|record| record.state == State::Linked);
+    let mut events = 1;
+    if layout.vector {
+        let text = element::latin(&layout.root.join("Cards/run_card.dat"))?;
+        events = card::sizes(&text).events();
+        report.line("events a call", format!("{events} by the run card"));
+        if events == 1 && linked.is_some() {
+            report.wrong(
+                "vector_size and nb_warp of the run card are 1: MadEvent asks for one event at a time, which is slow; \
+                 run mebridge link again",
+            );
+        }
+    }
+    if let Some(record) = &linked {
+        let hooked = element::latin(&layout.root.join("Source/make_opts"))?.contains("mebridge.mk");
+        let library = layout.root.join("lib/libmebridge.so");
+        let whole = hooked && library.is_file();
+        if record.mebridge != env!("CARGO_PKG_VERSION") || !whole {
+            report.wrong(format!(
+                "{}; run `mebridge link {}` again",
+                match (hooked, whole) {
+                    (false, _) => "its Source/make_opts has lost the line of mebridge",
+                    (true, false) => "its lib/libmebridge.so is gone, or leads nowhere",
+                    (true, true) => "it was linked by another version",
+                },
+                layout.root.display()
+            ));
+        }
+    }
+    for name in &layout.chosen {
+        let subprocess = layout.subprocess(name)?;
+        let is_linked = linked
+            .as_ref()
+            .is_some_and(|r| r.directories.contains(name));
+        match mebridge::import::import_directory(&subprocess.path) {
+            Err(error) => report.wrong(format!("{name}: {error}")),
+            Ok(processes) => {
+                for process in processes {
+                    let machine = Target::choose(switches, Work::of(&process, events));
+                    let machine = machine.map_or_else(|e| e.to_string(), |m| m.describe());
+                    report.line(name, format!("{}: {machine}", process.name));
+                }
+            }
+        }
+        for executable in subprocess.executables()? {
+            let path = subprocess.path.join(&executable);
+            let (what, right) = match calls(&path) {
+                Calls::Library => ("the library", is_linked),
+                Calls::Fortran => ("its own Fortran", !is_linked),
+                Calls::Plugin if !layout.of_plugin(name, true)?.is_empty() => {
+                    ("the library, in the place of the plugin", is_linked)
+                }
+                Calls::Plugin => ("the plugin", !is_linked),
+            };
+            report.line("", format!("{executable} calls {what}"));
+            if !right {
+                report.wrong(format!(
+                    "{name}/{executable} was made {} the output was linked; remove it, and let it be made again",
+                    if is_linked { "before" } else { "while" }
+                ));
+            }
+        }
+        if subprocess.kind == Kind::Plugin
+            && is_linked
+            && layout
+                .of_plugin(name, false)?
+                .iter()
+                .any(|f| f.ends_with(".so"))
+        {
+            report.wrong(format!(
+                "lib/ has libraries of the plugin again; run `mebridge link {}` again",
+                layout.root.display()
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! What a P directory says about how MadEvent calls its matrix elements.
+
+use super::wrong;
+use crate::oracle::statements;
+use mebridge::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// A routine and its arguments, in upper case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    pub name: String,
+    pub arguments: Vec<String>,
+}
+
+impl Signature {
+    /// Whether it has this argument.
+    pub fn takes(&self, argument: &str) -> bool {
+        self.arguments.iter().any(|a| a == argument)
+    }
+}
+
+/// One matrix element of a P directory.
+#[derive(Clone, Debug)]
+pub struct Element {
+    /// The number in its names.
+    pub number: String,
+    /// The file that was read: `matrix<i>_orig.f` or `matrix<i>.f`.
+    pub file: PathBuf,
+    /// `FUNCTION MATRIX<i>`: one helicity of one event.
+    pub matrix: Signature,
+    /// `SMATRIX<i>`.
+    pub smatrix: Signature,
+    /// `SMATRIX<i>_MULTI`, from MG5aMC 3.6 on: a batch of events.
+    pub batch: Option<Signature>,
+    /// Whether AMP2 is added up for `SDE_STRAT` 1 alone, which lies in `COMMON/TO_CHANNEL_STRAT/`.
+    pub strategy: bool,
+    /// Whether widths depend on `COMMON/NARROW_WIDTH/`.
+    pub small_width: bool,
+    /// Whether the matrix element depends on `COMMON/TO_BWCUTOFF/`.
+    pub bw_cutoff: bool,
+}
+
+const OF_MATRIX: [&str; 7] = ["P", "NHEL", "IC", "IHEL", "AMP2", "JAMP2", "IVEC"];
+const OF_SMATRIX: [&str; 8] = [
+    "P", "RHEL", "RCOL", "CHANNEL", "IVEC", "ANS", "IHEL", "ICOL",
+];
+const OF_BATCH: [&str; 10] = [
+    "P_MULTI",
+    "HEL_RAND",
+    "COL_RAND",
+    "CHANNEL",
+    "CHANNELS",
+    "IGRAPH",
+    "OUT",
+    "SELECTED_HEL",
+    "SELECTED_COL",
+    "VECSIZE_USED",
+];
+
+impl Element {
+    /// Reads all elements of a P directory, in the order of their numbers.
+    pub fn read_all(directory: &Path) -> Result<Vec<Element>> {
+        let mut numbers: Vec<u32> = Vec::new();
+        for entry in std::fs::read_dir(directory).map_err(Error::io(directory))? {
+            let name = entry.map_err(Error::io(directory))?.file_name();
+            let name = name.to_string_lossy();
+            let number = name.strip_prefix("matrix").and_then(|rest| {
+                rest.strip_suffix("_orig.f")
+                    .or_else(|| rest.strip_suffix(".f"))
+            });
+            if let Some(Ok(number)) = number.map(str::parse) {
+                numbers.push(number);
+            }
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        if numbers.is_empty() {
+            return Err(Error::NotProcessDirectory {
+                path: directory.to_owned(),
+                missing: "there is no matrix<i>.f in it that MadEvent calls".into(),
+            });
+        }
+        let read = |number: &u32| Element::read(directory, &number.to_string());
+        numbers.iter().map(read).collect()
+    }
+
+    fn read(directory: &Path, number: &str) -> Result<Element> {
+        let original = directory.join(format!("matrix{number}_orig.f"));
+        let file = match original.is_file() {
+            true => original,
+            false => directory.join(format!("matrix{number}.f")),
+        };
+        let text = latin(&file)?;
+        let found = statements::read(&text);
+        let find = |start: &str, name: &str, known: &[&str], file: &Path| {
+            signature(&found, start, name)
+                .map(|s| check(s, known, file))
+                .transpose()
+        };
+        let (matrix, smatrix) = (format!("MATRIX{number}"), format!("SMATRIX{number}"));
+        let lacks = |what: String| wrong(&file, format!("there is no {what} in it"));
+        let matrix = find("FUNCTION", &matrix, &OF_MATRIX, &file)?
+            .ok_or_else(|| lacks(format!("FUNCTION {matrix}")))?;
+        let smatrix = find("SUBROUTINE", &smatrix, &OF_SMATRIX, &file)?
+            .ok_or_else(|| lacks(format!("SUBROUTINE {smatrix}")))?;
+        let caller = directory.join(format!("auto_dsig{number}.f"));
+        let batch = match caller.is_file() {
+            true => {
+                let found = statements::read(&latin(&caller)?);
+                signature(&found, "SUBROUTINE", &format!("SMATRIX{number}_MULTI"))
+                    .map(|s| check(s, &OF_BATCH, &caller))
+                    .transpose()?
+            }
+            false => None,
+        };
+        let has = |part: &str| found.iter().any(|s| s.text.contains(part));
+        Ok(Element {
+            number: number.to_owned(),
+            matrix,
+            smatrix,
+            batch,
+            strategy: has("IF(SDE_STRAT.EQ.1)THEN"),
+            small_width: has("COMMON/NARROW_WIDTH/"),
+            bw_cutoff: has("COMMON/TO_BWCUTOFF/"),
+            file,
+        })
+    }
+}
+
+/// The routine of this name, whatever stands ahead of `start` (`REAL*8`).
+fn signature(found: &[statements::Statement], start: &str, name: &str) -> Option<Signature> {
+    let head = format!("{start}{name}(");
+    found.iter().find_map(|statement| {
+        let at = statement.text.find(&head)?;
+        let typed = &statement.text[..at];
+        if !matches!(typed, "" | "REAL*8" | "DOUBLEPRECISION") {
+            return None;
+        }
+        let arguments = statement.text[at + head.len()..].strip_suffix(')')?;
+        Some(Signature {
+            name: name.to_owned(),
+            arguments: arguments.split(',').map(str::to_owned).collect(),
+        })
+    })
+}
+
+fn check(signature: Signature, known: &[&str], file: &Path) -> Result<Signature> {
+    match signature
+        .arguments
+        .iter()
+        .find(|a| !known.contains(&a.as_str()))
+    {
+        None => Ok(signature),
+        Some(argument) => Err(wrong(
+            file,
+            format!(
+                "{} has an argument {argument} that mebridge does not know ({}); it knows {}",
+                signature.name,
+                signature.arguments.join(", "),
+                known.join(", "),
+            ),
+        )),
+    }
+}
+
+/// A file of MG5aMC, whose comments may hold any bytes.
+pub fn latin(path: &Path) -> Result<String> {
+    let bytes = std::fs::read(path).map_err(Error::io(path))?;
+    Ok(bytes.into_iter().map(char::from).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signatures_of_all_versions_are_read() {
+        let old = "      REAL*8 FUNCTION MATRIX1(P,NHEL,IC, IHEL)\n      END\n";
+        let new = "      REAL*8 FUNCTION MATRIX12(P,NHEL,IC, IHEL,AMP2,\n     $ JAMP2, IVEC)\n      END\n";
+        let read = |text: &str, name: &str| signature(&statements::read(text), "FUNCTION", name);
+        assert_eq!(
+            read(old, "MATRIX1").unwrap().arguments,
+            ["P", "NHEL", "IC", "IHEL"]
+        );
+        let new = read(new, "MATRIX12").unwrap();
+        assert!(new.takes("IVEC") && new.arguments.len() == 7);
+        assert!(read(old, "MATRIX2").is_none());
+        let other = Signature {
+            name: "MATRIX1".into(),
+            arguments: vec!["P".into(), "Q".into()],
+        };
+        let error = check(other, &OF_MATRIX, Path::new("x.f")).unwrap_err();
+        assert!(error.to_string().contains("argument Q"), "{error}");
+    }
+}

@@ -1,0 +1,371 @@
+//! The Fortran that stands in the place of MadEvent's matrix elements.
+//!
+//! For each matrix element of a P directory:
+//!
+//! | file | what it defines |
+//! |---|---|
+//! | `mebridge_handle<i>.f` | the handle; the card, whose values MadEvent has in COMMON blocks |
+//! | `mebridge_matrix<i>.f` | `MATRIX<i>` for one helicity |
+//! | `mebridge_matrix<i>_all.f` | `MATRIX<i>` as helicity recycling writes it: all helicities of an event |
+//! | `mebridge_batch<i>.f` | `SMATRIX<i>_MULTI`: a batch of events (MG5aMC 3.6 and later) |
+//!
+//! Statements end by column 72. Names of our own begin with `MEB`, so that no parameter of a model has them.
+
+use super::element::Element;
+use mebridge::process::Process;
+use std::fmt::Write;
+
+/// What the Fortran of a P directory depends on beside its matrix elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings {
+    /// Whether couplings are arrays over `VECSIZE_MEMMAX` events (Source/vector.inc).
+    pub vector: bool,
+    /// Values of the run card that the process was imported with.
+    pub small_width: f64,
+    /// The same.
+    pub bw_cutoff: f64,
+}
+
+/// The value of a parameter that MadEvent has no variable for: that of the process.
+const NO_VARIABLE: &str = "-1.7976931348623157D308";
+
+const HEAD: &str = "C     Written by `mebridge link`; `mebridge unlink` removes it.\n";
+
+/// `mebridge_matrix<i>.f` and, for helicity recycling, `mebridge_matrix<i>_all.f`.
+pub fn matrix(element: &Element, around: Surroundings, recycled: bool) -> String {
+    let n = &element.number;
+    let mut f = String::from(HEAD);
+    let arguments = match recycled {
+        true => "P,IC,TS".into(),
+        false => element.matrix.arguments.join(","),
+    };
+    let takes = |argument| !recycled && element.matrix.takes(argument);
+    let kind = match recycled {
+        true => "SUBROUTINE",
+        false => "REAL*8 FUNCTION",
+    };
+    let _ = writeln!(f, "      {kind} MATRIX{n}(\n     $ {arguments})");
+    line(&mut f, "IMPLICIT NONE");
+    includes(&mut f, around, &["nexternal.inc", "maxamps.inc"]);
+    line(&mut f, "INCLUDE 'coupl.inc'");
+    line(&mut f, "REAL*8 P(0:3,NEXTERNAL)");
+    for argument in ["IC", "NHEL"] {
+        if takes(argument) {
+            line(&mut f, &format!("INTEGER {argument}(NEXTERNAL)"));
+        }
+    }
+    for argument in ["IHEL", "IVEC"] {
+        if takes(argument) {
+            line(&mut f, &format!("INTEGER {argument}"));
+        }
+    }
+    line(&mut f, "DOUBLE PRECISION AMP2(MAXAMPS),JAMP2(0:MAXFLOW)");
+    if !takes("AMP2") {
+        line(&mut f, "COMMON/TO_AMPS/AMP2,JAMP2");
+    }
+    if element.strategy {
+        line(&mut f, "DOUBLE PRECISION MEBTMIN");
+        line(&mut f, "INTEGER MEBSDE");
+        line(&mut f, "COMMON/TO_CHANNEL_STRAT/MEBTMIN,MEBSDE");
+    }
+    line(&mut f, "INTEGER*8 MEBH");
+    line(&mut f, "INTEGER MEBW");
+    if recycled {
+        line(&mut f, "INTEGER IC(NEXTERNAL),NCOMB,I");
+        // NCOMB, NHEL and their values, from the file of helicity recycling.
+        line(&mut f, &format!("INCLUDE 'mebridge_nhel{n}.inc'"));
+        line(&mut f, "REAL*8 TS(NCOMB)");
+    } else {
+        line(&mut f, "DOUBLE PRECISION MEBT");
+    }
+    line(&mut f, &format!("CALL MEBRIDGE_HANDLE{n}(MEBH)"));
+    line(&mut f, "MEBW=1");
+    if element.strategy {
+        line(&mut f, "IF(MEBSDE.NE.1) MEBW=0");
+    }
+    let g = if takes("IVEC") && around.vector {
+        "ALL_G(IVEC)"
+    } else {
+        "G"
+    };
+    if recycled {
+        line(&mut f, &format!("CALL MEBRIDGE_MATRICES(MEBH,P,{g},NHEL,"));
+        goes_on(&mut f, "NCOMB,MEBW,MAXAMPS,MAXFLOW,TS,AMP2,JAMP2(1))");
+    } else {
+        line(&mut f, &format!("CALL MEBRIDGE_MATRIX(MEBH,P,{g},NHEL,"));
+        goes_on(&mut f, "MEBW,MAXAMPS,MAXFLOW,MEBT,AMP2,JAMP2(1))");
+        line(&mut f, &format!("MATRIX{n}=MEBT"));
+    }
+    line(&mut f, "END");
+    f
+}
+
+/// `mebridge_handle<i>.f`: opens the bridge.
+pub fn handle(element: &Element, process: &Process, around: Surroundings) -> String {
+    let n = &element.number;
+    let card = &process.model.card;
+    let values = card.len().max(1);
+    let mut f = String::from(HEAD);
+    line(&mut f, &format!("SUBROUTINE MEBRIDGE_HANDLE{n}(MEBH)"));
+    line(&mut f, "IMPLICIT NONE");
+    includes(&mut f, around, &["nexternal.inc"]);
+    line(&mut f, "INTEGER*8 MEBH,MEBOPEN");
+    line(&mut f, "SAVE MEBOPEN");
+    line(&mut f, "DATA MEBOPEN/0/");
+    line(
+        &mut f,
+        &format!("EXTERNAL MEBRIDGE_PROCESS{n},MEBRIDGE_END{n}"),
+    );
+    line(&mut f, "INTEGER MEBN");
+    line(&mut f, &format!("PARAMETER (MEBN={values})"));
+    line(&mut f, "DOUBLE PRECISION MEBCARD(MEBN)");
+    if element.small_width {
+        line(&mut f, "DOUBLE PRECISION MEBWIDTH");
+        line(&mut f, "COMMON/NARROW_WIDTH/MEBWIDTH");
+    }
+    if element.bw_cutoff {
+        line(&mut f, "DOUBLE PRECISION MEBCUT");
+        line(&mut f, "COMMON/TO_BWCUTOFF/MEBCUT");
+    }
+    line(&mut f, "IF(MEBOPEN.EQ.0)THEN");
+    let settings = [
+        (
+            element.small_width,
+            "MEBWIDTH",
+            "small_width_treatment",
+            around.small_width,
+        ),
+        (element.bw_cutoff, "MEBCUT", "bwcutoff", around.bw_cutoff),
+    ];
+    for (used, variable, name, value) in settings {
+        if used {
+            let value = real(value);
+            line(&mut f, &format!("IF(ABS({variable}-({value}))"));
+            goes_on(&mut f, &format!(".GT.1D-9*ABS({value}))THEN"));
+            line(&mut f, "WRITE(0,*) 'mebridge: ERROR the run card has '");
+            goes_on(&mut f, &format!("//'another {name} '"));
+            goes_on(&mut f, "//'than when the output was linked: run '");
+            goes_on(&mut f, "//'mebridge link again'");
+            line(&mut f, "STOP 1");
+            line(&mut f, "ENDIF");
+        }
+    }
+    line(&mut f, &format!("CALL MEBRIDGE_CARD{n}(MEBCARD)"));
+    line(
+        &mut f,
+        &format!("CALL MEBRIDGE_OPEN(MEBOPEN,MEBRIDGE_PROCESS{n},"),
+    );
+    let nevt = if around.vector { "VECSIZE_MEMMAX" } else { "1" };
+    goes_on(&mut f, &format!("MEBRIDGE_END{n},{nevt},NEXTERNAL,"));
+    goes_on(&mut f, &format!("{},MEBCARD)", card.len()));
+    line(&mut f, "ENDIF");
+    line(&mut f, "MEBH=MEBOPEN");
+    line(&mut f, "END");
+    f.push_str("C\n");
+    line(&mut f, &format!("SUBROUTINE MEBRIDGE_CARD{n}(MEBCARD)"));
+    line(&mut f, "IMPLICIT NONE");
+    includes(&mut f, around, &[]);
+    line(&mut f, "INCLUDE '../../Source/MODEL/input.inc'");
+    line(&mut f, "INCLUDE 'coupl.inc'");
+    line(&mut f, &format!("DOUBLE PRECISION MEBCARD({values})"));
+    for (parameter, at) in card.iter().zip(1..) {
+        let value = match parameter.index.is_empty() {
+            true => NO_VARIABLE,
+            false => &parameter.name,
+        };
+        line(&mut f, &format!("MEBCARD({at})="));
+        goes_on(&mut f, value);
+    }
+    line(&mut f, "END");
+    f
+}
+
+/// `mebridge_batch<i>.f`.
+pub fn batch(element: &Element, around: Surroundings) -> Option<String> {
+    let batch = element.batch.as_ref()?;
+    let n = &element.number;
+    let channels = match batch.takes("CHANNELS") {
+        true => "CHANNELS",
+        false => "CHANNEL",
+    };
+    let igraph = batch.takes("IGRAPH");
+    let mut f = String::from(HEAD);
+    let _ = writeln!(f, "      SUBROUTINE SMATRIX{n}_MULTI(");
+    for (i, argument) in batch.arguments.iter().enumerate() {
+        let end = match i + 1 == batch.arguments.len() {
+            true => ")",
+            false => ",",
+        };
+        goes_on(&mut f, &format!("{argument}{end}"));
+    }
+    line(&mut f, "IMPLICIT NONE");
+    includes(
+        &mut f,
+        around,
+        &[
+            "genps.inc",
+            "nexternal.inc",
+            "maxconfigs.inc",
+            "maxamps.inc",
+        ],
+    );
+    line(&mut f, "INCLUDE 'coupl.inc'");
+    line(&mut f, "INCLUDE 'run.inc'");
+    line(
+        &mut f,
+        "DOUBLE PRECISION P_MULTI(0:3,NEXTERNAL,VECSIZE_MEMMAX)",
+    );
+    for array in ["HEL_RAND", "COL_RAND", "OUT"] {
+        line(&mut f, &format!("DOUBLE PRECISION {array}(VECSIZE_MEMMAX)"));
+    }
+    for array in [channels, "SELECTED_HEL", "SELECTED_COL"] {
+        line(&mut f, &format!("INTEGER {array}(VECSIZE_MEMMAX)"));
+    }
+    line(&mut f, "INTEGER VECSIZE_USED");
+    let graphs = match igraph {
+        true => "INTEGER IGRAPH(VECSIZE_MEMMAX),MEBGRAPH(VECSIZE_MEMMAX)",
+        false => "INTEGER MEBGRAPH(VECSIZE_MEMMAX)",
+    };
+    line(&mut f, graphs);
+    f.push_str(
+        "      INTEGER CONFSUB(MAXSPROC,LMAXCONFIGS)
+      INCLUDE 'config_subproc_map.inc'
+      INTEGER MEBHEL
+      LOGICAL MULTI_CHANNEL
+      COMMON/TO_MATRIX/MEBHEL,MULTI_CHANNEL
+      DOUBLE PRECISION MEBPOL(2)
+      COMMON/TO_POLARIZATION/MEBPOL
+      DOUBLE PRECISION MEBCUT,MEBTOT,MEBMINE,GET_CHANNEL_CUT
+      EXTERNAL GET_CHANNEL_CUT
+      INTEGER*8 MEBH
+      INTEGER I,MEBI,MEBJ,MEBASK
+      LOGICAL MEBALL
+",
+    );
+    // What only SMATRIX<i> does is left to it; its MATRIX<i> is ours as well.
+    f.push_str(
+        "C     Single helicities, polarised beams, cuts on channels: SMATRIX.
+      MEBALL=MEBHEL.EQ.0.AND.MEBPOL(1).EQ.1D0.AND.MEBPOL(2).EQ.1D0
+      IF(MULTI_CHANNEL.AND.SDE_STRAT.EQ.1)
+     $ MEBALL=MEBALL.AND.TMIN_FOR_CHANNEL.EQ.-1D0
+      IF(.NOT.MEBALL)THEN
+        DO MEBI=1,VECSIZE_USED
+",
+    );
+    let _ = writeln!(f, "          CALL SMATRIX{n}(");
+    let arguments = element.smatrix.arguments.iter();
+    let count = arguments.len();
+    for (i, argument) in arguments.enumerate() {
+        let value = match argument.as_str() {
+            "P" => "P_MULTI(0,1,MEBI)".into(),
+            "RHEL" => "HEL_RAND(MEBI)".into(),
+            "RCOL" => "COL_RAND(MEBI)".into(),
+            "CHANNEL" => format!("{channels}(MEBI)"),
+            "IVEC" => "MEBI".into(),
+            "ANS" => "OUT(MEBI)".into(),
+            "IHEL" => "SELECTED_HEL(MEBI)".into(),
+            _ => String::from("SELECTED_COL(MEBI)"),
+        };
+        let end = if i + 1 == count { ")" } else { "," };
+        goes_on(&mut f, &format!("{value}{end}"));
+    }
+    f.push_str("        ENDDO\n        RETURN\n      ENDIF\n");
+    line(&mut f, &format!("CALL MEBRIDGE_HANDLE{n}(MEBH)"));
+    let graph = if igraph { "IGRAPH(MEBI)" } else { "0" };
+    let _ = write!(
+        f,
+        "      DO MEBI=1,VECSIZE_USED
+        MEBGRAPH(MEBI)={graph}
+      ENDDO
+      MEBASK=0
+      IF(MULTI_CHANNEL)THEN
+        IF(SDE_STRAT.EQ.1)THEN
+          MEBASK=1
+        ELSE
+C         Colour flows are those of the channel's configuration.
+          DO MEBI=1,VECSIZE_USED
+            DO MEBJ=1,LMAXCONFIGS
+              IF(MEBGRAPH(MEBI).EQ.0.AND.CONFSUB({n},MEBJ).EQ.
+     $         {channels}(MEBI)) MEBGRAPH(MEBI)=MEBJ
+            ENDDO
+          ENDDO
+        ENDIF
+      ENDIF
+      CALL MEBRIDGE_BATCH(MEBH,VECSIZE_USED,P_MULTI,ALL_G,HEL_RAND,
+     $ COL_RAND,MEBASK,{channels},MEBGRAPH,OUT,SELECTED_HEL,
+     $ SELECTED_COL)
+      IF(MULTI_CHANNEL.AND.SDE_STRAT.NE.1)THEN
+        DO MEBI=1,VECSIZE_USED
+          MEBTOT=0D0
+          MEBMINE=0D0
+          DO MEBJ=1,LMAXCONFIGS
+            IF(CONFSUB({n},MEBJ).NE.0)THEN
+              MEBCUT=GET_CHANNEL_CUT(P_MULTI(0,1,MEBI),MEBJ)
+              MEBTOT=MEBTOT+MEBCUT
+              IF(CONFSUB({n},MEBJ).EQ.{channels}(MEBI)) MEBMINE=MEBCUT
+            ENDIF
+          ENDDO
+          IF(MEBTOT.NE.0D0) OUT(MEBI)=OUT(MEBI)*MEBMINE/MEBTOT
+        ENDDO
+      ENDIF
+",
+    );
+    if igraph {
+        f.push_str(
+            "C     Without a graph of the matching there is no colour flow.
+      IF(ICKKW.GT.0)THEN
+        DO MEBI=1,VECSIZE_USED
+          IF(IGRAPH(MEBI).EQ.0) SELECTED_COL(MEBI)=0
+        ENDDO
+      ENDIF
+",
+        );
+    }
+    line(&mut f, "END");
+    Some(f)
+}
+
+/// `mebridge_process.s`: the processes as bytes of the executable, and the word that they are to be used.
+pub fn processes(numbers: &[&str]) -> String {
+    let mut s = String::from(
+        "# Written by `mebridge link`; `mebridge unlink` removes it.\n\t.section .rodata\n",
+    );
+    for n in numbers {
+        let _ = write!(
+            s,
+            "\t.balign 16\n\t.globl mebridge_process{n}_\nmebridge_process{n}_:\n\
+             \t.incbin \"mebridge_matrix{n}.process\"\n\
+             \t.globl mebridge_end{n}_\nmebridge_end{n}_:\n\t.byte 0\n"
+        );
+    }
+    // Before the program begins; at its end a warning comes if no matrix element was asked for.
+    s.push_str("\t.section .init_array,\"aw\"\n\t.balign 8\n\t.quad mebridge_expect_\n");
+    s.push_str("\t.section .note.GNU-stack,\"\",%progbits\n");
+    s
+}
+
+fn includes(f: &mut String, around: Surroundings, files: &[&str]) {
+    if around.vector {
+        line(f, "INCLUDE '../../Source/vector.inc'");
+    }
+    for file in files {
+        line(f, &format!("INCLUDE '{file}'"));
+    }
+}
+
+/// A statement.
+fn line(f: &mut String, text: &str) {
+    debug_assert!(text.len() <= 66, "{text}");
+    let _ = writeln!(f, "      {text}");
+}
+
+/// More of the last statement.
+fn goes_on(f: &mut String, text: &str) {
+    debug_assert!(text.len() <= 65, "{text}");
+    let _ = writeln!(f, "     $ {text}");
+}
+
+/// A number as Fortran's DOUBLE PRECISION.
+fn real(x: f64) -> String {
+    format!("{x:e}").replace('e', "D")
+}

@@ -1,0 +1,352 @@
+//! What link did to an output, written down before it is done.
+//!
+//! `Source/.mebridge/link.json` lists every file that is made, changed or put aside, before any of it happens;
+//! files that are changed or put aside stay beside it as they were. So an interrupted link or unlink is undone by the
+//! next call, and unlink gives back what was there. Files appear by renaming, whole or not at all. One process at a
+//! time holds `Source/.mebridge/lock`.
+
+use super::{card, makefile, wrong};
+use card::Sizes;
+use mebridge::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// The folder, within the output.
+const FOLDER: &str = "Source/.mebridge";
+
+/// How far a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// It is being done, or was interrupted.
+    Linking,
+    /// It is done.
+    Linked,
+    /// It is being undone, or that was interrupted.
+    Unlinking,
+}
+
+/// What link did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Version of mebridge.
+    pub mebridge: String,
+    pub state: State,
+    /// The P directories that are linked, by name.
+    pub directories: Vec<String>,
+    /// What was done, in order.
+    pub changes: Vec<Change>,
+}
+
+/// One change of a file; paths are relative to the output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Change {
+    /// A file that was not there.
+    Make { path: String },
+    /// A file that was changed; the old one is kept.
+    Edit {
+        path: String,
+        kept: String,
+        how: How,
+    },
+    /// A file that make builds, put aside.
+    Aside { path: String, kept: String },
+}
+
+/// What was changed, so that it can be taken out of a file that has changed further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum How {
+    /// The line of `Source/make_opts`.
+    Hook,
+    /// The sizes in the run card.
+    RunCard(Sizes),
+    /// The sizes in `Source/vector.inc`.
+    Vector(Sizes),
+}
+
+impl Change {
+    pub fn path(&self) -> &str {
+        match self {
+            Change::Make { path } | Change::Edit { path, .. } | Change::Aside { path, .. } => path,
+        }
+    }
+
+    /// Whether it belongs to this P directory.
+    pub fn is_of(&self, directory: &str) -> bool {
+        self.path()
+            .strip_prefix("SubProcesses/")
+            .and_then(|rest| rest.strip_prefix(directory))
+            .is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
+/// An output whose lock this process holds.
+pub struct Journal {
+    root: PathBuf,
+    lock: File,
+}
+
+impl Journal {
+    /// Locks an output.
+    pub fn open(root: &Path) -> Result<Journal> {
+        let folder = root.join(FOLDER);
+        let path = folder.join("lock");
+        loop {
+            fs::create_dir_all(&folder).map_err(|error| {
+                wrong(
+                    &folder,
+                    format!("it cannot be made ({error}); nothing was changed"),
+                )
+            })?;
+            let lock = File::create(&path).map_err(|error| {
+                wrong(
+                    &path,
+                    format!("it cannot be written ({error}); nothing was changed"),
+                )
+            })?;
+            match lock.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    return Err(wrong(
+                        root,
+                        "another mebridge link or unlink is at work on this output; wait until it is done".into(),
+                    ));
+                }
+                // A file system without locks: the journal alone has to do.
+                Err(TryLockError::Error(_)) => {}
+            }
+            // Who held it before may have removed it.
+            if same_file(&lock, &path) {
+                return Ok(Journal {
+                    root: root.to_owned(),
+                    lock,
+                });
+            }
+        }
+    }
+
+    /// Whether an output has a record, without locking it.
+    pub fn peek(root: &Path) -> Result<Option<Record>> {
+        read(&root.join(FOLDER).join("link.json"))
+    }
+
+    /// The record.
+    pub fn record(&self) -> Result<Option<Record>> {
+        read(&self.folder().join("link.json"))
+    }
+
+    /// The output.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.root.join(FOLDER)
+    }
+
+    /// Writes the record.
+    pub fn write(&self, record: &Record) -> Result<()> {
+        let path = self.folder().join("link.json");
+        let text = serde_json::to_vec_pretty(record).map_err(|e| Error::io(&path)(e.into()))?;
+        put(&path, &text)
+    }
+
+    /// Keeps a file as it is now, for [`Change::Edit`] and [`Change::Aside`].
+    pub fn kept_name(path: &str) -> String {
+        format!("{FOLDER}/before/{}", path.replace('/', "+"))
+    }
+
+    /// Makes or replaces a file.
+    pub fn make(&self, path: &str, contents: &[u8]) -> Result<()> {
+        let path = self.root.join(path);
+        if fs::read(&path).is_ok_and(|old| old == contents) {
+            return Ok(());
+        }
+        put(&path, contents)
+    }
+
+    /// Changes a file whose old version is kept already or is kept now.
+    pub fn edit(&self, path: &str, kept: &str, contents: &[u8]) -> Result<()> {
+        let (path, kept) = (self.root.join(path), self.root.join(kept));
+        if fs::read(&path).is_ok_and(|old| old == contents) {
+            return Ok(());
+        }
+        if !kept.exists() {
+            make_parent(&kept)?;
+            // With its times and permissions where the file system has hard links.
+            if fs::hard_link(&path, &kept).is_err() {
+                let old = fs::read(&path).map_err(Error::io(&path))?;
+                put(&kept, &old)?;
+            }
+        }
+        put(&path, contents)
+    }
+
+    /// Puts a file aside.
+    pub fn aside(&self, path: &str, kept: &str) -> Result<()> {
+        let (path, kept) = (self.root.join(path), self.root.join(kept));
+        if path.symlink_metadata().is_err() || kept.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        make_parent(&kept)?;
+        fs::rename(&path, &kept).map_err(Error::io(&path))
+    }
+
+    /// Undoes a change; whatever of it was not done is no error.
+    pub fn undo(&self, change: &Change) -> Result<()> {
+        let path = self.root.join(change.path());
+        match change {
+            Change::Make { .. } => remove(&path),
+            Change::Aside { kept, .. } => {
+                let kept = self.root.join(kept);
+                match kept.symlink_metadata().is_ok() {
+                    true => fs::rename(&kept, &path).map_err(Error::io(&path)),
+                    false => Ok(()),
+                }
+            }
+            Change::Edit { kept, how, .. } => {
+                let kept = self.root.join(kept);
+                if !kept.exists() {
+                    return Ok(());
+                }
+                let (Ok(now), before) =
+                    (super::element::latin(&path), super::element::latin(&kept)?)
+                else {
+                    return fs::rename(&kept, &path).map_err(Error::io(&path));
+                };
+                let (ours, back) = match how {
+                    How::Hook => (makefile::hook(&before), makefile::unhook(&now)),
+                    How::RunCard(sizes) => (
+                        card::with_sizes(&before, *sizes),
+                        card::without_sizes(&now, &before, *sizes),
+                    ),
+                    How::Vector(sizes) => (
+                        card::vector_inc(&before, *sizes),
+                        match now == card::vector_inc(&now, *sizes) {
+                            true => before.clone(),
+                            false => now.clone(),
+                        },
+                    ),
+                };
+                if now == ours || now == before || back == before {
+                    return fs::rename(&kept, &path).map_err(Error::io(&path));
+                }
+                // Somebody has changed it since: what they wrote stays.
+                put(&path, &bytes(&back))?;
+                remove(&kept)
+            }
+        }
+    }
+
+    /// Removes what make has built of ours in a P directory.
+    pub fn remove_products(&self, directory: &str) -> Result<()> {
+        let folder = self.root.join("SubProcesses").join(directory);
+        for path in super::layout::files(&folder)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let built = name.starts_with("mebridge_")
+                && (name.ends_with(".o")
+                    || name.ends_with(".inc")
+                    || name.ends_with(".mebridge-new"));
+            let of_plugin = ["madevent_cpp", "madevent_cuda"].contains(&name.as_ref());
+            let executable =
+                (name == "madevent" || of_plugin) && super::calls(&path) != super::Calls::Fortran;
+            if built || executable {
+                remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets the record.
+    pub fn forget(&self) -> Result<()> {
+        remove(&self.folder().join("link.json"))
+    }
+
+    /// Ends without a link: nothing of ours stays.
+    pub fn close(self) -> Result<()> {
+        let folder = self.folder();
+        remove(&folder.join("link.json"))?;
+        let before = folder.join("before");
+        if before.is_dir() {
+            fs::remove_dir_all(&before).map_err(Error::io(&before))?;
+        }
+        remove(&folder.join("lock"))?;
+        drop(self.lock);
+        // Another process may have begun to use it.
+        let _ = fs::remove_dir(&folder);
+        Ok(())
+    }
+}
+
+/// Text that was read byte by byte as bytes.
+pub fn bytes(latin: &str) -> Vec<u8> {
+    latin.chars().map(|c| c as u8).collect()
+}
+
+fn read(path: &Path) -> Result<Option<Record>> {
+    match fs::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io(path)(error)),
+        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+            wrong(
+                path,
+                format!(
+                    "it is no record of mebridge link ({error}); it was written by another version"
+                ),
+            )
+        }),
+    }
+}
+
+fn make_parent(path: &Path) -> Result<()> {
+    let parent = path.parent().unwrap_or(path);
+    fs::create_dir_all(parent).map_err(Error::io(parent))
+}
+
+/// Writes a file, whole or not at all, with the permissions of the one that it replaces.
+fn put(path: &Path, contents: &[u8]) -> Result<()> {
+    use std::io::Write;
+    make_parent(path)?;
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".mebridge-new");
+    let temporary = path.with_file_name(name);
+    let written = (|| {
+        let mut file = File::create(&temporary)?;
+        file.write_all(contents)?;
+        if let Ok(old) = path.metadata() {
+            file.set_permissions(old.permissions())?;
+        }
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    })();
+    if written.is_err() {
+        // The error that matters is the one above.
+        let _ = fs::remove_file(&temporary);
+    }
+    written.map_err(Error::io(path))
+}
+
+/// Removes a file, if it is there, and what an interrupted [`put`] left of it.
+pub fn remove(path: &Path) -> Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".mebridge-new");
+    let _ = fs::remove_file(path.with_file_name(name));
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn same_file(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), path.metadata()) {
+        (Ok(a), Ok(b)) => a.dev() == b.dev() && a.ino() == b.ino(),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn same_file(_: &File, path: &Path) -> bool {
+    path.exists()
+}

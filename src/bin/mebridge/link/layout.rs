@@ -1,0 +1,266 @@
+//! Where things lie in an output, and what kind of MadEvent it holds.
+
+use super::element::latin;
+use super::fortran::Surroundings;
+use super::{card, wrong};
+use mebridge::{Error, Result};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// An output of MG5aMC.
+#[derive(Debug)]
+pub struct Layout {
+    pub root: PathBuf,
+    /// The P directories that are meant, by name.
+    pub chosen: Vec<String>,
+    /// Whether MadEvent asks for batches of events (Source/vector.inc).
+    pub vector: bool,
+}
+
+/// Who calls the matrix elements of a P directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// MadEvent's own Fortran.
+    Plain,
+    /// MadEvent with the plugin CUDACPP.
+    Plugin,
+}
+
+/// A P directory.
+#[derive(Debug)]
+pub struct Subprocess {
+    pub name: String,
+    pub path: PathBuf,
+    pub kind: Kind,
+}
+
+impl Layout {
+    /// The output that a path is, or is a P directory of.
+    pub fn find(path: &Path) -> Result<Layout> {
+        let path = path.canonicalize().map_err(Error::io(path))?;
+        let is_root = |path: &Path| {
+            path.join("SubProcesses").is_dir() && path.join("Source/make_opts").is_file()
+        };
+        let parent = |path: &Path| path.parent().map(Path::to_owned);
+        let name = |path: &Path| path.file_name().map(|n| n.to_string_lossy().into_owned());
+        let (root, only) = if is_root(&path) {
+            (path.clone(), None)
+        } else if let Some(root) = parent(&path).filter(|p| is_root(p))
+            && name(&path).as_deref() == Some("SubProcesses")
+        {
+            (root, None)
+        } else if let Some(root) = parent(&path)
+            .and_then(|p| parent(&p))
+            .filter(|p| is_root(p))
+        {
+            (root, name(&path))
+        } else {
+            return Err(wrong(
+                &path,
+                "this is no output of `output madevent`, nor a P directory of one: there is no SubProcesses beside a \
+                 Source/make_opts (an unpacked gridpack has it in its folder madevent)"
+                    .into(),
+            ));
+        };
+        if root.join("Source/RUNNING").is_dir() {
+            return Err(wrong(
+                &root,
+                "its model has couplings other than alpha_s that run (Source/RUNNING), which mebridge does not do".into(),
+            ));
+        }
+        let chosen = match only {
+            Some(name) => vec![name],
+            None => subprocesses(&root)?,
+        };
+        Ok(Layout {
+            vector: root.join("Source/vector.inc").is_file(),
+            root,
+            chosen,
+        })
+    }
+
+    /// A P directory by its name.
+    pub fn subprocess(&self, name: &str) -> Result<Subprocess> {
+        let path = self.root.join("SubProcesses").join(name);
+        if !path.join("auto_dsig.f").is_file() {
+            return Err(Error::NotProcessDirectory {
+                path,
+                missing: "it has no auto_dsig.f, so no madevent is made in it".into(),
+            });
+        }
+        let kind = match path.join("CPPProcess.cc").is_file() {
+            true => Kind::Plugin,
+            false => Kind::Plain,
+        };
+        if kind == Kind::Plugin && !path.join("cudacpp.mk").is_file() {
+            return Err(wrong(
+                &path,
+                "it has the plugin's CPPProcess.cc, but no cudacpp.mk: versions of the plugin before MG5aMC 3.6 are not \
+                 known"
+                    .into(),
+            ));
+        }
+        Ok(Subprocess {
+            name: name.to_owned(),
+            path,
+            kind,
+        })
+    }
+
+    /// Whether the plugin wrote it.
+    pub fn has_plugin(&self) -> bool {
+        let is = |name: &String| {
+            let subprocess = self.subprocess(name);
+            subprocess.is_ok_and(|s| s.kind == Kind::Plugin)
+        };
+        self.chosen.iter().any(is)
+    }
+
+    /// An output with the plugin is linked as a whole: its P directories share libraries.
+    pub fn whole(&self) -> Result<()> {
+        match self.chosen == subprocesses(&self.root)? {
+            true => Ok(()),
+            false => Err(wrong(
+                &self.root,
+                "the P directories of an output with the plugin share its libraries; name the whole output".into(),
+            )),
+        }
+    }
+
+    /// What the Fortran depends on beside the matrix elements.
+    pub fn surroundings(&self) -> Result<Surroundings> {
+        let path = self.root.join("Cards/run_card.dat");
+        let text = match path.is_file() {
+            true => latin(&path)?,
+            false => String::new(),
+        };
+        let number = |name: &str, default: f64| match card::entry(&text, name) {
+            None => Ok(default),
+            Some(value) => value
+                .replace(['d', 'D'], "e")
+                .parse()
+                .map_err(|_| wrong(&path, format!("{name} is `{value}`, which is no number"))),
+        };
+        Ok(Surroundings {
+            vector: self.vector,
+            small_width: number("small_width_treatment", 1e-6)?,
+            bw_cutoff: number("bwcutoff", 15.0)?,
+        })
+    }
+
+    /// The words, in upper case, of the files that declare the parameters of the model.
+    pub fn variables(&self) -> Result<HashSet<String>> {
+        let mut words = HashSet::new();
+        for file in ["input.inc", "coupl.inc"] {
+            let text = latin(&self.root.join("Source/MODEL").join(file))?;
+            let found = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            words.extend(found.map(str::to_uppercase));
+        }
+        Ok(words)
+    }
+
+    /// The folders that the plugin builds in: a folder, and `build.*` in it.
+    fn build_folders(&self, folder: &str) -> Result<Vec<String>> {
+        let mut all = vec![folder.to_owned()];
+        let path = self.root.join(folder);
+        if !path.is_dir() {
+            return Ok(Vec::new());
+        }
+        for path in files(&path)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with("build.") && path.is_dir() {
+                all.push(format!("{folder}/{name}"));
+            }
+        }
+        Ok(all)
+    }
+
+    /// What the plugin's makefiles have built of a P directory and of what all share: its libraries, and the stamps
+    /// that say so. Paths relative to the output; `ours` says whether those are meant that lead to our library.
+    pub fn of_plugin(&self, directory: &str, ours: bool) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        for folder in self.build_folders(&format!("SubProcesses/{directory}"))? {
+            let stamp = format!("{folder}/.cudacpplibs");
+            if self.root.join(&stamp).exists() {
+                found.push(stamp);
+            }
+        }
+        for folder in self.build_folders("lib")? {
+            for path in files(&self.root.join(&folder))? {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let to = std::fs::read_link(&path);
+                let to_us = to.is_ok_and(|to| to.ends_with("libmebridge.so"));
+                if name.starts_with("libmg5amc_") && name.ends_with(".so") && to_us == ours {
+                    found.push(format!("{folder}/{name}"));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Removes what make has compiled of an output: all of it depends on VECSIZE_MEMMAX.
+    pub fn remove_objects(&self) -> Result<()> {
+        let mut folders = vec![self.root.join("Source")];
+        for folder in ["Source", "Source/PDF", "Source/BIAS", "SubProcesses"] {
+            let folder = self.root.join(folder);
+            if folder.is_dir() {
+                folders.extend(files(&folder)?.into_iter().filter(|p| p.is_dir()));
+            }
+        }
+        for folder in folders {
+            for file in files(&folder)? {
+                if file.extension().is_some_and(|e| e == "o") {
+                    super::journal::remove(&file)?;
+                }
+            }
+        }
+        let libraries = [
+            "dhelas", "dsample", "generic", "pdf", "gammaUPC", "model", "cernlib", "bias",
+        ];
+        for name in libraries {
+            super::journal::remove(&self.root.join(format!("lib/lib{name}.a")))?;
+        }
+        Ok(())
+    }
+}
+
+impl Subprocess {
+    /// The executables of MadEvent in it, by name; `madevent` may be a link to another one.
+    pub fn executables(&self) -> Result<Vec<String>> {
+        let names = files(&self.path)?.into_iter().filter_map(|path| {
+            let name = path.file_name()?.to_string_lossy().into_owned();
+            let of_plugin = ["madevent_cpp", "madevent_cuda"].contains(&name.as_str());
+            let is = name == "madevent" || (of_plugin && self.kind == Kind::Plugin);
+            is.then_some(name)
+        });
+        Ok(names.collect())
+    }
+}
+
+/// The names of the P directories with a MadEvent.
+pub fn subprocesses(root: &Path) -> Result<Vec<String>> {
+    let folder = root.join("SubProcesses");
+    let mut names: Vec<String> = files(&folder)?
+        .into_iter()
+        .filter(|path| path.join("auto_dsig.f").is_file())
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .filter(|name| name.starts_with('P'))
+        .collect();
+    names.sort();
+    if names.is_empty() {
+        return Err(wrong(
+            &folder,
+            "there is no P directory with an auto_dsig.f in it: this is no output of `output madevent`".into(),
+        ));
+    }
+    Ok(names)
+}
+
+/// What lies in a folder.
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).map_err(Error::io(folder))?;
+    let paths = entries.map(|entry| entry.map(|e| e.path()));
+    paths
+        .collect::<std::io::Result<_>>()
+        .map_err(Error::io(folder))
+}

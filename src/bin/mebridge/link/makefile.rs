@@ -1,0 +1,148 @@
+//! The makefile's part: what `Source/make_opts` includes in a linked P directory.
+//!
+//! Every makefile of an output includes `Source/make_opts` before all else. One line at its end includes
+//! `mebridge.mk` where that is there: in linked P directories. MG5aMC rewrites the head of make_opts at each launch
+//! and leaves the rest. Only the link line of `madevent` changes: our objects come first in it, and the linker
+//! takes the first definition of a routine (`-z muldefs`). `madevent_forhel`, which looks for helicities that
+//! vanish, and `gensym` stay as they are.
+
+use super::element::Element;
+use std::fmt::Write;
+
+/// The file.
+pub const NAME: &str = "mebridge.mk";
+/// How a line of ours is known in a file that is not.
+pub const MARK: &str = "# mebridge link";
+/// The makefile that stands in the place of the plugin's.
+pub const PLUGIN: &str = "mebridge_cudacpp.mk";
+
+/// Adds our line to `Source/make_opts`.
+pub fn hook(make_opts: &str) -> String {
+    let mut text = make_opts.to_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let _ = writeln!(text, "-include {NAME} {MARK}");
+    text
+}
+
+/// Takes it out again, whatever else has changed.
+pub fn unhook(make_opts: &str) -> String {
+    let lines = make_opts.split_inclusive('\n');
+    lines.filter(|line| !line.contains(MARK)).collect()
+}
+
+/// `mebridge.mk` of a P directory whose `madevent` is Fortran. `library` is the folder of the library.
+pub fn plain(elements: &[Element], library: &str) -> String {
+    let mut m = String::from(
+        "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
+         mebridge_goal := $(.DEFAULT_GOAL)\n\
+         # Calls within an object must go through the symbol, so that the linker can turn them.\n\
+         FFLAGS += -fPIC\n\
+         ifneq (,$(findstring GNU,$(shell $(FC) --version 2>/dev/null)))\n\
+         FFLAGS += -fsemantic-interposition\n\
+         endif\n\
+         mebridge_objects := mebridge_process.o",
+    );
+    for element in elements {
+        let n = &element.number;
+        let _ = write!(m, " mebridge_handle{n}.o mebridge_matrix{n}.o");
+        if element.batch.is_some() {
+            let _ = write!(m, " mebridge_batch{n}.o");
+        }
+    }
+    let _ = write!(
+        m,
+        "\n\n\
+         madevent: private override FC := $(FC) $(mebridge_objects)\n\
+         madevent: private override LDFLAGS += -Wl,-z,muldefs -L../../lib -lmebridge \\\n  \
+         -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../../lib' -Wl,-rpath,'{library}'\n\
+         madevent: $(mebridge_objects)\n\n"
+    );
+    m.push_str("mebridge_compile = $(FC) $(FFLAGS) -I. -I../../Source -c $< -o $@\n");
+    m.push_str(
+        "mebridge_process.o: mebridge_process.s $(wildcard mebridge_matrix*.process)\n\
+         \t$(FC) -c $< -o $@\n\
+         mebridge_handle%.o: mebridge_handle%.f ../../Source/MODEL/input.inc\n\
+         \t$(mebridge_compile)\n\
+         mebridge_batch%.o: mebridge_batch%.f\n\
+         \t$(mebridge_compile)\n\
+         # With helicity recycling MATRIX<i> of matrix<i>_optim.f gives all helicities at once, for a table of its own.\n",
+    );
+    for element in elements {
+        let n = &element.number;
+        let file = match element.file.to_string_lossy().ends_with("_orig.f") {
+            true => format!("matrix{n}_optim.f"),
+            false => format!("matrix{n}.f"),
+        };
+        let _ = write!(
+            m,
+            "mebridge_matrix{n}.o: {file} mebridge_matrix{n}.f mebridge_matrix{n}_all.f\n\
+             \t@if grep -qi '^ *SUBROUTINE *MATRIX{n} *(' {file}; then \\\n\
+             \t  awk -f mebridge_nhel.awk {file} > mebridge_nhel{n}.inc && \\\n\
+             \t  echo '$(FC) -c mebridge_matrix{n}_all.f' && \\\n\
+             \t  $(FC) $(FFLAGS) -I. -I../../Source -c mebridge_matrix{n}_all.f -o $@; \\\n\
+             \telse \\\n\
+             \t  echo '$(FC) -c mebridge_matrix{n}.f' && \\\n\
+             \t  $(FC) $(FFLAGS) -I. -I../../Source -c mebridge_matrix{n}.f -o $@; \\\n\
+             \tfi\n"
+        );
+    }
+    m.push_str("\n.DEFAULT_GOAL := $(mebridge_goal)\n");
+    m
+}
+
+/// `mebridge_nhel.awk`: of a file of helicity recycling the number of helicities and their table, in `SMATRIX<i>`.
+pub const NHEL: &str = "\
+# Written by `mebridge link`; `mebridge unlink` removes it.
+# Prints the parameter NCOMB, and the table NHEL with its values, of the first routine of a file.
+/^ +END *$/ { exit }
+/^     [^ 0]/ { if (on) print; next }
+{ on = 0 }
+/^[Cc*!]/ { next }
+/PARAMETER *\\( *NCOMB *=/ && !count { count = 1; print; print \"      INTEGER NHEL(NEXTERNAL,NCOMB)\"; next }
+/DATA *\\( *NHEL *\\(/ { on = 1; print }
+";
+
+/// `mebridge.mk` of a P directory with the plugin: its own libraries are ours.
+pub fn with_plugin() -> String {
+    format!(
+        "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
+         # What the plugin's makefile builds its C++ with.\n\
+         override CUDACPP_MAKEFILE := {PLUGIN}\n"
+    )
+}
+
+/// The makefile in the place of `cudacpp.mk`: puts the library where MadEvent looks for the plugin's.
+pub const PLUGIN_MAKEFILE: &str = "\
+# Written by `mebridge link`; `mebridge unlink` removes it.
+# In the place of cudacpp.mk: libmebridge.so under the names of the plugin's libraries.
+include ../../src/cudacpp_config.mk
+mebridge_id := $(shell basename $(CURDIR) | awk -F_ '{print $$(NF-1)\"_\"$$NF}')
+mebridge_kind := $(if $(filter cuda,$(BACKEND)),cuda,cpp)
+mebridge_folder := ../../lib/$(if $(filter 1,$(USEBUILDDIR)),$(CUDACPP_BUILDDIR),.)
+mebridge_up := $(if $(filter 1,$(USEBUILDDIR)),../,)
+.PHONY: all clean cleanall distclean
+all:
+\tmkdir -p $(mebridge_folder) $(CUDACPP_BUILDDIR)
+\tln -sf $(mebridge_up)libmebridge.so $(mebridge_folder)/libmg5amc_common_$(mebridge_kind).so
+\tln -sf $(mebridge_up)libmebridge.so $(mebridge_folder)/libmg5amc_$(mebridge_id)_$(mebridge_kind).so
+clean cleanall distclean:
+\tfind ../../lib -name 'libmg5amc_*.so' -type l -delete
+\trm -f .cudacpplibs build.*/.cudacpplibs
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hook_goes_in_and_out() {
+        for before in ["A=1\nendef\n", "A=1\nendef", ""] {
+            let hooked = hook(before);
+            assert_eq!(hooked.matches(MARK).count(), 1);
+            assert_eq!(unhook(&hooked).trim_end(), before.trim_end());
+        }
+        assert_eq!(unhook("B=2\n-include mebridge.mk # mebridge link"), "B=2\n");
+    }
+}

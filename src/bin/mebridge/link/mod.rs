@@ -1,0 +1,570 @@
+//! `mebridge link` and `mebridge unlink`: an output of MG5aMC on the library, and back.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `layout` | where things lie in an output, and which generation it is of |
+//! | `element` | how MadEvent calls the matrix elements of a P directory |
+//! | `fortran` | what is written in their place |
+//! | `makefile` | how make comes to take it |
+//! | `card` | the size of a batch |
+//! | `journal` | what was done, so that it can be undone |
+
+pub mod card;
+pub mod element;
+mod fortran;
+mod journal;
+mod layout;
+mod makefile;
+
+pub use journal::{Journal, State};
+pub use layout::{Kind, Layout};
+
+use crate::output;
+use crate::progress::Progress;
+use card::Sizes;
+use element::{Element, latin};
+use journal::{Change, How, Record, bytes};
+use layout::Subprocess;
+use mebridge::{Error, Result};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Events of a batch where the run card does not say: enough for the SIMD units, few enough for an iteration of
+/// a survey.
+const EVENTS: usize = 512;
+
+/// Let MadEvent take its matrix elements from the library
+///
+/// OUTPUT is what `output madevent` wrote, or one of its SubProcesses/P* directories. Afterwards bin/generate_events,
+/// launch, and `make madevent` in a P directory make executables that use the library. Undone by `mebridge unlink`.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Outputs of MG5aMC, or P* directories
+    #[arg(value_name = "OUTPUT", required = true)]
+    outputs: Vec<PathBuf>,
+    /// Copy the library into the output, which then needs no installation of mebridge
+    #[arg(long)]
+    copy: bool,
+    /// Events of a batch, a multiple of 32 [default: that of the run card, or 512 where that is 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=1_048_576))]
+    vector: Option<u32>,
+    /// The library [default: libmebridge.so beside this command or in ../lib]
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+}
+
+/// Give MadEvent its own matrix elements back
+///
+/// Undoes `mebridge link`: of a whole output, or of one P* directory.
+#[derive(clap::Args)]
+pub struct Undo {
+    /// Outputs of MG5aMC, or P* directories
+    #[arg(value_name = "OUTPUT", required = true)]
+    outputs: Vec<PathBuf>,
+}
+
+/// Something is wrong with this file or folder.
+fn wrong(path: &Path, what: String) -> Error {
+    Error::Link {
+        path: path.to_owned(),
+        what,
+    }
+}
+
+/// A file that link makes.
+struct Made {
+    path: String,
+    contents: Vec<u8>,
+}
+
+/// A file that link changes.
+struct Edited {
+    path: String,
+    contents: Vec<u8>,
+    how: How,
+}
+
+/// All that is to be done.
+#[derive(Default)]
+struct Work {
+    made: Vec<Made>,
+    edited: Vec<Edited>,
+    aside: Vec<String>,
+    /// What to tell.
+    report: String,
+}
+
+impl Options {
+    /// Links.
+    pub fn run(self) -> Result<()> {
+        if !cfg!(target_os = "linux") {
+            return Err(wrong(
+                Path::new("mebridge link"),
+                "it needs the linker of Linux (-z muldefs)".into(),
+            ));
+        }
+        let library = self.library()?;
+        for output in &self.outputs {
+            self.output(output, &library)?;
+        }
+        Ok(())
+    }
+
+    /// The library.
+    fn library(&self) -> Result<PathBuf> {
+        let name = "libmebridge.so";
+        let candidates = match &self.library {
+            Some(path) => vec![path.clone()],
+            None => {
+                let command = std::env::current_exe().and_then(|p| p.canonicalize());
+                let command = command.map_err(Error::io("mebridge"))?;
+                let folder = command.parent().unwrap_or(Path::new("."));
+                vec![folder.join(name), folder.join("../lib").join(name)]
+            }
+        };
+        let found = candidates.iter().find(|path| path.is_file());
+        let found = found.ok_or_else(|| {
+            wrong(
+                &candidates[0],
+                "there is no such library; build it with `cargo build --release`, or name it with --library".into(),
+            )
+        })?;
+        found.canonicalize().map_err(Error::io(found))
+    }
+
+    fn output(&self, output: &Path, library: &Path) -> Result<()> {
+        let layout = Layout::find(output)?;
+        let journal = Journal::open(&layout.root)?;
+        let before = recover(&journal)?;
+        let mut names = layout.chosen.clone();
+        if let Some(record) = &before {
+            names.extend(record.directories.iter().cloned());
+        }
+        names.sort();
+        names.dedup();
+        let done = self.link(&layout, &journal, before.as_ref(), names, library);
+        match done {
+            Ok(report) => output::print(&report),
+            Err(error) => {
+                // What was there before stays; a link that was begun anew is taken back.
+                match journal.record() {
+                    Ok(None) => journal.close()?,
+                    Ok(Some(record)) if record.state == State::Linking && before.is_none() => {
+                        undo(&journal, record, &[])?;
+                        journal.close()?;
+                    }
+                    _ => {}
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn link(
+        &self,
+        layout: &Layout,
+        journal: &Journal,
+        before: Option<&Record>,
+        names: Vec<String>,
+        library: &Path,
+    ) -> Result<String> {
+        let mut work = Work::default();
+        let mut subprocesses = Vec::new();
+        {
+            let progress = Progress::new("directories", names.len() as u64);
+            for name in &names {
+                let subprocess = layout.subprocess(name)?;
+                let fresh = before.is_none_or(|record| !record.directories.contains(name));
+                self.subprocess(layout, &subprocess, library, fresh, &mut work)?;
+                subprocesses.push(subprocess);
+                progress.step();
+            }
+        }
+        self.shared(layout, &subprocesses, &mut work)?;
+        let library_path = "lib/libmebridge.so".to_owned();
+        let mut changes: Vec<Change> = before.map_or(Vec::new(), |r| r.changes.clone());
+        let mut add = |change: Change| {
+            if !changes.iter().any(|known| known.path() == change.path()) {
+                changes.push(change);
+            }
+        };
+        for path in &work.aside {
+            add(Change::Aside {
+                path: path.clone(),
+                kept: Journal::kept_name(path),
+            });
+        }
+        for made in &work.made {
+            add(Change::Make {
+                path: made.path.clone(),
+            });
+        }
+        add(Change::Make {
+            path: library_path.clone(),
+        });
+        for edited in &work.edited {
+            add(Change::Edit {
+                path: edited.path.clone(),
+                kept: Journal::kept_name(&edited.path),
+                how: edited.how,
+            });
+        }
+        let mut record = Record {
+            mebridge: env!("CARGO_PKG_VERSION").into(),
+            state: State::Linking,
+            directories: names,
+            changes,
+        };
+        journal.write(&record)?;
+        // Executables first: none stays that make would take to be up to date.
+        for path in &work.aside {
+            journal.aside(path, &Journal::kept_name(path))?;
+        }
+        for made in &work.made {
+            journal.make(&made.path, &made.contents)?;
+        }
+        put_library(&layout.root.join(&library_path), library, self.copy)?;
+        for edited in &work.edited {
+            let kept = Journal::kept_name(&edited.path);
+            journal.edit(&edited.path, &kept, &edited.contents)?;
+            if matches!(edited.how, How::Vector(_)) {
+                layout.remove_objects()?;
+            }
+        }
+        record.state = State::Linked;
+        journal.write(&record)?;
+        let how = match self.copy {
+            true => "copied to",
+            false => "linked from",
+        };
+        let _ = writeln!(
+            work.report,
+            "library: {} {how} lib/libmebridge.so\nunlink with: mebridge unlink {}",
+            library.display(),
+            layout.root.display()
+        );
+        Ok(work.report)
+    }
+
+    /// One P directory.
+    fn subprocess(
+        &self,
+        layout: &Layout,
+        subprocess: &Subprocess,
+        library: &Path,
+        fresh: bool,
+        work: &mut Work,
+    ) -> Result<()> {
+        let folder = format!("SubProcesses/{}", subprocess.name);
+        let mut made = |name: &str, contents: Vec<u8>| {
+            work.made.push(Made {
+                path: format!("{folder}/{name}"),
+                contents,
+            });
+        };
+        let elements = Element::read_all(&subprocess.path)?;
+        let processes = mebridge::import::import_directory(&subprocess.path)?;
+        if processes.len() != elements.len() {
+            return Err(wrong(
+                &subprocess.path,
+                format!(
+                    "{} matrix elements were imported, and there are {}",
+                    processes.len(),
+                    elements.len()
+                ),
+            ));
+        }
+        let what;
+        match subprocess.kind {
+            Kind::Plugin => {
+                layout.whole()?;
+                made(makefile::NAME, makefile::with_plugin().into_bytes());
+                made(makefile::PLUGIN, makefile::PLUGIN_MAKEFILE.into());
+                what = "in the place of the plugin's libraries";
+            }
+            Kind::Plain => {
+                let around = layout.surroundings()?;
+                let known = layout.variables()?;
+                for (element, process) in elements.iter().zip(&processes) {
+                    let n = &element.number;
+                    check_card(&subprocess.path, process, &known)?;
+                    made(&format!("mebridge_matrix{n}.process"), process.to_bytes()?);
+                    let mut fortran = |kind: &str, text: String| {
+                        made(&format!("mebridge_{kind}.f"), text.into_bytes());
+                    };
+                    fortran(
+                        &format!("handle{n}"),
+                        fortran::handle(element, process, around),
+                    );
+                    fortran(
+                        &format!("matrix{n}"),
+                        fortran::matrix(element, around, false),
+                    );
+                    fortran(
+                        &format!("matrix{n}_all"),
+                        fortran::matrix(element, around, true),
+                    );
+                    if let Some(text) = fortran::batch(element, around) {
+                        fortran(&format!("batch{n}"), text);
+                    }
+                }
+                let numbers: Vec<&str> = elements.iter().map(|e| e.number.as_str()).collect();
+                made("mebridge_process.s", fortran::processes(&numbers).into());
+                made("mebridge_nhel.awk", makefile::NHEL.into());
+                let folder = library.parent().unwrap_or(Path::new("/"));
+                let text = makefile::plain(&elements, &folder.to_string_lossy());
+                made(makefile::NAME, text.into_bytes());
+                what = match elements.iter().all(|e| e.batch.is_some()) {
+                    true => "batches of events",
+                    false => "one event a call",
+                };
+            }
+        }
+        if fresh {
+            for name in subprocess.executables()? {
+                if calls(&subprocess.path.join(&name)) != Calls::Library {
+                    work.aside.push(format!("{folder}/{name}"));
+                }
+            }
+            if subprocess.kind == Kind::Plugin {
+                work.aside
+                    .extend(layout.of_plugin(&subprocess.name, false)?);
+            }
+        }
+        for process in &processes {
+            let _ = writeln!(work.report, "{}: {}, {what}", subprocess.name, process.name);
+        }
+        Ok(())
+    }
+
+    /// What all P directories share.
+    fn shared(&self, layout: &Layout, subprocesses: &[Subprocess], work: &mut Work) -> Result<()> {
+        let path = "Source/make_opts";
+        let text = latin(&layout.root.join(path))?;
+        let hooked = match text.contains(makefile::MARK) {
+            true => text,
+            false => makefile::hook(&text),
+        };
+        let _ = writeln!(work.report, "{path}: one line at its end");
+        work.edited.push(Edited {
+            path: path.into(),
+            contents: bytes(&hooked),
+            how: How::Hook,
+        });
+        if !layout.vector {
+            return Ok(());
+        }
+        // The sizes of a batch.
+        let path = "Cards/run_card.dat";
+        let text = latin(&layout.root.join(path))?;
+        let now = card::sizes(&text);
+        let sizes = match self.vector {
+            Some(n) => Sizes::of(n as usize),
+            None if now.events() == 1 => Sizes::of(EVENTS),
+            None if now.nb_warp == 1 => Sizes {
+                nb_warp: EVENTS.div_ceil(now.vector_size),
+                ..now
+            },
+            None => now,
+        };
+        if sizes != now {
+            let _ = writeln!(
+                work.report,
+                "{path}: vector_size {}, nb_warp {} (were {}, {})",
+                sizes.vector_size, sizes.nb_warp, now.vector_size, now.nb_warp
+            );
+            work.edited.push(Edited {
+                path: path.into(),
+                contents: bytes(&card::with_sizes(&text, sizes)),
+                how: How::RunCard(sizes),
+            });
+        }
+        let path = "Source/vector.inc";
+        let text = latin(&layout.root.join(path))?;
+        let new = card::vector_inc(&text, sizes);
+        // The plugin's launcher takes care of its own.
+        let plain = subprocesses.iter().any(|s| s.kind == Kind::Plain);
+        if new != text && plain {
+            let events = sizes.events();
+            let _ = writeln!(
+                work.report,
+                "{path}: VECSIZE_MEMMAX {events}; what was compiled is removed, make builds it anew"
+            );
+            work.edited.push(Edited {
+                path: path.into(),
+                contents: bytes(&new),
+                how: How::Vector(sizes),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// MadEvent must have a variable for each parameter of the card.
+fn check_card(
+    directory: &Path,
+    process: &mebridge::process::Process,
+    known: &std::collections::HashSet<String>,
+) -> Result<()> {
+    let from_card = process.model.card.iter().filter(|p| !p.index.is_empty());
+    for parameter in from_card {
+        if !known.contains(&parameter.name) {
+            return Err(wrong(
+                directory,
+                format!(
+                    "the parameter {} ({} {:?} of the card) has no variable in Source/MODEL/input.inc and coupl.inc, so \
+                     an executable could not say what it runs with",
+                    parameter.name, parameter.block, parameter.index
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Where an executable takes its matrix elements from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// The library: it was made by a linked output.
+    Library,
+    /// The libraries of the plugin, which may be ours under their names.
+    Plugin,
+    /// Its own Fortran.
+    Fortran,
+}
+
+/// Where an executable takes its matrix elements from: which libraries it names.
+pub fn calls(path: &Path) -> Calls {
+    match std::fs::read(path) {
+        Ok(bytes) if has(&bytes, b"libmebridge.so") => Calls::Library,
+        Ok(bytes) if has(&bytes, b"libmg5amc_") => Calls::Plugin,
+        _ => Calls::Fortran,
+    }
+}
+
+/// Whether some bytes occur in others.
+fn has(bytes: &[u8], what: &[u8]) -> bool {
+    bytes.windows(what.len()).any(|part| part == what)
+}
+
+/// Puts the library into the output: a link to it, or a copy.
+fn put_library(path: &Path, library: &Path, copy: bool) -> Result<()> {
+    let temporary = path.with_file_name("libmebridge.so.mebridge-new");
+    let same = std::fs::read_link(path).is_ok_and(|to| to == library);
+    if same && !copy {
+        return Ok(());
+    }
+    let put = || {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let _ = std::fs::remove_file(&temporary);
+        if copy {
+            std::fs::copy(library, &temporary)?;
+        } else {
+            #[cfg(unix)]
+            std::os::unix::fs::symlink(library, &temporary)?;
+        }
+        std::fs::rename(&temporary, path)
+    };
+    put().map_err(|error| {
+        let _ = std::fs::remove_file(&temporary);
+        Error::io(path)(error)
+    })
+}
+
+/// Undoes what an interrupted call left, and gives the record of a link that is done.
+fn recover(journal: &Journal) -> Result<Option<Record>> {
+    match journal.record()? {
+        Some(record) if record.state != State::Linked => {
+            output::warn(
+                "an earlier link or unlink of this output was interrupted; it is undone first",
+            );
+            undo(journal, record, &[])?;
+            Ok(None)
+        }
+        record => Ok(record),
+    }
+}
+
+/// Undoes a link but for the P directories `keep`.
+fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
+    let layout = Layout::find(journal.root())?;
+    record.state = State::Unlinking;
+    journal.write(&record)?;
+    let (stay, go): (Vec<Change>, Vec<Change>) = record.changes.into_iter().partition(|change| {
+        let of_directory = change.path().starts_with("SubProcesses/");
+        !keep.is_empty() && (!of_directory || keep.iter().any(|name| change.is_of(name)))
+    });
+    // Last comes what was put aside: it takes the place of what was made since.
+    let is_aside = |change: &&Change| matches!(change, Change::Aside { .. });
+    for change in go.iter().rev().filter(|c| !is_aside(c)) {
+        journal.undo(change)?;
+    }
+    let gone = record.directories.iter().filter(|d| !keep.contains(d));
+    for name in gone.clone() {
+        journal.remove_products(name)?;
+        for path in layout.of_plugin(name, true)? {
+            journal::remove(&layout.root.join(path))?;
+        }
+    }
+    for change in go.iter().rev().filter(is_aside) {
+        journal.undo(change)?;
+    }
+    if keep.is_empty() {
+        return journal.forget();
+    }
+    record.state = State::Linked;
+    record.changes = stay;
+    record.directories.retain(|name| keep.contains(name));
+    journal.write(&record)
+}
+
+impl Undo {
+    /// Unlinks.
+    pub fn run(self) -> Result<()> {
+        for path in &self.outputs {
+            let layout = Layout::find(path)?;
+            if !layout.root.join("Source/.mebridge").is_dir() {
+                output::print(&format!("{}: it is not linked\n", layout.root.display()))?;
+                continue;
+            }
+            let journal = Journal::open(&layout.root)?;
+            let Some(record) = journal.record()? else {
+                journal.close()?;
+                output::print(&format!("{}: it is not linked\n", layout.root.display()))?;
+                continue;
+            };
+            let interrupted = record.state != State::Linked;
+            if !interrupted && layout.has_plugin() {
+                layout.whole()?;
+            }
+            let keep: Vec<String> = match interrupted {
+                true => Vec::new(),
+                false => {
+                    let all = record.directories.iter();
+                    let stay = all.filter(|name| !layout.chosen.contains(name));
+                    stay.cloned().collect()
+                }
+            };
+            let vector = record
+                .changes
+                .iter()
+                .any(|c| matches!(c, Change::Edit { path, .. } if path == "Source/vector.inc"));
+            let gone = record.directories.len() - keep.len();
+            undo(&journal, record, &keep)?;
+            if keep.is_empty() {
+                if vector {
+                    layout.remove_objects()?;
+                }
+                journal.close()?;
+            }
+            output::print(&format!(
+                "{}: {gone} of {} P directories unlinked\n",
+                layout.root.display(),
+                gone + keep.len()
+            ))?;
+        }
+        Ok(())
+    }
+}

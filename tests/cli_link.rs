@@ -1,0 +1,511 @@
+//! `mebridge link` and `mebridge unlink`, in a small MadEvent by hand (`fortran/madevent`).
+
+mod command;
+
+use command::{Ran, copy, gg_ttx, mebridge};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Whether there is what MadEvent is made with; says so if not.
+fn compiler() -> bool {
+    let there = |name| Command::new(name).arg("--version").output().is_ok();
+    let all = cfg!(target_os = "linux") && there("gfortran") && there("make");
+    if !all {
+        eprintln!("SKIPPED: there is no Linux with gfortran and make");
+    }
+    all
+}
+
+/// An output in a folder; `caller` is which of `auto_dsig1_*.f` asks for matrix elements.
+fn output(folder: &Path, caller: &str) -> PathBuf {
+    let output = folder.join("an output");
+    copy(&gg_ttx().join("../.."), &output);
+    let small = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/madevent");
+    let p = "SubProcesses/P1_gg_ttx";
+    let files = [
+        ("make_opts", "Source/make_opts".to_owned()),
+        ("run_card.dat", "Cards/run_card.dat".into()),
+        (caller, format!("{p}/auto_dsig1.f")),
+    ];
+    let same = [
+        "makefile",
+        "driver.f",
+        "auto_dsig.f",
+        "genps.inc",
+        "run.inc",
+    ];
+    let same = same.map(|name| (name, format!("{p}/{name}")));
+    for (from, to) in files.into_iter().chain(same) {
+        fs::copy(small.join(from), output.join(to)).unwrap();
+    }
+    // As MG5aMC does, for files that are included from everywhere.
+    for name in ["coupl.inc"] {
+        let to = output.join(p).join(name);
+        fs::copy(output.join("Source/MODEL").join(name), to).unwrap();
+    }
+    fs::create_dir(output.join("lib")).unwrap();
+    output
+}
+
+/// The library that cargo built with this test.
+fn library() -> String {
+    let command = Path::new(env!("CARGO_BIN_EXE_mebridge"));
+    let folder = command.parent().unwrap();
+    let places = [
+        folder.join("deps/libmebridge.so"),
+        folder.join("libmebridge.so"),
+    ];
+    let newest = places.into_iter().max_by_key(|path| {
+        let times = path.metadata().and_then(|m| m.modified());
+        times.ok()
+    });
+    newest.unwrap().display().to_string()
+}
+
+fn link(output: &Path, more: &[&str]) -> Ran {
+    let library = library();
+    let mut arguments = vec!["link", output.to_str().unwrap(), "--library", &library];
+    arguments.extend(more);
+    mebridge(output.parent().unwrap(), &arguments)
+}
+
+fn unlink(output: &Path) -> Ran {
+    mebridge(
+        output.parent().unwrap(),
+        &["unlink", output.to_str().unwrap()],
+    )
+}
+
+fn p(output: &Path) -> PathBuf {
+    output.join("SubProcesses/P1_gg_ttx")
+}
+
+/// `make madevent`.
+#[track_caller]
+fn make(output: &Path) {
+    let mut command = Command::new("make");
+    for name in ["MAKEFLAGS", "MFLAGS", "MAKELEVEL", "FC", "FFLAGS"] {
+        command.env_remove(name);
+    }
+    let made = command
+        .arg("madevent")
+        .current_dir(p(output))
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        made.status.success(),
+        "{}\n{}",
+        text(&made.stdout),
+        text(&made.stderr)
+    );
+}
+
+/// What the executable of a P directory answers, and what it says on stderr.
+#[track_caller]
+fn run(directory: &Path, input: &str) -> (Vec<(f64, i32, i32)>, String) {
+    fs::write(directory.join("input"), input).unwrap();
+    let ran = Command::new(directory.join("madevent"))
+        .current_dir(directory)
+        .stdin(fs::File::open(directory.join("input")).unwrap())
+        .env("CUDACPP_RUNTIME_CACHE", "off")
+        .env("CUDACPP_RUNTIME_BACKEND", "cpu")
+        .output()
+        .unwrap();
+    fs::remove_file(directory.join("input")).unwrap();
+    let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{stderr}");
+    let text = String::from_utf8(ran.stdout).unwrap();
+    let answers = text.lines().map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let integer = |i: usize| words[i].parse().unwrap();
+        (words[0].parse().unwrap(), integer(1), integer(2))
+    });
+    (answers.collect(), stderr)
+}
+
+#[track_caller]
+fn agree(a: &[(f64, i32, i32)], b: &[(f64, i32, i32)]) {
+    assert_eq!(a.len(), 16);
+    assert_eq!(a.len(), b.len());
+    for (a, b) in a.iter().zip(b) {
+        assert!((a.0 - b.0).abs() < 1e-12 * b.0.abs(), "{a:?} {b:?}");
+        assert_eq!((a.1, a.2), (b.1, b.2));
+    }
+}
+
+/// Every file and link under a folder, with its contents.
+fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_symlink() {
+            let to = fs::read_link(&path).unwrap();
+            all.insert(path, to.to_string_lossy().into_owned().into_bytes());
+        } else if path.is_dir() {
+            all.extend(snapshot(&path));
+        } else {
+            let bytes = fs::read(&path).unwrap();
+            all.insert(path, bytes);
+        }
+    }
+    all
+}
+
+#[track_caller]
+fn same(a: &BTreeMap<PathBuf, Vec<u8>>, b: &BTreeMap<PathBuf, Vec<u8>>) {
+    let names = |x: &BTreeMap<PathBuf, Vec<u8>>| x.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(a), names(b));
+    for (path, bytes) in a {
+        assert!(b[path] == *bytes, "{} differs", path.display());
+    }
+}
+
+/// Makes the Fortran's own matrix element nonsense, so that an answer of its cannot pass for the library's.
+fn spoil(output: &Path) {
+    let path = p(output).join("matrix1.f");
+    let text = fs::read_to_string(&path).unwrap();
+    let spoilt = text.replace("MATRIX1 = MATRIX1/DENOM", "MATRIX1 = 1D9");
+    assert_ne!(text, spoilt);
+    fs::write(path, spoilt).unwrap();
+}
+
+/// Summed over helicities without a channel and in two of them, and helicity by helicity.
+const INPUTS: [&str; 4] = ["0 0\n", "0 2\n", "0 3\n", "1 1\n"];
+
+#[test]
+fn batches_and_single_events_are_answered_by_the_library() {
+    if !compiler() {
+        return;
+    }
+    for caller in ["auto_dsig1_batch.f", "auto_dsig1_single.f"] {
+        let d = tempfile::tempdir().unwrap();
+        let output = output(d.path(), caller);
+        make(&output);
+        let fortran = INPUTS.map(|input| run(&p(&output), input));
+        assert!(fortran.iter().all(|(_, stderr)| stderr.is_empty()));
+        let linked = link(&output, &["--vector", "64"]);
+        assert!(
+            linked.ok().contains("VECSIZE_MEMMAX 64"),
+            "{}",
+            linked.stdout
+        );
+        spoil(&output);
+        make(&output);
+        for (input, (answers, _)) in INPUTS.iter().zip(&fortran) {
+            let (library, stderr) = run(&p(&output), input);
+            assert!(
+                stderr.contains("g g > t t~ WEIGHTED<=2 @1 from this executable"),
+                "{stderr}"
+            );
+            agree(&library, answers);
+        }
+        // Parameters are those that MadEvent has, at the time of the run.
+        let card = output.join("Cards/param_card.dat");
+        let text = fs::read_to_string(&card).unwrap();
+        let heavy = text.replacen("6 1.730000e+02", "6 1.830000e+02", 1);
+        assert_ne!(text, heavy);
+        fs::write(&card, heavy).unwrap();
+        let (heavier, _) = run(&p(&output), INPUTS[0]);
+        assert!((heavier[0].0 / fortran[0].0[0].0 - 1.0).abs() > 1e-3);
+        fs::write(&card, text).unwrap();
+        let linked = fs::metadata(p(&output).join("madevent"))
+            .unwrap()
+            .modified();
+        make(&output);
+        let still = fs::metadata(p(&output).join("madevent"))
+            .unwrap()
+            .modified();
+        assert_eq!(linked.unwrap(), still.unwrap());
+    }
+}
+
+#[test]
+fn all_helicities_at_once_and_their_table() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_single.f");
+    let p = p(&output);
+    fs::rename(p.join("matrix1.f"), p.join("matrix1_orig.f")).unwrap();
+    link(&output, &[]).ok();
+    let small = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/madevent");
+    fs::copy(small.join("matrix1_optim.f"), p.join("matrix1_optim.f")).unwrap();
+    make(&output);
+    let (answers, _) = run(&p, "0 0\n");
+    // What the process itself says to these helicities.
+    let process = mebridge::import::import_directory(&p).unwrap().remove(0);
+    let card = process.model.default_card();
+    for (answer, i) in answers.iter().zip(1..) {
+        assert_eq!((answer.1, answer.2), (1, 3));
+        let energy = 300.0 + 20.0 * f64::from(i);
+        let momentum = (energy * energy - 173.0f64 * 173.0).sqrt();
+        let cos = -0.95 + 1.9 * f64::from(i - 1) / 15.0;
+        let phi = 0.3 * f64::from(i);
+        let sin = (1.0 - cos * cos).sqrt();
+        let top = [
+            momentum * sin * phi.cos(),
+            momentum * sin * phi.sin(),
+            momentum * cos,
+        ];
+        let momenta = [
+            [energy, 0.0, 0.0, energy],
+            [energy, 0.0, 0.0, -energy],
+            [energy, top[0], top[1], top[2]],
+            [energy, -top[0], -top[1], -top[2]],
+        ];
+        let alpha_s = 0.12 - 0.001 * f64::from(i);
+        let g = 2.0 * (std::f64::consts::PI * alpha_s).sqrt();
+        let rows = [[-1, 1, -1, 1], [-1, -1, 1, 1], [1, -1, 1, -1]];
+        let row = |row: &[i8; 4]| process.helicities.iter().position(|h| h == row).unwrap();
+        let mut expected = 0.0;
+        for (place, helicities) in rows.iter().enumerate() {
+            let mut one = process.clone();
+            one.helicities = vec![process.helicities[row(helicities)].clone()];
+            let one = one.evaluate(&momenta, g, &card);
+            if place == 1 {
+                expected += one.contributions[0] * f64::from(process.iden);
+            }
+            expected += one.amp2.iter().sum::<f64>() + one.jamp2[0];
+        }
+        assert!(
+            (answer.0 / expected - 1.0).abs() < 1e-12,
+            "{} {expected}",
+            answer.0
+        );
+    }
+}
+
+#[test]
+fn executables_run_where_the_output_is_not() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_batch.f");
+    make(&output);
+    let (fortran, _) = run(&p(&output), INPUTS[1]);
+    link(&output, &["--copy"]).ok();
+    spoil(&output);
+    make(&output);
+    assert!(!output.join("lib/libmebridge.so").is_symlink());
+    // The whole output elsewhere, as a gridpack is; then the executable alone, beside the library.
+    let moved = d.path().join("moved");
+    fs::rename(&output, &moved).unwrap();
+    let (answers, _) = run(&p(&moved), INPUTS[1]);
+    agree(&answers, &fortran);
+    let node = d.path().join("node");
+    fs::create_dir_all(node.join("a/b")).unwrap();
+    fs::create_dir_all(node.join("Cards")).unwrap();
+    fs::copy(p(&moved).join("madevent"), node.join("a/b/madevent")).unwrap();
+    fs::copy(
+        moved.join("lib/libmebridge.so"),
+        node.join("a/b/libmebridge.so"),
+    )
+    .unwrap();
+    // The driver reads it; the library does not.
+    let card = "Cards/param_card.dat";
+    fs::copy(moved.join(card), node.join(card)).unwrap();
+    fs::remove_dir_all(&moved).unwrap();
+    let (answers, _) = run(&node.join("a/b"), INPUTS[1]);
+    agree(&answers, &fortran);
+}
+
+#[test]
+fn unlink_gives_every_byte_back() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_batch.f");
+    let before = snapshot(&output);
+    assert!(unlink(&output).ok().contains("it is not linked"));
+    link(&output, &[]).ok();
+    let linked = snapshot(&output);
+    assert_ne!(before, linked);
+    // Once more changes nothing.
+    link(&output, &[]).ok();
+    same(&snapshot(&output), &linked);
+    unlink(&output).ok();
+    same(&snapshot(&output), &before);
+    // An executable that was there comes back; what make built since goes.
+    make(&output);
+    let built = fs::read(p(&output).join("madevent")).unwrap();
+    link(&p(&output), &[]).ok();
+    assert!(!p(&output).join("madevent").exists());
+    make(&output);
+    assert_ne!(fs::read(p(&output).join("madevent")).unwrap(), built);
+    unlink(&output).ok();
+    assert!(fs::read(p(&output).join("madevent")).unwrap() == built);
+    // What MG5aMC writes into make_opts and the card in between stays.
+    link(&output, &[]).ok();
+    let opts = output.join("Source/make_opts");
+    let text = fs::read_to_string(&opts).unwrap();
+    fs::write(&opts, format!("GLOBAL_FLAG=-O3\n{text}")).unwrap();
+    let card = output.join("Cards/run_card.dat");
+    let text = fs::read_to_string(&card).unwrap();
+    fs::write(&card, text.replace("16 = nevents", "17 = nevents")).unwrap();
+    unlink(&output).ok();
+    let text = fs::read_to_string(&opts).unwrap();
+    assert!(text.starts_with("GLOBAL_FLAG=-O3\n") && !text.contains("mebridge"));
+    let text = fs::read_to_string(&card).unwrap();
+    assert!(
+        text.contains("17 = nevents") && !text.contains("vector_size"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_link_that_is_killed_is_undone() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_batch.f");
+    let before = snapshot(&output);
+    let library = library();
+    let command = |what: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mebridge"));
+        command.arg(what).arg(&output);
+        if what == "link" {
+            command.args(["--copy", "--library", &library]);
+        }
+        command.stdout(std::process::Stdio::null());
+        command.stderr(std::process::Stdio::null());
+        command
+    };
+    for (round, what) in ["link", "unlink"].into_iter().cycle().take(60).enumerate() {
+        if what == "unlink" {
+            assert_eq!(link(&output, &[]).code, 0);
+        }
+        let mut child = command(what).spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(700 * round as u64));
+        // Done already is as good.
+        let _ = child.kill();
+        child.wait().unwrap();
+        let undone = unlink(&output);
+        assert_eq!(undone.code, 0, "{}", undone.stderr);
+        same(&snapshot(&output), &before);
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_told_and_nothing_is_lost() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_batch.f");
+    let before = snapshot(&output);
+    // No file may be longer than so many blocks of 512 bytes, as on a disk that fills up.
+    let library = library();
+    for blocks in [0, 1, 2, 3, 4] {
+        let limited = Command::new("sh")
+            .arg("-c")
+            .arg(format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""))
+            .arg("sh")
+            .arg(env!("CARGO_BIN_EXE_mebridge"))
+            .args([
+                "link",
+                output.to_str().unwrap(),
+                "--copy",
+                "--library",
+                &library,
+            ])
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8_lossy(&limited.stderr).into_owned();
+        assert_eq!(limited.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains("too large"), "{stderr}");
+        unlink(&output);
+        same(&snapshot(&output), &before);
+    }
+    // A folder that cannot be made.
+    fs::write(output.join("Source/.mebridge"), "in the way").unwrap();
+    let refused = link(&output, &[]);
+    assert!(refused.failed(1).contains("nothing was changed"));
+    fs::remove_file(output.join("Source/.mebridge")).unwrap();
+    same(&snapshot(&output), &before);
+    // Two at once.
+    fs::create_dir(output.join("Source/.mebridge")).unwrap();
+    let lock = fs::File::create(output.join("Source/.mebridge/lock")).unwrap();
+    lock.lock().unwrap();
+    let refused = link(&output, &[]);
+    assert!(
+        refused.failed(1).contains("is at work on this output"),
+        "{}",
+        refused.stderr
+    );
+    drop(lock);
+    link(&output, &[]).ok();
+    unlink(&output).ok();
+    same(&snapshot(&output), &before);
+}
+
+#[test]
+fn what_is_no_output_is_refused() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let refused = link(d.path(), &[]);
+    assert!(
+        refused
+            .failed(1)
+            .contains("this is no output of `output madevent`")
+    );
+    let output = output(d.path(), "auto_dsig1_batch.f");
+    let path = p(&output).join("auto_dsig1.f");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("COL_RAND", "COLOUR")).unwrap();
+    let before = snapshot(&output);
+    let refused = link(&output, &[]);
+    let message = refused.failed(1);
+    assert!(
+        message.contains("SMATRIX1_MULTI has an argument COLOUR"),
+        "{message}"
+    );
+    same(&snapshot(&output), &before);
+    fs::create_dir(output.join("Source/RUNNING")).unwrap();
+    assert!(link(&output, &[]).failed(1).contains("Source/RUNNING"));
+}
+
+#[test]
+fn the_doctor_tells_what_an_executable_calls() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_batch.f");
+    let doctor = || mebridge(d.path(), &["doctor", output.to_str().unwrap()]);
+    make(&output);
+    let healthy = doctor();
+    let text = healthy.ok();
+    assert!(text.contains("madevent calls its own Fortran"), "{text}");
+    assert!(text.contains("linked         no\n"), "{text}");
+    let fortran = fs::read(p(&output).join("madevent")).unwrap();
+    link(&output, &[]).ok();
+    make(&output);
+    let text = doctor().ok().to_owned();
+    assert!(text.contains("madevent calls the library"), "{text}");
+    assert!(text.contains("512 by the run card"), "{text}");
+    // One that was made elsewhere, a card for single events, a make_opts that lost its line.
+    fs::write(p(&output).join("madevent"), fortran).unwrap();
+    let card = output.join("Cards/run_card.dat");
+    fs::write(&card, "1 = vector_size\n").unwrap();
+    let opts = output.join("Source/make_opts");
+    fs::write(&opts, "FFLAGS=-w\n").unwrap();
+    let ill = doctor();
+    assert_eq!(ill.code, 1);
+    for what in [
+        "!! P1_gg_ttx/madevent was made before the output was linked",
+        "!! vector_size and nb_warp of the run card are 1",
+        "!! its Source/make_opts has lost the line of mebridge",
+    ] {
+        assert!(ill.stdout.contains(what), "{}", ill.stdout);
+    }
+}

@@ -1,0 +1,99 @@
+//! `Bridge::one_event`: each helicity by itself, against the plain meaning of the process.
+
+use mebridge::bridge::Bridge;
+use mebridge::import::import_directory;
+use mebridge::process::Process;
+use mebridge::runtime::{CachePlace, Switches};
+use std::path::Path;
+
+/// A process with one row of the helicity table alone.
+fn only(process: &Process, row: usize) -> Process {
+    let mut one = process.clone();
+    one.helicities = vec![process.helicities[row].clone()];
+    one
+}
+
+#[track_caller]
+fn close(a: f64, b: f64, scale: f64) {
+    assert!((a - b).abs() <= 1e-12 * scale, "{a} {b}");
+}
+
+fn check(process: &Process, momenta: &[[f64; 4]], g: f64) {
+    let card = process.model.default_card();
+    for level in ["none", "auto"] {
+        let mut switches = Switches {
+            cache: CachePlace::Off,
+            ..Switches::default()
+        };
+        switches.set("SIMD", level.into()).unwrap();
+        switches.set("BACKEND", "cpu".into()).unwrap();
+        let mut bridge = Bridge::new(process.clone(), &card, &switches, 4).unwrap();
+        let flat: Vec<f64> = momenta.iter().flatten().copied().collect();
+        let all = process.evaluate(momenta, g, &card);
+        let total: f64 = all.contributions.iter().map(|x| x.abs()).sum();
+        let amp2: f64 = all.amp2.iter().sum();
+        let jamp2: f64 = all.jamp2.iter().sum();
+        let diagrams = process.diagrams as usize;
+        let flows = process.color_flows();
+        for every in [false, true, false] {
+            let event = bridge.one_event(&flat, g, every).unwrap().clone();
+            assert_eq!(event.contributions.len(), process.helicities.len());
+            // Asked again it is the same.
+            assert_eq!(&event, bridge.one_event(&flat, g, every).unwrap());
+            for row in 0..process.helicities.len() {
+                let plain = only(process, row).evaluate(momenta, g, &card);
+                let iden = f64::from(process.iden);
+                close(
+                    event.contributions[row],
+                    plain.contributions[0] * iden,
+                    total * iden,
+                );
+                if !every && bridge.is_good(row) == Some(false) {
+                    assert!(
+                        event.amp2[row * diagrams..][..diagrams]
+                            .iter()
+                            .all(|&x| x == 0.0)
+                    );
+                    continue;
+                }
+                let mut of_diagram = vec![0.0; diagrams];
+                for (entry, x) in process.channels.amp2.iter().zip(&plain.amp2) {
+                    of_diagram[entry.diagram as usize - 1] += x;
+                }
+                for (a, b) in event.amp2[row * diagrams..].iter().zip(&of_diagram) {
+                    close(*a, *b, amp2);
+                }
+                for (a, b) in event.jamp2[row * flows..].iter().zip(&plain.jamp2) {
+                    close(*a, *b, jamp2);
+                }
+            }
+        }
+        // Another event is another answer, and momenta that cannot be are refused.
+        let before = bridge.one_event(&flat, g, false).unwrap().clone();
+        let after = bridge.one_event(&flat, 1.1 * g, false).unwrap();
+        assert_ne!(&before, after);
+        let mut bad = flat.clone();
+        bad[0] = f64::NAN;
+        assert!(bridge.one_event(&bad, g, false).is_err());
+        assert_eq!(&before, bridge.one_event(&flat, g, false).unwrap());
+        assert!(bridge.one_event(&flat[4..], g, false).is_err());
+    }
+}
+
+#[test]
+fn each_helicity_is_that_of_the_process() {
+    let p = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
+    let process = import_directory(&p).unwrap().remove(0);
+    let momenta = [
+        [500.0, 0.0, 0.0, 500.0],
+        [500.0, 0.0, 0.0, -500.0],
+        [500.0, 300.0, 100.0, 343.613_445_9],
+        [500.0, -300.0, -100.0, -343.613_445_9],
+    ];
+    // On the mass shell of the card.
+    let mut momenta = momenta;
+    let z = (250_000.0 - 173.0f64 * 173.0 - 100_000.0).sqrt();
+    momenta[2][3] = z;
+    momenta[3][3] = -z;
+    check(&process, &momenta, 1.2);
+}
