@@ -41,11 +41,9 @@ fn output(folder: &Path, caller: &str) -> PathBuf {
     for (from, to) in files.into_iter().chain(same) {
         fs::copy(small.join(from), output.join(to)).unwrap();
     }
-    // As MG5aMC does, for files that are included from everywhere.
-    for name in ["coupl.inc"] {
-        let to = output.join(p).join(name);
-        fs::copy(output.join("Source/MODEL").join(name), to).unwrap();
-    }
+    // A link in an output of MG5aMC.
+    let model = output.join("Source/MODEL/coupl.inc");
+    fs::copy(model, output.join(p).join("coupl.inc")).unwrap();
     fs::create_dir(output.join("lib")).unwrap();
     output
 }

@@ -274,13 +274,12 @@ impl Options {
                 ),
             ));
         }
-        let what;
-        match subprocess.kind {
+        let what = match subprocess.kind {
             Kind::Plugin => {
                 layout.whole()?;
                 made(makefile::NAME, makefile::with_plugin().into_bytes());
                 made(makefile::PLUGIN, makefile::PLUGIN_MAKEFILE.into());
-                what = "in the place of the plugin's libraries";
+                "in the place of the plugin's libraries"
             }
             Kind::Plain => {
                 let around = layout.surroundings()?;
@@ -314,12 +313,12 @@ impl Options {
                 let folder = library.parent().unwrap_or(Path::new("/"));
                 let text = makefile::plain(&elements, &folder.to_string_lossy());
                 made(makefile::NAME, text.into_bytes());
-                what = match elements.iter().all(|e| e.batch.is_some()) {
+                match elements.iter().all(|e| e.batch.is_some()) {
                     true => "batches of events",
                     false => "one event a call",
-                };
+                }
             }
-        }
+        };
         if fresh {
             for name in subprocess.executables()? {
                 if calls(&subprocess.path.join(&name)) != Calls::Library {
