@@ -39,7 +39,7 @@ impl Report {
 }
 
 impl Options {
-    /// Dependencies.
+    /// Runs the command.
     pub fn run(self) -> Result<ExitCode> {
         let mut report = Report::default();
         let switches = machine(&mut report);
