@@ -406,7 +406,7 @@ unsafe fn array<'a, T>(
 }
 
 /// # Safety
-/// As for [`array`], and nothing else points into the values.
+/// As for `array`, and nothing else points into the values.
 unsafe fn array_mut<'a, T>(
     function: &'static str,
     argument: &str,
