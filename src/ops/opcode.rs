@@ -193,7 +193,7 @@ macro_rules! define {
         sums { $($(#[$sdoc:meta])* $sum:ident = $sfields:expr, multiply_adds: $sc:expr, current: $sk:path;)* }
         dots { $($(#[$ddoc:meta])* $dot:ident = $dfields:expr, multiply_adds: $dc:expr, amplitude: $dk:path;)* }
     ) => {
-        /// What an operation computes; [`crate::ops::table`] says how names are made.
+        /// What an operation computes; `src/ops/table.rs` says how names are made.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Opcode {
             $($(#[$adoc])* $amplitude,)*
