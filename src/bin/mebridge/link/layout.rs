@@ -190,7 +190,10 @@ impl Layout {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let to = std::fs::read_link(&path);
                 let to_us = to.is_ok_and(|to| to.ends_with("libmebridge.so"));
-                if name.starts_with("libmg5amc_") && name.ends_with(".so") && to_us == ours {
+                let plugins = name.starts_with("libmg5amc_") && name.ends_with(".so");
+                // What an installed library is asked for; that of `lib` itself is in the journal.
+                let soname = ours && name == "libmebridge.so.0" && folder != "lib";
+                if (plugins || soname) && to_us == ours {
                     found.push(format!("{folder}/{name}"));
                 }
             }

@@ -125,6 +125,7 @@ mebridge_up := $(if $(filter 1,$(USEBUILDDIR)),../,)
 .PHONY: all clean cleanall distclean
 all:
 \tmkdir -p $(mebridge_folder) $(CUDACPP_BUILDDIR)
+\tln -sf $(mebridge_up)libmebridge.so $(mebridge_folder)/libmebridge.so.0
 \tln -sf $(mebridge_up)libmebridge.so $(mebridge_folder)/libmg5amc_common_$(mebridge_kind).so
 \tln -sf $(mebridge_up)libmebridge.so $(mebridge_folder)/libmg5amc_$(mebridge_id)_$(mebridge_kind).so
 clean cleanall distclean:

@@ -199,9 +199,9 @@ impl Options {
                 path: made.path.clone(),
             });
         }
-        add(Change::Make {
-            path: library_path.clone(),
-        });
+        for path in [&library_path, &SONAME.to_owned()] {
+            add(Change::Make { path: path.clone() });
+        }
         for edited in &work.edited {
             add(Change::Edit {
                 path: edited.path.clone(),
@@ -224,6 +224,11 @@ impl Options {
             journal.make(&made.path, &made.contents)?;
         }
         put_library(&layout.root.join(&library_path), library, self.copy)?;
+        put_library(
+            &layout.root.join(SONAME),
+            Path::new("libmebridge.so"),
+            false,
+        )?;
         for edited in &work.edited {
             let kept = Journal::kept_name(&edited.path);
             journal.edit(&edited.path, &kept, &edited.contents)?;
@@ -445,6 +450,10 @@ pub fn calls(path: &Path) -> Calls {
 fn has(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|part| part == what)
 }
+
+/// What executables ask for that were linked with an installed library (`make install` gives it this SONAME);
+/// in the output it is a link to the library beside it.
+const SONAME: &str = "lib/libmebridge.so.0";
 
 /// Puts the library into the output: a link to it, or a copy.
 fn put_library(path: &Path, library: &Path, copy: bool) -> Result<()> {
