@@ -418,6 +418,32 @@ impl Changed {
     }
 }
 
+/// MG5aMC 3.1, and the vectorised 3.3 and 3.4: SMATRIX<i> hands JAMP2 out, and who calls it chooses.
+#[test]
+fn jamp2_may_be_handed_out() {
+    let head = "SMATRIX1(P, RHEL, RCOL, CHANNEL, IVEC, ANS, IHEL,\n     $  ICOL)";
+    let other = changed(
+        "new/P1_qq_ff",
+        "matrix1.f",
+        head,
+        "SMATRIX1(P, RHEL, CHANNEL, ANS, JAMP2, IVEC)",
+    );
+    let file = other.path.join("matrix1.f");
+    let without = |statement: &str| {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(text.matches(statement).count(), 1, "{statement}");
+        std::fs::write(&file, text.replace(statement, "")).unwrap();
+    };
+    without("      CALL SELECT_COLOR(RCOL, JAMP2, HERE, 1, ICOL)\n");
+    let known = import_directory(&outputs().join("new/SubProcesses/P1_qq_ff")).unwrap();
+    let process = import_directory(&other.path).unwrap().remove(0);
+    assert_eq!(process.channels, known[0].channels);
+    assert_eq!(process.helicities, known[0].helicities);
+    assert_eq!(process.color, known[0].color);
+    without("      JAMP2(0) = 2\n");
+    other.is_refused("JAMP2 is not the sum over helicities");
+}
+
 const ROW: &str = "      DATA (NHEL(LEG, 5),LEG=1,4) /-1, 1,-1,-1/\n";
 const SUM: &str = "SUBROUTINE SMATRIX1(";
 const MATRIX: &str = "REAL*8 FUNCTION MATRIX1(";

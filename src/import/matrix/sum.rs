@@ -388,6 +388,7 @@ impl<'l> Trial<'l> {
         let momenta = interpreter.place();
         let mut answer = None;
         let mut chosen = None;
+        let mut jamp2 = None;
         let mut places: Vec<Location> = Vec::new();
         for dummy in &unit.arguments {
             let at = interpreter.place();
@@ -416,6 +417,11 @@ impl<'l> Trial<'l> {
                     places.push(at);
                 }
                 "ICOL" => places.push(at),
+                // 3.1, and the vectorised 3.3 and 3.4: who calls chooses a colour.
+                "JAMP2" => {
+                    jamp2 = Some(at);
+                    places.push(at);
+                }
                 _ => {
                     return Err(unit.error(format!(
                         "{} has an argument {dummy}, which no version of MG5aMC writes",
@@ -453,7 +459,11 @@ impl<'l> Trial<'l> {
         self.added = std::mem::take(&mut calls.added);
         self.colored = std::mem::take(&mut calls.colored);
         self.jamp2 = calls.jamp2.take();
-        if self.jamp2.is_none() && !calls.arguments.iter().any(|name| name == "JAMP2") {
+        if let (None, Some(at)) = (&self.jamp2, jamp2) {
+            self.jamp2 = (0..=self.flows as i64)
+                .map(|flow| number(&mut self.interpreter, (at.0, at.1 + flow)))
+                .collect();
+        } else if self.jamp2.is_none() && !calls.arguments.iter().any(|name| name == "JAMP2") {
             // Until 3.5 the choice of a colour finds it in its COMMON block.
             self.jamp2 = (0..=self.flows as i64)
                 .map(|flow| number(&mut self.interpreter, (common[JAMP2].0, flow)))
