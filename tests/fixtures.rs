@@ -436,7 +436,7 @@ fn jamp2_may_be_handed_out() {
     };
     without("      CALL SELECT_COLOR(RCOL, JAMP2, HERE, 1, ICOL)\n");
     let known = import_directory(&outputs().join("new/SubProcesses/P1_qq_ff")).unwrap();
-    let process = import_directory(&other.path).unwrap().remove(0);
+    let process = other.agrees();
     assert_eq!(process.channels, known[0].channels);
     assert_eq!(process.helicities, known[0].helicities);
     assert_eq!(process.color, known[0].color);

@@ -61,6 +61,11 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
     line("REAL*8 P(0:3,NEXTERNAL),ANS,MEB_G,RHEL,RCOL");
     line("INTEGER CHANNEL,IVEC,IHEL,ICOL,MEB_CONFIG,MEB_I");
     line("CHARACTER*400 MEB_FILE");
+    if element.arguments.iter().any(|argument| argument == "JAMP2") {
+        // More flows than any process has.
+        line("REAL*8 JAMP2(0:99999)");
+        line("SAVE JAMP2");
+    }
     line("COMMON/MEB_RANDOM/RHEL");
     if madevent {
         for text in [

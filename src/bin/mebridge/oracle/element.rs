@@ -60,6 +60,8 @@ const KNOWN: [&str; 9] = [
     "IHEL",
     "ICOL",
     "ANS_SUMMED",
+    // 3.1, and the vectorised 3.3 and 3.4: handed out, for who calls to choose a colour.
+    "JAMP2",
 ];
 
 impl Element {
