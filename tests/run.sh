@@ -61,7 +61,7 @@ step "documentation" env RUSTDOCFLAGS="-D warnings" "$cargo" doc --locked --no-d
 step "library" "$cargo" build --locked --release --workspace
 # Device code is compiled for real, with or without a GPU.
 if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi
-step "tests in Rust" "$cargo" test --locked
+step "tests in Rust" "$cargo" test --locked --no-fail-fast
 need nvrtc "device code by NVRTC"
 need gpu "GPU"
 need gpus "several GPUs"
