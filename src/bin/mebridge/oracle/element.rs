@@ -50,7 +50,7 @@ pub struct GoodHelicities {
 }
 
 /// The arguments that a driver knows.
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
     "P",
     "ANS",
     "RHEL",
