@@ -19,6 +19,9 @@ Commands:
   bench    Measure throughput by precision, SIMD level, events in a call and threads, and draw it
   cache    Show where processes and plans are kept for the next start, and how much that is
   compare  Compare with the Fortran of a directory, compiled by gfortran, on random events
+  doctor   Look at this machine, and at outputs of MG5aMC, for what is missing or wrong
+  link     Let MadEvent take its matrix elements from the library
+  unlink   Give MadEvent its own matrix elements back
   help     Print this message or the help of the given subcommand(s)
 
 Options:

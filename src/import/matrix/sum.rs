@@ -460,9 +460,12 @@ impl<'l> Trial<'l> {
         self.colored = std::mem::take(&mut calls.colored);
         self.jamp2 = calls.jamp2.take();
         if let (None, Some(at)) = (&self.jamp2, jamp2) {
-            self.jamp2 = (0..=self.flows as i64)
+            let flows = 0..=self.flows as i64;
+            let all: Option<Vec<f64>> = flows
                 .map(|flow| number(&mut self.interpreter, (at.0, at.1 + flow)))
                 .collect();
+            // What was not set is no sum.
+            self.jamp2 = Some(all.unwrap_or_default());
         } else if self.jamp2.is_none() && !calls.arguments.iter().any(|name| name == "JAMP2") {
             // Until 3.5 the choice of a colour finds it in its COMMON block.
             self.jamp2 = (0..=self.flows as i64)
