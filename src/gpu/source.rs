@@ -9,7 +9,7 @@ use super::codegen::{Generator, Source};
 use super::level_schedule::{Kind, LevelSchedule};
 use super::routine;
 use crate::ops::GeneralRoutine;
-use crate::ops::opcode::{Layout, Momenta, Opcode};
+use crate::ops::opcode::{Layout, Opcode};
 use std::fmt::Write;
 
 const NUMBER: &str = include_str!("../../cuda/number.cuh");
@@ -288,12 +288,7 @@ fn call(name: &str, components: &[u8], layout: &Layout, wave: impl Fn(usize) -> 
     for _ in 0..layout.factors {
         arguments.push(format!("m.complex(op[{}])", next()));
     }
-    let momenta = match layout.momenta {
-        Momenta::None => 0,
-        Momenta::Result => 1,
-        Momenta::Inputs => layout.inputs,
-    };
-    for _ in 0..momenta {
+    for _ in 0..layout.momentum_count() {
         arguments.push(format!("m.momentum(op[{}])", next()));
     }
     for _ in 0..layout.masses {
