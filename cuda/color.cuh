@@ -6,25 +6,22 @@
 #define DOTS_THREADS 8
 
 /// Adds up over flows JAMP times what the colour matrix makes of it: threads in x take events, those
-/// in y flows, blocks in x events and in y helicities. `jamp` and `product` are
-/// `[slot][flow][2][padded events]`; slots are those of `group_size` helicities of each group from
-/// `first_group` on, of which the second may be missing.
+/// in y flows, blocks in x events and in y helicities. Slots are those of `group_size` helicities of each
+/// group from `first_group` on, of which the second may be missing.
 extern "C" __global__ void __launch_bounds__(DOTS_LANES * DOTS_THREADS)
-color_dots(const unsigned *groups, unsigned first_group, unsigned group_size, unsigned slots,
-           unsigned flows, unsigned events, const Color *jamp, const Color *product,
-           Real *contributions) {
+color_dots(ARGUMENTS(DotsArguments) a) {
     __shared__ Color reduced[DOTS_THREADS][DOTS_LANES];
-    unsigned padded = (events + LANES - 1) / LANES * LANES;
-    for (unsigned slot = blockIdx.y; slot < slots; slot += gridDim.y) {
-        unsigned group = first_group + slot / group_size;
-        unsigned helicity = groups[2 * group + slot % group_size];
+    unsigned padded = (a.events + LANES - 1) / LANES * LANES;
+    for (unsigned slot = blockIdx.y; slot < a.slots; slot += gridDim.y) {
+        unsigned group = a.first_group + slot / a.group_size;
+        unsigned helicity = a.groups[2 * group + slot % a.group_size];
         if (helicity == ~0u) continue;
         for (unsigned event = blockIdx.x * DOTS_LANES; event < padded; event += gridDim.x * DOTS_LANES) {
             for (unsigned lane = threadIdx.x; lane < DOTS_LANES; lane += blockDim.x) {
                 Color total = 0;
-                for (unsigned i = threadIdx.y; i < 2 * flows; i += blockDim.y) {
-                    Size at = ((Size)slot * 2 * flows + i) * padded + event + lane;
-                    total = fused(jamp[at], product[at], total);
+                for (unsigned i = threadIdx.y; i < 2 * a.flows; i += blockDim.y) {
+                    Size at = ((Size)slot * 2 * a.flows + i) * padded + event + lane;
+                    total = fused(a.jamp[at], a.product[at], total);
                 }
                 reduced[threadIdx.y][lane] = total;
             }
@@ -33,7 +30,7 @@ color_dots(const unsigned *groups, unsigned first_group, unsigned group_size, un
                 for (unsigned lane = threadIdx.x; lane < DOTS_LANES; lane += blockDim.x) {
                     Color total = 0;
                     for (unsigned i = 0; i < blockDim.y; i++) total += reduced[i][lane];
-                    contributions[(Size)helicity * padded + event + lane] = (Real)total;
+                    a.contributions[(Size)helicity * padded + event + lane] = (Real)total;
                 }
             __syncthreads();
         }

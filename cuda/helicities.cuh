@@ -14,33 +14,6 @@ struct __align__(16) Entries {
     Color of_row[ROWS];
 };
 
-/// Tables of the process, see src/gpu/engine.rs.
-struct Helicities {
-    const unsigned *operands, *starts;
-    const Real *numbers;
-    /// For each helicity its wavefunctions.
-    const unsigned *waves;
-    /// Pairs of helicities.
-    const unsigned *groups;
-    /// Runs of operations: number of the kind, first, count.
-    const unsigned *amplitudes;
-    /// Runs of sums: first, count.
-    const unsigned *sums;
-    /// Runs of sums on the way to the blocks of the colour matrix: how many slots each takes,
-    /// how many sums, whether they read JAMP or what earlier ones have left.
-    const unsigned *passes;
-    /// For each of these where its slots are read and where they are written.
-    const unsigned *orbits;
-    /// Rows of the blocks: place of the first, columns, rows, first column of entries.
-    const unsigned *rows;
-    const Entries *entries;
-    /// For each AMP2 where its sets begin in `sets`; for each set where its amplitudes begin in
-    /// `members`.
-    const unsigned *amp2, *sets, *members;
-    unsigned wave_count, group_count, amplitude_count, sum_count, pass_count, row_count;
-    unsigned amp2_count, workspace, jamp, flows, scratch, bytes;
-};
-
 #define FOR_LANES for (unsigned lane = threadIdx.x; lane < WORKSPACE_LANES; lane += blockDim.x)
 #define FOR_SLOTS(I, COUNT) for (unsigned I = threadIdx.y; I < (COUNT); I += blockDim.y)
 
@@ -100,30 +73,23 @@ DEVICE Color color_rows(const unsigned *row, const Entries *entries, const Color
     return total;
 }
 
-/// Blocks of threads in x share the groups, in y the events. `contributions` are `[helicity][padded
-/// events]`, `jamp2` (if not 0) `[x][flow][padded events]`, `amp2` (if not 0) `[x][AMP2][padded events]`.
-/// With COLORS_OUTSIDE it does some groups only and ends with their JAMP, as
-/// `[group][group_size][flow][2][padded events]`; sums over helicities go on from one launch to the next.
+/// Blocks of threads in x share the groups, in y the events. With COLORS_OUTSIDE it does some groups only and
+/// ends with their JAMP; sums over helicities go on from one launch to the next.
 extern "C" __global__ void __launch_bounds__(WORKSPACE_THREADS, WORKSPACE_BLOCKS)
-helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events, char *workspaces,
-           Real *contributions, Real *jamp2, Real *amp2
-#ifdef COLORS_OUTSIDE
-           , unsigned first_group, unsigned groups, unsigned group_size, Color *outside
-#endif
-#ifdef CLOCKS
-           , Cycles *cycles
-#endif
-) {
+helicities(ARGUMENTS(HelicitiesArguments) a) {
+    const Helicities *h = a.tables;
+    Real *jamp2 = a.jamp2, *amp2 = a.amp2;
     SHARED(char, shared);
-    unsigned padded = (events + LANES - 1) / LANES * LANES;
+    unsigned padded = (a.events + LANES - 1) / LANES * LANES;
     unsigned part = blockIdx.x, parts = gridDim.x;
-    char *mine = workspaces ? workspaces + (Size)(part * gridDim.y + blockIdx.y) * h->bytes : shared;
+    char *mine = shared;
+    if (a.workspaces) mine = a.workspaces + (Size)(part * gridDim.y + blockIdx.y) * h->bytes;
     Real *of_helicity[2] = {(Real *)mine, (Real *)mine + h->workspace * WORKSPACE_LANES};
 #ifdef COLORS_OUTSIDE
-    unsigned begin = first_group + (unsigned)((Size)groups * part / parts);
-    unsigned end = first_group + (unsigned)((Size)groups * (part + 1) / parts);
+    unsigned begin = a.first_group + (unsigned)((Size)a.groups * part / parts);
+    unsigned end = a.first_group + (unsigned)((Size)a.groups * (part + 1) / parts);
     // The first launch has at least as many groups as parts.
-    unsigned start = first_group ? ~0u : begin;
+    unsigned start = a.first_group ? ~0u : begin;
 #else
     Color *reduced = (Color *)(mine + h->bytes) - 2 * blockDim.y * WORKSPACE_LANES;
     unsigned begin = (unsigned)((Size)h->group_count * part / parts);
@@ -132,7 +98,7 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
 #endif
     for (unsigned block = blockIdx.y; block < padded / WORKSPACE_LANES; block += gridDim.y) {
         unsigned event = block * WORKSPACE_LANES;
-        Real *of_events = memory + (Size)(event / LANES) * vectors * LANES + event % LANES;
+        Real *of_events = a.memory + (Size)(event / LANES) * a.vectors * LANES + event % LANES;
         for (unsigned g = begin; g < end; g++) {
             unsigned first = h->groups[2 * g], second = h->groups[2 * g + 1];
             unsigned count = second == ~0u ? 1 : 2;
@@ -181,8 +147,8 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                         for (unsigned k = 0; k < count; k++) {
                             Workspace r = {of_helicity[k] + lane};
                             Cx z = {0, 0};
-                            for (unsigned a = h->sets[set]; a < h->sets[set + 1]; a++)
-                                z = z + r.complex(h->members[a]);
+                            for (unsigned j = h->sets[set]; j < h->sets[set + 1]; j++)
+                                z = z + r.complex(h->members[j]);
                             sum = fused(z.re, z.re, fused(z.im, z.im, sum));
                         }
                     *to = sum;
@@ -194,8 +160,8 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                 unsigned k = j < h->flows ? 0 : 1, flow = j - k * h->flows;
                 Workspace r = {of_helicity[k] + lane};
                 Cx jamp = r.complex(h->jamp + 2 * flow);
-                Size slot = (Size)(g - first_group) * group_size + k;
-                Color *to = outside + (slot * h->flows + flow) * 2 * padded + event + lane;
+                Size slot = (Size)(g - a.first_group) * a.group_size + k;
+                Color *to = a.outside + (slot * h->flows + flow) * 2 * padded + event + lane;
                 to[0] = (Color)jamp.re;
                 to[padded] = (Color)jamp.im;
             }
@@ -239,14 +205,14 @@ helicities(const Helicities *h, Real *memory, unsigned vectors, unsigned events,
                 Color total = 0;
                 for (unsigned i = 0; i < blockDim.y; i++)
                     total += reduced[(k * blockDim.y + i) * WORKSPACE_LANES + lane];
-                contributions[(Size)(k ? second : first) * padded + event + lane] = (Real)total;
+                a.contributions[(Size)(k ? second : first) * padded + event + lane] = (Real)total;
             }
             // What is reduced is written again only after two more barriers.
 #ifdef CLOCKS
             // All warps of a block wait for each other; the first has a part of the last sums.
             if (threadIdx.x + threadIdx.y == 0) {
                 const unsigned long long clock_at_end = cycles_now();
-                add_cycles(cycles, clock_at_end - clock_at_begin, clock_at_end - clock_before_color);
+                add_cycles(a.cycles, clock_at_end - clock_at_begin, clock_at_end - clock_before_color);
             }
 #endif
 #endif

@@ -33,6 +33,8 @@ static const unsigned int EMULATOR_SHARED = 232448;
 static const unsigned int EMULATOR_ZONE = 256;
 alignas(128) static thread_local unsigned char emulator_shared[EMULATOR_SHARED + EMULATOR_ZONE];
 
+// A kernel is called with the address of its arguments.
+#define ARGUMENTS(type) const type &
 #define SHARED(type, name) type *name = reinterpret_cast<type *>(emulator_shared)
 
 // Goes to a block: its number, how many there are, and its bytes of shared memory, which hold

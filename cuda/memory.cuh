@@ -1,4 +1,4 @@
-// Where the numbers of a plan lie, see src/plan/kernel.rs for what an address is.
+// Where the numbers of a plan lie, see docs/architecture.md for what an address is.
 //
 // The events of a chunk are cut into blocks of LANES events. The memory of a block is an array
 // `Real [vectors][LANES]`: address a of an event is LANES numbers behind address a - 1, so that the

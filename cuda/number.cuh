@@ -9,6 +9,11 @@ typedef COLOR Color;
 
 #define DEVICE __device__ __forceinline__
 
+// The one parameter of a kernel, a structure of src/gpu/structures.rs.
+#ifndef ARGUMENTS
+#define ARGUMENTS(type) const type
+#endif
+
 // Dynamic shared memory of a block, under a name, as an array of a type.
 #ifndef SHARED
 #define SHARED(type, name)                                            \

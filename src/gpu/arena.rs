@@ -1,12 +1,20 @@
 //! Tables of a process in one piece of device memory.
 
 use super::driver::{Buffer, Driver, Pointer, Stream};
+use super::structures::DeviceStructure;
 use crate::error::Result;
 use std::sync::Arc;
 
 /// Where a table begins, relative to the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset(usize);
+
+impl Offset {
+    /// What a pointer to the table is before it is known where the whole lies.
+    pub fn pointer(self) -> Pointer {
+        self.0 as Pointer
+    }
+}
 
 /// Tables on their way to a GPU.
 #[derive(Default)]
@@ -18,7 +26,9 @@ pub struct Arena {
 
 impl Arena {
     fn align(&mut self) -> Offset {
-        self.bytes.resize(self.bytes.len().next_multiple_of(16), 0);
+        // No table begins at 0, which stands for none.
+        self.bytes
+            .resize(self.bytes.len().next_multiple_of(16).max(16), 0);
         Offset(self.bytes.len())
     }
 
@@ -43,19 +53,19 @@ impl Arena {
         offset
     }
 
-    /// A structure of pointers to tables (`None` for a null pointer), then whole numbers.
-    pub fn structure(&mut self, pointers: &[Option<Offset>], numbers: &[u32]) -> Offset {
+    /// A structure whose pointers are to tables, as [`Offset::pointer`] gives them.
+    pub fn structure<T: DeviceStructure>(&mut self, structure: &T) -> Offset {
         let offset = self.align();
-        for pointer in pointers {
-            if pointer.is_some() {
-                self.pointers.push(self.bytes.len());
+        let bytes = structure.bytes();
+        for at in T::pointers() {
+            if bytes[at..at + size_of::<Pointer>()]
+                .iter()
+                .any(|&byte| byte != 0)
+            {
+                self.pointers.push(offset.0 + at);
             }
-            let at = pointer.map_or(0, |p| p.0 as u64);
-            self.bytes.extend(at.to_ne_bytes());
         }
-        for x in numbers {
-            self.bytes.extend(x.to_ne_bytes());
-        }
+        self.bytes.extend(bytes);
         offset
     }
 

@@ -22,6 +22,7 @@ mod values;
 
 use super::helicity_split::HelicitySplit;
 use super::level_schedule::LevelSchedule;
+use super::structures::{DeviceStructure, GeneratedArguments};
 use crate::color::BlockDiagonal;
 use crate::ops::GeneralRoutine;
 use expression::number;
@@ -256,7 +257,7 @@ impl Generator<'_> {
         for (i, group) in groups.iter().enumerate() {
             let _ = writeln!(
                 text,
-                "static __device__ __noinline__ void generated_{i}(Real *kept, unsigned e, unsigned events, const Pair *leg, const double *gs, const double *formula_couplings{parameter}) {{"
+                "static __device__ __noinline__ void generated_{i}(Real *kept, unsigned e, unsigned events, const Pair *leg, const double *g_s, const double *formula_couplings{parameter}) {{"
             );
             text.push_str("        kept = (Real *)__builtin_assume_aligned(kept, 16);\n");
             self.steps(whole, group, &mut text);
@@ -268,7 +269,7 @@ impl Generator<'_> {
             for i in 0..groups.len() {
                 let _ = writeln!(
                     text,
-                    "        generated_{i}(kept, e, events, leg, gs, formula_couplings{argument});"
+                    "        generated_{i}(kept, e, events, leg, g_s, formula_couplings{argument});"
                 );
             }
             self.steps(whole, last, text);
@@ -283,15 +284,14 @@ impl Generator<'_> {
 
     /// The beginning of a kernel, up to its arguments.
     fn head(&self, name: &str, text: &mut String) {
-        let (threads, blocks, cycles) = (self.threads, self.blocks, self.clocks_argument());
+        let (threads, blocks) = (self.threads, self.blocks);
         let _ = write!(
             text,
             r#"
 extern "C" __global__ void __launch_bounds__({threads}, {blocks})
-{name}(const Choices *c, unsigned events, const double *momenta, const double *gs,
-         const double *formula_couplings, const double *random_helicity, const double *random_color,
-         const int *channels, const int *igraph, double *matrix_elements, int *helicity,
-         int *color, unsigned *bad, Real *contributions, Real *jamp2, Real *amp2, Real *memory{cycles}) {{"#
+{name}(ARGUMENTS(GeneratedArguments) a) {{
+{}"#,
+            GeneratedArguments::variables()
         );
     }
 

@@ -21,8 +21,7 @@ pub use context::devices;
 pub use library::FOLDER;
 
 use super::driver::{
-    Argument, Driver, Event, Function, Graph, Module, Pointer, Product, Properties, Shape, Stream,
-    Usage,
+    Driver, Event, Function, Graph, Module, Pointer, Product, Properties, Shape, Stream, Usage,
 };
 use crate::error::{Error, Result};
 use context::{Context, check, refused};
@@ -395,32 +394,13 @@ impl Driver for Cuda {
         stream: Stream,
         function: Function,
         shape: Shape,
-        arguments: &[Argument],
+        arguments: &[u8],
     ) -> Result<()> {
         let stream = self.streams.get(stream.0)?;
         let function = self.functions.get(function.0)?;
         let _entered = self.context.enter()?;
-        let place = |argument: &Argument| -> *mut c_void {
-            match argument {
-                Argument::Pointer(value) => std::ptr::from_ref(value).cast_mut().cast(),
-                Argument::Number(value) => std::ptr::from_ref(value).cast_mut().cast(),
-                Argument::Real(value) => std::ptr::from_ref(value).cast_mut().cast(),
-            }
-        };
-        let mut few = [std::ptr::null_mut(); 18];
-        let mut many = Vec::new();
-        let places = match few.get_mut(..arguments.len()) {
-            Some(places) => {
-                for (to, argument) in places.iter_mut().zip(arguments) {
-                    *to = place(argument);
-                }
-                places
-            }
-            None => {
-                many.extend(arguments.iter().map(place));
-                &mut many[..]
-            }
-        };
+        // CUDA reads as many bytes as the kernel's parameter has.
+        let mut places = [arguments.as_ptr().cast_mut().cast::<c_void>()];
         let ([x, y, z], [i, j, k]) = (shape.blocks, shape.threads);
         // SAFETY: the caller's promise; the arguments are only read, before it returns.
         check("cuLaunchKernel", unsafe {

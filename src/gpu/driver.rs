@@ -101,17 +101,6 @@ pub struct Shape {
     pub shared: u32,
 }
 
-/// One argument of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Argument {
-    /// An address, or a `unsigned long long`.
-    Pointer(Pointer),
-    /// An `unsigned int`.
-    Number(u32),
-    /// A `double`.
-    Real(f64),
-}
-
 /// A GPU, or what stands in for one.
 pub trait Driver: Send + Sync {
     /// What it is.
@@ -177,16 +166,17 @@ pub trait Driver: Send + Sync {
     /// The memory is there, and large enough.
     unsafe fn fill(&self, stream: Stream, memory: Pointer, byte: u8, bytes: usize) -> Result<()>;
 
-    /// Starts a kernel.
+    /// Starts a kernel. The arguments are the bytes of the structure that it takes, see
+    /// [`DeviceStructure`](super::structures::DeviceStructure).
     ///
     /// # Safety
-    /// The arguments are those that the kernel takes, and what they say about memory is true.
+    /// The kernel takes this structure, and what it says about memory is true.
     unsafe fn launch(
         &self,
         stream: Stream,
         function: Function,
         shape: Shape,
-        arguments: &[Argument],
+        arguments: &[u8],
     ) -> Result<()>;
 
     /// Waits until a queue is done.

@@ -10,12 +10,11 @@ mod memory;
 mod queue;
 
 use super::driver::{
-    Argument, Driver, Event, Function, Graph, Module, Pointer, Product, Properties, Shape, Stream,
-    Usage,
+    Driver, Event, Function, Graph, Module, Pointer, Product, Properties, Shape, Stream, Usage,
 };
 use crate::error::{Error, Result};
 use crate::gpu::tests::common::require;
-use library::{ARGUMENTS, Library};
+use library::Library;
 use memory::{Memory, wrong};
 use queue::{Point, Queue, Recordings, Work};
 use std::path::PathBuf;
@@ -234,11 +233,9 @@ impl State {
                 arguments,
             } => {
                 let kernel = &self.kernels[*function];
-                let mut all = [0; ARGUMENTS];
-                all[..arguments.len()].copy_from_slice(arguments);
                 let library = named(&mut self.modules, kernel.module.0, "module")?;
                 // SAFETY: the kernel is of this library; whoever launched it promised the rest.
-                let result = unsafe { library.run(kernel.address, *shape, all) };
+                let result = unsafe { library.run(kernel.address, *shape, arguments) };
                 let result = result.and_then(|()| self.memory.check_all());
                 let threads = shape.threads.iter().product();
                 if let Some(cost) = self.cost {
@@ -461,7 +458,7 @@ impl Driver for Emulator {
         stream: Stream,
         function: Function,
         shape: Shape,
-        arguments: &[Argument],
+        arguments: &[u8],
     ) -> Result<()> {
         let mut state = self.state();
         if let Some(left) = &mut state.panics {
@@ -488,21 +485,16 @@ impl Driver for Emulator {
                 shape.shared, kernel.shared
             ));
         }
-        if arguments.len() > ARGUMENTS {
-            return refuse(&format!("more than {ARGUMENTS} arguments"));
-        }
-        let mut numbers = Vec::new();
-        for argument in arguments {
-            numbers.push(match *argument {
-                Argument::Pointer(pointer) => pointer,
-                Argument::Number(number) => u64::from(number),
-                Argument::Real(_) => return refuse("an argument that is a double"),
-            });
-        }
+        // In words, so that the structure lies where its alignment asks for.
+        let words = arguments.chunks(8).map(|some| {
+            let mut word = [0; 8];
+            word[..some.len()].copy_from_slice(some);
+            u64::from_ne_bytes(word)
+        });
         let work = Work::Launch {
             function: function.0,
             shape,
-            arguments: numbers,
+            arguments: words.collect(),
         };
         state.put(stream, work)
     }

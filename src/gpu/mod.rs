@@ -6,6 +6,7 @@
 //! | [`source`] | the device code for them |
 //! | [`routine`] | the device code of Lorentz structures that no kernel knows |
 //! | [`module_cache`] | device code, compiled and kept |
+//! | [`structures`] | what kernels are given, and the heads of tables, for host and device |
 //! | [`engine`] | the launches that run a plan on a GPU |
 //! | [`driver`] | what the engine asks of a GPU |
 //! | [`cuda`] | how a real GPU answers |
@@ -33,6 +34,7 @@ pub mod routine;
 #[cfg(test)]
 mod routine_tests;
 pub mod source;
+pub mod structures;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Device functions of Lorentz structures, run on the CPU, against the evaluation of their programs.
 
 use super::cuda::compile_for;
-use super::driver::{Argument, Buffer, Driver, Shape};
+use super::driver::{Buffer, Driver, Shape};
 use super::emulator::Emulator;
 use super::routine::device_function;
+use super::structures::{DeviceStructure, device_structures};
 use super::tests::common::require;
 use crate::error::Error;
 use crate::ops::GeneralRoutine;
@@ -105,9 +106,17 @@ fn expected(general: &GeneralRoutine, event: &Event) -> (Vec<Complex64>, bool) {
     )
 }
 
+device_structures! {
+    /// Numbers of events.
+    Numbers {
+        memory: [double *],
+    }
+}
+
 /// Device code with a kernel for each routine, named by its index; events have `stride` numbers.
 fn source(routines: &[GeneralRoutine], stride: usize, real: &str) -> String {
     let mut text = format!("#define REAL {real}\n#define COLOR {real}\n{FUNCTIONS}{ACCESS}");
+    text.push_str(&Numbers::declaration());
     for (i, general) in routines.iter().enumerate() {
         let routine = &general.routine;
         let mut at = 0;
@@ -132,8 +141,8 @@ fn source(routines: &[GeneralRoutine], stride: usize, real: &str) -> String {
         text.push_str(&device_function(&format!("General{i}"), general));
         let _ = write!(
             text,
-            "extern \"C\" __global__ void run{i}(double *memory) {{
-    double *m = memory + {stride} * blockIdx.x;
+            "extern \"C\" __global__ void run{i}(ARGUMENTS(Numbers) a) {{
+    double *m = a.memory + {stride} * blockIdx.x;
     put({}, General{i}({}));
 }}
 ",
@@ -178,7 +187,7 @@ fn run(
         unsafe {
             driver.upload(stream, at, &bytes).unwrap();
             driver
-                .launch(stream, function, shape, &[Argument::Pointer(at)])
+                .launch(stream, function, shape, &Numbers { memory: at }.bytes())
                 .unwrap();
             driver.download(stream, &mut bytes, at).unwrap();
         }

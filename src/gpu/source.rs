@@ -8,6 +8,10 @@
 use super::codegen::{Generator, Source};
 use super::level_schedule::{Kind, LevelSchedule};
 use super::routine;
+use super::structures::{
+    AnswerArguments, Choices, DeviceStructure, DotsArguments, GatherArguments, GeneratedArguments,
+    Helicities, HelicitiesArguments, HelicityArguments, LoadArguments, RunArguments,
+};
 use crate::ops::GeneralRoutine;
 use crate::ops::opcode::{Layout, Opcode};
 use std::fmt::Write;
@@ -131,7 +135,15 @@ impl Shape {
     pub fn ends(&self) -> Unit {
         let shape = self.of_events();
         Unit {
-            text: [&shape.defines(), NUMBER, MEMORY, LOAD, ANSWER].join("\n"),
+            text: [
+                &shape.defines(),
+                NUMBER,
+                MEMORY,
+                &LoadArguments::declaration(),
+                LOAD,
+                &answer(),
+            ]
+            .join("\n"),
             kernels: ["load", "answer", "gather"].map(String::from).to_vec(),
         }
     }
@@ -143,7 +155,14 @@ impl Shape {
             ..self.of_events()
         };
         Unit {
-            text: [&shape.defines(), NUMBER, MEMORY, COLOR].join("\n"),
+            text: [
+                &shape.defines(),
+                NUMBER,
+                MEMORY,
+                &DotsArguments::declaration(),
+                COLOR,
+            ]
+            .join("\n"),
             kernels: vec!["color_dots".into()],
         }
     }
@@ -161,7 +180,8 @@ impl Shape {
     fn generated(&self, generator: &Generator, source: Source) -> Unit {
         let mut text = self.of_events();
         text.double_color = self.double_color;
-        let mut text = [&text.prelude(), ANSWER].join("\n");
+        let mut text = text.prelude();
+        text.push_str(&declarations_of_generated());
         if generator.clocks {
             text.push_str(CLOCKS);
         }
@@ -183,20 +203,20 @@ impl Shape {
     pub fn operations(&self, kind: Kind, general: &[GeneralRoutine]) -> Unit {
         let shape = self.of_events();
         let mut text = shape.prelude();
+        text.push_str(&RunArguments::declaration());
         text.push_str(&executor(kind, general));
         let (name, kind) = (run_name(kind), kind.name());
         let _ = write!(
             text,
             r#"
 extern "C" __global__ void __launch_bounds__(256)
-{name}(Real *memory, unsigned vectors, unsigned events, const unsigned *operands,
-       const unsigned *starts, unsigned count, const Real *numbers) {{
-    unsigned blocks = (events + LANES - 1) / LANES;
+{name}(ARGUMENTS(RunArguments) a) {{
+    unsigned blocks = (a.events + LANES - 1) / LANES;
     for (unsigned block = blockIdx.y; block < blocks; block += gridDim.y)
-        for (unsigned i = blockIdx.x * blockDim.y + threadIdx.y; i < count; i += gridDim.x * blockDim.y)
+        for (unsigned i = blockIdx.x * blockDim.y + threadIdx.y; i < a.count; i += gridDim.x * blockDim.y)
             for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x) {{
-                Memory m = {{memory + (Size)block * vectors * LANES + lane}};
-                execute_{kind}(operands + starts[i], m, numbers);
+                Memory m = {{a.memory + (Size)block * a.vectors * LANES + lane}};
+                execute_{kind}(a.operands + a.starts[i], m, a.numbers);
             }}
 }}
 "#
@@ -210,10 +230,16 @@ extern "C" __global__ void __launch_bounds__(256)
     /// The kernel of helicities, with clocks in it or without.
     pub fn helicities(&self, kinds: &[Kind], general: &[GeneralRoutine], clocks: bool) -> Unit {
         let mut text = self.prelude();
-        if clocks {
-            text.push_str("#define CLOCKS\n");
-            text.push_str(CLOCKS);
+        match clocks {
+            true => {
+                text.push_str("#define CLOCKS\n");
+                text.push_str(CLOCKS);
+            }
+            false => text.push_str("struct Cycles;\n"),
         }
+        text.push_str(ENTRIES);
+        text.push_str(&Helicities::declaration());
+        text.push_str(&HelicitiesArguments::declaration());
         let mut cases = String::new();
         for (number, &kind) in kinds.iter().enumerate() {
             text.push_str(&indexed_executor(kind, general));
@@ -240,6 +266,29 @@ extern "C" __global__ void __launch_bounds__(256)
             kernels: vec!["helicities".into()],
         }
     }
+}
+
+/// One column of some rows of the colour matrix, of which the tables of helicities know the address.
+const ENTRIES: &str = "struct Entries;\n";
+
+/// The kernels `answer` and `gather`.
+fn answer() -> String {
+    let declarations = [
+        Choices::declaration(),
+        AnswerArguments::declaration(),
+        GatherArguments::declaration(),
+    ];
+    declarations.concat() + ANSWER
+}
+
+/// What generated kernels are given.
+pub fn declarations_of_generated() -> String {
+    let declarations = [
+        Choices::declaration(),
+        GeneratedArguments::declaration(),
+        HelicityArguments::declaration(),
+    ];
+    format!("struct Cycles;\n{}", declarations.concat())
 }
 
 /// The types of the wavefunctions that meet in an operation of fixed length, its layout, and the
@@ -367,7 +416,7 @@ mod tests {
         assert!(rest.lines().all(|line| all.any(|other| other == line)));
         let ifs = |text: &str| [text.matches("#if").count(), text.matches("#endif").count()];
         assert_eq!(ifs(&rest)[0], ifs(&rest)[1]);
-        assert_eq!(ifs(HELICITIES)[0] - ifs(&rest)[0], 4);
+        assert_eq!(ifs(HELICITIES)[0] - ifs(&rest)[0], 3);
         let shape = Shape {
             double: true,
             double_color: true,
@@ -378,7 +427,7 @@ mod tests {
             colors_outside: false,
         };
         let [plain, clocked] = [false, true].map(|clocks| shape.helicities(&[], &[], clocks).text);
-        for word in ["clock", "cycles"] {
+        for word in ["clock", "cycles_now"] {
             assert!(!plain.to_lowercase().contains(word));
             assert!(clocked.to_lowercase().contains(word));
         }

@@ -1,7 +1,8 @@
 //! Device functions, run on the CPU, against the kernels of the CPU at level none.
 
-use super::driver::{Argument, Buffer, Driver, Function, Pointer, Shape, Stream};
+use super::driver::{Buffer, Driver, Function, Pointer, Shape, Stream};
 use super::emulator::Emulator;
+use super::structures::{DeviceStructure, device_structures};
 use crate::ops::kernels::{Direct, amplitudes, currents};
 use crate::ops::opcode::{Mode, Momenta, Opcode};
 use crate::process::ExternalKind::{self, FermionIn, FermionOut, Scalar, Vector};
@@ -64,6 +65,17 @@ impl Number for f32 {
     }
 }
 
+device_structures! {
+    /// Numbers of events, and which leg it is, where it is one.
+    Numbers {
+        m: [Real *],
+        kind: [unsigned],
+        massive: [unsigned],
+        helicity: [unsigned],
+        sign: [unsigned],
+    }
+}
+
 /// The emulated GPU with a program of the device functions and some kernels.
 struct Program {
     driver: Arc<dyn Driver>,
@@ -76,7 +88,10 @@ impl Program {
         let driver: Arc<dyn Driver> = Emulator::new()?;
         let options = ["REAL", "COLOR"].map(|name| format!("-D{name}={}", S::NAME));
         let image = driver
-            .compile(&format!("{FUNCTIONS}{ACCESS}{kernels}"), &options)
+            .compile(
+                &format!("{FUNCTIONS}{ACCESS}{}{kernels}", Numbers::declaration()),
+                &options,
+            )
             .unwrap();
         let module = driver.load(&image).unwrap();
         let stream = driver.stream().unwrap();
@@ -92,12 +107,18 @@ impl Program {
     }
 
     /// Runs a kernel, a block for each event, on the numbers of all events.
-    fn run<S: Number>(&self, name: &str, numbers: &mut [S], events: usize, rest: &[u32]) {
+    fn run<S: Number>(&self, name: &str, numbers: &mut [S], events: usize, rest: [u32; 4]) {
         let mut bytes: Vec<u8> = numbers.iter().flat_map(|x| x.bytes()).collect();
         let memory = Buffer::new(&self.driver, bytes.len()).unwrap();
         let at: Pointer = memory.pointer();
-        let mut arguments = vec![Argument::Pointer(at)];
-        arguments.extend(rest.iter().map(|&x| Argument::Number(x)));
+        let [kind, massive, helicity, sign] = rest;
+        let arguments = Numbers {
+            m: at,
+            kind,
+            massive,
+            helicity,
+            sign,
+        };
         let shape = Shape {
             blocks: [events as u32, 1, 1],
             threads: [1, 1, 1],
@@ -108,7 +129,7 @@ impl Program {
         unsafe {
             self.driver.upload(self.stream, at, &bytes).unwrap();
             self.driver
-                .launch(self.stream, function, shape, &arguments)
+                .launch(self.stream, function, shape, &arguments.bytes())
                 .unwrap();
             self.driver
                 .download(self.stream, &mut bytes, at)
@@ -316,7 +337,7 @@ fn compare<S: Number>(limit: f64) {
     {
         writeln!(
             source,
-            "extern \"C\" __global__ void test_{name}(Real *m) {{ m += blockIdx.x * {numbers}; {body} }}"
+            "extern \"C\" __global__ void test_{name}(ARGUMENTS(Numbers) a) {{ Real *m = a.m + blockIdx.x * {numbers}; {body} }}"
         )
         .unwrap();
     }
@@ -341,7 +362,7 @@ fn compare<S: Number>(limit: f64) {
             // SAFETY: at level none a vector is one number, and the operands stay within the event.
             unsafe { dispatch(Level::None, OnCpu { case, base }) };
         }
-        program.run(&format!("test_{}", case.name), &mut numbers, EVENTS, &[]);
+        program.run(&format!("test_{}", case.name), &mut numbers, EVENTS, [0; 4]);
         let (at, size) = (case.result.0 as usize, case.result.1 as usize);
         let mut worst = 0.0f64;
         for (got, expected) in numbers
@@ -380,10 +401,10 @@ fn vertices_are_those_of_the_cpu_in_single() {
 
 const EXTERNAL: &str = r#"
 // Momentum, mass, wavefunction.
-extern "C" __global__ void leg(Real *m, unsigned kind, unsigned massive, unsigned helicity,
-                               unsigned sign) {
-    m += blockIdx.x * 13;
-    int h = (int)helicity, s = (int)sign;
+extern "C" __global__ void leg(ARGUMENTS(Numbers) a) {
+    Real *m = a.m + blockIdx.x * 13;
+    int h = (int)a.helicity, s = (int)a.sign;
+    unsigned kind = a.kind, massive = a.massive;
     Momentum p = P(m);
     if (kind == 0) put(m + 5, external_in(p, m[4], massive, h, s));
     if (kind == 1) put(m + 5, external_out(p, m[4], massive, h, s));
@@ -465,7 +486,7 @@ fn leg<S: Number>(
     };
     let massive = u32::from(mass != 0.0);
     let arguments = [number, massive, helicity as u32, sign as u32];
-    program.run("leg", &mut numbers, momenta.len(), &arguments);
+    program.run("leg", &mut numbers, momenta.len(), arguments);
     let events = numbers.chunks_exact(13);
     events
         .map(|event| {

@@ -55,7 +55,7 @@ impl Generator<'_> {
         );
         if self.channels {
             text.push_str(
-                "        if (channels) {\n            const unsigned numerator_of = c->amp2_of_channel[channels[e]];\n            Real numerator = 0, denominator = 0;\n",
+                "        if (channels) {\n            const unsigned numerator_of = choices->amp2_of_channel[channels[e]];\n            Real numerator = 0, denominator = 0;\n",
             );
             for (i, &id) in whole.amp2.iter().enumerate() {
                 let _ = writeln!(
@@ -115,7 +115,7 @@ impl Generator<'_> {
 
     fn color_choice(&self, whole: &Whole, text: &mut String) {
         text.push_str(
-            "        unsigned config = igraph ? igraph[e] : 0;\n        if (config == 0 && channels) config = c->config_of_channel[channels[e]];\n        if (config) {\n",
+            "        unsigned config = igraph ? igraph[e] : 0;\n        if (config == 0 && channels) config = choices->config_of_channel[channels[e]];\n        if (config) {\n",
         );
         let words = self.words();
         for word in 0..words {

@@ -5,14 +5,6 @@ use super::Generator;
 use std::fmt::Write;
 
 impl Generator<'_> {
-    /// The last argument of kernels.
-    pub(super) fn clocks_argument(&self) -> &'static str {
-        match self.clocks {
-            true => ", Cycles *cycles",
-            false => "",
-        }
-    }
-
     /// Where a thread begins with an event.
     pub(super) fn clocks_begin(&self, text: &mut String) {
         if self.clocks {

@@ -14,6 +14,7 @@ use super::value_graph::{Id, Type, ValueGraph};
 use super::values::{Operand, Operation};
 use super::{COLOR_SUM, Generator, Source};
 use crate::gpu::level_schedule::{Kind, Squares};
+use crate::gpu::structures::{DeviceStructure, HelicityArguments};
 use crate::ops::Address;
 use crate::ops::opcode::Opcode;
 use crate::ops::visit::Access;
@@ -126,7 +127,8 @@ impl Generator<'_> {
         } else {
             "waves + (Size)h * wave_count".into()
         };
-        let (threads, blocks, cycles) = (self.threads, self.blocks, self.clocks_argument());
+        let (threads, blocks) = (self.threads, self.blocks);
+        let variables = HelicityArguments::variables();
         let flows = tables.flows;
         let _ = write!(
             text,
@@ -134,9 +136,8 @@ impl Generator<'_> {
 /// Blocks in x share the helicities, in y the events. One block of threads for a block of memory, and a
 /// thread for each event and helicity: loops, where none is needed, would cost registers.
 extern "C" __global__ void __launch_bounds__({threads}, {blocks})
-helicity(const unsigned *waves, unsigned wave_count, Real *memory, unsigned vectors, unsigned events,
-         Real *contributions, Real *jamp2, Real *amp2{cycles}) {{
-    const unsigned padded = (events + LANES - 1) / LANES * LANES;
+helicity(ARGUMENTS(HelicityArguments) a) {{
+{variables}    const unsigned padded = (events + LANES - 1) / LANES * LANES;
     const unsigned block = blockIdx.y;
 #ifdef __CUDA_ARCH__
     {{

@@ -6,11 +6,12 @@ use crate::bridge::Bridge;
 use crate::color::BlockDiagonal;
 use crate::error::Result;
 use crate::events::{Answers, Events};
-use crate::gpu::driver::{Argument, Buffer, Driver, Pointer, Shape, Stream};
+use crate::gpu::driver::{Buffer, Driver, Pointer, Shape, Stream};
 use crate::gpu::emulator::Emulator;
 use crate::gpu::helicity_split::HelicitySplit;
 use crate::gpu::level_schedule::LevelSchedule;
 use crate::gpu::source;
+use crate::gpu::structures::{Choices, DeviceStructure, GeneratedArguments};
 use crate::gpu::tests::common;
 use crate::import::import_directory;
 use crate::phase_space::PhaseSpace;
@@ -136,8 +137,8 @@ fn run(
         workspace_blocks: 1,
         colors_outside: false,
     };
-    let answer = include_str!("../../../cuda/answer.cuh");
-    let text = format!("{}{answer}{}", shape.prelude(), source.text);
+    let declarations = source::declarations_of_generated();
+    let text = format!("{}{declarations}{}", shape.prelude(), source.text);
     let module = gpu.load(&gpu.compile(&text, &[])?)?;
     let stream = gpu.stream()?;
     let mut launch = Launch {
@@ -149,11 +150,20 @@ fn run(
     let amp2_of: Vec<i32> = amp2_of.map(|i| i.map_or(-1, |i| i as i32)).collect();
     let config = |d| process.channels.config_of(d).map_or(0, |c| c as i32 + 1);
     let config_of: Vec<i32> = (0..=process.diagrams).map(config).collect();
-    let tables = [launch.integers(&amp2_of)?, launch.integers(&config_of)?];
     // Of the structure only these are read.
-    let mut choices = [0u64; 9];
-    choices[1..3].copy_from_slice(&tables);
-    let choices: Vec<u8> = choices.iter().flat_map(|x| x.to_ne_bytes()).collect();
+    let choices = Choices {
+        helicities: 0,
+        amp2_of_channel: launch.integers(&amp2_of)?,
+        config_of_channel: launch.integers(&config_of)?,
+        denominator: 0,
+        totals: 0,
+        allowed: 0,
+        flows: 0,
+        helicity_count: 0,
+        denominator_count: 0,
+        amp2_count: 0,
+        flow_count: 0,
+    };
     let count = events.g_s.len();
     let integers = |launch: &mut Launch, numbers: Option<&[i32]>| match numbers {
         Some(numbers) => launch.integers(numbers),
@@ -166,26 +176,27 @@ fn run(
         launch.integers(&[-1])?,
     ];
     let padded = count.next_multiple_of(32);
-    let mut arguments = vec![
-        Argument::Pointer(launch.take(&choices)?),
-        Argument::Number(count as u32),
-    ];
-    arguments.extend(
-        [
-            launch.doubles(events.momenta)?,
-            launch.doubles(events.g_s)?,
-            launch.doubles(formula_couplings)?,
-            launch.doubles(events.random_helicity)?,
-            launch.doubles(events.random_color)?,
-            integers(&mut launch, events.channels)?,
-            integers(&mut launch, events.igraph)?,
-        ]
-        .map(Argument::Pointer),
-    );
-    arguments.extend(answers.map(Argument::Pointer));
-    arguments.extend([0, 0, 0].map(Argument::Pointer));
     let memory = vec![f64::NAN; padded * source.vectors as usize];
-    arguments.push(Argument::Pointer(launch.doubles(&memory)?));
+    let arguments = GeneratedArguments {
+        choices: launch.take(&choices.bytes())?,
+        momenta: launch.doubles(events.momenta)?,
+        g_s: launch.doubles(events.g_s)?,
+        formula_couplings: launch.doubles(formula_couplings)?,
+        random_helicity: launch.doubles(events.random_helicity)?,
+        random_color: launch.doubles(events.random_color)?,
+        channels: integers(&mut launch, events.channels)?,
+        igraph: integers(&mut launch, events.igraph)?,
+        matrix_elements: answers[0],
+        helicity: answers[1],
+        color: answers[2],
+        bad: answers[3],
+        contributions: 0,
+        jamp2: 0,
+        amp2: 0,
+        memory: launch.doubles(&memory)?,
+        cycles: 0,
+        events: count as u32,
+    };
     for name in &source.kernels {
         let function = gpu.function(module, name, 0)?;
         let shape = Shape {
@@ -194,7 +205,7 @@ fn run(
             shared: 0,
         };
         // SAFETY: these are the arguments that the kernel takes, all of the lengths that it reads.
-        unsafe { gpu.launch(stream, function, shape, &arguments)? };
+        unsafe { gpu.launch(stream, function, shape, &arguments.bytes())? };
     }
     let integers = |bytes: Vec<u8>| -> Vec<i32> {
         let numbers = bytes.as_chunks().0.iter();

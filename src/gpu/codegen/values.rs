@@ -67,7 +67,7 @@ impl Generator<'_> {
         let tables = self.tables;
         let ends = self.ends();
         let mut graph = ValueGraph::default();
-        let g = graph.push(Type::Real, Expression::Leaf("Real(gs[e])".into()));
+        let g = graph.push(Type::Real, Expression::Leaf("Real(g_s[e])".into()));
         graph.memory.insert(tables.g, g);
         for &(address, x) in &tables.constants {
             let id = graph.literal(Type::Real, Expression::number(x));

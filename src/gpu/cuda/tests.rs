@@ -1,5 +1,9 @@
 use super::*;
+use crate::gpu::level_schedule::Kind;
+use crate::gpu::source;
+use crate::gpu::structures::{DeviceStructure, device_structures};
 use crate::gpu::tests::common::require;
+use crate::ops::opcode::Opcode;
 
 /// NVRTC, or a loud remark that it is not there.
 fn nvrtc() -> Option<&'static Nvrtc> {
@@ -30,12 +34,25 @@ fn gpu() -> Option<Arc<dyn Driver>> {
     }
 }
 
-const AXPY: &str = r#"
-extern "C" __global__ void axpy(double *y, const double *x, double a, unsigned int n) {
-    for (unsigned int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-        y[i] += a * x[i];
+device_structures! {
+    /// Of the kernel `axpy`.
+    Axpy {
+        y: [double *],
+        x: [const double *],
+        factor: [double],
+        n: [unsigned],
+    }
 }
-"#;
+
+fn axpy_source() -> String {
+    Axpy::declaration()
+        + r#"
+extern "C" __global__ void axpy(const Axpy a) {
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += gridDim.x * blockDim.x)
+        a.y[i] += a.factor * a.x[i];
+}
+"#
+}
 
 #[test]
 fn without_a_gpu_there_is_an_error_and_no_panic() {
@@ -52,9 +69,9 @@ fn device_code_compiles_without_a_gpu() {
     let Some(nvrtc) = nvrtc() else { return };
     eprintln!("{}", nvrtc.name());
     let options = ["--std=c++17".to_string()];
-    let cubin = compile_for("sm_90", AXPY, &options).unwrap();
+    let cubin = compile_for("sm_90", &axpy_source(), &options).unwrap();
     assert_eq!(&cubin[..4], b"\x7fELF");
-    let ptx = compile_for("compute_90", AXPY, &options).unwrap();
+    let ptx = compile_for("compute_90", &axpy_source(), &options).unwrap();
     let ptx = String::from_utf8(ptx).unwrap();
     assert!(ptx.contains(".entry axpy"), "{ptx}");
 }
@@ -67,7 +84,7 @@ fn several_threads_compile_at_once() {
     std::thread::scope(|scope| {
         for number in 0..4 {
             scope.spawn(move || {
-                let source = AXPY.replace("axpy", &format!("axpy{number}"));
+                let source = axpy_source().replace("axpy", &format!("axpy{number}"));
                 let ptx = compile_for("compute_90", &source, &[]).unwrap();
                 let ptx = String::from_utf8(ptx).unwrap();
                 assert!(ptx.contains(&format!(".entry axpy{number}")));
@@ -89,9 +106,9 @@ fn an_error_carries_what_the_compiler_says() {
     let message = refused("sm_90", "__global__ void k() { undeclared = 1; }", "-w");
     assert!(message.contains("undeclared"), "{message}");
     assert!(message.contains("mebridge.cu(1)"), "{message}");
-    let message = refused("sm_90", AXPY, "--no-such-option");
+    let message = refused("sm_90", &axpy_source(), "--no-such-option");
     assert!(message.contains("no-such-option"), "{message}");
-    let message = refused("sm_1", AXPY, "-w");
+    let message = refused("sm_1", &axpy_source(), "-w");
     assert!(message.contains("sm_1"), "{message}");
     let long = "error! ".repeat(1000);
     assert!(refused("sm_90", &long, "-w").len() < 2500);
@@ -122,7 +139,7 @@ fn a_gpu_computes() {
     eprintln!("{:?}", gpu.properties());
     eprintln!("{}", gpu.compiler().unwrap());
     let n = 1000;
-    let image = gpu.compile(AXPY, &[]).unwrap();
+    let image = gpu.compile(&axpy_source(), &[]).unwrap();
     let module = gpu.load(&image).unwrap();
     let axpy = gpu.function(module, "axpy", 64 << 10).unwrap();
     assert!(gpu.function(module, "missing", 0).is_err());
@@ -132,12 +149,13 @@ fn a_gpu_computes() {
     let (begun, done) = (gpu.event().unwrap(), gpu.event().unwrap());
     let (x, y) = (Buffer::new(&gpu, n * 8), Buffer::new(&gpu, n * 8));
     let (x, y) = (x.unwrap(), y.unwrap());
-    let arguments = [
-        Argument::Pointer(y.pointer()),
-        Argument::Pointer(x.pointer()),
-        Argument::Real(0.5),
-        Argument::Number(n as u32),
-    ];
+    let arguments = Axpy {
+        y: y.pointer(),
+        x: x.pointer(),
+        factor: 0.5,
+        n: n as u32,
+    }
+    .bytes();
     let shape = Shape {
         blocks: [2, 1, 1],
         threads: [64, 1, 1],
@@ -266,42 +284,39 @@ fn the_device_code_compiles() {
     if nvrtc().is_none() {
         return;
     }
-    let text = [
-        include_str!("../../../cuda/number.cuh"),
-        include_str!("../../../cuda/vertices.cuh"),
-        include_str!("../../../cuda/recursion.cuh"),
-        include_str!("../../../cuda/external.cuh"),
-        include_str!("../../../cuda/memory.cuh"),
-        include_str!("../../../cuda/operations.cuh"),
-        include_str!("../../../cuda/load.cuh"),
-        include_str!("../../../cuda/answer.cuh"),
-        include_str!("../../../cuda/clocks.cuh"),
-        "#define AMPLITUDES\n",
-        include_str!("../../../cuda/helicities.cuh"),
-        include_str!("../../../cuda/color.cuh"),
-    ]
-    .join("\n");
     let options = ["--std=c++17", "-default-device", "-w"].map(String::from);
-    for (real, color, more) in [
-        ("double", "double", ""),
-        ("double", "float", ""),
-        ("float", "float", ""),
-        ("double", "double", "#define COLORS_OUTSIDE\n"),
-        ("double", "float", "#define COLORS_OUTSIDE\n"),
-        ("double", "double", "#define CLOCKS\n"),
-        ("double", "float", "#define CLOCKS\n"),
-        ("float", "float", "#define CLOCKS\n"),
+    for (double, double_color, colors_outside, clocks) in [
+        (true, true, false, false),
+        (true, false, false, false),
+        (false, false, false, false),
+        (true, true, true, false),
+        (true, false, true, false),
+        (true, true, false, true),
+        (true, false, false, true),
+        (false, false, false, true),
     ] {
-        let defines = format!(
-            "{more}#define REAL {real}\n#define COLOR {color}\n#define LANES 32u\n#define WORKSPACE_LANES 32u\n#define WORKSPACE_THREADS 256\n#define WORKSPACE_BLOCKS 3\n"
-        );
-        for architecture in ["sm_80", "sm_90"] {
-            let image = compile_for(architecture, &(defines.clone() + &text), &options);
-            let image = image.unwrap_or_else(|e| panic!("{real} {color}: {e}"));
-            for kernel in ["load", "answer", "helicities", "color_dots"] {
-                let found = image
-                    .windows(kernel.len())
-                    .any(|at| at == kernel.as_bytes());
+        let shape = source::Shape {
+            double,
+            double_color,
+            lanes: 32,
+            workspace_lanes: 32,
+            workspace_threads: 256,
+            workspace_blocks: 3,
+            colors_outside,
+        };
+        let kinds = [Kind::Opcode(Opcode::Ffv0), Kind::Opcode(Opcode::Dots)];
+        let units = [
+            shape.ends(),
+            shape.dots(),
+            shape.operations(Kind::Opcode(Opcode::SumFfv1), &[]),
+            shape.helicities(&kinds, &[], clocks),
+        ];
+        for (unit, architecture) in units.iter().zip(["sm_80", "sm_90", "sm_80", "sm_90"]) {
+            let image = compile_for(architecture, &unit.text, &options);
+            let image = image.unwrap_or_else(|e| panic!("{shape:?}: {e}"));
+            for kernel in &unit.kernels {
+                let mut windows = image.windows(kernel.len());
+                let found = windows.any(|at| at == kernel.as_bytes());
                 assert!(found, "{kernel} in {architecture}");
             }
         }

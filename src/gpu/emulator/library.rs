@@ -12,9 +12,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What lets a C++ compiler read CUDA.
 const HOST: &str = include_str!("../../../cuda/host.h");
 
-/// Most arguments of a kernel.
-pub(super) const ARGUMENTS: usize = 18;
-
 /// The C++ compiler of this machine: `$CXX` or the usual one.
 pub(super) fn compiler() -> Option<PathBuf> {
     let target = env!("MEBRIDGE_TARGET");
@@ -94,10 +91,8 @@ fn complaint() -> String {
 
 type Begin = unsafe extern "C" fn(u32, u32, u32, u32, u32, u32, u32, u32);
 type End = unsafe extern "C" fn(u32) -> i32;
-#[rustfmt::skip]
-type Kernel = unsafe extern "C" fn(
-    u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
-);
+/// A kernel takes the address of its arguments, see host.h.
+type Kernel = unsafe extern "C" fn(*const u64);
 
 /// A loaded shared object; closed when it goes.
 pub(super) struct Library {
@@ -137,29 +132,17 @@ impl Library {
     /// Runs a kernel block by block.
     ///
     /// # Safety
-    /// The kernel is of this library and takes these arguments, all integers or addresses; what they
-    /// say about memory is true.
-    pub(super) unsafe fn run(
-        &self,
-        kernel: usize,
-        shape: Shape,
-        a: [u64; ARGUMENTS],
-    ) -> Result<()> {
+    /// The kernel is of this library and takes a structure of these bytes; what it says about memory is true.
+    pub(super) unsafe fn run(&self, kernel: usize, shape: Shape, arguments: &[u64]) -> Result<()> {
         let [x, y, z] = shape.blocks;
         for (k, j, i) in
             (0..z).flat_map(|k| (0..y).flat_map(move |j| (0..x).map(move |i| (k, j, i))))
         {
-            // SAFETY: by the C calling convention of 64-bit machines integers and addresses of up
-            // to 64 bits go one to a register or to eight bytes of the stack, and a function does
-            // not see those that it does not take. The rest is the caller's promise.
-            #[rustfmt::skip]
+            // SAFETY: a kernel of this library and the functions of host.h. The rest is the caller's promise.
             let kept = unsafe {
                 let kernel = std::mem::transmute::<usize, Kernel>(kernel);
                 (self.begin)(i, j, k, x, y, z, shape.threads[0], shape.shared);
-                kernel(
-                    a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7],
-                    a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15], a[16], a[17],
-                );
+                kernel(arguments.as_ptr());
                 (self.end)(shape.shared)
             };
             if kept == 0 {

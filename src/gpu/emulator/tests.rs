@@ -1,31 +1,51 @@
 use super::*;
 use crate::gpu::driver::Buffer;
+use crate::gpu::structures::{DeviceStructure, device_structures};
 
 const SOURCE: &str = r#"
-extern "C" __global__ void add(double *x, unsigned long long n, unsigned by) {
-    for (unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n;
-         i += gridDim.x * blockDim.x)
-        x[i] += by;
+extern "C" __global__ void add(ARGUMENTS(Two) a) {
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < a.first; i += gridDim.x * blockDim.x)
+        a.x[i] += a.second;
 }
 
-extern "C" __global__ void set(double *x, unsigned at, unsigned to) { x[(int)at] = to; }
+extern "C" __global__ void set(ARGUMENTS(Two) a) { a.x[(int)a.first] = a.second; }
 
-extern "C" __global__ void by_shared(double *x, unsigned at) {
+extern "C" __global__ void by_shared(ARGUMENTS(Two) a) {
     SHARED(double, s);
-    double before = s[at];
-    s[at] = 1;
+    double before = s[a.first];
+    s[a.first] = 1;
     __syncthreads();
-    x[blockIdx.x + gridDim.x * blockIdx.y] = before != before ? s[at] + blockIdx.y : 0;
+    a.x[blockIdx.x + gridDim.x * blockIdx.y] = before != before ? s[a.first] + blockIdx.y : 0;
 }
 
-extern "C" __global__ void sixteen(unsigned long long *x, unsigned a, unsigned b, unsigned c,
-                                   unsigned d, unsigned e, unsigned long long f, unsigned g,
-                                   unsigned h, unsigned i, unsigned j, unsigned k, unsigned l,
-                                   unsigned m, unsigned long long n, unsigned o) {
-    x[0] = a + 2 * b + 4 * c + 8 * d + 16 * e + 32 * f + 64 * g + 128 * h + 256 * i + 512 * j +
-           1024 * k + 2048 * l + 4096 * m + 8192 * n + 16384 * o;
+extern "C" __global__ void all(ARGUMENTS(Many) a) {
+    a.x[0] = a.real;
+    a.x[1] = a.last;
+    a.y[0] = a.first;
 }
 "#;
+
+device_structures! {
+    /// Of most kernels here.
+    Two {
+        x: [double *],
+        first: [unsigned],
+        second: [unsigned],
+    }
+
+    /// All types, with padding between them.
+    Many {
+        first: [unsigned],
+        x: [double *],
+        real: [double],
+        y: [double *],
+        last: [unsigned],
+    }
+}
+
+fn two(x: Pointer, first: u32, second: u32) -> Two {
+    Two { x, first, second }
+}
 
 /// An emulator with the program.
 struct Setup {
@@ -37,8 +57,9 @@ struct Setup {
 fn setup() -> Option<Setup> {
     let driver: Arc<dyn Driver> = Emulator::new()?;
     let numbers = include_str!("../../../cuda/number.cuh");
+    let structures = Two::declaration() + &Many::declaration();
     let options = ["-DREAL=double", "-DCOLOR=double"].map(String::from);
-    let image = driver.compile(&format!("{numbers}{SOURCE}"), &options);
+    let image = driver.compile(&format!("{numbers}{structures}{SOURCE}"), &options);
     let module = driver.load(&image.unwrap()).unwrap();
     let stream = driver.stream().unwrap();
     Some(Setup {
@@ -49,7 +70,7 @@ fn setup() -> Option<Setup> {
 }
 
 impl Setup {
-    fn launch(&self, stream: Stream, name: &str, blocks: u32, arguments: &[Argument]) {
+    fn launch(&self, stream: Stream, name: &str, blocks: u32, arguments: &impl DeviceStructure) {
         let function = self.driver.function(self.module, name, 64).unwrap();
         let shape = Shape {
             blocks: [blocks, 2, 1],
@@ -57,7 +78,11 @@ impl Setup {
             shared: 64,
         };
         // SAFETY: the tests pass what the kernels take.
-        unsafe { self.driver.launch(stream, function, shape, arguments) }.unwrap();
+        unsafe {
+            self.driver
+                .launch(stream, function, shape, &arguments.bytes())
+        }
+        .unwrap();
     }
 
     fn upload(&self, to: Pointer, numbers: &[f64]) {
@@ -77,8 +102,6 @@ impl Setup {
     }
 }
 
-use Argument::{Number, Pointer as Address};
-
 #[test]
 fn kernels_run_over_all_blocks_with_all_arguments() {
     let Some(s) = setup() else { return };
@@ -86,15 +109,20 @@ fn kernels_run_over_all_blocks_with_all_arguments() {
     let at = memory.pointer();
     assert!(s.download(at, 4).unwrap().iter().all(|x| x.is_nan()));
     s.upload(at, &[1.0, 2.0, 3.0, 4.0]);
-    s.launch(s.stream, "add", 3, &[Address(at), Address(4), Number(10)]);
+    s.launch(s.stream, "add", 3, &two(at, 4, 10));
     // There are two rows of blocks.
     assert_eq!(s.download(at, 4).unwrap(), [21.0, 22.0, 23.0, 24.0]);
-    s.launch(s.stream, "by_shared", 2, &[Address(at), Number(7)]);
+    s.launch(s.stream, "by_shared", 2, &two(at, 7, 0));
     assert_eq!(s.download(at, 4).unwrap(), [1.0, 1.0, 2.0, 2.0]);
-    let mut arguments = vec![Address(at)];
-    arguments.extend([1; 15].map(Number));
-    s.launch(s.stream, "sixteen", 1, &arguments);
-    assert_eq!(s.download(at, 1).unwrap()[0].to_bits(), (1 << 15) - 1);
+    let arguments = Many {
+        first: 5,
+        x: at,
+        real: 0.5,
+        y: at + 24,
+        last: 6,
+    };
+    s.launch(s.stream, "all", 1, &arguments);
+    assert_eq!(s.download(at, 4).unwrap(), [0.5, 6.0, 2.0, 5.0]);
 }
 
 #[test]
@@ -102,7 +130,7 @@ fn writing_outside_is_found() {
     let Some(s) = setup() else { return };
     let memory = Buffer::new(&s.driver, 32).unwrap();
     for index in [4, 100, -1i32, -128] {
-        let arguments = [Address(memory.pointer()), Number(index as u32), Number(1)];
+        let arguments = two(memory.pointer(), index as u32, 1);
         s.launch(s.stream, "set", 1, &arguments);
         let error = s.driver.synchronize(s.stream).unwrap_err().to_string();
         assert!(error.contains("kernel set"), "{error}");
@@ -113,12 +141,7 @@ fn writing_outside_is_found() {
         // SAFETY: as before.
         unsafe { byte.add(1).write(0xfff5_a5a5) };
     }
-    s.launch(
-        s.stream,
-        "by_shared",
-        1,
-        &[Address(memory.pointer()), Number(8)],
-    );
+    s.launch(s.stream, "by_shared", 1, &two(memory.pointer(), 8, 0));
     let error = s.driver.synchronize(s.stream).unwrap_err().to_string();
     assert!(error.contains("shared memory"), "{error}");
     assert!(s.download(memory.pointer() + 8, 4).is_err());
@@ -137,7 +160,7 @@ fn work_waits_until_somebody_waits_for_it() {
     s.driver.record(s.stream, before).unwrap();
     assert!(s.driver.seconds(before, before).is_err());
     s.driver.wait(other, before).unwrap();
-    s.launch(other, "add", 1, &[Address(at), Address(1), Number(1)]);
+    s.launch(other, "add", 1, &two(at, 1, 1));
     s.driver.record(other, after).unwrap();
     // The other queue has not been waited for: its kernel comes later.
     assert_eq!(s.download(at, 1).unwrap(), [0.0]);
@@ -165,7 +188,7 @@ fn recorded_work_is_done_again() {
         assert!(s.driver.synchronize(s.stream).is_err());
         s.driver.record(s.stream, fork).unwrap();
         s.driver.wait(other, fork).unwrap();
-        s.launch(other, "add", 1, &[Address(at), Address(1), Number(1)]);
+        s.launch(other, "add", 1, &two(at, 1, 1));
         s.driver.record(other, join).unwrap();
         if joined {
             s.driver.wait(s.stream, join).unwrap();

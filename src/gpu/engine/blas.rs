@@ -14,10 +14,11 @@ use crate::backend::Clocks;
 use crate::color::BlockDiagonal;
 use crate::error::Result;
 use crate::gpu::arena::{Arena, Offset};
-use crate::gpu::driver::{Argument, Buffer, Driver, Function, Product, Shape, Stream};
+use crate::gpu::driver::{Buffer, Driver, Function, Product, Shape, Stream};
 use crate::gpu::level_schedule::LevelSchedule;
 use crate::gpu::module_cache::ModuleCache;
 use crate::gpu::source;
+use crate::gpu::structures::{DeviceStructure, DotsArguments, HelicitiesArguments};
 use crate::process::color::ColorMatrix;
 use std::sync::Arc;
 
@@ -155,17 +156,16 @@ impl Blas {
 }
 
 impl Engine {
-    /// JAMP and colour sums of all helicities, batch after batch; `arguments` are those of the
-    /// kernel of helicities up to `amp2`.
+    /// JAMP and colour sums of all helicities, batch after batch; of the arguments batches are left open.
     pub(super) fn color_sums(
         &self,
         blas: &Blas,
         slot: &Slot,
-        (events, shape): (u32, Shape),
-        arguments: &[Argument],
+        shape: Shape,
+        arguments: &HelicitiesArguments,
     ) -> Result<()> {
-        use Argument::{Number, Pointer as At};
         let driver = self.library.driver();
+        let events = arguments.events;
         let blocks = events.div_ceil(LANES);
         let padded = blocks * LANES;
         let batch = blas.batch(blocks as usize);
@@ -175,21 +175,32 @@ impl Engine {
         for first in (0..blas.group_count).step_by(batch) {
             let groups = batch.min(blas.group_count - first) as u32;
             let slots = groups * blas.group_size as u32;
-            let mut arguments = arguments.to_vec();
-            arguments.extend([
-                Number(first as u32),
-                Number(groups),
-                Number(blas.group_size as u32),
-                At(jamp),
-            ]);
+            let arguments = HelicitiesArguments {
+                first_group: first as u32,
+                groups,
+                group_size: blas.group_size as u32,
+                outside: jamp,
+                ..*arguments
+            };
             let numbers = 2 * u64::from(padded) * u64::from(flows);
             let of_events = |at| (at, 2 * padded, numbers);
             // SAFETY: the arguments are those of the kernel, and the slot has room for JAMP of a batch.
-            unsafe { driver.launch(slot.stream, self.helicities, shape, &arguments)? };
+            unsafe { driver.launch(slot.stream, self.helicities, shape, &arguments.bytes())? };
             let clock = || Clock::put(driver, slot.stream);
             let before = match self.clocks {
                 Clocks::Kernels => Some(clock()?),
                 Clocks::None | Clocks::Phases => None,
+            };
+            let dots = DotsArguments {
+                groups: self.uploaded.at(blas.groups),
+                first_group: first as u32,
+                group_size: blas.group_size as u32,
+                slots,
+                flows,
+                events,
+                jamp,
+                product,
+                contributions: slot.contributions.pointer(),
             };
             // SAFETY: the arguments are those of the kernel, and the slot has room for products as well.
             unsafe {
@@ -215,17 +226,7 @@ impl Engine {
                         threads: [LANES, DOTS_THREADS, 1],
                         shared: 0,
                     },
-                    &[
-                        At(self.uploaded.at(blas.groups)),
-                        Number(first as u32),
-                        Number(blas.group_size as u32),
-                        Number(slots),
-                        Number(flows),
-                        Number(events),
-                        At(jamp),
-                        At(product),
-                        At(slot.contributions.pointer()),
-                    ],
+                    &dots.bytes(),
                 )?;
             }
             if let Some(before) = before {

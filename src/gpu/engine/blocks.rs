@@ -11,7 +11,7 @@ use super::tuning::Chooser;
 use super::{Engine, LANES};
 use crate::backend::Clocks;
 use crate::error::Result;
-use crate::gpu::driver::{Argument, Driver, Event, Function, Shape, Stream};
+use crate::gpu::driver::{Driver, Event, Function, Shape, Stream};
 use crate::gpu::source;
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
@@ -104,7 +104,7 @@ impl Sizes {
         stream: Stream,
         function: Function,
         shape: Shape,
-        arguments: &[Argument],
+        arguments: &[u8],
     ) -> Result<()> {
         let timed = |&(known, _, timed): &(Function, u32, bool)| timed && known == function;
         if !self.tuning || !self.each.iter().any(timed) {

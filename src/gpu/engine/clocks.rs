@@ -8,10 +8,9 @@ use super::slot::Slot;
 use super::{Engine, Phase};
 use crate::backend::Clocks;
 use crate::error::Result;
-use crate::gpu::driver::{Argument, Buffer, Function};
+use crate::gpu::driver::{Buffer, Function, Pointer};
 use crate::gpu::generated::Generated;
 use crate::gpu::source;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Numbers that the kernels add to: cycles in amplitudes and in colour sums.
@@ -75,21 +74,13 @@ impl Slot {
         Ok(())
     }
 
-    /// What is launched for the kernel of this number, and with which arguments: the same with clocks, if
-    /// there is one.
-    pub(super) fn with_clocks<'a>(
-        &self,
-        number: usize,
-        function: Function,
-        arguments: &'a [Argument],
-    ) -> (Function, Cow<'a, [Argument]>) {
+    /// What is launched for the kernel of this number, and what its clocks add to: the same with clocks and
+    /// an address, if there is one.
+    pub(super) fn with_clocks(&self, number: usize, function: Function) -> (Function, Pointer) {
         let clocked = self.clocked.as_ref().and_then(|all| all.get(number));
         match (clocked, &self.cycles) {
-            (Some(&clocked), Some(cycles)) => {
-                let last = [Argument::Pointer(cycles.pointer())];
-                (clocked, [arguments, &last].concat().into())
-            }
-            _ => (function, arguments.into()),
+            (Some(&clocked), Some(cycles)) => (clocked, cycles.pointer()),
+            _ => (function, 0),
         }
     }
 

@@ -1,9 +1,10 @@
-//! The tables of a process in the memory of a GPU, as `cuda/helicities.cuh` and `cuda/answer.cuh` have them.
+//! The tables of a process in the memory of a GPU, as [`structures`](crate::gpu::structures) have them.
 
 use super::workspace::WorkspaceSize;
 use crate::gpu::arena::{Arena, Offset};
 use crate::gpu::color::ColorTables;
 use crate::gpu::level_schedule::{Kind, LevelSchedule, Squares};
+use crate::gpu::structures::{Choices, Helicities};
 use crate::plan::Plan;
 use crate::process::Process;
 use crate::runtime::Precision;
@@ -81,27 +82,34 @@ impl DeviceLayout {
         let amp2_count = count(amp2.len() - 1);
         let (amp2, sets) = (arena.numbers(amp2), arena.numbers(sets));
         let members = arena.numbers(members);
-        let helicities = arena.structure(
-            &[
-                operands, starts, numbers, waves, groups, amplitudes, sums, passes, orbits, rows,
-                entries, amp2, sets, members,
-            ]
-            .map(Some),
-            &[
-                tables.waves.first().map_or(0, |w| count(w.len())),
-                group_count,
-                count(tables.amplitudes.len()),
-                sum_count,
-                count(color.pass_count()),
-                count(color.row_count()),
-                amp2_count,
-                workspace.numbers,
-                tables.jamp,
-                count(tables.flows),
-                workspace.scratch,
-                count(workspace.bytes),
-            ],
-        );
+        let helicities = arena.structure(&Helicities {
+            operands: operands.pointer(),
+            starts: starts.pointer(),
+            numbers: numbers.pointer(),
+            waves: waves.pointer(),
+            groups: groups.pointer(),
+            amplitudes: amplitudes.pointer(),
+            sums: sums.pointer(),
+            passes: passes.pointer(),
+            orbits: orbits.pointer(),
+            rows: rows.pointer(),
+            entries: entries.pointer(),
+            amp2: amp2.pointer(),
+            sets: sets.pointer(),
+            members: members.pointer(),
+            wave_count: tables.waves.first().map_or(0, |w| count(w.len())),
+            group_count,
+            amplitude_count: count(tables.amplitudes.len()),
+            sum_count,
+            pass_count: count(color.pass_count()),
+            row_count: count(color.row_count()),
+            amp2_count,
+            workspace: workspace.numbers,
+            jamp: tables.jamp,
+            flows: count(tables.flows),
+            scratch: workspace.scratch,
+            bytes: count(workspace.bytes),
+        });
         let channels = &process.channels;
         let of_diagram = &plan.channels.amp2_of_diagram;
         let amp2_of_channel = arena.numbers(of_diagram.iter().map(|i| i.unwrap_or(0)));
@@ -116,23 +124,19 @@ impl DeviceLayout {
         let (allowed, flows) = (arena.numbers(allowed), arena.numbers(flows));
         let good = arena.numbers(plan.helicities.iter().copied());
         let mut choices = |totals: Option<Offset>| {
-            arena.structure(
-                &[
-                    Some(good),
-                    Some(amp2_of_channel),
-                    Some(config_of_channel),
-                    Some(denominator),
-                    totals,
-                    Some(allowed),
-                    Some(flows),
-                ],
-                &[
-                    count(plan.helicities.len()),
-                    count(plan.channels.denominator.len()),
-                    count(tables.squares.len()),
-                    count(tables.flows),
-                ],
-            )
+            arena.structure(&Choices {
+                helicities: good.pointer(),
+                amp2_of_channel: amp2_of_channel.pointer(),
+                config_of_channel: config_of_channel.pointer(),
+                denominator: denominator.pointer(),
+                totals: totals.map_or(0, Offset::pointer),
+                allowed: allowed.pointer(),
+                flows: flows.pointer(),
+                helicity_count: count(plan.helicities.len()),
+                denominator_count: count(plan.channels.denominator.len()),
+                amp2_count: count(tables.squares.len()),
+                flow_count: count(tables.flows),
+            })
         };
         let choices_of_subsets = choices(None);
         let choices = choices(totals);

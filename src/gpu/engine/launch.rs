@@ -5,9 +5,13 @@ use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::slot::{Arrays, Slot};
 use super::{Engine, LANES};
 use crate::error::{Error, Result};
-use crate::gpu::driver::{Argument, Buffer, Function, Pointer, Shape};
+use crate::gpu::driver::{Buffer, Function, Pointer, Shape};
 use crate::gpu::level_schedule::Squares;
 use crate::gpu::source;
+use crate::gpu::structures::{
+    AnswerArguments, DeviceStructure, GatherArguments, GeneratedArguments, HelicitiesArguments,
+    HelicityArguments, LoadArguments, RunArguments,
+};
 
 /// Kernels that run operations, with the tables of each launch.
 pub(super) struct Launch {
@@ -27,8 +31,19 @@ fn by_event(count: usize, threads: u32) -> Shape {
 }
 
 /// An address, or 0 where there is nothing.
-fn optional(there: bool, at: Pointer) -> Argument {
-    Argument::Pointer(if there { at } else { 0 })
+fn optional(there: bool, at: Pointer) -> Pointer {
+    if there { at } else { 0 }
+}
+
+/// Starts a kernel of `cuda/`.
+fn launch(
+    slot: &Slot,
+    function: Function,
+    shape: Shape,
+    arguments: &impl DeviceStructure,
+) -> Result<()> {
+    // SAFETY: the arguments are those of the kernel that comes with them, and the tables were made for this memory.
+    unsafe { slot.launch(function, shape, arguments) }
 }
 
 impl Engine {
@@ -40,7 +55,6 @@ impl Engine {
         (count, channels, igraph, _): (usize, bool, bool, bool),
         functions: &[Function],
     ) -> Result<()> {
-        use Argument::{Number, Pointer as At};
         let marks = self.profile();
         slot.mark(marks, 2)?;
         slot.mark(marks, 3)?;
@@ -52,26 +66,26 @@ impl Engine {
         let contributions = of(subsets.is_some(), &slot.contributions);
         let amp2 = of(subsets.is_some() && channels, &slot.amp2);
         let jamp2 = of(subsets.is_some() && colors, &slot.jamp2);
-        let arguments = [
-            At(self.uploaded.at(self.layout.choices)),
-            Number(count as u32),
-            At(input + arrays.momenta),
-            At(input + arrays.g_s),
-            At(slot.formula_couplings.pointer()),
-            At(input + arrays.random_helicity),
-            At(input + arrays.random_color),
-            optional(channels, input + arrays.channels),
-            optional(igraph, input + arrays.igraph),
-            At(output + arrays.matrix_elements),
-            At(output + arrays.helicity),
-            At(output + arrays.color),
-            At(output + arrays.bad),
+        let arguments = GeneratedArguments {
+            choices: self.uploaded.at(self.layout.choices),
+            events: count as u32,
+            momenta: input + arrays.momenta,
+            g_s: input + arrays.g_s,
+            formula_couplings: slot.formula_couplings.pointer(),
+            random_helicity: input + arrays.random_helicity,
+            random_color: input + arrays.random_color,
+            channels: optional(channels, input + arrays.channels),
+            igraph: optional(igraph, input + arrays.igraph),
+            matrix_elements: output + arrays.matrix_elements,
+            helicity: output + arrays.helicity,
+            color: output + arrays.color,
+            bad: output + arrays.bad,
             contributions,
             jamp2,
             amp2,
-            // What kernels leave each other lies in the memory of blocks.
-            At(slot.memory.pointer()),
-        ];
+            memory: slot.memory.pointer(),
+            cycles: 0,
+        };
         for (i, &function) in functions.iter().enumerate() {
             let threads = slot.sizes.threads(function, GENERATED_SHAPE.0);
             let shape = match subsets.is_some() && i > 0 {
@@ -88,7 +102,11 @@ impl Engine {
                 },
                 false => by_event(count, threads),
             };
-            let (function, arguments) = slot.with_clocks(i, function, &arguments);
+            let (function, cycles) = slot.with_clocks(i, function);
+            let arguments = GeneratedArguments {
+                cycles,
+                ..arguments
+            };
             // SAFETY: the arguments are those of the generated kernels.
             unsafe { slot.launch(function, shape, &arguments)? };
         }
@@ -116,29 +134,28 @@ impl Engine {
         arrays: &Arrays,
         (count, channels, igraph): (usize, bool, bool),
         choices: Pointer,
-        [contributions, jamp2, amp2]: [Argument; 3],
+        [contributions, jamp2, amp2]: [Pointer; 3],
         parts: u32,
     ) -> Result<()> {
-        use Argument::{Number, Pointer as At};
         let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
-        let arguments = [
-            At(choices),
-            At(slot.memory.pointer()),
-            Number(self.tables.vectors),
-            Number(count as u32),
+        let arguments = AnswerArguments {
+            choices,
+            memory: slot.memory.pointer(),
+            vectors: self.tables.vectors,
+            events: count as u32,
             contributions,
             jamp2,
             amp2,
-            Number(parts),
-            At(input + arrays.random_helicity),
-            At(input + arrays.random_color),
-            optional(channels, input + arrays.channels),
-            optional(igraph, input + arrays.igraph),
-            At(output + arrays.matrix_elements),
-            At(output + arrays.helicity),
-            At(output + arrays.color),
-            At(self.uploaded.at(self.layout.normalization)),
-        ];
+            parts,
+            random_helicity: input + arrays.random_helicity,
+            random_color: input + arrays.random_color,
+            channels: optional(channels, input + arrays.channels),
+            igraph: optional(igraph, input + arrays.igraph),
+            matrix_elements: output + arrays.matrix_elements,
+            helicity: output + arrays.helicity,
+            color: output + arrays.color,
+            normalization: self.uploaded.at(self.layout.normalization),
+        };
         let threads = slot.sizes.threads(self.answer, BY_EVENT);
         // SAFETY: the arguments are those of the kernel.
         unsafe { slot.launch(self.answer, by_event(count, threads), &arguments) }
@@ -152,42 +169,34 @@ impl Engine {
         (count, channels, igraph, all_amp2): (usize, bool, bool, bool),
         helicity: Option<Function>,
     ) -> Result<()> {
-        use Argument::{Number, Pointer as At};
         let marks = self.profile() && !self.graphs();
         let layout = &self.layout;
-        let at = |offset| At(self.uploaded.at(offset));
+        let at = |offset| self.uploaded.at(offset);
         let events = count as u32;
         let blocks = events.div_ceil(LANES);
-        let vectors = Number(self.tables.vectors);
-        let memory = At(slot.memory.pointer());
+        let vectors = self.tables.vectors;
+        let memory = slot.memory.pointer();
         let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
-        let launch = |function, shape, arguments: &[Argument]| {
-            // SAFETY: the arguments are those of the kernels in `cuda/`, and the tables were made for
-            // this memory.
-            unsafe { slot.launch(function, shape, arguments) }
+        let load = LoadArguments {
+            memory,
+            vectors,
+            events,
+            momenta: input + arrays.momenta,
+            g_s: input + arrays.g_s,
+            legs: self.legs() as u32,
+            leg_momenta: self.tables.leg_momenta,
+            g: self.tables.g,
+            masses: at(layout.masses),
+            constants: at(layout.constants),
+            values: at(layout.values),
+            constant_count: self.tables.constants.len() as u32,
+            formula_coupling_at: at(layout.formula_coupling_at),
+            formula_couplings: slot.formula_couplings.pointer(),
+            formula_coupling_count: self.tables.formula_couplings.len() as u32,
+            bad: output + arrays.bad,
         };
-        launch(
-            self.load,
-            by_event(count, slot.sizes.threads(self.load, BY_EVENT)),
-            &[
-                memory,
-                vectors,
-                Number(events),
-                At(input + arrays.momenta),
-                At(input + arrays.g_s),
-                Number(self.legs() as u32),
-                Number(self.tables.leg_momenta),
-                Number(self.tables.g),
-                at(layout.masses),
-                at(layout.constants),
-                at(layout.values),
-                Number(self.tables.constants.len() as u32),
-                at(layout.formula_coupling_at),
-                At(slot.formula_couplings.pointer()),
-                Number(self.tables.formula_couplings.len() as u32),
-                At(output + arrays.bad),
-            ],
-        )?;
+        let threads = slot.sizes.threads(self.load, BY_EVENT);
+        launch(slot, self.load, by_event(count, threads), &load)?;
         let operations = |levels: &[Vec<Launch>]| {
             for run in levels.iter().flatten() {
                 let slots = slot.sizes.threads(run.function, source::THREADS) / LANES;
@@ -196,22 +205,16 @@ impl Engine {
                     threads: [LANES, slots, 1],
                     shared: 0,
                 };
-                let starts = self.uploaded.at(layout.starts) + 4 * u64::from(run.first);
-                let operands = at(layout.operands);
-                let (count, numbers) = (Number(run.count), at(layout.numbers));
-                launch(
-                    run.function,
-                    shape,
-                    &[
-                        memory,
-                        vectors,
-                        Number(events),
-                        operands,
-                        At(starts),
-                        count,
-                        numbers,
-                    ],
-                )?;
+                let arguments = RunArguments {
+                    memory,
+                    vectors,
+                    events,
+                    operands: at(layout.operands),
+                    starts: at(layout.starts) + 4 * u64::from(run.first),
+                    numbers: at(layout.numbers),
+                    count: run.count,
+                };
+                launch(slot, run.function, shape, &arguments)?;
             }
             Ok::<(), Error>(())
         };
@@ -231,7 +234,7 @@ impl Engine {
             of(colors, &slot.jamp2),
             of(weights && by_amplitudes, &slot.amp2),
         );
-        let contributions = At(slot.contributions.pointer());
+        let contributions = slot.contributions.pointer();
         let mut parts = parts;
         if let Some(function) = helicity {
             let count = self.tables.waves.len() as u32;
@@ -244,18 +247,19 @@ impl Engine {
                 shared: 0,
             };
             let row = self.tables.waves.first().map_or(0, |row| row.len() as u32);
-            let arguments = [
-                at(layout.waves),
-                Number(row),
+            let (function, cycles) = slot.with_clocks(0, function);
+            let arguments = HelicityArguments {
+                waves: at(layout.waves),
                 memory,
-                vectors,
-                Number(events),
                 contributions,
                 jamp2,
                 amp2,
-            ];
-            let (function, arguments) = slot.with_clocks(0, function, &arguments);
-            launch(function, shape, &arguments)?;
+                cycles,
+                wave_count: row,
+                vectors,
+                events,
+            };
+            launch(slot, function, shape, &arguments)?;
             parts = count;
         } else {
             let shape = Shape {
@@ -271,21 +275,30 @@ impl Engine {
                     0
                 },
             };
-            let arguments = [
-                at(layout.helicities),
+            let arguments = HelicitiesArguments {
+                tables: at(layout.helicities),
                 memory,
                 vectors,
-                Number(events),
-                of(!self.shared, &slot.workspaces),
+                events,
+                workspaces: optional(!self.shared, slot.workspaces.pointer()),
                 contributions,
                 jamp2,
                 amp2,
-            ];
+                first_group: 0,
+                groups: 0,
+                outside: 0,
+                group_size: 0,
+                cycles: 0,
+            };
             match &self.blas {
-                Some(blas) => self.color_sums(blas, slot, (events, shape), &arguments)?,
+                Some(blas) => self.color_sums(blas, slot, shape, &arguments)?,
                 None => {
-                    let (function, arguments) = slot.with_clocks(0, self.helicities, &arguments);
-                    launch(function, shape, &arguments)?;
+                    let (function, cycles) = slot.with_clocks(0, self.helicities);
+                    let arguments = HelicitiesArguments {
+                        cycles,
+                        ..arguments
+                    };
+                    launch(slot, function, shape, &arguments)?;
                 }
             }
         }
@@ -301,14 +314,14 @@ impl Engine {
             parts,
         )?;
         if all_amp2 && !by_amplitudes {
-            let arguments = [
-                at(layout.choices),
+            let arguments = GatherArguments {
+                choices,
                 memory,
                 vectors,
-                Number(events),
-                At(slot.amp2.pointer()),
-            ];
-            launch(self.gather, by_event(count, BY_EVENT), &arguments)?;
+                events,
+                amp2: slot.amp2.pointer(),
+            };
+            launch(slot, self.gather, by_event(count, BY_EVENT), &arguments)?;
         }
         slot.mark(marks, 5)
     }

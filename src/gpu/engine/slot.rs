@@ -3,7 +3,8 @@
 use super::blocks::{Clock, Sizes};
 use super::{Engine, LANES, Phase};
 use crate::error::Result;
-use crate::gpu::driver::{Argument, Buffer, Driver, Event, Function, Graph, Shape, Stream};
+use crate::gpu::driver::{Buffer, Driver, Event, Function, Graph, Shape, Stream};
+use crate::gpu::structures::DeviceStructure;
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -147,12 +148,17 @@ impl Slot {
         &self,
         function: Function,
         shape: Shape,
-        arguments: &[Argument],
+        arguments: &impl DeviceStructure,
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe {
-            self.sizes
-                .launch(&self.driver, self.stream, function, shape, arguments)
+            self.sizes.launch(
+                &self.driver,
+                self.stream,
+                function,
+                shape,
+                &arguments.bytes(),
+            )
         }
     }
 

@@ -1,0 +1,365 @@
+//! Structures that the host fills and the device code reads: the arguments of each kernel, and the heads of tables.
+//!
+//! A kernel has one parameter, its structure by value. [`device_structures!`] makes of one list the `repr(C)` structure
+//! here and the text that declares it to the device code, where the compiler checks that both have the same layout.
+//! Pointers are addresses in the memory of a GPU; 0 stands for none. An optional array says so.
+
+/// What [`device_structures!`] makes.
+pub trait DeviceStructure: Copy {
+    /// Where its pointers stand, in bytes.
+    fn pointers() -> Vec<usize>;
+
+    /// Its declaration in CUDA C++. Real, Color and Size are known there.
+    fn declaration() -> String;
+
+    /// Statements that make a variable of each member of `a`.
+    fn variables() -> String;
+
+    /// Its bytes as the GPU has them; padding is zero.
+    fn bytes(&self) -> Vec<u8>;
+}
+
+/// The type here of a type in CUDA C++.
+macro_rules! device_type {
+    (unsigned) => {
+        u32
+    };
+    (double) => {
+        f64
+    };
+    ($($name:ident)+ *) => {
+        $crate::gpu::driver::Pointer
+    };
+}
+
+/// Where a member stands, if it is a pointer.
+macro_rules! pointer_at {
+    ($structure:ident $field:ident unsigned) => {
+        None
+    };
+    ($structure:ident $field:ident double) => {
+        None
+    };
+    ($structure:ident $field:ident $($name:ident)+ *) => {
+        Some(std::mem::offset_of!($structure, $field))
+    };
+}
+
+/// Structures, each as a list of members `name: [type in CUDA C++]`.
+macro_rules! device_structures {
+    ($($(#[$doc:meta])* $structure:ident {
+        $($(#[$about:meta])* $field:ident: [$($kind:tt)+],)+
+    })+) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        #[repr(C)]
+        pub struct $structure {
+            $($(#[$about])* pub $field: $crate::gpu::structures::device_type!($($kind)+),)+
+        }
+
+        impl $crate::gpu::structures::DeviceStructure for $structure {
+            fn pointers() -> Vec<usize> {
+                [$($crate::gpu::structures::pointer_at!($structure $field $($kind)+)),+].into_iter().flatten().collect()
+            }
+
+            fn declaration() -> String {
+                let name = stringify!($structure);
+                let mut text = format!("struct {name} {{\n");
+                $(
+                    let kind = [$(stringify!($kind)),+].join(" ");
+                    text.push_str(&format!("    {kind} {};\n", stringify!($field)));
+                )+
+                text.push_str("};\n");
+                text.push_str(&format!(
+                    "static_assert(sizeof({name}) == {}, \"{name}\");\n",
+                    size_of::<$structure>()
+                ));
+                text
+            }
+
+            fn variables() -> String {
+                let mut text = String::new();
+                $(
+                    let name = stringify!($field);
+                    text.push_str(&format!("    const auto {name} = a.{name};\n"));
+                )+
+                text
+            }
+
+            fn bytes(&self) -> Vec<u8> {
+                let mut bytes = vec![0; size_of::<$structure>()];
+                $(
+                    let value = self.$field.to_ne_bytes();
+                    let at = std::mem::offset_of!($structure, $field);
+                    bytes[at..at + value.len()].copy_from_slice(&value);
+                )+
+                bytes
+            }
+        }
+    )+};
+}
+
+#[cfg(test)]
+pub(crate) use device_structures;
+pub(crate) use {device_type, pointer_at};
+
+device_structures! {
+    /// Of the kernel `load`.
+    LoadArguments {
+        /// Memory of blocks.
+        memory: [Real *],
+        /// Numbers of an event in it.
+        vectors: [unsigned],
+        /// How many events.
+        events: [unsigned],
+        /// `[events][legs][4]`, in GeV.
+        momenta: [const double *],
+        /// The strong coupling, `[events]`.
+        g_s: [const double *],
+        legs: [unsigned],
+        /// Address of the first leg's momentum.
+        leg_momenta: [unsigned],
+        /// Address of the strong coupling.
+        g: [unsigned],
+        constant_count: [unsigned],
+        /// Of the legs; behind them 1 for each leg that comes in and -1 for others.
+        masses: [const double *],
+        /// Addresses of constants, and what they are.
+        constants: [const unsigned *],
+        values: [const double *],
+        /// Addresses of couplings that are computed for each event, and these, `[count][2][events]`.
+        formula_coupling_at: [const unsigned *],
+        formula_couplings: [const double *],
+        formula_coupling_count: [unsigned],
+        /// The number of the first event with impossible momenta; a larger number before.
+        bad: [unsigned *],
+    }
+
+    /// Of the kernels that run operations of one kind.
+    RunArguments {
+        memory: [Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        operands: [const unsigned *],
+        /// Where each operation begins in `operands`.
+        starts: [const unsigned *],
+        numbers: [const Real *],
+        /// How many operations.
+        count: [unsigned],
+    }
+
+    /// Tables for amplitudes, JAMP and colour sums.
+    Helicities {
+        operands: [const unsigned *],
+        starts: [const unsigned *],
+        numbers: [const Real *],
+        /// For each helicity its wavefunctions.
+        waves: [const unsigned *],
+        /// Pairs of helicities.
+        groups: [const unsigned *],
+        /// Runs of operations: number of the kind, first, count.
+        amplitudes: [const unsigned *],
+        /// Runs of sums: first, count.
+        sums: [const unsigned *],
+        /// Runs of sums on the way to the blocks of the colour matrix: how many slots each takes, how many sums,
+        /// whether they read JAMP or what earlier ones have left.
+        passes: [const unsigned *],
+        /// For each of these where its slots are read and where they are written.
+        orbits: [const unsigned *],
+        /// Rows of the blocks: place of the first, columns, rows, first column of entries.
+        rows: [const unsigned *],
+        entries: [const Entries *],
+        /// For each AMP2 where its sets begin in `sets`.
+        amp2: [const unsigned *],
+        /// For each set where its amplitudes begin in `members`.
+        sets: [const unsigned *],
+        members: [const unsigned *],
+        wave_count: [unsigned],
+        group_count: [unsigned],
+        amplitude_count: [unsigned],
+        sum_count: [unsigned],
+        pass_count: [unsigned],
+        row_count: [unsigned],
+        amp2_count: [unsigned],
+        workspace: [unsigned],
+        jamp: [unsigned],
+        flows: [unsigned],
+        scratch: [unsigned],
+        bytes: [unsigned],
+    }
+
+    /// Of the kernel `helicities`.
+    HelicitiesArguments {
+        tables: [const Helicities *],
+        memory: [Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        /// Optional: without, they are shared memory.
+        workspaces: [char *],
+        /// `[helicity][padded events]`
+        contributions: [Real *],
+        /// Optional, `[x][flow][padded events]` for blocks in x.
+        jamp2: [Real *],
+        /// Optional, `[x][AMP2][padded events]`.
+        amp2: [Real *],
+        /// With COLORS_OUTSIDE: which groups, of how many helicities at most, and where their JAMP go,
+        /// `[group][group_size][flow][2][padded events]`.
+        first_group: [unsigned],
+        groups: [unsigned],
+        outside: [Color *],
+        group_size: [unsigned],
+        /// With CLOCKS.
+        cycles: [Cycles *],
+    }
+
+    /// Of the kernel `color_dots`.
+    DotsArguments {
+        groups: [const unsigned *],
+        first_group: [unsigned],
+        group_size: [unsigned],
+        slots: [unsigned],
+        flows: [unsigned],
+        events: [unsigned],
+        /// `[slot][flow][2][padded events]`, and the same times the colour matrix.
+        jamp: [const Color *],
+        product: [const Color *],
+        contributions: [Real *],
+    }
+
+    /// Tables for the choices of helicity and colour.
+    Choices {
+        /// Numbers of the good helicities, from 0 in the order of the process's table.
+        helicities: [const unsigned *],
+        /// For each channel (diagram number) its AMP2.
+        amp2_of_channel: [const unsigned *],
+        /// For each channel its configuration from 1, 0 for none.
+        config_of_channel: [const unsigned *],
+        /// AMP2 in the sum over all channels.
+        denominator: [const unsigned *],
+        /// Optional: for each AMP2 where it is in the memory of a block; without, AMP2 come from amplitudes.
+        totals: [const unsigned *],
+        /// For each configuration from 1 where its allowed colour flows begin in `flows`.
+        allowed: [const unsigned *],
+        flows: [const unsigned *],
+        helicity_count: [unsigned],
+        denominator_count: [unsigned],
+        amp2_count: [unsigned],
+        flow_count: [unsigned],
+    }
+
+    /// Of the kernel `answer`.
+    AnswerArguments {
+        choices: [const Choices *],
+        memory: [const Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        /// As the kernel of helicities leaves them, JAMP2 and AMP2 in so many parts.
+        contributions: [const Real *],
+        jamp2: [const Real *],
+        amp2: [const Real *],
+        parts: [unsigned],
+        random_helicity: [const double *],
+        random_color: [const double *],
+        /// Optional: the channel of each event, a diagram from 1.
+        channels: [const int *],
+        /// Optional: the configuration of each event from 1, 0 for that of its channel.
+        igraph: [const int *],
+        matrix_elements: [double *],
+        /// Chosen ones from 1, or 0.
+        helicity: [int *],
+        color: [int *],
+        /// One over IDEN.
+        normalization: [const double *],
+    }
+
+    /// Of the kernel `gather`.
+    GatherArguments {
+        choices: [const Choices *],
+        memory: [const Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        /// `[AMP2][padded events]`
+        amp2: [Real *],
+    }
+
+    /// Of kernels that are generated for all of a process.
+    GeneratedArguments {
+        choices: [const Choices *],
+        momenta: [const double *],
+        g_s: [const double *],
+        formula_couplings: [const double *],
+        random_helicity: [const double *],
+        random_color: [const double *],
+        channels: [const int *],
+        igraph: [const int *],
+        matrix_elements: [double *],
+        helicity: [int *],
+        color: [int *],
+        bad: [unsigned *],
+        /// Optional, as [`AnswerArguments`] has them.
+        contributions: [Real *],
+        jamp2: [Real *],
+        amp2: [Real *],
+        /// What kernels leave each other.
+        memory: [Real *],
+        cycles: [Cycles *],
+        events: [unsigned],
+    }
+
+    /// Of kernels that are generated for a helicity.
+    HelicityArguments {
+        /// For each helicity its wavefunctions.
+        waves: [const unsigned *],
+        memory: [Real *],
+        contributions: [Real *],
+        jamp2: [Real *],
+        amp2: [Real *],
+        cycles: [Cycles *],
+        wave_count: [unsigned],
+        vectors: [unsigned],
+        events: [unsigned],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DeviceStructure, DotsArguments, Helicities};
+
+    device_structures! {
+        /// Of no kernel.
+        Mixed {
+            first: [unsigned],
+            second: [const double *],
+            third: [double],
+            fourth: [unsigned],
+        }
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_structure() {
+        let mixed = Mixed {
+            first: 1,
+            second: 2,
+            third: 0.5,
+            fourth: 3,
+        };
+        let mut expected = [0; 32];
+        expected[..4].copy_from_slice(&1u32.to_ne_bytes());
+        expected[8..16].copy_from_slice(&2u64.to_ne_bytes());
+        expected[16..24].copy_from_slice(&0.5f64.to_ne_bytes());
+        expected[24..28].copy_from_slice(&3u32.to_ne_bytes());
+        assert_eq!(mixed.bytes(), expected);
+        assert_eq!(Mixed::pointers(), [8]);
+        assert_eq!(size_of::<Mixed>(), mixed.bytes().len());
+        let text = Mixed::declaration();
+        assert!(text.contains("    const double * second;"), "{text}");
+        assert!(text.contains("sizeof(Mixed) == 32"), "{text}");
+        assert_eq!(Mixed::variables().lines().count(), 4);
+    }
+
+    #[test]
+    fn pointers_are_known() {
+        assert_eq!(Helicities::pointers().len(), 14);
+        assert_eq!(DotsArguments::pointers()[..2], [0, 32]);
+    }
+}
