@@ -1,4 +1,4 @@
-// Operations of no fixed length, as they stand in the tables (src/gpu/tables.rs says how).
+// Operations of no fixed length, as they stand in the tables (src/gpu/level_schedule.rs says how).
 //
 // `execute_K(op, m, numbers)` does the operation of kind K whose operands begin at `op` in the memory
 // `m` of an event; `numbers` are the constants that operands name. `execute_indexed_K(op, m, waves, r)` does

@@ -1,5 +1,5 @@
 // Pieces of the kernels of no fixed length: one term of each sum, what is done with a sum, products
-// of wavefunctions, and hermitian matrices. The formulas are those of src/cpu/kernels/sums.rs and
+// of wavefunctions, and hermitian matrices. The formulas are those of src/ops/kernels/sums.rs and
 // density.rs. A term is added to the sum that it is given; to subtract terms, they are added up
 // before the others and the sum is negated.
 
