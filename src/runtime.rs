@@ -437,8 +437,10 @@ impl Switches {
                     _ => CachePlace::Folder(value.into()),
                 }
             }
-            // Known, and read by others.
-            _ => {}
+            // Read by MadEvent's side.
+            "VECSIZEUSED" | "FBRIDGEMODE" | "ENABLEFPE" => {}
+            // A row above without its reading here.
+            _ => return Err(bad()),
         }
         Ok(())
     }
@@ -550,6 +552,16 @@ mod tests {
         assert_eq!(one("CACHE", "A/b").unwrap().cache, folder);
         assert_eq!(one("CACHE", "").unwrap().cache, CachePlace::User);
         assert_eq!(one("THREADS", "").unwrap().threads, 1);
+    }
+
+    /// A switch in the table that nothing reads would be ignored without a word.
+    #[test]
+    fn every_switch_is_read() {
+        for switch in SWITCHES {
+            let values = ["1", "auto", "d"];
+            let read = values.iter().any(|value| one(switch.name, value).is_ok());
+            assert!(read, "{}", switch.name);
+        }
     }
 
     #[test]
