@@ -185,9 +185,10 @@ impl<T: Real> ThreadedEngine<T> {
         worker.all_amp2 = false;
         let each = worker.each.take().unwrap_or_default();
         result?;
-        let contributions = self.engine.contributions(worker, 1);
+        let lanes = self.engine.helicity_lanes();
         Ok(Some(EachHelicity {
-            contributions: contributions.into_iter().next().unwrap_or_default(),
+            lanes,
+            contributions: self.engine.contributions_of_lanes(worker, lanes),
             order: self.engine.order.clone(),
             amp2: each.amp2,
             jamp2: each.jamp2,
@@ -198,6 +199,11 @@ impl<T: Real> ThreadedEngine<T> {
 impl<T: Real> Backend for ThreadedEngine<T> {
     fn plan(&self) -> &Plan {
         self.engine.plan()
+    }
+
+    fn allow_off_shell(&mut self) -> bool {
+        self.engine.allow_off_shell();
+        true
     }
 
     fn set_profile(&mut self, clocks: Clocks) {
