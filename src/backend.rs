@@ -38,10 +38,10 @@ pub trait Backend: Send {
     /// the plan computes them, all AMP2.
     fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure>;
 
-    /// Evaluates the first of these events and gives each helicity by itself; `None` where it cannot tell.
-    fn each(&mut self, event: Events) -> Result<Option<EachHelicity>, Failure> {
-        let _ = event;
-        Ok(None)
+    /// Evaluates the first of these events and gives each helicity by itself; false where it cannot tell.
+    fn each(&mut self, event: Events, answer: &mut EachHelicity) -> Result<bool, Failure> {
+        let _ = (event, answer);
+        Ok(false)
     }
 }
 

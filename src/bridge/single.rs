@@ -21,6 +21,9 @@ pub(super) struct Single {
     backend: Box<dyn Backend>,
     /// For each helicity of the plan and lane the row of the helicity table.
     rows: Vec<Option<u32>>,
+    /// AMP2: which diagram (from 0) has which of the plan's.
+    amp2: Vec<(u32, u32)>,
+    each: EachHelicity,
     momenta: Vec<f64>,
     g_s: f64,
     answer: OneEvent,
@@ -95,7 +98,12 @@ impl Bridge {
             backend.allow_off_shell();
         }
         let (table, diagrams) = (process.helicities.len(), process.diagrams as usize);
+        let of_diagrams = (0..).zip(backend.plan().channels.amp2_of_diagram.iter().skip(1));
         Ok(Single {
+            amp2: of_diagrams
+                .filter_map(|(i, at)| Some((i, (*at)?)))
+                .collect(),
+            each: EachHelicity::default(),
             backend,
             rows: places,
             momenta: Vec::new(),
@@ -114,17 +122,17 @@ impl Bridge {
         };
         // Should it fail, the answer is nobody's.
         single.momenta.clear();
-        let each = match single.backend.each(event) {
-            Ok(Some(each)) => each,
-            Ok(None) => {
+        match single.backend.each(event, &mut single.each) {
+            Ok(true) => {}
+            Ok(false) => {
                 return Err(Error::Internal {
                     what: "a plan that cannot tell helicities apart".into(),
                 });
             }
             Err(failure) => return Err(self.failure(&event, failure)),
-        };
+        }
         let diagrams = self.process.diagrams as usize;
-        single.put(&each, diagrams, self.process.color_flows());
+        single.put(diagrams, self.process.color_flows());
         single.momenta.extend_from_slice(event.momenta);
         single.g_s = event.g_s[0];
         Ok(())
@@ -133,10 +141,10 @@ impl Bridge {
 
 impl Single {
     /// Puts an answer into the order of the helicity table. Rows that are not evaluated stay zero.
-    fn put(&mut self, each: &EachHelicity, diagrams: usize, flows: usize) {
+    fn put(&mut self, diagrams: usize, flows: usize) {
+        let each = &self.each;
         let lanes = each.lanes;
-        let channels = &self.backend.plan().channels;
-        let width = channels.len();
+        let width = self.backend.plan().channels.len();
         let answer = &mut self.answer;
         for (place, &h) in each.order.iter().enumerate() {
             let first = h as usize * lanes;
@@ -148,10 +156,8 @@ impl Single {
                 answer.contributions[row] = each.contributions[first + lane];
                 let from = &each.amp2[place * width * lanes..][..width * lanes];
                 let to = &mut answer.amp2[row * diagrams..][..diagrams];
-                for (to, at) in to.iter_mut().zip(&channels.amp2_of_diagram[1..]) {
-                    if let Some(at) = at {
-                        *to = from[*at as usize * lanes + lane];
-                    }
+                for &(diagram, at) in &self.amp2 {
+                    to[diagram as usize] = from[at as usize * lanes + lane];
                 }
                 let from = &each.jamp2[place * flows * lanes..][..flows * lanes];
                 let to = &mut answer.jamp2[row * flows..][..flows];

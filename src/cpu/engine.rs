@@ -293,13 +293,19 @@ impl<T: Real> Engine<T> {
     }
 
     /// Contributions of each helicity in the first `lanes` of the last block that a worker ran: `[helicity][lane]`.
-    pub(super) fn contributions_of_lanes(&self, worker: &mut Worker<T>, lanes: usize) -> Vec<f64> {
+    pub(super) fn contributions_of_lanes(
+        &self,
+        worker: &mut Worker<T>,
+        lanes: usize,
+        to: &mut Vec<f64>,
+    ) {
         let all = self.lanes();
         let first = self.scratch.matrix_elements as usize * all;
         let numbers = &worker.numbers()[first..][..self.plan.tables.len() * all];
-        let rows = numbers.chunks_exact(all);
-        rows.flat_map(|row| row[..lanes].iter().map(|x| x.to_f64()))
-            .collect()
+        to.clear();
+        for row in numbers.chunks_exact(all) {
+            to.extend(row[..lanes].iter().map(|x| x.to_f64()));
+        }
     }
 
     /// Contributions of each helicity to the first `count` events of the last block that a

@@ -196,9 +196,17 @@ impl<T: Real> Blocks<'_, '_, T> {
             return;
         };
         let note = |to: &mut Vec<f64>, first: Address, count: u32| {
-            for at in first..first + count {
-                // SAFETY: addresses of the scratch, and at most `LANES` lanes.
-                to.extend((0..lanes).map(|lane| unsafe { (*lane_of(m, at, lane)).to_f64() }));
+            // SAFETY: addresses of the scratch, one behind the other.
+            let all = unsafe {
+                std::slice::from_raw_parts(lane_of(m, first, 0), count as usize * V::LANES)
+            };
+            match lanes == V::LANES {
+                true => to.extend(all.iter().map(|x| x.to_f64())),
+                false => {
+                    for vector in all.chunks_exact(V::LANES) {
+                        to.extend(vector[..lanes].iter().map(|x| x.to_f64()));
+                    }
+                }
             }
         };
         note(&mut each.amp2, scratch.numerators, amp2);
