@@ -59,6 +59,15 @@ module mebridge_common
       integer(int64), intent(in) :: bridge
       integer(int32), intent(out) :: ngoodhel, ntothel
     end subroutine fbridgegetngoodhel
+
+    ! What weights the channels from the next call on, as sde_strategy of MadEvent: 1, squared diagrams, as a new
+    ! bridge has it; 2, products of propagators. s is the square of the energy of the beams in GeV^2, for 2 alone.
+    subroutine mebridge_set_sde_strategy(bridge, strategy, s)
+      import :: int32, int64, real64
+      integer(int64), intent(in) :: bridge
+      integer(int32), intent(in) :: strategy
+      real(real64), intent(in) :: s
+    end subroutine mebridge_set_sde_strategy
   end interface
 end module mebridge_common
 

@@ -142,6 +142,15 @@ int32_t mebridge_run(struct mebridge_bridge *bridge,
                      int32_t *color);
 
 /*
+ What weights the channels from the next `mebridge_run` on: `strategy` is MadEvent's `sde_strategy`, 1 (squared
+ diagrams, as a new bridge has it) or 2 (products of propagators). `s` is the square of the energy of the beams in
+ GeV^2, for 2 alone.
+ */
+int32_t mebridge_set_sde_strategy(struct mebridge_bridge *bridge,
+                                  int32_t strategy,
+                                  double s);
+
+/*
  Evaluates one event, each helicity by itself, whatever number of events the bridge was created for.
 
  In: `momenta[legs][4]` and `g_s` as for `mebridge_run`. `all`: whether to evaluate also helicities whose

@@ -26,6 +26,11 @@ pub trait Backend: Send {
     /// Evaluates events whose arrays, channels and igraphs have been checked; `legs` of them.
     fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure>;
 
+    /// From now on momenta may be off their mass shells. False where that cannot be.
+    fn allow_off_shell(&mut self) -> bool {
+        false
+    }
+
     /// Waits for whatever is done behind the scenes so that later calls are faster.
     fn wait_for_compiler(&mut self) {}
 
@@ -33,10 +38,10 @@ pub trait Backend: Send {
     /// the plan computes them, all AMP2.
     fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure>;
 
-    /// Evaluates the first of these events and gives each helicity by itself; `None` where it cannot tell.
-    fn each(&mut self, event: Events) -> Result<Option<EachHelicity>, Failure> {
-        let _ = event;
-        Ok(None)
+    /// Evaluates the first of these events and gives each helicity by itself; false where it cannot tell.
+    fn each(&mut self, event: Events, answer: &mut EachHelicity) -> Result<bool, Failure> {
+        let _ = (event, answer);
+        Ok(false)
     }
 }
 
@@ -66,13 +71,15 @@ pub struct Contributions {
 /// One event, each helicity of the plan by itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EachHelicity {
-    /// The contribution of each helicity of the plan, without the average.
+    /// How many helicities are evaluated at a time, in the lanes of a register.
+    pub lanes: usize,
+    /// `[helicity of the plan][lane]`: the contributions, without the average.
     pub contributions: Vec<f64>,
     /// For each row of the next two the helicity (an index into the plan's).
     pub order: Vec<u32>,
-    /// `[row][AMP2 of the plan]`
+    /// `[row][AMP2 of the plan][lane]`
     pub amp2: Vec<f64>,
-    /// `[row][colour flow]`
+    /// `[row][colour flow][lane]`
     pub jamp2: Vec<f64>,
 }
 

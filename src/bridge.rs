@@ -4,6 +4,8 @@
 //! finds the good helicities, on points of its own ([`crate::trial`]), makes the plan for them, and from
 //! then on evaluates whatever it is given.
 
+mod single;
+
 use crate::backend::{Backend, Clocks, Failure, Kernels, NOT_CONSERVED, OFF_SHELL, Timers};
 use crate::cache::Cache;
 use crate::cache::plans::Plans;
@@ -15,10 +17,12 @@ use crate::float_environment::in_default_environment;
 use crate::plan::binding::Binding;
 use crate::plan::{Plan, ValidPlan};
 use crate::process::Process;
+use crate::propagators::{ChannelWeights, Propagators};
 use crate::runtime::{Precision, Switches};
 use crate::simd::Level;
 use crate::target::{Calls, Target};
 use crate::trial::Trial;
+use single::Single;
 
 /// Number of a caller's events on which a recursion is compared, where there are no points for that.
 const COMPARED_EVENTS: usize = 16;
@@ -37,18 +41,13 @@ pub struct Bridge {
     target: Target,
     precision: Precision,
     all_helicities: bool,
+    off_shell: bool,
+    /// `sde_strategy` 2, where it was asked for.
+    propagators: Option<Propagators>,
     nevt: usize,
     clocks: Clocks,
     engines: Option<Engines>,
     singles: [Option<Single>; 2],
-}
-
-/// What evaluates one event at a time, each helicity by itself, and its last answer.
-struct Single {
-    backend: Box<dyn Backend>,
-    momenta: Vec<f64>,
-    g_s: f64,
-    answer: OneEvent,
 }
 
 /// One event, each helicity by itself.
@@ -148,11 +147,33 @@ impl Bridge {
             target,
             precision: switches.precision,
             all_helicities: switches.good_helicities_all,
+            off_shell: false,
+            propagators: None,
             nevt,
             clocks: Clocks::None,
             engines: None,
             singles: [None, None],
         })
+    }
+
+    /// From the first call on momenta may be off their mass shells (conserved they are in any case): the matrix
+    /// element of other masses at the momenta of an event. On a CPU alone; false where a GPU evaluates, or events
+    /// have been evaluated already.
+    pub fn allow_off_shell(&mut self) -> bool {
+        let can = self.engines.is_none() && matches!(self.target, Target::Cpu { .. });
+        self.off_shell |= can;
+        can
+    }
+
+    /// What weights the channels from the next call on.
+    pub fn set_channel_weights(&mut self, weights: ChannelWeights) -> Result<()> {
+        self.propagators = match weights {
+            ChannelWeights::Amp2 => None,
+            ChannelWeights::Propagators { s } => {
+                Some(Propagators::new(&self.process, &self.binding, s)?)
+            }
+        };
+        Ok(())
     }
 
     /// The process.
@@ -395,6 +416,48 @@ impl Bridge {
 
     /// Evaluates events.
     pub fn run(&mut self, events: &Events, answers: &mut Answers) -> Result<()> {
+        let Some(channels) = events.channels else {
+            return self.run_with_amp2(events, answers);
+        };
+        let Some(propagators) = self.propagators.take() else {
+            return self.run_with_amp2(events, answers);
+        };
+        // Without weights of squared diagrams, with the colour flows of the channel's configuration.
+        let result = self.run_by_configuration(events, channels, answers);
+        if result.is_ok() {
+            in_default_environment(|| {
+                propagators.apply(events, channels, answers.matrix_elements);
+            });
+        }
+        self.propagators = Some(propagators);
+        result
+    }
+
+    fn run_by_configuration(
+        &mut self,
+        events: &Events,
+        channels: &[i32],
+        answers: &mut Answers,
+    ) -> Result<()> {
+        events.count(self.process.legs.len())?;
+        self.check_channels(events)?;
+        let tables = &self.process.channels;
+        let config = |(event, &channel): (usize, &i32)| {
+            let asked = events.igraph.map_or(0, |igraph| igraph[event]);
+            // Channels have been checked.
+            let of_channel = tables.config_of(channel as u32).map_or(0, |c| c as i32 + 1);
+            if asked != 0 { asked } else { of_channel }
+        };
+        let configs: Vec<i32> = channels.iter().enumerate().map(config).collect();
+        let events = Events {
+            channels: None,
+            igraph: Some(&configs),
+            ..*events
+        };
+        self.run_with_amp2(&events, answers)
+    }
+
+    fn run_with_amp2(&mut self, events: &Events, answers: &mut Answers) -> Result<()> {
         let legs = self.process.legs.len();
         let nevt = events.count(legs)?;
         answers.check(nevt)?;
@@ -419,110 +482,6 @@ impl Bridge {
         };
         let result = in_default_environment(|| backend.run(*events, mine));
         result.map_err(|failure| self.failure(events, failure))
-    }
-
-    /// Evaluates one event, each helicity by itself: the good ones, or with `all` also those whose contribution
-    /// vanishes, and whose AMP2 and JAMP2 may not. What was asked last is remembered, so that asking again for the same
-    /// event costs nothing. Always on the CPU: one event is nothing for a GPU.
-    pub fn one_event(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&OneEvent> {
-        let event = Events {
-            momenta,
-            g_s: &[g_s],
-            random_helicity: &[0.0],
-            random_color: &[0.0],
-            channels: None,
-            igraph: None,
-        };
-        let legs = self.process.legs.len();
-        event.count(legs)?;
-        let which = usize::from(all);
-        if self.singles[which].is_none() {
-            in_default_environment(|| self.make_single(&event, all))?;
-        }
-        let Some(single) = &self.singles[which] else {
-            return Err(Error::NoEvents);
-        };
-        if single.momenta != momenta || single.g_s != g_s {
-            let answer = in_default_environment(|| self.evaluate_single(event, which))?;
-            let Some(single) = &mut self.singles[which] else {
-                return Err(Error::NoEvents);
-            };
-            single.momenta.clear();
-            single.momenta.extend_from_slice(momenta);
-            single.g_s = g_s;
-            single.answer = answer;
-        }
-        self.singles[which]
-            .as_ref()
-            .map(|single| &single.answer)
-            .ok_or(Error::NoEvents)
-    }
-
-    fn make_single(&mut self, event: &Events, all: bool) -> Result<()> {
-        self.find_good_helicities(event)?;
-        let plan = match all {
-            true => {
-                let every: Vec<u32> = (0..self.process.helicities.len() as u32).collect();
-                self.diagrams(&every)?
-            }
-            false => {
-                let good = self.plan().map(|plan| plan.helicities.clone());
-                self.diagrams(&good.unwrap_or_default())?
-            }
-        };
-        let target = Target::Cpu {
-            // Lanes hold events: with one event they would all do the same, and touch more memory.
-            level: Level::None,
-            threads: 1,
-        };
-        let (process, color, binding) = (&self.process, &self.color, &self.binding);
-        let backend = target.backend(process, color, binding, plan, self.precision)?;
-        self.singles[usize::from(all)] = Some(Single {
-            backend,
-            momenta: Vec::new(),
-            g_s: 0.0,
-            answer: OneEvent::default(),
-        });
-        Ok(())
-    }
-
-    fn evaluate_single(&mut self, event: Events, which: usize) -> Result<OneEvent> {
-        let rows = self.process.helicities.len();
-        let diagrams = self.process.diagrams as usize;
-        let flows = self.process.color_flows();
-        let Some(single) = &mut self.singles[which] else {
-            return Err(Error::NoEvents);
-        };
-        let each = single.backend.each(event);
-        let each = match each {
-            Ok(Some(each)) => each,
-            Ok(None) => {
-                return Err(Error::Internal {
-                    what: "a plan that cannot tell helicities apart".into(),
-                });
-            }
-            Err(failure) => return Err(self.failure(&event, failure)),
-        };
-        let plan = single.backend.plan();
-        let mut answer = OneEvent {
-            contributions: vec![0.0; rows],
-            amp2: vec![0.0; rows * diagrams],
-            jamp2: vec![0.0; rows * flows],
-        };
-        let amp2_of_diagram = &plan.channels.amp2_of_diagram;
-        let width = plan.channels.len();
-        for (place, &h) in each.order.iter().enumerate() {
-            let row = plan.helicities[h as usize] as usize;
-            answer.contributions[row] = each.contributions[h as usize];
-            let from = &each.amp2[place * width..][..width];
-            let to = &mut answer.amp2[row * diagrams..][..diagrams];
-            for (to, at) in to.iter_mut().zip(amp2_of_diagram.iter().skip(1)) {
-                *to = at.map_or(0.0, |at| from[at as usize]);
-            }
-            let from = &each.jamp2[place * flows..][..flows];
-            answer.jamp2[row * flows..][..flows].copy_from_slice(from);
-        }
-        Ok(answer)
     }
 
     /// Waits for whatever is done behind the scenes after a first call so that later ones are faster
@@ -551,7 +510,13 @@ impl Bridge {
     fn backend(&self, plan: ValidPlan) -> Result<Box<dyn Backend>> {
         let (process, color, binding) = (&self.process, &self.color, &self.binding);
         let target = &self.target;
-        target.backend(process, color, binding, plan, self.precision)
+        let mut backend = target.backend(process, color, binding, plan, self.precision)?;
+        if self.off_shell && !backend.allow_off_shell() {
+            return Err(Error::Internal {
+                what: "an engine that checks mass shells".into(),
+            });
+        }
+        Ok(backend)
     }
 
     /// Every channel must be a diagram with an AMP2 and a configuration, every igraph a

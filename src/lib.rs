@@ -63,6 +63,7 @@ pub mod error;
 pub mod events;
 pub mod import;
 pub mod process;
+pub mod propagators;
 pub mod runtime;
 
 pub use bridge::Bridge;

@@ -87,7 +87,7 @@ pub const SWITCHES: &[Switch] = &[
     Switch {
         name: "FBRIDGEMODE",
         values: "0, 1, -1 or -2",
-        meaning: "Fortran, bridge or both; read by MadEvent itself, not by mebridge",
+        meaning: "Fortran, bridge or both; read by MadEvent with the plugin. Executables of `mebridge link`: below 0 for both",
     },
     Switch {
         name: "BLASCOLORSUM",

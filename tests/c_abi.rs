@@ -81,10 +81,14 @@ fn nothing_but_the_interface_is_exported() {
         "fbridgesequence_nomultichannel_",
         // What executables call that `mebridge link` made.
         "mebridge_batch_",
+        "mebridge_check_",
+        "mebridge_checks_",
         "mebridge_expect_",
         "mebridge_matrices_",
         "mebridge_matrix_",
         "mebridge_open_",
+        "mebridge_row_",
+        "mebridge_set_sde_strategy_",
     ];
     // Every function of the header is exported, and nothing else.
     let header = header();

@@ -38,6 +38,69 @@ fn the_fortran_agrees() {
     }
 }
 
+/// Events of a file instead of random ones, and the histogram of differences.
+#[cfg(feature = "plots")]
+#[test]
+fn events_of_a_file_and_a_histogram() {
+    if !gfortran() {
+        return;
+    }
+    let d = directory();
+    let (e, m, x) = (300.0f64, 173.0f64, 120.0f64);
+    let z = (e * e - m * m - x * x).sqrt();
+    let particles = [
+        (21, -1, [0.0, 0.0, e, e]),
+        (21, -1, [0.0, 0.0, -e, e]),
+        (6, 1, [x, 0.0, z, e]),
+        (-6, 1, [-x, 0.0, -z, e]),
+    ];
+    let mut event = String::from("<event>\n4 1 1.0 91.0 0.0075 0.11\n");
+    for (pdg, status, p) in particles {
+        let p = p.map(|x| format!("{x:.15e}")).join(" ");
+        event += &format!("{pdg} {status} 1 2 501 502 {p} 0.0 0.0 9.0\n");
+    }
+    event += "</event>\n";
+    let other = event.replace("21 -1", "2 -1");
+    let text = format!("<LesHouchesEvents>\n{event}{other}{event}</LesHouchesEvents>\n");
+    std::fs::write(d.path().join("events.lhe"), text).unwrap();
+    let p = gg_ttx();
+    let arguments = [
+        "compare",
+        p.to_str().unwrap(),
+        "--events",
+        "events.lhe",
+        "--plot",
+        "x.svg",
+        "--values",
+        "--json",
+        "-",
+    ];
+    let rows = json(mebridge(d.path(), &arguments).ok());
+    assert_eq!(
+        (&rows[0]["verdict"], &rows[0]["points"]),
+        (&"ok".into(), &2.into())
+    );
+    let g = rows[0]["values"]["g"][0].as_f64().unwrap();
+    assert!((g * g / (4.0 * std::f64::consts::PI) - 0.11).abs() < 1e-12);
+    let svg = std::fs::read_to_string(d.path().join("x.svg")).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.contains("2 events"));
+    std::fs::write(
+        d.path().join("none.lhe"),
+        "<LesHouchesEvents>\n</LesHouchesEvents>\n",
+    )
+    .unwrap();
+    let ran = mebridge(
+        d.path(),
+        &["compare", p.to_str().unwrap(), "--events", "none.lhe"],
+    );
+    assert!(
+        ran.stdout
+            .contains("no events: none.lhe has none of this process"),
+        "{}",
+        ran.stdout
+    );
+}
+
 #[test]
 fn channels_choices_and_quadruple_precision_agree() {
     if !gfortran() {

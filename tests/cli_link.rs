@@ -105,12 +105,19 @@ fn make(output: &Path) {
 /// What the executable of a P directory answers, and what it says on stderr.
 #[track_caller]
 fn run(directory: &Path, input: &str) -> (Vec<(f64, i32, i32)>, String) {
+    run_with(directory, input, "1")
+}
+
+/// The same in a mode of `CUDACPP_RUNTIME_FBRIDGEMODE`.
+#[track_caller]
+fn run_with(directory: &Path, input: &str, mode: &str) -> (Vec<(f64, i32, i32)>, String) {
     fs::write(directory.join("input"), input).unwrap();
     let ran = Command::new(directory.join("madevent"))
         .current_dir(directory)
         .stdin(fs::File::open(directory.join("input")).unwrap())
         .env("CUDACPP_RUNTIME_CACHE", "off")
         .env("CUDACPP_RUNTIME_BACKEND", "cpu")
+        .env("CUDACPP_RUNTIME_FBRIDGEMODE", mode)
         .output()
         .unwrap();
     fs::remove_file(directory.join("input")).unwrap();
@@ -218,6 +225,35 @@ fn batches_and_single_events_are_answered_by_the_library() {
             .unwrap()
             .modified();
         assert_eq!(linked.unwrap(), still.unwrap());
+    }
+}
+
+/// Check mode evaluates the Fortran's own as well, and tells where they differ.
+#[test]
+fn check_mode_tells_both() {
+    if !compiler() {
+        return;
+    }
+    for caller in ["auto_dsig1_batch.f", "auto_dsig1_single.f"] {
+        let d = tempfile::tempdir().unwrap();
+        let output = output(d.path(), caller);
+        link(&output, &["--vector", "64"]).ok();
+        make(&output);
+        for input in INPUTS {
+            let (plain, _) = run(&p(&output), input);
+            let (checked, stderr) = run_with(&p(&output), input, "-1");
+            agree(&checked, &plain);
+            let told = "@1: 16 events, library / Fortran - 1: min ";
+            assert!(stderr.contains(told), "{stderr}");
+            assert!(stderr.contains("; 0 farther than 1e-8"), "{stderr}");
+            assert_eq!(stderr.matches("worst event").count(), 1, "{stderr}");
+        }
+        spoil(&output);
+        make(&output);
+        let (_, stderr) = run_with(&p(&output), INPUTS[0], "-1");
+        assert!(stderr.contains("; 16 farther than 1e-8"), "{stderr}");
+        let (_, stderr) = run(&p(&output), INPUTS[0]);
+        assert!(!stderr.contains("check"), "{stderr}");
     }
 }
 

@@ -10,19 +10,20 @@ Matrix elements for MadEvent, from what MG5aMC wrote
 Usage: mebridge <COMMAND>
 
 Commands:
-  import   Read a directory that MG5aMC wrote and write the process to a file
-  info     Show what a process holds: legs, diagrams, colour flows, helicities, couplings,
-           operations
-  check    Evaluate processes on random events: throughput, and mean and spread of the matrix
-           element
-  eval     Evaluate a process at given momenta: |M|^2 of each event of a file
-  bench    Measure throughput by precision, SIMD level, events in a call and threads, and draw it
-  cache    Show where processes and plans are kept for the next start, and how much that is
-  compare  Compare with the Fortran of a directory, compiled by gfortran, on random events
-  doctor   Look at this machine, and at outputs of MG5aMC, for what is missing or wrong
-  link     Let MadEvent take its matrix elements from the library
-  unlink   Give MadEvent its own matrix elements back
-  help     Print this message or the help of the given subcommand(s)
+  import    Read a directory that MG5aMC wrote and write the process to a file
+  info      Show what a process holds: legs, diagrams, colour flows, helicities, couplings,
+            operations
+  check     Evaluate processes on random events: throughput, and mean and spread of the matrix
+            element
+  eval      Evaluate a process at given momenta: |M|^2 of each event of a file
+  bench     Measure throughput by precision, SIMD level, events in a call and threads, and draw it
+  cache     Show where processes and plans are kept for the next start, and how much that is
+  compare   Compare with the Fortran of a directory, compiled by gfortran, on random events
+  reweight  Reweight LHE events to other parameters: adds weights |M'|^2 / |M|^2 to a file
+  doctor    Look at this machine, and at outputs of MG5aMC, for what is missing or wrong
+  link      Let MadEvent take its matrix elements from the library
+  unlink    Give MadEvent its own matrix elements back
+  help      Print this message or the help of the given subcommand(s)
 
 Options:
   -h, --help     Print help

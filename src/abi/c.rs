@@ -7,7 +7,7 @@
 //! is never followed. Every function that can fail gives 0 or a code, and keeps the message of the
 //! last failure for its thread.
 
-use super::fbridge::c_name;
+use super::fbridge::{c_name, channel_weights};
 use super::generation::Caller;
 use super::no_panic;
 use super::registry::{self, Entry};
@@ -109,6 +109,7 @@ pub unsafe extern "C" fn mebridge_create(
             bridge,
             name,
             caller,
+            next_row: 0,
         });
         *out = handle as usize as *mut MebridgeBridge;
         Ok(())
@@ -180,6 +181,23 @@ pub unsafe extern "C" fn mebridge_run(
                 (events, answers)
             };
             entry.bridge.run(&events, &mut answers)
+        })
+    })
+}
+
+/// What weights the channels from the next `mebridge_run` on: `strategy` is MadEvent's `sde_strategy`, 1 (squared
+/// diagrams, as a new bridge has it) or 2 (products of propagators). `s` is the square of the energy of the beams in
+/// GeV^2, for 2 alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_set_sde_strategy(
+    bridge: *mut MebridgeBridge,
+    strategy: i32,
+    s: f64,
+) -> i32 {
+    status(|| {
+        with(bridge, |entry| {
+            let weights = channel_weights("mebridge_set_sde_strategy", strategy, s)?;
+            entry.bridge.set_channel_weights(weights)
         })
     })
 }

@@ -10,6 +10,7 @@
 //! | `fbridgesequence` | handle, momenta, g_s, rndhel, rndcol, channel, **igraph**, mes (out), selhel (out), selcol (out), goodHelOnly |
 //! | `fbridgesequence_nomultichannel` | the same without channel |
 //! | `fbridgegetngoodhel` | handle, ngoodhel (out), ntothel (out) |
+//! | `mebridge_set_sde_strategy` | handle, strategy, s |
 //!
 //! `handle` is an INTEGER*8; `momenta` is `(0:3, npar, nevt)`; reals are DOUBLE PRECISION, integers
 //! INTEGER*4. `goodHelOnly` is a LOGICAL of any kind: like the plugin, only its first byte is read.
@@ -25,6 +26,7 @@ use crate::bridge::Bridge;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::locate::locate;
+use crate::propagators::ChannelWeights;
 use crate::runtime::{Precision, Switches};
 use std::ffi::{CString, c_void};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
@@ -133,6 +135,48 @@ pub unsafe extern "C" fn fbridgesequence_nomultichannel_(
     or_stop(|| unsafe { sequence(handle, &call) });
 }
 
+/// What weights the channels from the next call on, see [`crate::propagators`]: `sde_strategy` 1 or 2, and for 2 the
+/// square of the energy of the beams in GeV^2.
+///
+/// # Safety
+/// Each argument is null or points at a variable of its type.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_set_sde_strategy_(
+    handle: *const u64,
+    strategy: *const i32,
+    s: *const f64,
+) {
+    const NAME: &str = "mebridge_set_sde_strategy";
+    or_stop(|| {
+        // SAFETY: the caller's promise; null is refused.
+        let (handle, strategy, s) = unsafe {
+            (
+                read_handle(NAME, handle)?,
+                *strategy.as_ref().ok_or_else(|| null(NAME, "strategy"))?,
+                *s.as_ref().ok_or_else(|| null(NAME, "s"))?,
+            )
+        };
+        let weights = channel_weights(NAME, strategy, s)?;
+        registry::with(handle, |entry| entry.bridge.set_channel_weights(weights))
+    });
+}
+
+/// The weights of a strategy by its number.
+pub(super) fn channel_weights(
+    function: &'static str,
+    strategy: i32,
+    s: f64,
+) -> Result<ChannelWeights> {
+    match strategy {
+        1 => Ok(ChannelWeights::Amp2),
+        2 => Ok(ChannelWeights::Propagators { s }),
+        _ => Err(Error::Call {
+            function,
+            what: format!("strategy is {strategy}; there are 1 and 2"),
+        }),
+    }
+}
+
 /// Number of good helicities, and of all.
 ///
 /// # Safety
@@ -201,6 +245,7 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
         bridge,
         name,
         caller,
+        next_row: 0,
     }))
 }
 

@@ -10,14 +10,21 @@
 //! | `mebridge_matrices` | handle, momenta, g_s, nhel, ncomb, with_amp2, namp2, nflow, matrix (out), amp2, jamp2 |
 //! | `mebridge_batch` | handle, nevt, momenta, g_s, rndhel, rndcol, with_channels, channels, igraph, mes, selhel, selcol (out) |
 //! | `mebridge_expect` | none |
+//! | `mebridge_checks` | whether the Fortran's matrix elements are to be evaluated too (out) |
+//! | `mebridge_check` | handle, momenta, g_s, an answer of the library, the Fortran's |
+//! | `mebridge_row` | handle, number of a row of the helicity table, its helicities (out) |
 //!
 //! `mebridge_matrix` answers `MATRIX<i>` for the helicities `nhel(npar)` and adds to `amp2(namp2)` (where
 //! `with_amp2` is not zero) and `jamp2(nflow)` what it adds to them; `mebridge_matrices` does so for `ncomb` rows
 //! of helicities at once. `mebridge_batch` answers `SMATRIX<i>_MULTI`.
 //!
+//! In check mode (`CUDACPP_RUNTIME_FBRIDGEMODE` below 0) the executable evaluates the Fortran's own matrix elements
+//! as well and tells both ([`super::check`]).
+//!
 //! MadEvent up to 3.5 asks for one helicity of one event after the other. The first question evaluates the event
 //! for all of them, the others are looked up.
 
+use super::check;
 use super::fbridge::{announce, c_name, null, or_stop, read_handle};
 use super::generation::Caller;
 use super::registry::{self, Entry};
@@ -131,6 +138,7 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
         bridge,
         name,
         caller,
+        next_row: 0,
     }))
 }
 
@@ -287,6 +295,83 @@ pub extern "C" fn mebridge_expect_() {
     });
 }
 
+/// Whether this run is one in check mode.
+///
+/// # Safety
+/// The argument points at an INTEGER.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_checks_(on: *mut i32) {
+    or_stop(|| {
+        // SAFETY: the caller's promise; null is refused.
+        let on = unsafe { on.as_mut() }.ok_or_else(|| null("mebridge_checks", "on"))?;
+        *on = i32::from(check::is_on()?);
+        Ok(())
+    });
+}
+
+/// Notes both answers for an event, or for some helicities of it.
+///
+/// # Safety
+/// As for [`mebridge_matrix_`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_check_(
+    handle: *const u64,
+    momenta: *const f64,
+    g_s: *const f64,
+    library: *const f64,
+    fortran: *const f64,
+) {
+    const NAME: &str = "mebridge_check";
+    or_stop(|| {
+        // SAFETY: the caller's promise; null is refused.
+        let handle = unsafe { read_handle(NAME, handle) }?;
+        registry::with(handle, |entry| {
+            let process = entry.bridge.process();
+            let number = |what, x: *const f64| {
+                // SAFETY: the caller's promise; null is refused.
+                unsafe { x.as_ref() }
+                    .copied()
+                    .ok_or_else(|| null(NAME, what))
+            };
+            // SAFETY: the caller's promise; null is refused.
+            let momenta = unsafe { array(NAME, "momenta", momenta, 4 * process.legs.len()) }?;
+            let answers = (number("library", library)?, number("fortran", fortran)?);
+            check::note(&process.name, momenta, number("g_s", g_s)?, answers);
+            Ok(())
+        })
+    });
+}
+
+/// A row of the helicity table.
+///
+/// # Safety
+/// `nhel` has an INTEGER for each leg.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_row_(handle: *const u64, row: *const i32, nhel: *mut i32) {
+    const NAME: &str = "mebridge_row";
+    or_stop(|| {
+        // SAFETY: the caller's promise; null is refused.
+        let (handle, row) = unsafe {
+            let row = *row.as_ref().ok_or_else(|| null(NAME, "row"))?;
+            (read_handle(NAME, handle)?, row)
+        };
+        registry::with(handle, |entry| {
+            let rows = &entry.bridge.process().helicities;
+            let at = usize::try_from(row).ok().and_then(|row| row.checked_sub(1));
+            let found = at.and_then(|at| rows.get(at)).ok_or_else(|| Error::Call {
+                function: NAME,
+                what: format!("there is no row {row} of {}", rows.len()),
+            })?;
+            // SAFETY: the caller's promise; null is refused.
+            let nhel = unsafe { array_mut(NAME, "nhel", nhel, found.len()) }?;
+            for (to, &from) in nhel.iter_mut().zip(found) {
+                *to = i32::from(from);
+            }
+            Ok(())
+        })
+    });
+}
+
 /// A question for some helicities of one event.
 struct Question {
     function: &'static str,
@@ -341,10 +426,11 @@ impl Question {
                 )
             };
             for (matrix, nhel) in matrix.iter_mut().zip(nhel.chunks_exact(legs)) {
-                let row = row(&entry.bridge, nhel).ok_or_else(|| Error::Call {
+                let row = row(&entry.bridge, nhel, entry.next_row).ok_or_else(|| Error::Call {
                     function: name,
                     what: format!("the process has no helicities {nhel:?}"),
                 })?;
+                entry.next_row = row + 1;
                 if entry.bridge.good_helicities().is_none() {
                     entry.bridge.one_event(momenta, g_s, false)?;
                 }
@@ -359,11 +445,16 @@ impl Question {
     }
 }
 
-/// The row of the helicity table with these helicities.
-fn row(bridge: &Bridge, nhel: &[i32]) -> Option<usize> {
+/// The row of the helicity table with these helicities. Callers go through the table, so looking begins at `next`.
+fn row(bridge: &Bridge, nhel: &[i32], next: usize) -> Option<usize> {
     let rows = &bridge.process().helicities;
     let same = |row: &Vec<i8>| row.iter().map(|&h| i32::from(h)).eq(nhel.iter().copied());
-    rows.iter().position(same)
+    let (before, behind) = rows.split_at(next.min(rows.len()));
+    let found = behind.iter().position(same);
+    found.map_or_else(
+        || before.iter().position(same),
+        |at| Some(before.len() + at),
+    )
 }
 
 fn add(to: &mut [f64], what: &[f64]) {

@@ -10,11 +10,13 @@
 //! | [`fbridge`] | the Fortran symbols that MadEvent calls |
 //! | [`generation`] | whether a Fortran call is one with or without `igraph` |
 //! | [`linked`] | what executables call that `mebridge link` made |
+//! | `check` | both answers of such executables, in check mode |
 //! | [`memory`] | which memory may be read and written |
 //! | [`registry`] | the open bridges |
 //! | [`c`] | the C interface of `include/mebridge.h` |
 
 pub mod c;
+mod check;
 pub mod fbridge;
 pub mod generation;
 pub mod linked;

@@ -19,6 +19,8 @@ pub struct Entry {
     pub bridge: Bridge,
     /// The process's name as C has it.
     pub name: CString,
+    /// Where the helicity that is asked for next may be in the table.
+    pub next_row: usize,
     /// What the Fortran door knows of its caller.
     pub caller: super::generation::Caller,
 }

@@ -5,6 +5,7 @@
 
 use super::block::Blocks;
 use super::color;
+use super::lanes::LaneExternal;
 use super::worker::Worker;
 use crate::backend::BadMomentum;
 use crate::color::BlockDiagonal;
@@ -43,6 +44,10 @@ pub struct Engine<T: Real> {
     pub(super) flow_weights: Vec<FlowWeight>,
     /// How contributions of helicities are added.
     pub(super) helicity_sum: HelicitySum,
+    /// External wavefunctions whose helicity depends on the lane; none where lanes hold events.
+    pub(super) lane_externals: Vec<LaneExternal>,
+    /// Whether momenta may be off their mass shells.
+    pub(super) off_shell: bool,
     /// Whether to measure where the time goes.
     pub(super) profile: bool,
 }
@@ -195,6 +200,8 @@ impl<T: Real> Engine<T> {
             color_allowed: channels.allowed_flows(),
             flow_weights: process.flow_weights.clone(),
             helicity_sum: process.helicity_sum,
+            lane_externals: Vec::new(),
+            off_shell: false,
             profile: false,
             binding: binding.clone(),
             plan,
@@ -209,6 +216,11 @@ impl<T: Real> Engine<T> {
     /// The plan, for another engine.
     pub fn into_plan(self) -> ValidPlan {
         self.plan
+    }
+
+    /// From now on momenta may be off their mass shells.
+    pub fn allow_off_shell(&mut self) {
+        self.off_shell = true;
     }
 
     /// Whether to measure where the time goes; it costs a little.
@@ -257,6 +269,14 @@ impl<T: Real> Engine<T> {
         unsafe { dispatch(self.level, blocks) }
     }
 
+    /// Lanes that hold helicities of their own: one where they hold events.
+    pub(super) fn helicity_lanes(&self) -> usize {
+        match self.lane_externals.is_empty() {
+            true => 1,
+            false => self.lanes(),
+        }
+    }
+
     /// All AMP2 of the first `count` events of the last block that a worker ran, if it was told to
     /// compute all.
     pub fn amp2(&self, worker: &mut Worker<T>, count: usize) -> Vec<Vec<f64>> {
@@ -270,6 +290,22 @@ impl<T: Real> Engine<T> {
                     .collect()
             })
             .collect()
+    }
+
+    /// Contributions of each helicity in the first `lanes` of the last block that a worker ran: `[helicity][lane]`.
+    pub(super) fn contributions_of_lanes(
+        &self,
+        worker: &mut Worker<T>,
+        lanes: usize,
+        to: &mut Vec<f64>,
+    ) {
+        let all = self.lanes();
+        let first = self.scratch.matrix_elements as usize * all;
+        let numbers = &worker.numbers()[first..][..self.plan.tables.len() * all];
+        to.clear();
+        for row in numbers.chunks_exact(all) {
+            to.extend(row[..lanes].iter().map(|x| x.to_f64()));
+        }
     }
 
     /// Contributions of each helicity to the first `count` events of the last block that a

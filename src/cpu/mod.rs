@@ -4,6 +4,7 @@ mod arena;
 mod block;
 pub mod color;
 mod engine;
+mod lanes;
 #[cfg(test)]
 mod plan_tests;
 #[doc(hidden)]
@@ -13,4 +14,5 @@ mod threaded;
 mod worker;
 
 pub use engine::{Engine, Timers};
+pub use lanes::HelicityLanes;
 pub use threaded::ThreadedEngine;

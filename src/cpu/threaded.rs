@@ -163,14 +163,20 @@ impl<T: Real> ThreadedEngine<T> {
 impl<T: Real> ThreadedEngine<T> {
     /// One event, each helicity by itself. Only a plan that takes helicities one at a time, with AMP2 from their
     /// amplitudes, can tell.
-    fn each(&mut self, event: Events) -> Result<Option<EachHelicity>, BadMomentum> {
+    fn each(&mut self, event: Events, answer: &mut EachHelicity) -> Result<bool, BadMomentum> {
         let plan = self.engine.plan();
         if plan.groups.iter().any(|group| group.len() != 1) || !plan.channels.squares.is_empty() {
-            return Ok(None);
+            return Ok(false);
         }
         let worker = &mut self.workers[0];
         worker.all_amp2 = true;
-        worker.each = Some(Each::default());
+        answer.amp2.clear();
+        answer.jamp2.clear();
+        // The same memory again and again.
+        worker.each = Some(Each {
+            amp2: std::mem::take(&mut answer.amp2),
+            jamp2: std::mem::take(&mut answer.jamp2),
+        });
         let answers = Answers {
             matrix_elements: &mut [0.0],
             helicity: &mut [0],
@@ -184,20 +190,25 @@ impl<T: Real> ThreadedEngine<T> {
         let result = self.engine.run(worker, event, answers);
         worker.all_amp2 = false;
         let each = worker.each.take().unwrap_or_default();
+        (answer.amp2, answer.jamp2) = (each.amp2, each.jamp2);
         result?;
-        let contributions = self.engine.contributions(worker, 1);
-        Ok(Some(EachHelicity {
-            contributions: contributions.into_iter().next().unwrap_or_default(),
-            order: self.engine.order.clone(),
-            amp2: each.amp2,
-            jamp2: each.jamp2,
-        }))
+        answer.lanes = self.engine.helicity_lanes();
+        answer.order.clone_from(&self.engine.order);
+        let contributions = &mut answer.contributions;
+        self.engine
+            .contributions_of_lanes(worker, answer.lanes, contributions);
+        Ok(true)
     }
 }
 
 impl<T: Real> Backend for ThreadedEngine<T> {
     fn plan(&self) -> &Plan {
         self.engine.plan()
+    }
+
+    fn allow_off_shell(&mut self) -> bool {
+        self.engine.allow_off_shell();
+        true
     }
 
     fn set_profile(&mut self, clocks: Clocks) {
@@ -220,8 +231,8 @@ impl<T: Real> Backend for ThreadedEngine<T> {
         Ok(ThreadedEngine::contributions(self, events)?)
     }
 
-    fn each(&mut self, event: Events) -> Result<Option<EachHelicity>, Failure> {
-        Ok(ThreadedEngine::each(self, event)?)
+    fn each(&mut self, event: Events, answer: &mut EachHelicity) -> Result<bool, Failure> {
+        Ok(ThreadedEngine::each(self, event, answer)?)
     }
 }
 

@@ -10,6 +10,8 @@ mod table;
 
 #[cfg(feature = "plots")]
 mod plot;
+#[cfg(feature = "plots")]
+pub use plot::differences;
 
 use crate::info::DEFAULT_G;
 use crate::output;

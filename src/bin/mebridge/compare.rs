@@ -56,6 +56,13 @@ pub struct Options {
     /// Write the results as JSON to FILE (- for stdout, instead of the table)
     #[arg(short, long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Compare on events of FILE (LHE, text or .npy) instead of random ones: those of the run that is to be checked
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+    /// Draw how often which relative difference occurs, as SVG, a panel for each matrix element
+    #[cfg(feature = "plots")]
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// Have the values of all events in the JSON, the Fortran's also where mebridge refuses
     #[arg(long, requires = "json")]
     values: bool,
@@ -86,6 +93,19 @@ impl Options {
                 output::write_json(path, &rows)?;
             }
             None => output::print(&table(&rows))?,
+        }
+        #[cfg(feature = "plots")]
+        if let Some(path) = &self.plot {
+            let histograms = rows.iter().filter(|row| !row.differences.is_empty());
+            let histograms: Vec<(&str, &str, &[f64])> = histograms
+                .map(|row| (&*row.process, &*row.directory, &*row.differences))
+                .collect();
+            if histograms.is_empty() {
+                output::warn("there is nothing to draw: no matrix element was compared");
+            } else {
+                let svg = crate::bench::differences(&histograms)?;
+                std::fs::write(path, svg).map_err(Error::io(path))?;
+            }
         }
         let differs = rows.iter().any(|row| row.verdict == Verdict::Differs);
         Ok(if differs {

@@ -17,14 +17,19 @@ use crate::progress::Progress;
 use crate::sample::{self, Numbers, Sample};
 use crate::source::Source;
 use answers::{Head, Writer};
+pub use input::GZIP;
 use input::{Chunk, Input};
+pub use legs::{Particle, UNKNOWN_HELICITY, assign, codes};
+pub use lhe::{begins, first_line, flavours, particle};
+pub use lines::broken;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::locate::{Located, locate};
 use mebridge::plan::binding::Binding;
+pub use mebridge::process::Leg;
+use mebridge::process::Process;
 use mebridge::process::card::Card;
 use mebridge::process::model::CardParameter;
-use mebridge::process::{Leg, Process};
 use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
 use std::f64::consts::PI;
@@ -186,6 +191,25 @@ impl Options {
         }
         Ok(switches)
     }
+}
+
+/// Momenta of the first events of a file that are of a process, and their alpha_s where the file has it.
+pub fn momenta(
+    path: &Path,
+    process: &Process,
+    most: usize,
+) -> Result<Vec<(Vec<f64>, Option<f64>)>> {
+    let mut input = Input::open(path, process, true)?;
+    let numbers = 4 * process.legs.len();
+    let mut found = Vec::new();
+    let mut chunk = Chunk::default();
+    while found.len() < most && input.fill(&mut chunk, CHUNK.min(most))? > 0 {
+        for (i, momenta) in chunk.momenta.chunks_exact(numbers).enumerate() {
+            found.push((momenta.to_vec(), chunk.alpha_s.get(i).copied()));
+        }
+    }
+    found.truncate(most);
+    Ok(found)
 }
 
 /// alpha_s of the parameter card: entry 3 of block sminputs, of the card itself, or else as the

@@ -19,6 +19,7 @@ mod oracle;
 mod output;
 mod progress;
 mod random;
+mod reweight;
 mod sample;
 mod share;
 mod source;
@@ -44,6 +45,7 @@ enum Subcommands {
     Bench(bench::Options),
     Cache(cache::Options),
     Compare(compare::Options),
+    Reweight(reweight::Options),
     Doctor(doctor::Options),
     Link(link::Options),
     Unlink(link::Undo),
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Subcommands::Info(options) => options.run(),
         Subcommands::Check(options) => return ended(options.run()),
         Subcommands::Eval(options) => options.run(),
+        Subcommands::Reweight(options) => options.run(),
         Subcommands::Bench(options) => return ended(options.run()),
         Subcommands::Cache(options) => options.run(),
         Subcommands::Doctor(options) => return ended(options.run()),

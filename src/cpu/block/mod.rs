@@ -185,21 +185,32 @@ impl<T: Real> Blocks<'_, '_, T> {
         }
     }
 
-    /// Notes AMP2 and JAMP2 of the first event for the helicity at hand.
+    /// Notes AMP2 and JAMP2 of the first event for the helicity at hand, or those in the lanes.
     #[inline(always)]
     unsafe fn note_each<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
         let scratch = &self.engine.scratch;
         let amp2 = self.worker.amp2.len() as u32;
         let flows = self.engine.color_flows() as u32;
+        let lanes = self.engine.helicity_lanes();
         let Some(each) = &mut self.worker.each else {
             return;
         };
-        // SAFETY: addresses of the scratch.
-        let number = |at: Address| unsafe { (*lane_of(m, at, 0)).to_f64() };
-        let numerators = scratch.numerators..scratch.numerators + amp2;
-        each.amp2.extend(numerators.map(number));
-        let jamp2 = scratch.jamp2..scratch.jamp2 + flows;
-        each.jamp2.extend(jamp2.map(number));
+        let note = |to: &mut Vec<f64>, first: Address, count: u32| {
+            // SAFETY: addresses of the scratch, one behind the other.
+            let all = unsafe {
+                std::slice::from_raw_parts(lane_of(m, first, 0), count as usize * V::LANES)
+            };
+            match lanes == V::LANES {
+                true => to.extend(all.iter().map(|x| x.to_f64())),
+                false => {
+                    for vector in all.chunks_exact(V::LANES) {
+                        to.extend(vector[..lanes].iter().map(|x| x.to_f64()));
+                    }
+                }
+            }
+        };
+        note(&mut each.amp2, scratch.numerators, amp2);
+        note(&mut each.jamp2, scratch.jamp2, flows);
     }
 
     /// Adds to JAMP2 what it is where coupling orders are split. `mine` is the memory as the helicity sees it.

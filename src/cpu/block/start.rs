@@ -38,6 +38,7 @@ impl<T: Real> Blocks<'_, '_, T> {
                 factor(m, &engine.plan.couplings, f);
             }
             externals(m, engine);
+            lane_externals(m, engine);
         }
         Ok(())
     }
@@ -111,7 +112,7 @@ unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbe
 }
 
 /// The first lane with a momentum that is not finite, has no positive energy or is off its mass
-/// shell, or with momenta that are not conserved.
+/// shell (unless it may be), or with momenta that are not conserved.
 #[inline(always)]
 unsafe fn bad_momenta<V: Simd>(
     m: Memory<V>,
@@ -131,7 +132,11 @@ unsafe fn bad_momenta<V: Simd>(
             let p2 = x.mul_add(x, y.mul_add(y, z.mul_add(z, e.same(mass * mass))));
             // Comparisons are false for NaN, infinity minus infinity is NaN, and no number is less
             // than itself.
-            let near = (e2 - p2).abs().lt(e2 * e.same(OFF_SHELL));
+            let off = (e2 - p2).abs();
+            let near = match engine.off_shell {
+                false => off.lt(e2 * e.same(OFF_SHELL)),
+                true => off.lt(e.same(f64::INFINITY)),
+            };
             good = V::both(good, V::both(near, zero.lt(e)));
             if incoming {
                 sum = [sum[0] + e, sum[1] + x, sum[2] + y, sum[3] + z];
@@ -225,6 +230,35 @@ unsafe fn externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
                 &e.results,
                 m.pointer(0),
             );
+        }
+    }
+}
+
+/// Puts into each lane the wavefunctions of its own helicities.
+#[inline(always)]
+unsafe fn lane_externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
+    for lanes in &engine.lane_externals {
+        let e = &engine.plan.externals[lanes.external];
+        // SAFETY: addresses of the plan and of the engine's scratch; lanes below `LANES`.
+        unsafe {
+            let p = |i: u32| m.real(engine.plan.leg_momenta + 4 * e.leg + i);
+            let momentum = [p(0), p(1), p(2), p(3)];
+            let mass = (e.mass != 0.0).then(|| momentum[0].same(e.mass));
+            kernels::external(
+                e.kind,
+                e.sign,
+                mass,
+                momentum,
+                &lanes.helicities,
+                &lanes.made,
+                m.pointer(0),
+            );
+            for (lane, &which) in lanes.of_lane.iter().enumerate() {
+                for vector in 0..lanes.vectors {
+                    let from = lane_of(m, lanes.made[which as usize] + vector, lane);
+                    *lane_of(m, e.results[0] + vector, lane) = *from;
+                }
+            }
         }
     }
 }

@@ -9,16 +9,19 @@
 //! | `plot.rs` | which points go where |
 //! | `figure.rs` | how a figure looks |
 //! | `axis.rs` | ticks and their labels |
+//! | `histogram.rs` | how often which difference occurs, of `mebridge compare` |
 //! | `bitmap.rs` | text and smooth edges in PNG |
 
 mod axis;
 mod bitmap;
 mod figure;
+mod histogram;
 
 use super::record::{Point, Record};
 use super::with_ending;
 use axis::Axis;
 use figure::{Bar, Contents, Figure, Legend, Line, Look, Panel, Spot};
+pub use histogram::differences;
 use mebridge::{Error, Result};
 use std::path::{Path, PathBuf};
 

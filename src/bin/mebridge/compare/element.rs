@@ -4,7 +4,7 @@ use super::report::{ChannelRow, Row, Values, Verdict};
 use super::{Opened, Options};
 use crate::oracle::element::Element;
 use crate::oracle::library;
-use crate::oracle::points::{Kinematics, Point};
+use crate::oracle::points::{Kinematics, Point, of_file};
 use crate::oracle::workshop::{Answer, Channel, Workshop};
 use mebridge::Result;
 use mebridge::process::Process;
@@ -69,7 +69,18 @@ impl Comparison<'_> {
             let reason = "there is no pmass.inc that says the masses".to_owned();
             return Ok(Err(Verdict::NoEvents(reason)));
         };
-        let points = match kinematics.points(self.options.points as usize, self.options.seed) {
+        let (count, seed) = (self.options.points as usize, self.options.seed);
+        let points = match (&self.options.events, &self.process) {
+            (Some(path), Ok(process)) => match of_file(path, process, count, seed) {
+                Ok(points) if points.is_empty() => {
+                    let reason = format!("{} has none of this process", path.display());
+                    return Ok(Err(Verdict::NoEvents(reason)));
+                }
+                points => points,
+            },
+            _ => kinematics.points(count, seed),
+        };
+        let points = match points {
             Ok(points) => points,
             Err(error) => return Ok(Err(Verdict::NoEvents(error.to_string()))),
         };
@@ -93,6 +104,8 @@ impl Comparison<'_> {
         if let Some(values) = &mut row.values {
             values.library = mine.iter().map(|a| a.value).collect();
         }
+        let pairs = mine.iter().zip(&answers);
+        row.differences = pairs.map(|(a, b)| difference(a.value, b.value)).collect();
         let kept = self.beyond_rounding(process, &points, &mine, &answers);
         let rounded = points.len() - kept.len();
         if rounded > 0 {

@@ -88,6 +88,9 @@ pub struct Row {
     pub process: String,
     /// Events.
     pub points: usize,
+    /// Relative difference of each event.
+    #[serde(skip)]
+    pub differences: Vec<f64>,
     /// Largest relative difference.
     pub worst: Option<f64>,
     /// The event where that is, from 0.
@@ -122,6 +125,7 @@ impl Row {
             directory: name,
             process: String::new(),
             points: 0,
+            differences: Vec::new(),
             worst: None,
             worst_event: None,
             fortran_error: None,

@@ -15,7 +15,7 @@ use std::path::Path;
 /// How much is looked at to tell the format.
 const BEGINNING: u64 = 512;
 /// What gzipped data begin with.
-const GZIP: &[u8] = b"\x1f\x8b";
+pub const GZIP: &[u8] = b"\x1f\x8b";
 /// What zip archives begin with, `.npz` among them.
 const ZIP: &[u8] = b"PK\x03\x04";
 

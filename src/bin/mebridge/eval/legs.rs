@@ -11,7 +11,14 @@ pub struct Particle {
     pub incoming: bool,
     /// (E, px, py, pz).
     pub momentum: [f64; 4],
+    /// SPINUP: its helicity, 9 where it is not known.
+    pub helicity: f64,
+    /// MOTHUP: the particles that it comes from.
+    pub mothers: (i32, i32),
 }
+
+/// SPINUP of a helicity that is not known.
+pub const UNKNOWN_HELICITY: f64 = 9.0;
 
 /// The places of the particles in the order of the legs; nothing where they are others. Incoming
 /// ones are in the order of the beams or, if they do not fit so, in the other one: |M|^2 does not
@@ -76,6 +83,8 @@ mod tests {
             pdg,
             incoming,
             momentum: [0.0; 4],
+            helicity: UNKNOWN_HELICITY,
+            mothers: (0, 0),
         };
         codes.iter().map(particle).collect()
     }

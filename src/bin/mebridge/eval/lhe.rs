@@ -4,7 +4,7 @@
 //! particles; weights and what else is behind them are passed over.
 
 use super::input::{Chunk, Place};
-use super::legs::{Particle, assign, codes};
+use super::legs::{Particle, UNKNOWN_HELICITY, assign, codes};
 use super::lines::{Lines, number, shown};
 use crate::output;
 use mebridge::Result;
@@ -40,16 +40,10 @@ impl Lhe {
                 process.name
             )));
         }
-        let with = |codes: &Vec<i32>| {
-            let legs = process.legs.iter().zip(codes);
-            legs.map(|(leg, &pdg)| Leg { pdg, ..leg.clone() }).collect()
-        };
-        let mut flavours = vec![process.legs.clone()];
-        flavours.extend(process.other_flavours.iter().map(with));
         Ok(Lhe {
             lines,
             process: process.name.clone(),
-            flavours,
+            flavours: flavours(process),
             skip_others,
             events: 0,
             closed: false,
@@ -127,22 +121,12 @@ impl Lhe {
     fn read_event(&mut self, place: Place) -> Result<f64> {
         self.particles.clear();
         let head = self.line(place)?;
-        let mut words = head.split_whitespace();
-        let bad = |lines: &Lines| {
-            lines.error(format!(
+        let Some((count, _, alpha_s)) = first_line(&head) else {
+            return Err(self.lines.error(format!(
                 "{place}: line {} is no first line of an event: `{}`",
-                lines.number(),
+                self.lines.number(),
                 shown(&head)
-            ))
-        };
-        let count = words.next().and_then(|word| word.parse::<usize>().ok());
-        let Some(count @ 1..=MOST_PARTICLES) = count else {
-            return Err(bad(&self.lines));
-        };
-        // NUP is the first word, AQCDUP the last.
-        let alpha_s = words.nth(WORDS_OF_EVENT - 2).and_then(number);
-        let Some(alpha_s) = alpha_s else {
-            return Err(bad(&self.lines));
+            )));
         };
         for _ in 0..count {
             let line = self.line(place)?;
@@ -181,14 +165,36 @@ impl Lhe {
     }
 }
 
+/// The legs of a process, and those of other flavours with the same matrix element.
+pub fn flavours(process: &Process) -> Vec<Vec<Leg>> {
+    let with = |codes: &Vec<i32>| {
+        let legs = process.legs.iter().zip(codes);
+        legs.map(|(leg, &pdg)| Leg { pdg, ..leg.clone() }).collect()
+    };
+    let mut flavours = vec![process.legs.clone()];
+    flavours.extend(process.other_flavours.iter().map(with));
+    flavours
+}
+
+/// NUP, XWGTUP and AQCDUP of the first line of an event.
+pub fn first_line(line: &str) -> Option<(usize, f64, f64)> {
+    let words: Vec<&str> = line.split_whitespace().take(WORDS_OF_EVENT).collect();
+    let &[count, _, weight, _, _, alpha_s] = words.as_slice() else {
+        return None;
+    };
+    let count = count.parse().ok()?;
+    let count = (1..=MOST_PARTICLES).contains(&count).then_some(count)?;
+    Some((count, number(weight)?, number(alpha_s)?))
+}
+
 /// Whether a line begins with this tag, with or without attributes.
-fn begins(line: &str, tag: &str) -> bool {
+pub fn begins(line: &str, tag: &str) -> bool {
     line.strip_prefix(tag)
         .is_some_and(|rest| rest.starts_with(['>', ' ', '\t']) || rest.is_empty())
 }
 
 /// The particle of a line, if it comes in or goes out; `None` where the line is none of a particle.
-fn particle(line: &str) -> Option<Option<Particle>> {
+pub fn particle(line: &str) -> Option<Option<Particle>> {
     // A comment may be behind the numbers.
     let line = line.split('#').next().unwrap_or("");
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -206,6 +212,8 @@ fn particle(line: &str) -> Option<Option<Particle>> {
         pdg,
         incoming: status == -1,
         momentum: [energy, px, py, pz],
+        helicity: number(words[12]).unwrap_or(UNKNOWN_HELICITY),
+        mothers: (words[2].parse().unwrap_or(0), words[3].parse().unwrap_or(0)),
     }))
 }
 
@@ -228,6 +236,8 @@ mod tests {
             pdg: 6,
             incoming: false,
             momentum: [200.0, 1.0, -2.0, 3.0],
+            helicity: 9.0,
+            mothers: (1, 2),
         };
         assert_eq!(particle(&line("1")), Some(Some(top)));
         let incoming = Particle {

@@ -12,7 +12,7 @@
 //! Statements end by column 72. Names of our own begin with `MEB`, so that no parameter of a model has them.
 
 use super::element::Element;
-use mebridge::process::Process;
+use mebridge::process::{HelicitySum, Process};
 use std::fmt::Write;
 
 /// What the Fortran of a P directory depends on beside its matrix elements.
@@ -74,10 +74,14 @@ pub fn matrix(element: &Element, around: Surroundings, recycled: bool) -> String
         line(&mut f, "INTEGER IC(NEXTERNAL),NCOMB,I");
         // NCOMB, NHEL and their values, from the file of helicity recycling.
         line(&mut f, &format!("INCLUDE 'mebridge_nhel{n}.inc'"));
-        line(&mut f, "REAL*8 TS(NCOMB)");
+        line(&mut f, "REAL*8 TS(NCOMB),MEBF(NCOMB)");
     } else {
-        line(&mut f, "DOUBLE PRECISION MEBT");
+        line(&mut f, "DOUBLE PRECISION MEBT,MEBF");
+        line(&mut f, &format!("REAL*8 MEBFORTRAN{n}"));
+        line(&mut f, &format!("EXTERNAL MEBFORTRAN{n}"));
     }
+    line(&mut f, "DOUBLE PRECISION MEBA(MAXAMPS),MEBJ(0:MAXFLOW)");
+    line(&mut f, "INTEGER MEBC");
     line(&mut f, &format!("CALL MEBRIDGE_HANDLE{n}(MEBH)"));
     line(&mut f, "MEBW=1");
     if element.strategy {
@@ -88,6 +92,20 @@ pub fn matrix(element: &Element, around: Surroundings, recycled: bool) -> String
     } else {
         "G"
     };
+    // The Fortran's own, called in check mode alone, adds to AMP2 and JAMP2 as well.
+    f.push_str("      CALL MEBRIDGE_CHECKS(MEBC)\n      IF(MEBC.NE.0)THEN\n");
+    f.push_str("        MEBA=AMP2\n        MEBJ=JAMP2\n");
+    if recycled {
+        let _ = writeln!(f, "        CALL MEBFORTRAN{n}(P,IC,MEBF)");
+    } else {
+        let _ = writeln!(f, "        MEBF=MEBFORTRAN{n}(\n     $ {arguments})");
+    }
+    f.push_str("        AMP2=MEBA\n        JAMP2=MEBJ\n      ENDIF\n");
+    let sum = if recycled {
+        "SUM(TS),SUM(MEBF)"
+    } else {
+        "MEBT,MEBF"
+    };
     if recycled {
         line(&mut f, &format!("CALL MEBRIDGE_MATRICES(MEBH,P,{g},NHEL,"));
         goes_on(&mut f, "NCOMB,MEBW,MAXAMPS,MAXFLOW,TS,AMP2,JAMP2(1))");
@@ -96,6 +114,8 @@ pub fn matrix(element: &Element, around: Surroundings, recycled: bool) -> String
         goes_on(&mut f, "MEBW,MAXAMPS,MAXFLOW,MEBT,AMP2,JAMP2(1))");
         line(&mut f, &format!("MATRIX{n}=MEBT"));
     }
+    line(&mut f, "IF(MEBC.NE.0)CALL MEBRIDGE_CHECK(MEBH,P,");
+    goes_on(&mut f, &format!("{g},{sum})"));
     line(&mut f, "END");
     f
 }
@@ -181,7 +201,7 @@ pub fn handle(element: &Element, process: &Process, around: Surroundings) -> Str
 }
 
 /// `mebridge_batch<i>.f`.
-pub fn batch(element: &Element, around: Surroundings) -> Option<String> {
+pub fn batch(element: &Element, process: &Process, around: Surroundings) -> Option<String> {
     let batch = element.batch.as_ref()?;
     let n = &element.number;
     let channels = match batch.takes("CHANNELS") {
@@ -238,10 +258,21 @@ pub fn batch(element: &Element, around: Surroundings) -> Option<String> {
       DOUBLE PRECISION MEBCUT,MEBTOT,MEBMINE,GET_CHANNEL_CUT
       EXTERNAL GET_CHANNEL_CUT
       INTEGER*8 MEBH
-      INTEGER I,MEBI,MEBJ,MEBASK
+      INTEGER I,MEBI,MEBJ,MEBASK,MEBC
       LOGICAL MEBALL
 ",
     );
+    let _ = write!(
+        f,
+        "      INTEGER MEBNHEL(NEXTERNAL),MEBIC(NEXTERNAL)
+      DOUBLE PRECISION MEBSUM,MEBOWN,MEBFORTRAN{n}
+      EXTERNAL MEBFORTRAN{n}
+      DOUBLE PRECISION MEBAMP2(MAXAMPS),MEBJAMP2(0:MAXFLOW)
+"
+    );
+    if !element.matrix.takes("AMP2") {
+        f.push_str("      COMMON/TO_AMPS/MEBAMP2,MEBJAMP2\n");
+    }
     // What only SMATRIX<i> does is left to it; its MATRIX<i> is ours as well.
     f.push_str(
         "C     Single helicities, polarised beams, cuts on channels: SMATRIX.
@@ -294,7 +325,12 @@ C         Colour flows are those of the channel's configuration.
       CALL MEBRIDGE_BATCH(MEBH,VECSIZE_USED,P_MULTI,ALL_G,HEL_RAND,
      $ COL_RAND,MEBASK,{channels},MEBGRAPH,OUT,SELECTED_HEL,
      $ SELECTED_COL)
-      IF(MULTI_CHANNEL.AND.SDE_STRAT.NE.1)THEN
+"
+    );
+    check_batch(&mut f, element, process, channels);
+    let _ = write!(
+        f,
+        "      IF(MULTI_CHANNEL.AND.SDE_STRAT.NE.1)THEN
         DO MEBI=1,VECSIZE_USED
           MEBTOT=0D0
           MEBMINE=0D0
@@ -323,6 +359,64 @@ C         Colour flows are those of the channel's configuration.
     }
     line(&mut f, "END");
     Some(f)
+}
+
+/// Check mode of a batch: the Fortran's own answer for each event, with the weight of its channel.
+fn check_batch(f: &mut String, element: &Element, process: &Process, channels: &str) {
+    let n = &element.number;
+    let rows = process.helicities.len();
+    let arguments: Vec<&str> = element
+        .matrix
+        .arguments
+        .iter()
+        .map(|argument| match argument.as_str() {
+            "P" => "P_MULTI(0,1,MEBI)",
+            "NHEL" => "MEBNHEL",
+            "IC" => "MEBIC",
+            "IHEL" => "MEBJ",
+            "AMP2" => "MEBAMP2",
+            "JAMP2" => "MEBJAMP2",
+            _ => "MEBI",
+        })
+        .collect();
+    let _ = write!(
+        f,
+        "      CALL MEBRIDGE_CHECKS(MEBC)
+      IF(MEBC.NE.0)THEN
+        MEBIC=1
+        DO MEBI=1,VECSIZE_USED
+          MEBAMP2=0D0
+          MEBJAMP2=0D0
+          MEBJAMP2(0)={flows}
+          MEBSUM=0D0
+          DO MEBJ=1,{rows}
+            CALL MEBRIDGE_ROW(MEBH,MEBJ,MEBNHEL)
+            MEBOWN=MEBFORTRAN{n}(
+     $       {arguments})
+            MEBSUM=MEBSUM+{absolute}
+          ENDDO
+          IF(MEBASK.NE.0)THEN
+            MEBTOT=0D0
+            DO MEBJ=1,LMAXCONFIGS
+              IF(CONFSUB({n},MEBJ).NE.0)
+     $         MEBTOT=MEBTOT+MEBAMP2(CONFSUB({n},MEBJ))
+            ENDDO
+            IF(MEBTOT.NE.0D0)
+     $       MEBSUM=MEBSUM*MEBAMP2({channels}(MEBI))/MEBTOT
+          ENDIF
+          CALL MEBRIDGE_CHECK(MEBH,P_MULTI(0,1,MEBI),ALL_G(MEBI),
+     $     OUT(MEBI),MEBSUM/{iden}D0)
+        ENDDO
+      ENDIF
+",
+        flows = process.color_flows(),
+        arguments = arguments.join(",\n     $       "),
+        absolute = match process.helicity_sum {
+            HelicitySum::Absolute => "ABS(MEBOWN)",
+            HelicitySum::Positive | HelicitySum::Signed => "MEBOWN",
+        },
+        iden = process.iden,
+    );
 }
 
 /// `mebridge_process.s`: the processes as bytes of the executable, and the word that they are to be used.

@@ -46,7 +46,10 @@ pub fn plain(elements: &[Element], library: &str) -> String {
     );
     for element in elements {
         let n = &element.number;
-        let _ = write!(m, " mebridge_handle{n}.o mebridge_matrix{n}.o");
+        let _ = write!(
+            m,
+            " mebridge_handle{n}.o mebridge_matrix{n}.o mebridge_fortran{n}.o"
+        );
         if element.batch.is_some() {
             let _ = write!(m, " mebridge_batch{n}.o");
         }
@@ -86,6 +89,15 @@ pub fn plain(elements: &[Element], library: &str) -> String {
              \t  echo '$(FC) -c mebridge_matrix{n}.f' && \\\n\
              \t  $(FC) $(FFLAGS) -I. -I../../Source -c mebridge_matrix{n}.f -o $@; \\\n\
              \tfi\n"
+        );
+        // The Fortran's own matrix element under another name, for check mode; whatever else its object defines must
+        // not come before the one that MadEvent calls.
+        let object = file.replace(".f", ".o");
+        let _ = write!(
+            m,
+            "mebridge_fortran{n}.o: {object}\n\
+             \tnm -g --defined-only $< | awk '$$2 == \"T\" && $$3 != \"matrix{n}_\" {{ print $$3 }}' > mebridge_weak{n}.inc\n\
+             \tobjcopy --weaken-symbols=mebridge_weak{n}.inc --redefine-sym matrix{n}_=mebfortran{n}_ $< $@\n"
         );
     }
     m.push_str("\n.DEFAULT_GOAL := $(mebridge_goal)\n");

@@ -308,7 +308,7 @@ impl Options {
                         &format!("matrix{n}_all"),
                         fortran::matrix(element, around, true),
                     );
-                    if let Some(text) = fortran::batch(element, around) {
+                    if let Some(text) = fortran::batch(element, process, around) {
                         fortran(&format!("batch{n}"), text);
                     }
                 }

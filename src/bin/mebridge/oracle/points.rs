@@ -4,9 +4,13 @@
 //! above the threshold on, energies just above it, and energies close to the masses of lines that
 //! can be resonant.
 
+use crate::eval;
 use crate::random::Random;
 use mebridge::phase_space::PhaseSpace;
+use mebridge::process::Process;
 use mebridge::{Error, Result};
+use std::f64::consts::PI;
+use std::path::Path;
 
 /// Random numbers for what is not a momentum: energy (2), g, helicity, colour.
 const OTHERS: usize = 5;
@@ -99,6 +103,24 @@ impl Kinematics {
         }
         Ok(points)
     }
+}
+
+/// The first events of a file that are of a process, at most so many; other random numbers than momenta as for
+/// events that are made here, g too where the file has no alpha_s.
+pub fn of_file(path: &Path, process: &Process, count: usize, seed: u64) -> Result<Vec<Point>> {
+    let source = Random::new(seed);
+    let found = eval::momenta(path, process, count)?;
+    let point = |(event, (momenta, alpha_s)): (usize, (Vec<f64>, Option<f64>))| {
+        let mut random = [0.0; OTHERS];
+        source.fill(0, event, OTHERS, &mut random);
+        Point {
+            momenta,
+            g: alpha_s.map_or(0.6 + random[2], |alpha_s| (4.0 * PI * alpha_s.abs()).sqrt()),
+            random_helicity: random[3],
+            random_color: random[4],
+        }
+    };
+    Ok(found.into_iter().enumerate().map(point).collect())
 }
 
 #[cfg(test)]

@@ -1,0 +1,214 @@
+//! What comes before the first event: the parameter card and the list of weights.
+//!
+//! `<initrwgt>` lists weights in groups; that of MG5aMC's reweighting is called `mg_reweighting`.
+
+use super::file::{contains, find};
+use mebridge::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// The group of MG5aMC's reweighting.
+const GROUP: &str = "mg_reweighting";
+
+/// The text before the first event.
+pub struct Banner {
+    bytes: Vec<u8>,
+    path: PathBuf,
+}
+
+impl Banner {
+    /// Of a file, whose name is for messages.
+    pub fn new(bytes: Vec<u8>, path: &Path) -> Banner {
+        Banner {
+            bytes,
+            path: path.into(),
+        }
+    }
+
+    fn error(&self, what: String) -> Error {
+        Error::EventsFile {
+            path: self.path.clone(),
+            what,
+        }
+    }
+
+    /// The text of a block.
+    fn block(&self, name: &str) -> Option<String> {
+        let begin = find(&self.bytes, format!("<{name}>").as_bytes())? + name.len() + 2;
+        let length = find(&self.bytes[begin..], format!("</{name}>").as_bytes())?;
+        let text = &self.bytes[begin..begin + length];
+        Some(String::from_utf8_lossy(text).into_owned())
+    }
+
+    /// The parameter card that the events were made with.
+    pub fn card(&self) -> Option<String> {
+        self.block("slha")
+    }
+
+    /// Names of the weights for so many cards: those asked for, else `rwgt_n` behind those that are there.
+    pub fn names(&self, asked: &[String], cards: usize) -> Result<Vec<String>> {
+        let known = self.block("initrwgt").unwrap_or_default();
+        let known: Vec<&str> = known
+            .split("<weight ")
+            .skip(1)
+            .filter_map(|rest| {
+                let (_, id) = rest.split_once("id=")?;
+                let quote = id.chars().next()?;
+                id[1..].split(quote).next()
+            })
+            .collect();
+        if let Some(name) = asked.iter().find(|name| known.contains(&name.as_str())) {
+            return Err(self.error(format!(
+                "there is a weight '{name}' already; give another name with --name"
+            )));
+        }
+        if let Some((i, name)) = asked
+            .iter()
+            .enumerate()
+            .find(|(i, n)| asked[..*i].contains(n))
+        {
+            return Err(self.error(format!("the {}. name is '{name}' again", i + 1)));
+        }
+        if !asked.is_empty() {
+            return Ok(asked.to_vec());
+        }
+        let numbers = known
+            .iter()
+            .filter_map(|id| id.strip_prefix("rwgt_")?.parse().ok());
+        let last: u64 = numbers.max().unwrap_or(0);
+        Ok((1..=cards as u64)
+            .map(|i| format!("rwgt_{}", last + i))
+            .collect())
+    }
+
+    /// Helicities of events are those in the frame of the run card; both matrix elements are evaluated in that of
+    /// the incoming particles, MG5aMC's default.
+    pub fn check_frame(&self) -> Result<()> {
+        let card = self.block("MGRunCard").unwrap_or_default();
+        let frame = card.lines().find_map(|line| {
+            let code = line.split(['#', '!']).next()?;
+            let (value, name) = code.split_once('=')?;
+            (name.trim().eq_ignore_ascii_case("frame_id")).then(|| value.trim().to_owned())
+        });
+        match frame.as_deref() {
+            None | Some("6") => Ok(()),
+            Some(frame) => Err(self.error(format!(
+                "the events were made with frame_id {frame}, so their helicities are those of another frame than \
+                 that of the incoming particles; reweight with --helicity sum"
+            ))),
+        }
+    }
+
+    /// The text with these weights in its list.
+    pub fn with_weights(&self, names: &[String], descriptions: &[String]) -> Vec<u8> {
+        let end = match contains(&self.bytes, b"\r\n") {
+            true => "\r\n",
+            false => "\n",
+        };
+        let weights: String = names
+            .iter()
+            .zip(descriptions)
+            .map(|(name, text)| {
+                let text = text.trim_end().replace('\n', end);
+                format!("<weight id='{name}'>{text}</weight>{end}")
+            })
+            .collect();
+        let group = format!(
+            "<weightgroup name='{GROUP}' weight_name_strategy='includeIdInWeightName'>{end}{weights}</weightgroup>{end}"
+        );
+        let (at, text) = self.place(&weights, &group, end);
+        let mut bytes = self.bytes[..at].to_vec();
+        bytes.extend(text.as_bytes());
+        bytes.extend(&self.bytes[at..]);
+        bytes
+    }
+
+    /// Where the list goes, and how much of its frame is missing there.
+    fn place(&self, weights: &str, group: &str, end: &str) -> (usize, String) {
+        let bytes = &self.bytes;
+        let list = format!("<initrwgt>{end}{group}</initrwgt>{end}");
+        if let Some(begin) = find(bytes, b"<initrwgt") {
+            let mine = [format!("name='{GROUP}'"), format!("name=\"{GROUP}\"")];
+            let known = mine
+                .iter()
+                .find_map(|m| find(&bytes[begin..], m.as_bytes()));
+            if let Some(known) = known
+                && let Some(close) = find(&bytes[begin + known..], b"</weightgroup>")
+            {
+                return (begin + known + close, weights.into());
+            }
+            if let Some(close) = find(&bytes[begin..], b"</initrwgt>") {
+                return (begin + close, group.into());
+            }
+        }
+        if let Some(at) = find(bytes, b"</header>") {
+            return (at, list);
+        }
+        let header = format!("<header>{end}{list}</header>{end}");
+        let at = find(bytes, b"<init>").unwrap_or(bytes.len());
+        (at, header)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn banner(text: &str) -> Banner {
+        Banner::new(text.into(), Path::new("f"))
+    }
+
+    fn with(text: &str) -> String {
+        let names = ["a".to_owned(), "b".to_owned()];
+        let descriptions = ["set 1\nset 2\n".to_owned(), String::new()];
+        String::from_utf8(banner(text).with_weights(&names, &descriptions)).unwrap()
+    }
+
+    #[test]
+    fn the_list_goes_where_there_is_one() {
+        let weights = "<weight id='a'>set 1\nset 2</weight>\n<weight id='b'></weight>\n";
+        let group = format!(
+            "<weightgroup name='mg_reweighting' weight_name_strategy='includeIdInWeightName'>\n{weights}</weightgroup>\n"
+        );
+        let list = format!("<initrwgt>\n{group}</initrwgt>\n");
+        assert_eq!(
+            with("<init>\n</init>\n"),
+            format!("<header>\n{list}</header>\n<init>\n</init>\n")
+        );
+        assert_eq!(
+            with("<header>\n</header>\n<init>\n"),
+            format!("<header>\n{list}</header>\n<init>\n")
+        );
+        let other = "<initrwgt>\n<weightgroup name='x'>\n</weightgroup>\n";
+        assert_eq!(
+            with(&format!("{other}</initrwgt>\n")),
+            format!("{other}{group}</initrwgt>\n")
+        );
+        let mine =
+            "<initrwgt>\n<weightgroup name='mg_reweighting'>\n<weight id='rwgt_1'>\n</weight>\n";
+        assert_eq!(
+            with(&format!("{mine}</weightgroup></initrwgt>")),
+            format!("{mine}{weights}</weightgroup></initrwgt>")
+        );
+    }
+
+    #[test]
+    fn names_do_not_occur_twice() {
+        let known = banner(
+            "<initrwgt><weight id='rwgt_3'>x</weight><weight MUF='1' id=\"1002\"></weight></initrwgt>",
+        );
+        assert_eq!(known.names(&[], 2).unwrap(), ["rwgt_4", "rwgt_5"]);
+        assert!(known.names(&["1002".into()], 1).is_err());
+        assert!(known.names(&["a".into(), "a".into()], 2).is_err());
+        assert_eq!(known.names(&["a".into()], 1).unwrap(), ["a"]);
+        assert_eq!(banner("").names(&[], 1).unwrap(), ["rwgt_1"]);
+    }
+
+    #[test]
+    fn other_frames_are_refused() {
+        let frame =
+            |line: &str| banner(&format!("<MGRunCard>\n{line}\n</MGRunCard>")).check_frame();
+        assert!(frame("  6 = frame_id ! of the beams").is_ok());
+        assert!(frame("# 3 = frame_id").is_ok());
+        assert!(frame("3 = frame_id").is_err());
+    }
+}

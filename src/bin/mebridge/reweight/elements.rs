@@ -1,0 +1,352 @@
+//! The matrix elements of the processes, and which events are theirs.
+
+use super::CHUNK;
+use super::event::{Event, Order};
+use crate::eval::{Leg, codes, flavours};
+use crate::source;
+use mebridge::bridge::Bridge;
+use mebridge::events::{Answers, Events};
+use mebridge::plan::binding::Binding;
+use mebridge::process::Process;
+use mebridge::process::card::Card;
+use mebridge::runtime::{Backend, CachePlace, Switches};
+use mebridge::{Error, Result};
+use std::collections::HashMap;
+use std::f64::consts::PI;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// How far a mass may be from what it was and still count as the same: MG5aMC compares four digits.
+const SAME_MASS: f64 = 1e-4;
+
+/// How to evaluate.
+pub struct Settings {
+    pub switches: Switches,
+    /// Whether helicities are those of the event.
+    pub by_helicity: bool,
+    /// Whether momenta may be off the new mass shells.
+    pub off_shell: bool,
+}
+
+/// All matrix elements.
+pub struct Elements {
+    each: Vec<Element>,
+    settings: Settings,
+    /// Elements and flavours by sorted PDG codes.
+    by_codes: HashMap<Vec<i32>, Vec<(usize, usize)>>,
+}
+
+struct Element {
+    process: Process,
+    place: String,
+    /// Card values of the original parameters, and of each card.
+    cards: Vec<Vec<f64>>,
+    flavours: Vec<Vec<Leg>>,
+    /// Whether a card has other masses of legs.
+    other_masses: Vec<bool>,
+    /// For the sum over helicities (no row), or a row of the table: a bridge for each set of parameters.
+    bridges: HashMap<Option<usize>, Vec<Bridge>>,
+}
+
+/// An event, or one order of its particles.
+struct Task {
+    event: usize,
+    share: f64,
+    momenta: Vec<f64>,
+    g_s: f64,
+}
+
+impl Elements {
+    /// Reads all processes with all cards.
+    pub fn read(
+        places: &[OsString],
+        original: &Path,
+        cards: &[PathBuf],
+        settings: Settings,
+    ) -> Result<Elements> {
+        let mut each: Vec<Element> = Vec::new();
+        let files = cards.iter().map(|card| Card::read(card));
+        let files: Vec<Card> = files.collect::<Result<_>>()?;
+        for place in places {
+            let shown = Path::new(place).display().to_string();
+            for source in source::all(place, Some(original))? {
+                let new = files
+                    .iter()
+                    .map(|file| source.process.model.card_values(file));
+                let mut values = vec![source.card];
+                values.extend(new.collect::<Result<Vec<_>>>()?);
+                each.push(Element::new(
+                    source.process,
+                    values,
+                    shown.clone(),
+                    cards,
+                    &settings,
+                )?);
+            }
+        }
+        let mut by_codes: HashMap<Vec<i32>, Vec<(usize, usize)>> = HashMap::new();
+        for (i, element) in each.iter().enumerate() {
+            for (j, legs) in element.flavours.iter().enumerate() {
+                let codes = legs.iter().map(|leg| (leg.pdg, leg.incoming));
+                by_codes.entry(key(codes)).or_default().push((i, j));
+            }
+        }
+        Ok(Elements {
+            each,
+            settings,
+            by_codes,
+        })
+    }
+
+    /// For each event |M'|^2 / |M|^2 for each card.
+    pub fn ratios(&mut self, events: &[Event], path: &Path) -> Result<Vec<Vec<f64>>> {
+        let mut tasks: HashMap<(usize, Option<usize>), Vec<Task>> = HashMap::new();
+        for (i, event) in events.iter().enumerate() {
+            let (which, orders) = self.find(event, path)?;
+            let element = &self.each[which];
+            let helicities = match orders.as_slice() {
+                [order] if self.settings.by_helicity => event.helicities(order),
+                // Which helicity belongs to which leg is not known either.
+                _ => None,
+            };
+            let row = match helicities {
+                None => None,
+                Some(wanted) => Some(element.row(&wanted).ok_or_else(|| {
+                    event.error(
+                        path,
+                        &format!(
+                            "has the helicities {wanted:?}, which '{}' has not; reweight with --helicity sum",
+                            element.process.name
+                        ),
+                    )
+                })?),
+            };
+            let share = 1.0 / orders.len() as f64;
+            let g_s = (4.0 * PI * event.alpha_s).sqrt();
+            let mine = tasks.entry((which, row)).or_default();
+            mine.extend(orders.iter().map(|order| Task {
+                event: i,
+                share,
+                momenta: event.momenta(order),
+                g_s,
+            }));
+        }
+        let sets = self.each.first().map_or(0, |e| e.cards.len());
+        let mut values = vec![vec![0.0; sets]; events.len()];
+        for ((which, row), tasks) in tasks {
+            let element = &mut self.each[which];
+            for (set, found) in element
+                .evaluate(row, &tasks, &self.settings, events, path)?
+                .iter()
+                .enumerate()
+            {
+                for (task, value) in tasks.iter().zip(found) {
+                    values[task.event][set] += task.share * value;
+                }
+            }
+        }
+        for (event, values) in events.iter().zip(&mut values) {
+            let original = values.remove(0);
+            if original == 0.0 || !original.is_finite() {
+                let what = format!(
+                    "has |M|^2 = {original} with the original parameters: they are not those that it was made with, \
+                     or its helicities are not; look at --original, or reweight with --helicity sum"
+                );
+                return Err(event.error(path, &what));
+            }
+            values.iter_mut().for_each(|value| *value /= original);
+        }
+        Ok(values)
+    }
+
+    /// The matrix element of an event, and the orders of its particles there.
+    fn find(&self, event: &Event, path: &Path) -> Result<(usize, Vec<Order>)> {
+        let particles = || event.particles.iter().map(|p| (p.pdg, p.incoming));
+        let none = Vec::new();
+        let known = self.by_codes.get(&key(particles())).unwrap_or(&none);
+        let mut found: Option<(usize, Vec<Order>)> = None;
+        for &(i, j) in known {
+            let element = &self.each[i];
+            let orders = event.orders(&element.flavours[j]);
+            if orders.is_empty() {
+                continue;
+            }
+            match &found {
+                Some((other, _)) if *other != i => {
+                    let other = &self.each[*other];
+                    return Err(event.error(
+                        path,
+                        &format!(
+                            "may be of '{}' ({}) and of '{}' ({}), which have the same particles; name one of them",
+                            other.process.name, other.place, element.process.name, element.place
+                        ),
+                    ));
+                }
+                Some(_) => {}
+                None => found = Some((i, orders)),
+            }
+        }
+        found.ok_or_else(|| {
+            let has = codes(particles());
+            let what = format!("has the particles {has}, which none of the processes has");
+            event.error(path, &what)
+        })
+    }
+}
+
+/// Sorted PDG codes: of what comes in, a zero, of what goes out.
+fn key(particles: impl Iterator<Item = (i32, bool)>) -> Vec<i32> {
+    let (mut before, mut after) = (Vec::new(), vec![]);
+    for (pdg, incoming) in particles {
+        let side = if incoming { &mut before } else { &mut after };
+        side.push(pdg);
+    }
+    before.sort_unstable();
+    after.sort_unstable();
+    before.push(0);
+    before.append(&mut after);
+    before
+}
+
+impl Element {
+    fn new(
+        process: Process,
+        values: Vec<Vec<f64>>,
+        place: String,
+        cards: &[PathBuf],
+        settings: &Settings,
+    ) -> Result<Element> {
+        let wrong = |what: String| Error::EventsFile {
+            path: PathBuf::from(&place),
+            what,
+        };
+        if process.legs.iter().any(|leg| leg.pdg == 0) {
+            return Err(wrong(format!(
+                "'{}' has legs without PDG codes, so it is not known which events are its own",
+                process.name
+            )));
+        }
+        let masses = |card: &[f64]| -> Result<Vec<f64>> {
+            let binding = Binding::new(&process.model, card)?;
+            let mass = |i: u32| binding.parameters[i as usize];
+            let legs = process.legs.iter();
+            Ok(legs.map(|leg| leg.mass.0.map_or(0.0, mass)).collect())
+        };
+        let old = masses(&values[0])?;
+        let mut other_masses = vec![false];
+        for (new, card) in values[1..].iter().zip(cards) {
+            let new = masses(new)?;
+            let changed = (0..old.len())
+                .find(|&i| (new[i] - old[i]).abs() > SAME_MASS * new[i].abs().max(old[i].abs()));
+            if let Some(leg) = changed
+                && !settings.off_shell
+            {
+                return Err(wrong(format!(
+                    "'{}': {} gives leg {} (PDG {}) the mass {}, the events have it with {}. Their momenta are off \
+                     the new mass shell (MG5aMC makes other events of them); --off-shell evaluates at the momenta as \
+                     they are",
+                    process.name,
+                    card.display(),
+                    leg + 1,
+                    process.legs[leg].pdg,
+                    new[leg],
+                    old[leg]
+                )));
+            }
+            other_masses.push(changed.is_some());
+        }
+        Ok(Element {
+            flavours: flavours(&process),
+            process,
+            place,
+            other_masses,
+            cards: values,
+            bridges: HashMap::new(),
+        })
+    }
+
+    /// The row of the helicity table with these helicities.
+    fn row(&self, helicities: &[i8]) -> Option<usize> {
+        let rows = &self.process.helicities;
+        rows.iter().position(|row| row == helicities)
+    }
+
+    /// |M|^2 of the events for each set of parameters.
+    fn evaluate(
+        &mut self,
+        row: Option<usize>,
+        tasks: &[Task],
+        settings: &Settings,
+        events: &[Event],
+        path: &Path,
+    ) -> Result<Vec<Vec<f64>>> {
+        if !self.bridges.contains_key(&row) {
+            let made = self.bridges(row, settings)?;
+            self.bridges.insert(row, made);
+        }
+        let momenta: Vec<f64> = tasks
+            .iter()
+            .flat_map(|t| t.momenta.iter().copied())
+            .collect();
+        let g_s: Vec<f64> = tasks.iter().map(|t| t.g_s).collect();
+        let nevt = tasks.len();
+        // No helicity or colour flow is asked for.
+        let random = vec![0.5; nevt];
+        let asked = Events {
+            momenta: &momenta,
+            g_s: &g_s,
+            random_helicity: &random,
+            random_color: &random,
+            channels: None,
+            igraph: None,
+        };
+        let mut all = Vec::new();
+        for bridge in self.bridges.entry(row).or_default() {
+            let mut values = vec![0.0; nevt];
+            let (mut helicity, mut color) = (vec![0; nevt], vec![0; nevt]);
+            let mut answers = Answers {
+                matrix_elements: &mut values,
+                helicity: &mut helicity,
+                color: &mut color,
+            };
+            bridge.run(&asked, &mut answers).map_err(|error| {
+                let place = match &error {
+                    Error::BadMomentum { event, .. } | Error::NotConserved { event, .. } => *event,
+                    _ => return error,
+                };
+                // It counts within the call; a reader wants the place in the file.
+                let text = error.to_string();
+                let what = text
+                    .split_once("(from 0): ")
+                    .map_or(&*text, |(_, what)| what);
+                events[tasks[place].event].error(path, &format!("cannot be evaluated: {what}"))
+            })?;
+            all.push(values);
+        }
+        Ok(all)
+    }
+
+    /// Bridges for one row of helicities, or the sum over all.
+    fn bridges(&self, row: Option<usize>, settings: &Settings) -> Result<Vec<Bridge>> {
+        let sets = self.cards.iter().zip(&self.other_masses);
+        sets.map(|(card, &off_shell)| {
+            let mut process = self.process.clone();
+            let mut switches = settings.switches.clone();
+            if let Some(row) = row {
+                process.helicities = vec![process.helicities[row].clone()];
+                switches.good_helicities_all = true;
+                // Plans of single helicities are made at once; the cache is for what takes time.
+                switches.cache = CachePlace::Off;
+            }
+            if off_shell {
+                switches.backend = Backend::Cpu;
+            }
+            let mut bridge = Bridge::new(process, card, &switches, CHUNK)?;
+            if off_shell {
+                bridge.allow_off_shell();
+            }
+            Ok(bridge)
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,262 @@
+//! One event: what of it is evaluated, and its text with more weights.
+
+use super::file::{Piece, contains, find};
+use crate::eval::{Leg, Particle, UNKNOWN_HELICITY, assign, first_line, particle};
+use crate::number::exact;
+use mebridge::{Error, Result};
+use std::path::Path;
+
+/// An event.
+pub struct Event {
+    /// XWGTUP.
+    pub weight: f64,
+    /// AQCDUP.
+    pub alpha_s: f64,
+    /// The particles that come in or go out.
+    pub particles: Vec<Particle>,
+    number: u64,
+    line: u64,
+}
+
+/// The order of the particles on the legs: an index for each leg.
+pub type Order = Vec<usize>;
+
+/// No event has more orders than these.
+const MOST_ORDERS: usize = 720;
+
+impl Event {
+    /// Reads it.
+    pub fn read(piece: &Piece, path: &Path) -> Result<Event> {
+        let mut event = Event {
+            weight: 0.0,
+            alpha_s: 0.0,
+            particles: Vec::new(),
+            number: piece.number,
+            line: piece.line,
+        };
+        let text = String::from_utf8_lossy(&piece.event);
+        let mut lines = (piece.line..).zip(text.lines()).skip(1);
+        let wrong = |event: &Event, line: Option<(u64, &str)>, what: &str| {
+            let line = line.map_or(String::new(), |(n, text)| {
+                let text: String = text
+                    .chars()
+                    .take(60)
+                    .flat_map(char::escape_default)
+                    .collect();
+                format!(": line {n} is {what}: `{text}`")
+            });
+            event.error(path, &format!("cannot be read{line}"))
+        };
+        let head = lines.next();
+        let first = head.and_then(|(_, line)| first_line(line));
+        let Some((count, weight, alpha_s)) = first else {
+            return Err(wrong(&event, head, "no first line of an event"));
+        };
+        (event.weight, event.alpha_s) = (weight, alpha_s);
+        for _ in 0..count {
+            let line = lines.next();
+            match line.and_then(|(_, line)| particle(line)) {
+                Some(Some(particle)) => event.particles.push(particle),
+                Some(None) => {}
+                None => return Err(wrong(&event, line, "not that of a particle")),
+            }
+        }
+        if alpha_s <= 0.0 {
+            let what =
+                format!("has alpha_s (AQCDUP) {alpha_s}; there is nothing to evaluate it with");
+            return Err(event.error(path, &what));
+        }
+        Ok(event)
+    }
+
+    /// An error about this event.
+    pub fn error(&self, path: &Path, what: &str) -> Error {
+        Error::EventsFile {
+            path: path.into(),
+            what: format!("event {} (line {}) {what}", self.number, self.line),
+        }
+    }
+
+    /// The orders of the particles on these legs, none where they are others. There are several where identical
+    /// particles come from different mothers: the file does not say which of them is which leg.
+    pub fn orders(&self, legs: &[Leg]) -> Vec<Order> {
+        let Some(first) = assign(legs, &self.particles) else {
+            return Vec::new();
+        };
+        let mut orders = vec![first.clone()];
+        let mut codes: Vec<i32> = legs.iter().filter(|l| !l.incoming).map(|l| l.pdg).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        for code in codes {
+            let of_code = |&leg: &usize| !legs[leg].incoming && legs[leg].pdg == code;
+            let places: Vec<usize> = (0..legs.len()).filter(of_code).collect();
+            let mothers = |leg: usize| self.particles[first[leg]].mothers;
+            let classes: Vec<(i32, i32)> = places.iter().map(|&leg| mothers(leg)).collect();
+            if classes.iter().all(|c| *c == classes[0]) {
+                continue;
+            }
+            let members: Vec<usize> = places.iter().map(|&leg| first[leg]).collect();
+            let arranged = arrangements(&members, &classes);
+            if orders.len() * arranged.len() > MOST_ORDERS {
+                continue;
+            }
+            orders = orders
+                .iter()
+                .flat_map(|order| {
+                    arranged.iter().map(|members| {
+                        let mut order = order.clone();
+                        for (&leg, &member) in places.iter().zip(members) {
+                            order[leg] = member;
+                        }
+                        order
+                    })
+                })
+                .collect();
+        }
+        orders
+    }
+
+    /// Helicities in an order; `None` where one is not known.
+    pub fn helicities(&self, order: &[usize]) -> Option<Vec<i8>> {
+        let helicity = |&i: &usize| {
+            let helicity = self.particles[i].helicity;
+            (helicity != UNKNOWN_HELICITY).then_some(helicity as i8)
+        };
+        order.iter().map(helicity).collect()
+    }
+
+    /// Momenta in an order, boosted along z to where the incoming particles are back to back.
+    pub fn momenta(&self, order: &[usize]) -> Vec<f64> {
+        let incoming: Vec<&Particle> = self.particles.iter().filter(|p| p.incoming).collect();
+        let along_z = |p: &&&Particle| p.momentum[1] == 0.0 && p.momentum[2] == 0.0;
+        let boosts = incoming.len() == 2 && incoming.iter().filter(along_z).count() == 2;
+        let sum = |i: usize| incoming.iter().map(|p| p.momentum[i]).sum::<f64>();
+        let (gamma, gamma_beta) = match boosts {
+            true => {
+                let (e, z) = (sum(0), sum(3));
+                let mass = ((e - z) * (e + z)).sqrt();
+                (e / mass, z / mass)
+            }
+            false => (1.0, 0.0),
+        };
+        let boosted = |&i: &usize| {
+            let [e, x, y, z] = self.particles[i].momentum;
+            [gamma * e - gamma_beta * z, x, y, gamma * z - gamma_beta * e]
+        };
+        order.iter().flat_map(boosted).collect()
+    }
+}
+
+/// All ways in which the classes can stand; members of a class keep their order.
+fn arrangements(members: &[usize], classes: &[(i32, i32)]) -> Vec<Vec<usize>> {
+    let mut sorted: Vec<(i32, i32)> = classes.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let mut queues: Vec<Vec<usize>> = sorted
+        .iter()
+        .map(|class| {
+            let of_class = members.iter().zip(classes).filter(|(_, c)| *c == class);
+            of_class.map(|(&member, _)| member).rev().collect()
+        })
+        .collect();
+    let mut found = Vec::new();
+    arrange(&mut queues, &mut Vec::new(), members.len(), &mut found);
+    found
+}
+
+fn arrange(
+    queues: &mut [Vec<usize>],
+    so_far: &mut Vec<usize>,
+    count: usize,
+    found: &mut Vec<Vec<usize>>,
+) {
+    if so_far.len() == count || found.len() > MOST_ORDERS {
+        found.push(so_far.clone());
+        return;
+    }
+    for i in 0..queues.len() {
+        if let Some(member) = queues[i].pop() {
+            so_far.push(member);
+            arrange(queues, so_far, count, found);
+            so_far.pop();
+            queues[i].push(member);
+        }
+    }
+}
+
+/// An event's text with these weights; `None` where it has one of them already.
+pub fn with_weights(event: &[u8], names: &[String], weights: &[f64]) -> Option<Vec<u8>> {
+    let there: Vec<String> = names
+        .iter()
+        .flat_map(|name| [format!("id='{name}'"), format!("id=\"{name}\"")])
+        .collect();
+    // Where the list of weights ends, and the event.
+    let (mut list, mut whole, mut at) = (None, None, 0);
+    for line in event.split_inclusive(|&c| c == b'\n') {
+        if line.contains(&b'<') {
+            if contains(line, b"<wgt") && there.iter().any(|id| contains(line, id.as_bytes())) {
+                return None;
+            }
+            list = list.or(find(line, b"</rwgt>").map(|place| at + place));
+            whole = whole.or(find(line, b"</event>").map(|place| at + place));
+        }
+        at += line.len();
+    }
+    let end = match event.contains(&b'\r') {
+        true => "\r\n",
+        false => "\n",
+    };
+    let mut text: String = names
+        .iter()
+        .zip(weights)
+        .map(|(name, &weight)| {
+            let plus = if weight < 0.0 { "" } else { "+" };
+            format!("<wgt id='{name}'> {plus}{} </wgt>{end}", exact(weight))
+        })
+        .collect();
+    let at = match list {
+        Some(at) => at,
+        None => {
+            text = format!("<rwgt>{end}{text}</rwgt>{end}");
+            // An event ends with it.
+            whole?
+        }
+    };
+    let mut bytes = Vec::with_capacity(event.len() + text.len());
+    bytes.extend(&event[..at]);
+    bytes.extend(text.as_bytes());
+    bytes.extend(&event[at..]);
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_go_behind_those_that_are_there() {
+        let names = ["a".to_owned()];
+        let text = |event: &str| {
+            let bytes = with_weights(event.as_bytes(), &names, &[-0.5])?;
+            Some(String::from_utf8(bytes).unwrap())
+        };
+        let wgt = "<wgt id='a'> -5.0000000000000000e-01 </wgt>\n";
+        assert_eq!(
+            text("<event>\n1\n</event>\n").unwrap(),
+            format!("<event>\n1\n<rwgt>\n{wgt}</rwgt>\n</event>\n")
+        );
+        assert_eq!(
+            text("<event>\n1\n<rwgt>\n<wgt id='b'> 1 </wgt>\n</rwgt>\n</event>\n").unwrap(),
+            format!("<event>\n1\n<rwgt>\n<wgt id='b'> 1 </wgt>\n{wgt}</rwgt>\n</event>\n")
+        );
+        assert_eq!(text("<event>\n<wgt id='a'> 1 </wgt>\n</event>\n"), None);
+    }
+
+    #[test]
+    fn classes_are_arranged_once() {
+        let classes = [(3, 3), (3, 3), (4, 4)];
+        let mut found = arrangements(&[5, 6, 7], &classes);
+        found.sort();
+        assert_eq!(found, [[5, 6, 7], [5, 7, 6], [7, 5, 6]]);
+    }
+}

@@ -1,0 +1,278 @@
+//! Channel weights of `sde_strategy` 2: products of propagators instead of squared diagrams.
+//!
+//! MadEvent weights a channel with `GET_CHANNEL_CUT` of its configuration over the sum of those of all
+//! configurations (`genps.f` and `SMATRIX<i>` of MG5aMC 3.x). Of a configuration with the lines `i` that is the
+//! product of
+//!
+//! * `1 / ((p^2 - M^2)^2 + (M W)^2)` for a line that holds both incoming particles on one side (s-channel),
+//! * `1 / (p^2 - M^2 + 1e-10 s)^2` for one that parts them (t-channel), where `s` is the square of the energy of
+//!   the beams (`STOT`).
+//!
+//! A configuration's lines are those of its diagram. MadEvent's are those of configs.inc, which are the same as long
+//! as all vertices join three lines: for others it invents lines, and strategy 2 is refused here.
+
+use crate::error::{Error, Result};
+use crate::events::Events;
+use crate::plan::binding::Binding;
+use crate::process::{Process, Quantity, Wavefunction};
+
+/// What MadEvent adds to t, in parts of s.
+const SHIFT: f64 = 1e-10;
+
+/// What weights the channels.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum ChannelWeights {
+    /// `sde_strategy` 1: squared diagrams, AMP2.
+    #[default]
+    Amp2,
+    /// `sde_strategy` 2: products of propagators.
+    Propagators {
+        /// Square of the energy of the beams in GeV^2.
+        s: f64,
+    },
+}
+
+/// A line of a diagram.
+#[derive(Clone, Debug, PartialEq)]
+struct Line {
+    /// For each leg +1 (coming in), -1 (going out) or 0 (not on this side).
+    signs: Vec<f64>,
+    mass: f64,
+    width: f64,
+    /// Whether it parts the incoming particles.
+    t_channel: bool,
+}
+
+/// The lines of all configurations of a process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Propagators {
+    /// Diagrams (from 1) with their lines, in the order of the configurations.
+    configurations: Vec<(u32, Vec<Line>)>,
+    s: f64,
+}
+
+impl Propagators {
+    /// The lines of a process with the masses of a card.
+    pub fn new(process: &Process, binding: &Binding, s: f64) -> Result<Propagators> {
+        if !(s.is_finite() && s > 0.0) {
+            return Err(refused(format!(
+                "s is {s}; it is the square of the beams' energy"
+            )));
+        }
+        let diagrams = process.channels.config_diagram.iter().filter(|d| **d != 0);
+        let configurations = diagrams
+            .map(|&diagram| Ok((diagram, lines(process, binding, diagram)?)))
+            .collect::<Result<_>>()?;
+        Ok(Propagators { configurations, s })
+    }
+
+    /// The weight of a channel at the momenta of an event.
+    fn weight(&self, momenta: &[f64], channel: u32) -> f64 {
+        let (mut total, mut mine) = (0.0, 0.0);
+        for (diagram, lines) in &self.configurations {
+            let product: f64 = lines
+                .iter()
+                .map(|line| line.weight(momenta, self.s))
+                .product();
+            total += product;
+            // Where two configurations have the same diagram, MadEvent takes the last.
+            if *diagram == channel {
+                mine = product;
+            }
+        }
+        match total == 0.0 {
+            true => 1.0,
+            false => mine / total,
+        }
+    }
+
+    /// Multiplies matrix elements by the weights of the events' channels.
+    pub fn apply(&self, events: &Events, channels: &[i32], matrix_elements: &mut [f64]) {
+        let numbers = 4 * events.legs();
+        let each = events.momenta.chunks_exact(numbers.max(1)).zip(channels);
+        for ((momenta, &channel), value) in each.zip(matrix_elements) {
+            *value *= self.weight(momenta, channel as u32);
+        }
+    }
+}
+
+impl Line {
+    fn weight(&self, momenta: &[f64], s: f64) -> f64 {
+        let mut p = [0.0; 4];
+        for (sign, momentum) in self.signs.iter().zip(momenta.chunks_exact(4)) {
+            for (sum, x) in p.iter_mut().zip(momentum) {
+                *sum += sign * x;
+            }
+        }
+        let p2 = p[0] * p[0] - p[1] * p[1] - p[2] * p[2] - p[3] * p[3];
+        let off = p2 - self.mass * self.mass;
+        match self.t_channel {
+            true => (off + s * SHIFT).powi(-2),
+            false => 1.0 / (off * off + (self.mass * self.width).powi(2)),
+        }
+    }
+}
+
+fn refused(what: String) -> Error {
+    Error::Call {
+        function: "sde_strategy 2",
+        what,
+    }
+}
+
+/// The lines of a diagram.
+fn lines(process: &Process, binding: &Binding, diagram: u32) -> Result<Vec<Line>> {
+    let mut entries = process.channels.amp2.iter();
+    let amplitude = entries
+        .find(|entry| entry.diagram == diagram)
+        .and_then(|entry| entry.squares.first()?.first().copied())
+        .ok_or_else(|| refused(format!("diagram {diagram} has no amplitude of its own")))?;
+    let legs = process.signs();
+    let value = |q: Quantity| q.0.map_or(0.0, |i| binding.parameters[i as usize]);
+    let mut found = Vec::new();
+    let mut open = process.amplitudes[amplitude as usize].inputs.clone();
+    while let Some(wavefunction) = open.pop() {
+        let Wavefunction::Internal(vertex) = &process.wavefunctions[wavefunction as usize] else {
+            continue;
+        };
+        open.extend(&vertex.inputs);
+        let mut below = vec![false; legs.len()];
+        mark(process, wavefunction, &mut below);
+        let incoming = (0..legs.len()).filter(|&i| legs[i] > 0.0);
+        let (all, mine) = incoming.fold((0, 0), |(all, mine), i| {
+            (all + 1, mine + usize::from(below[i]))
+        });
+        found.push(Line {
+            signs: legs
+                .iter()
+                .zip(&below)
+                .map(|(s, b)| if *b { *s } else { 0.0 })
+                .collect(),
+            mass: value(vertex.mass).abs(),
+            width: value(vertex.width).abs(),
+            t_channel: all == 2 && mine == 1,
+        });
+    }
+    if found.len() + 3 != legs.len() {
+        return Err(refused(format!(
+            "diagram {diagram} has a vertex of more than three lines; MadEvent invents lines there, which only \
+             MadEvent's own code (an output with `mebridge link`) knows"
+        )));
+    }
+    Ok(found)
+}
+
+/// Marks the legs below a wavefunction.
+fn mark(process: &Process, wavefunction: u32, below: &mut [bool]) {
+    match &process.wavefunctions[wavefunction as usize] {
+        Wavefunction::External(external) => below[external.leg as usize] = true,
+        Wavefunction::Internal(vertex) => {
+            for &input in &vertex.inputs {
+                mark(process, input, below);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::Bridge;
+    use crate::events::Answers;
+    use crate::import::import_directory;
+    use crate::runtime::{Backend, CachePlace, Switches};
+    use std::path::Path;
+
+    /// g g > t t~ by the formulas of its three diagrams.
+    #[test]
+    fn the_weights_of_two_gluons() {
+        let p = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
+        let process = import_directory(&p).unwrap().remove(0);
+        let card = process.model.default_card();
+        let binding = Binding::new(&process.model, &card).unwrap();
+        let s = 13000.0f64 * 13000.0;
+        let propagators = Propagators::new(&process, &binding, s).unwrap();
+        let (e, m) = (400.0, 173.0);
+        let pt = 150.0f64;
+        let z = (e * e - m * m - pt * pt as f64).sqrt();
+        let momenta = [
+            e, 0.0, 0.0, e, e, 0.0, 0.0, -e, e, pt, 0.0, z, e, -pt, 0.0, -z,
+        ];
+        let s_line: f64 = 1.0 / (4.0 * e * e as f64).powi(2);
+        let t = |sign: f64| -> f64 {
+            let t_minus_m2 = -2.0 * e * (e - sign * z);
+            (t_minus_m2 + 1e-10 * s).powi(-2)
+        };
+        let each = [s_line, t(1.0), t(-1.0)];
+        let total: f64 = each.iter().sum();
+        for (channel, weight) in (1..).zip(each) {
+            let found = propagators.weight(&momenta, channel);
+            assert!(
+                (found * total / weight - 1.0).abs() < 1e-12,
+                "{channel} {found}"
+            );
+        }
+        assert!(Propagators::new(&process, &binding, 0.0).is_err());
+    }
+
+    /// Through a bridge: |M|^2 without channels times the weight, and the colour flows of the configuration.
+    #[test]
+    fn a_bridge_answers_by_strategy_2() {
+        let p = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
+        let process = import_directory(&p).unwrap().remove(0);
+        let card = process.model.default_card();
+        let binding = Binding::new(&process.model, &card).unwrap();
+        let switches = Switches {
+            cache: CachePlace::Off,
+            backend: Backend::Cpu,
+            ..Switches::default()
+        };
+        let mut bridge = Bridge::new(process.clone(), &card, &switches, 3).unwrap();
+        let (s, e) = (1e8, 400.0f64);
+        let z = (e * e - 173.0 * 173.0 - 150.0f64 * 150.0).sqrt();
+        let event = [
+            e, 0.0, 0.0, e, e, 0.0, 0.0, -e, e, 150.0, 0.0, z, e, -150.0, 0.0, -z,
+        ];
+        let momenta = event.repeat(3);
+        let (g_s, random) = ([1.2; 3], [0.3; 3]);
+        let mut run = |channels, igraph, strategy| {
+            bridge.set_channel_weights(strategy).unwrap();
+            let events = Events {
+                momenta: &momenta,
+                g_s: &g_s,
+                random_helicity: &random,
+                random_color: &random,
+                channels,
+                igraph,
+            };
+            let (mut values, mut helicity, mut color) = ([0.0; 3], [0; 3], [0; 3]);
+            let mut answers = Answers {
+                matrix_elements: &mut values,
+                helicity: &mut helicity,
+                color: &mut color,
+            };
+            let done = bridge.run(&events, &mut answers);
+            done.map(|()| (values, helicity, color))
+        };
+        let channels = [1, 2, 3];
+        let igraph = [0, 3, 0];
+        let two = ChannelWeights::Propagators { s };
+        let (whole, helicities, _) = run(None, None, two).unwrap();
+        let (first, _, colors) = run(Some(&channels), None, ChannelWeights::Amp2).unwrap();
+        let (second, same, also) = run(Some(&channels), None, two).unwrap();
+        let propagators = Propagators::new(&process, &binding, s).unwrap();
+        for i in 0..3 {
+            let weight = propagators.weight(&event, channels[i] as u32);
+            assert!((second[i] / (whole[i] * weight) - 1.0).abs() < 1e-14);
+            assert!((second[i] / first[i] - 1.0).abs() > 1e-3);
+        }
+        assert_eq!((helicities, colors), (same, also));
+        // Its own weight, the colours of another configuration.
+        let (third, _, of_graph) = run(Some(&channels), Some(&igraph), two).unwrap();
+        assert_eq!(second, third);
+        assert_eq!(of_graph, [also[0], also[2], also[2]]);
+        assert!(run(Some(&[1, 2, 7]), None, two).is_err());
+        let (again, ..) = run(Some(&channels), None, ChannelWeights::Amp2).unwrap();
+        assert_eq!(first, again);
+    }
+}

@@ -1,0 +1,418 @@
+//! `mebridge reweight`: weights against the plain meaning of the process, and bytes that stay as they are.
+
+mod command;
+
+use command::{gg_ttx, mebridge};
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use mebridge::import::import_directory;
+use mebridge::process::Process;
+use mebridge::process::card::Card;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A particle: PDG code, status, mothers, (E, px, py, pz), helicity.
+type Particle = (i32, i32, (i32, i32), [f64; 4], f64);
+
+/// An event of an LHE file.
+fn event(particles: &[Particle], weight: f64, alpha_s: f64, more: &str) -> String {
+    let mut text = format!(
+        "<event>\n {} 1 {weight:+.7e} 9.1e+01 7.5e-03 {alpha_s:+.8e}\n",
+        particles.len()
+    );
+    for (pdg, status, (a, b), [e, x, y, z], helicity) in particles {
+        let _ = writeln!(
+            text,
+            " {pdg} {status} {a} {b} 501 502 {x:+.17e} {y:+.17e} {z:+.17e} {e:.17e} 0.0e+00 0.0e+00 {helicity:.4e}"
+        );
+    }
+    text + more + "</event>\n"
+}
+
+fn header(card: &str) -> String {
+    format!(
+        "<LesHouchesEvents version=\"3.0\">\n<header>\n<!--\n<event>\n-->\n<slha>\n{card}</slha>\n</header>\n<init>\n</init>\n"
+    )
+}
+
+/// Two bodies of a mass in the centre of mass, and the same boosted along z.
+fn two_bodies(
+    energy: f64,
+    mass: f64,
+    cosine: f64,
+    rapidity: f64,
+) -> ([[f64; 4]; 4], [[f64; 4]; 4]) {
+    let e = energy / 2.0;
+    let p = (e * e - mass * mass).sqrt();
+    let (x, z) = (p * (1.0 - cosine * cosine).sqrt(), p * cosine);
+    let rest = [
+        [e, 0.0, 0.0, e],
+        [e, 0.0, 0.0, -e],
+        [e, 0.6 * x, 0.8 * x, z],
+        [e, -0.6 * x, -0.8 * x, -z],
+    ];
+    let (c, s) = (rapidity.cosh(), rapidity.sinh());
+    let boost = |[e, x, y, z]: [f64; 4]| [c * e + s * z, x, y, s * e + c * z];
+    (rest, rest.map(boost))
+}
+
+/// |M|^2 by the plain meaning of a process, for all helicities or one row.
+fn plain(
+    process: &Process,
+    card: &Path,
+    momenta: &[[f64; 4]; 4],
+    alpha_s: f64,
+    row: Option<&[i8]>,
+) -> f64 {
+    let mut process = process.clone();
+    if let Some(row) = row {
+        process.helicities = vec![row.to_vec()];
+    }
+    let values = process
+        .model
+        .card_values(&Card::read(card).unwrap())
+        .unwrap();
+    let g = (4.0 * std::f64::consts::PI * alpha_s).sqrt();
+    process
+        .evaluate(momenta, g, &values)
+        .contributions
+        .iter()
+        .sum()
+}
+
+/// The weights of a name in a file, event by event.
+fn weights(text: &str, name: &str) -> Vec<f64> {
+    let tag = format!("<wgt id='{name}'>");
+    let found = text.lines().filter_map(|line| line.strip_prefix(&tag));
+    found
+        .map(|rest| rest.trim_end_matches("</wgt>").trim().parse().unwrap())
+        .collect()
+}
+
+/// A file without what was added to it.
+fn without(text: &str, names: &[&str]) -> String {
+    let ours = |line: &str| {
+        names.iter().any(|n| line.contains(&format!("id='{n}'")))
+            || line.starts_with("set param_card")
+            || line == "</weight>"
+    };
+    text.split_inclusive('\n')
+        .filter(|line| !ours(line.trim_end_matches('\n')))
+        .collect()
+}
+
+#[track_caller]
+fn close(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    for (a, b) in found.iter().zip(expected) {
+        assert!((a / b - 1.0).abs() < 1e-11, "{a} {b}");
+    }
+}
+
+/// Files of one test: the card of gg_ttx, one with another width and mass, and events.
+struct Files {
+    directory: tempfile::TempDir,
+    old: PathBuf,
+}
+
+impl Files {
+    fn new() -> Files {
+        let directory = tempfile::tempdir().unwrap();
+        let old = gg_ttx().join("../../Cards/param_card.dat");
+        Files { directory, old }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn card(&self, name: &str, from: &str, to: &str) -> PathBuf {
+        let text = fs::read_to_string(&self.old).unwrap();
+        let new = text.replace(from, to);
+        assert_ne!(text, new);
+        fs::write(self.path(name), new).unwrap();
+        self.path(name)
+    }
+}
+
+fn tops(n: usize, helicities: [f64; 4]) -> ([[f64; 4]; 4], String, f64) {
+    let alpha_s = 0.12 - 0.003 * n as f64;
+    let (rest, lab) = two_bodies(
+        420.0 + 70.0 * n as f64,
+        173.0,
+        0.9 - 0.35 * n as f64,
+        0.4 * n as f64,
+    );
+    let codes = [21, 21, 6, -6];
+    let particles: Vec<Particle> = (0..4)
+        .map(|i| {
+            let status = if i < 2 { -1 } else { 1 };
+            (codes[i], status, (1, 2), lab[i], helicities[i])
+        })
+        .collect();
+    let more = match n % 3 {
+        0 => "# a comment\n<rwgt>\n<wgt id='1001'> +1.0e+00 </wgt>\n</rwgt>\n",
+        1 => "<mgrwgt>\n<rscale>  2 0.9E+02</rscale>\n</mgrwgt>\n",
+        _ => "",
+    };
+    (
+        rest,
+        event(&particles, 0.5 + n as f64, alpha_s, more),
+        alpha_s,
+    )
+}
+
+#[test]
+fn weights_are_ratios_and_nothing_else_changes() {
+    let files = Files::new();
+    let process = import_directory(&gg_ttx()).unwrap().remove(0);
+    let rows = [
+        [-1.0, 1.0, -1.0, 1.0],
+        [1.0, 1.0, 1.0, 1.0],
+        [9.0, 9.0, 9.0, 9.0],
+    ];
+    let mut text = header(&fs::read_to_string(&files.old).unwrap());
+    let mut events = Vec::new();
+    for n in 0..5 {
+        let helicities = rows[n % rows.len()];
+        let (momenta, lines, alpha_s) = tops(n, helicities);
+        text += &lines;
+        let row = helicities.map(|h| h as i8);
+        events.push((momenta, alpha_s, (helicities[0] != 9.0).then_some(row)));
+    }
+    text += "</LesHouchesEvents>\n<!-- behind the end -->\n";
+    let mut packed = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(text.as_bytes()).unwrap();
+    fs::write(files.path("events.lhe.gz"), packed.finish().unwrap()).unwrap();
+    // alpha_s of the card is not that of the events.
+    let wide = files.card("wide.dat", "1.491500e+00", "9.5e+00");
+    let strong = files.card("strong.dat", "1.180000e-01", "1.300000e-01");
+    let p = gg_ttx().display().to_string();
+    let p = p.as_str();
+    for (how, threads) in [("event", "1"), ("sum", "2")] {
+        let ran = mebridge(
+            files.directory.path(),
+            &[
+                "reweight",
+                "events.lhe.gz",
+                p,
+                "--card",
+                "wide.dat",
+                "--card",
+                "strong.dat",
+                "--helicity",
+                how,
+                "--threads",
+                threads,
+            ],
+        );
+        assert!(ran.ok().contains("5 events"), "{}", ran.stdout);
+        let mut written = String::new();
+        let bytes = fs::read(files.path("events_rwgt.lhe.gz")).unwrap();
+        GzDecoder::new(&bytes[..])
+            .read_to_string(&mut written)
+            .unwrap();
+        let expected: Vec<f64> = events
+            .iter()
+            .enumerate()
+            .map(|(n, (momenta, alpha_s, row))| {
+                let row = row.as_ref().filter(|_| how == "event").map(|r| &r[..]);
+                let of = |card: &Path| plain(&process, card, momenta, *alpha_s, row);
+                (0.5 + n as f64) * of(&wide) / of(&files.old)
+            })
+            .collect();
+        close(&weights(&written, "rwgt_1"), &expected);
+        assert!(
+            expected
+                .iter()
+                .zip(0..)
+                .any(|(w, n)| (w / (0.5 + f64::from(n)) - 1.0).abs() > 1e-5)
+        );
+        let same: Vec<f64> = (0..5).map(|n| 0.5 + f64::from(n)).collect();
+        close(&weights(&written, "rwgt_2"), &same);
+        assert!(
+            written
+                .contains("<weight id='rwgt_1'>set param_card decay 6 9.5 # orig: 1.4915</weight>")
+        );
+        let _ = strong;
+        // What is left without the weights is the file as it was, but for lists that there were none of.
+        let left = without(&written, &["rwgt_1", "rwgt_2"]);
+        let empty = [
+            "<initrwgt>\n<weightgroup name='mg_reweighting' weight_name_strategy='includeIdInWeightName'>\n</weightgroup>\n</initrwgt>\n",
+            "<rwgt>\n</rwgt>\n",
+        ];
+        let left = empty
+            .iter()
+            .fold(left, |left, empty| left.replace(empty, ""));
+        assert_eq!(left, text);
+    }
+    // Once more on the outcome: names go on, what was there stays.
+    let name = files.path("events_rwgt.lhe.gz").display().to_string();
+    let arguments = [
+        "reweight",
+        &name,
+        p,
+        "--card",
+        "wide.dat",
+        "-o",
+        "again.lhe",
+    ];
+    mebridge(files.directory.path(), &arguments).ok();
+    let again = fs::read_to_string(files.path("again.lhe")).unwrap();
+    assert_eq!(again.matches("<rwgt>").count(), 5);
+    assert_eq!(again.matches("<initrwgt>").count(), 1);
+    assert_eq!(weights(&again, "rwgt_3"), weights(&again, "rwgt_3"));
+    assert_eq!(weights(&again, "rwgt_3").len(), 5);
+    let ran = mebridge(
+        files.directory.path(),
+        &[
+            "reweight",
+            "again.lhe",
+            p,
+            "--card",
+            "wide.dat",
+            "--name",
+            "rwgt_2",
+        ],
+    );
+    assert!(
+        ran.failed(1).contains("a weight 'rwgt_2' already"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn other_masses_of_legs_are_off_shell() {
+    let files = Files::new();
+    let process = import_directory(&gg_ttx()).unwrap().remove(0);
+    let mut text = header(&fs::read_to_string(&files.old).unwrap());
+    let mut events = Vec::new();
+    for n in 0..4 {
+        let (momenta, lines, alpha_s) = tops(n, [1.0, -1.0, 1.0, -1.0]);
+        text += &lines;
+        events.push((momenta, alpha_s));
+    }
+    text += "</LesHouchesEvents>\n";
+    fs::write(files.path("events.lhe"), text).unwrap();
+    let heavy = files.card("heavy.dat", "1.730000e+02", "1.800000e+02");
+    let p = gg_ttx().display().to_string();
+    let mut arguments = vec![
+        "reweight",
+        "events.lhe",
+        &p,
+        "--card",
+        "heavy.dat",
+        "--name",
+        "heavy",
+    ];
+    let refused = mebridge(files.directory.path(), &arguments);
+    let message = refused.failed(1);
+    assert!(
+        message.contains("leg 3 (PDG 6) the mass 180, the events have it with 173"),
+        "{message}"
+    );
+    assert!(!files.path("events_rwgt.lhe").exists());
+    arguments.push("--off-shell");
+    mebridge(files.directory.path(), &arguments).ok();
+    let written = fs::read_to_string(files.path("events_rwgt.lhe")).unwrap();
+    let expected: Vec<f64> = events
+        .iter()
+        .enumerate()
+        .map(|(n, (momenta, alpha_s))| {
+            let of = |card: &Path| plain(&process, card, momenta, *alpha_s, Some(&[1, -1, 1, -1]));
+            (0.5 + n as f64) * of(&heavy) / of(&files.old)
+        })
+        .collect();
+    close(&weights(&written, "heavy"), &expected);
+}
+
+/// Several matrix elements, beams in either order, identical particles of different mothers.
+#[test]
+fn events_find_their_matrix_elements() {
+    let files = Files::new();
+    let outputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/outputs");
+    let p = outputs.join("new/SubProcesses/P1_qq_ff");
+    let processes = import_directory(&p).unwrap();
+    let old = outputs.join("Cards/param_card.dat");
+    let card = fs::read_to_string(&old).unwrap();
+    fs::write(
+        files.path("new.dat"),
+        card.replace("4.500000e-01", "5.5e-01"),
+    )
+    .unwrap();
+    let (rest, lab) = two_bodies(150.0, 0.0, 0.3, -0.7);
+    let swapped = [rest[1], rest[0], rest[2], rest[3]];
+    let mut text = header(&card);
+    let mut expected = Vec::new();
+    for (codes, which, momenta) in [
+        ([2, -2, 2, -2], 0, rest),
+        ([-2, 2, 13, -13], 1, swapped),
+        ([2, -2, 13, -13], 1, rest),
+    ] {
+        let particles: Vec<Particle> = (0..4)
+            .map(|i| (codes[i], if i < 2 { -1 } else { 1 }, (1, 2), lab[i], 9.0))
+            .collect();
+        text += &event(&particles, 1.0, 0.1, "");
+        let of = |card: &Path| plain(&processes[which], card, &momenta, 0.1, None);
+        expected.push(of(&files.path("new.dat")) / of(&old));
+    }
+    text += "</LesHouchesEvents>\n";
+    fs::write(files.path("events.lhe"), &text).unwrap();
+    let name = p.display().to_string();
+    let run = |file: &str, more: &[&str]| {
+        let mut arguments = vec!["reweight", file, &name, "--card", "new.dat"];
+        arguments.extend(more);
+        mebridge(files.directory.path(), &arguments)
+    };
+    run("events.lhe", &[]).ok();
+    let written = fs::read_to_string(files.path("events_rwgt.lhe")).unwrap();
+    close(&weights(&written, "rwgt_1"), &expected);
+    // Another directory has u u~ > u u~ too.
+    let other = outputs
+        .join("new/SubProcesses/P1_qq_qq")
+        .display()
+        .to_string();
+    let ran = run("events.lhe", &[&other]);
+    assert!(ran.failed(1).contains("event 1 (line "), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("which have the same particles"),
+        "{}",
+        ran.stderr
+    );
+    // What is wrong is said with the event.
+    let wrong = |from: &str, to: &str, more: &[&str]| {
+        assert!(text.contains(from));
+        fs::write(files.path("wrong.lhe"), text.replacen(from, to, 1)).unwrap();
+        let ran = run("wrong.lhe", more);
+        assert!(!files.path("wrong_rwgt.lhe").exists());
+        assert!(
+            fs::read_dir(files.directory.path())
+                .unwrap()
+                .flatten()
+                .all(|e| !e.file_name().to_string_lossy().contains(".part")),
+        );
+        ran.failed(1).to_owned()
+    };
+    let message = wrong(" -2 -1 1 2", " -4 -1 1 2", &[]);
+    assert!(
+        message.contains("event 1") && message.contains("2 -4 > 2 -2, which none"),
+        "{message}"
+    );
+    let message = wrong("+1.00000000e-1\n", "-1.00000000e+00\n", &[]);
+    assert!(
+        message.contains("event 1 (line") && message.contains("AQCDUP"),
+        "{message}"
+    );
+    let message = wrong("<slha>", "<other>", &[]);
+    assert!(message.contains("--original"), "{message}");
+    let message = wrong(" 13 1 1 2", " 13 1 x", &[]);
+    assert!(
+        message.contains("event 2") && message.contains("not that of a particle"),
+        "{message}"
+    );
+    let message = wrong("</LesHouchesEvents>", "<event>\n", &[]);
+    assert!(message.contains("ends within event 4"), "{message}");
+}
