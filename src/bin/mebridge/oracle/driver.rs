@@ -41,7 +41,10 @@ impl RunCard {
 pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
     let has = |file: &str| tree.text(tree.element.join(file)).is_some();
     let madevent = element.kind == Kind::MadEvent;
-    let vector = tree.text("Source/vector.inc").is_some();
+    let vector = tree.text("Source/vector.inc");
+    // The first versions for batches call it NB_PAGE, and have no IGRAPH.
+    let igraph = vector.is_some_and(|text| text.to_ascii_uppercase().contains("VECSIZE_MEMMAX="));
+    let vector = vector.is_some();
     let mut t = String::new();
     let mut line = |text: &str| {
         let _ = writeln!(t, "      {text}");
@@ -103,7 +106,7 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
             line("INTEGER SUBDIAG(MAXSPROC),IB(2)");
             line("COMMON/TO_SUB_DIAG/SUBDIAG,IB");
         }
-        if vector {
+        if igraph {
             line("INTEGER IGRAPH(VECSIZE_MEMMAX)");
             line("COMMON/VEC_IGRAPH/IGRAPH");
         }
@@ -174,7 +177,7 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
         if has("maxconfigs.inc") {
             line("ICONFIG=MAX(MEB_CONFIG,1)");
         }
-        if vector {
+        if igraph {
             line("IGRAPH(IVEC)=0");
         }
         if element.channel_in_common {
