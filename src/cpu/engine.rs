@@ -43,6 +43,8 @@ pub struct Engine<T: Real> {
     pub(super) flow_weights: Vec<FlowWeight>,
     /// How contributions of helicities are added.
     pub(super) helicity_sum: HelicitySum,
+    /// Weights of the rows of the helicity table, where beams are polarised.
+    pub(super) beam_weights: Vec<f64>,
     /// Whether to measure where the time goes.
     pub(super) profile: bool,
 }
@@ -195,6 +197,7 @@ impl<T: Real> Engine<T> {
             color_allowed: channels.allowed_flows(),
             flow_weights: process.flow_weights.clone(),
             helicity_sum: process.helicity_sum,
+            beam_weights: process.beam_weights.clone(),
             profile: false,
             binding: binding.clone(),
             plan,

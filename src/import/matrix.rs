@@ -12,6 +12,7 @@ mod helas;
 mod squares;
 mod sum;
 
+use super::directory::Beams;
 use super::form::Form;
 use super::lorentz::Routines;
 use super::model::ModelReader;
@@ -97,7 +98,7 @@ pub fn read<'l>(
     model: &mut ModelReader<'l>,
     routines: &mut Routines<'l>,
     small_width: f64,
-    beams: [f64; 2],
+    beams: &Beams,
 ) -> Result<Matrix> {
     let unit = units.matrix;
     let body = unit.body()?;

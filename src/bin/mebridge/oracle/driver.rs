@@ -15,6 +15,8 @@ pub struct RunCard {
     pub small_width_treatment: f64,
     /// How many widths from its mass a line is off shell.
     pub bw_cutoff: f64,
+    /// Polarisations of the beams in per cent.
+    pub polarisations: [f64; 2],
 }
 
 impl RunCard {
@@ -33,6 +35,7 @@ impl RunCard {
         RunCard {
             small_width_treatment: value("small_width_treatment", 1e-6),
             bw_cutoff: value("bwcutoff", 15.0),
+            polarisations: ["polbeam1", "polbeam2"].map(|name| value(name, 0.0)),
         }
     }
 }
@@ -79,6 +82,8 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
             "COMMON/TO_MIRROR/IMIRROR,IPROC",
             "REAL*8 POL(2)",
             "COMMON/TO_POLARIZATION/POL",
+            "INTEGER NB_SPIN_STATE(2)",
+            "COMMON/NB_HEL_STATE/NB_SPIN_STATE",
             "LOGICAL INIT_MODE",
             "COMMON/TO_DETERMINE_ZERO_HEL/INIT_MODE",
             "REAL*8 TMIN_FOR_CHANNEL",
@@ -137,8 +142,6 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
             "ISUM_HEL=0",
             "INIT_MODE=.FALSE.",
             "IMIRROR=1",
-            "POL(1)=1D0",
-            "POL(2)=1D0",
             "SDE_STRAT=1",
             "TMIN_FOR_CHANNEL=-1D0",
             "LIMHEL=0D0",
@@ -147,6 +150,19 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
             "HEL_JACOBIAN=1D0",
         ] {
             line(text);
+        }
+        for (i, per_cent) in (1..).zip(run.polarisations) {
+            let pol = match per_cent {
+                0.0 => 1.0,
+                x => (1.0 + x.abs() / 100.0).copysign(x),
+            };
+            line(&format!("POL({i})={pol:.17e}").replace('e', "D"));
+        }
+        // Elsewhere it is in a DATA statement of the matrix element.
+        if let Some(states) = spin_states(tree) {
+            for (i, states) in (1..).zip(states) {
+                line(&format!("NB_SPIN_STATE({i})={states}"));
+            }
         }
         let number = if element.number.is_empty() {
             "1"
@@ -204,6 +220,17 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
     let _ = writeln!(t, "   20 CLOSE(91)");
     let _ = writeln!(t, "      END");
     t
+}
+
+/// NB_SPIN_STATE, which MadEvent's `auto_dsig.f` gives in a DATA statement.
+fn spin_states(tree: &Tree) -> Option<[String; 2]> {
+    let text = tree.text(tree.element.join("auto_dsig.f"))?;
+    let values = super::statements::read(text).into_iter().find_map(|s| {
+        let values = s.text.strip_prefix("DATANB_SPIN_STATE/")?;
+        Some(values.strip_suffix('/')?.to_owned())
+    })?;
+    let (first, second) = values.split_once(',')?;
+    Some([first.into(), second.into()])
 }
 
 /// The program that tells the masses of the legs, where `pmass.inc` says what they are.
