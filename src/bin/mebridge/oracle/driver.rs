@@ -343,6 +343,29 @@ pub fn absent(names: &[String]) -> String {
     text
 }
 
+/// A choice of colour flows that is made in channels alone: without them SMATRIX<i> of 3.5 leaves JAMP2, by which
+/// it is made, without a value.
+pub fn only_in_channels(choice: &str) -> String {
+    let renamed = |line: &str| {
+        let line = line.replace("SELECT_COLOR(", "MEB_COLOR(");
+        line.replace("select_color(", "meb_color(") + "\n"
+    };
+    let mut text: String = choice.lines().map(renamed).collect();
+    text.push_str(
+        "      SUBROUTINE SELECT_COLOR(RCOL,JAMP2,ICONFIG,IPROC,ICOL)
+      REAL*8 RCOL,JAMP2(*)
+      INTEGER ICONFIG,IPROC,ICOL
+      INTEGER ISUM_HEL
+      LOGICAL MULTI_CHANNEL
+      COMMON/TO_MATRIX/ISUM_HEL, MULTI_CHANNEL
+      ICOL=0
+      IF(MULTI_CHANNEL) CALL MEB_COLOR(RCOL,JAMP2,ICONFIG,IPROC,ICOL)
+      END
+",
+    );
+    text
+}
+
 /// The choice of colour flows as the directory has it, by itself: the lines of `SELECT_COLOR` in
 /// `auto_dsig.f`. `None` where it is elsewhere, or takes other arguments.
 pub fn color_choice(tree: &Tree) -> Option<String> {
