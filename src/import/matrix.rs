@@ -74,7 +74,10 @@ pub fn units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Unit
     let ending = format!("SMATRIX{number}");
     let prefix = names.iter().find_map(|name| {
         let prefix = name.strip_suffix(ending.as_str())?;
-        (prefix.is_empty() || prefix.ends_with('_')).then_some(prefix)
+        // `--prefix=proc` puts the name of the process there, without an underscore behind it.
+        let matrix = format!("{prefix}MATRIX{number}");
+        let named = prefix.is_empty() || prefix.ends_with('_') || names.contains(&matrix.as_str());
+        named.then_some(prefix)
     });
     let Some(prefix) = prefix else {
         return Err(fail(format!(
