@@ -444,6 +444,74 @@ fn jamp2_may_be_handed_out() {
     other.is_refused("JAMP2 is not the sum over helicities");
 }
 
+/// The run card's polbeam1 and polbeam2, as SMATRIX<i> has them in COMMON blocks.
+#[test]
+fn beams_may_be_polarised() {
+    let before = "          PART(ROW) = MATRIX1(P,NHEL(1,ROW),SENSE,ROW)\n";
+    let weighed = "          DO LEG = 1, 2
+            IF (BEAM(LEG)*NHEL(LEG,ROW).GT.0D0.AND.BEAM(LEG).NE.1D0) THEN
+              PART(ROW) = PART(ROW)*ABS(BEAM(LEG))*STATES(LEG)/2D0
+            ELSEIF (BEAM(LEG).NE.1D0) THEN
+              PART(ROW) = PART(ROW)*(2D0-ABS(BEAM(LEG)))*STATES(LEG)/2D0
+            ENDIF
+          ENDDO
+";
+    let ll = "old/P1_ll_ll";
+    let other = changed(ll, "matrix1.f", before, &format!("{before}{weighed}"));
+    let file = other.path.join("matrix1.f");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let declared = "      REAL*8 BEAM(2)
+      COMMON/TO_POLARIZATION/BEAM
+      INTEGER STATES(2)
+      COMMON/NB_HEL_STATE/STATES
+      DATA AVERAGE/4/
+";
+    let text = text.replacen("      DATA AVERAGE/4/\n", declared, 1);
+    std::fs::write(&file, text).unwrap();
+    let states = "      DATA NB_SPIN_STATE/2,4/\n";
+    std::fs::write(other.path.join("auto_dsig.f"), states).unwrap();
+    let polarise = |change: &Changed, first: f64, second: f64| {
+        let card = format!(" {first} = polbeam1 ! per cent\n {second} = polbeam2\n");
+        let at = change.path.join("../../Cards/run_card.dat");
+        std::fs::write(at, card).unwrap();
+    };
+    let weights = |process: &Process| -> Vec<f64> { process.beam_weights[..].to_vec() };
+    polarise(&other, 60.0, -50.0);
+    let process = other.agrees();
+    // Of (-, -), (-, +), (+, -) and (+, +), four helicities of the other legs each.
+    for (row, expected) in [(0, 0.4 * 3.0), (4, 0.4), (8, 1.6 * 3.0), (12, 1.6)] {
+        near(process.beam_weights[row], expected);
+    }
+    polarise(&other, 0.0, 100.0);
+    let process = import_directory(&other.path).unwrap().remove(0);
+    near(process.beam_weights[4], 4.0);
+    assert_eq!(
+        (process.beam_weights[0], process.beam_weights.len()),
+        (0.0, 16)
+    );
+    // Rows without a weight are no good helicities, and the engine's sum is that of the others.
+    let unpolarised = self::process(ll);
+    assert!(weights(&unpolarised).is_empty());
+    let (momenta, ..) = two_to_two()[5];
+    let card = unpolarised.model.default_card();
+    let parts = unpolarised.evaluate(&momenta, 1.1, &card).contributions;
+    let expected: f64 = parts
+        .iter()
+        .zip(weights(&process))
+        .map(|(x, w)| x * w)
+        .sum();
+    near(total(&process, &momenta, 1.1), expected);
+    // A standalone program knows of no beams.
+    let other = changed(
+        "standalone/P1_ll_ll",
+        "matrix.f",
+        "SPINS/4, 4/",
+        "SPINS/8, 4/",
+    );
+    polarise(&other, 60.0, -50.0);
+    assert!(weights(&other.agrees()).is_empty());
+}
+
 const ROW: &str = "      DATA (NHEL(LEG, 5),LEG=1,4) /-1, 1,-1,-1/\n";
 const SUM: &str = "SUBROUTINE SMATRIX1(";
 const MATRIX: &str = "REAL*8 FUNCTION MATRIX1(";
@@ -454,6 +522,11 @@ fn other_helicities_are_refused() {
     changed("old/P1_ll_ll", file, ROW, "").is_refused_at(
         SUM,
         "NHEL(1, 5) is 0, which the particle of IXXXXX cannot have",
+    );
+    let undeclared = ROW.replace("LEG", "NO_LEG");
+    changed("old/P1_ll_ll", file, ROW, &undeclared).is_refused_at(
+        "DATA (NHEL(NO_LEG",
+        "NO_LEG is not declared, in a unit of IMPLICIT NONE",
     );
     let twice = ROW.replace("-1, 1,-1,-1", "-1,-1,-1,-1");
     changed("old/P1_ll_ll", file, ROW, &twice).is_refused_at(

@@ -99,13 +99,15 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
             ),
         });
     }
-    let process = Process::from_bytes(bytes, Path::new(ORIGIN)).map_err(|error| Error::Call {
+    let mut process = Process::from_bytes(bytes, Path::new(ORIGIN)).map_err(|error| Error::Call {
         function: "mebridge_open",
         what: format!(
             "{error}. The executable and libmebridge.so do not belong together: run `mebridge link` on the output \
              again, and let MadEvent be compiled again"
         ),
     })?;
+    // MadEvent asks single helicities of it, and its own SMATRIX<i> weighs them by the beams.
+    process.beam_weights.clear();
     let (legs, values) = (process.legs.len(), process.model.card.len());
     if npar != legs || card.len() != values {
         return Err(Error::Call {

@@ -15,6 +15,7 @@ use crate::plan::{ValidPlan, compile};
 use crate::process::Process;
 use crate::runtime::Precision;
 use crate::simd::{Level, Real};
+use std::borrow::Cow;
 
 /// What evaluates one event at a time, and its last answer.
 pub(super) struct Single {
@@ -31,7 +32,7 @@ pub(super) struct Single {
 
 impl Bridge {
     /// Evaluates one event, each helicity by itself: the good ones, or with `all` also those whose contribution
-    /// vanishes, and whose AMP2 and JAMP2 may not. What was asked last is remembered, so that asking again for the same
+    /// vanishes, and whose AMP2 and JAMP2 may not. As MATRIX<i> gives them: beams are not polarised here. What was asked last is remembered, so that asking again for the same
     /// event costs nothing. Always on the CPU: one event is nothing for a GPU.
     pub fn one_event(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&OneEvent> {
         let which = usize::from(all);
@@ -66,18 +67,24 @@ impl Bridge {
                 .map(|plan| plan.helicities.clone())
                 .unwrap_or_default(),
         };
+        // Whoever sums over helicities weights them, as SMATRIX<i> does.
+        let mut process = Cow::Borrowed(&self.process);
+        if !process.beam_weights.is_empty() {
+            process.to_mut().beam_weights.clear();
+        }
+        let process = &*process;
         let level = self.target.level().unwrap_or(Level::best());
         let lanes = match self.precision {
             Precision::Float => level.lanes::<f32>(),
             Precision::Double | Precision::Mixed => level.lanes::<f64>(),
         };
-        let chosen = HelicityLanes::choose(&self.process, &rows, lanes);
+        let chosen = HelicityLanes::choose(process, &rows, lanes);
         let (plan, level, places) = match &chosen {
             Some(chosen) => {
-                let reduced = chosen.process(&self.process);
+                let reduced = chosen.process(process);
                 let every: Vec<u32> = (0..reduced.helicities.len() as u32).collect();
                 let plan = compile(&reduced, &self.binding, &every)?.validate(&reduced)?;
-                (plan, level, chosen.rows(&self.process, lanes))
+                (plan, level, chosen.rows(process, lanes))
             }
             // In lanes of one and the same event all would do the same, and touch more memory.
             None => {
@@ -86,7 +93,7 @@ impl Bridge {
                 (plan, Level::None, places)
             }
         };
-        let (process, color, binding) = (&self.process, &self.color, &self.binding);
+        let (color, binding) = (&self.color, &self.binding);
         let chosen = chosen.as_ref();
         let backend = match self.precision {
             Precision::Double => engine::<f64>(process, color, binding, plan, level, false, chosen),

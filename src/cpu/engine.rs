@@ -48,6 +48,8 @@ pub struct Engine<T: Real> {
     pub(super) lane_externals: Vec<LaneExternal>,
     /// Whether momenta may be off their mass shells.
     pub(super) off_shell: bool,
+    /// Weights of the rows of the helicity table, where beams are polarised.
+    pub(super) beam_weights: Vec<f64>,
     /// Whether to measure where the time goes.
     pub(super) profile: bool,
 }
@@ -202,6 +204,7 @@ impl<T: Real> Engine<T> {
             helicity_sum: process.helicity_sum,
             lane_externals: Vec::new(),
             off_shell: false,
+            beam_weights: process.beam_weights.clone(),
             profile: false,
             binding: binding.clone(),
             plan,

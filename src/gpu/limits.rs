@@ -1,7 +1,7 @@
 //! Processes that only the CPU runs.
 //!
 //! Device code holds scalars, spinors and vectors, takes JAMP2 to be |JAMP|^2 and contributions of helicities to
-//! be positive.
+//! be positive and to count alike.
 
 use crate::process::{HelicitySum, Process, Wavefunction};
 
@@ -9,6 +9,9 @@ use crate::process::{HelicitySum, Process, Wavefunction};
 pub fn lacks(process: &Process) -> Option<&'static str> {
     if process.helicity_sum != HelicitySum::Positive || !process.flow_weights.is_empty() {
         return Some("split coupling orders (squared orders such as QCD^2==2)");
+    }
+    if !process.beam_weights.is_empty() {
+        return Some("polarised beams");
     }
     let large = process.wavefunctions.iter().any(|w| match w {
         Wavefunction::External(e) => e.kind.components() > 6,

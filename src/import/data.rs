@@ -18,6 +18,11 @@ pub trait Setter {
     /// Sets an element of an array, or without subscripts a variable.
     fn set(&mut self, name: &str, subscripts: &[i64], value: &Constant) -> Parsed<()>;
 
+    /// Whether a variable may count an implied loop.
+    fn may_count(&mut self, _variable: &str) -> Parsed<()> {
+        Ok(())
+    }
+
     /// Number of elements of a name without subscripts.
     fn size(&mut self, _name: &str) -> u64 {
         1
@@ -132,6 +137,7 @@ fn expand_target(
             to,
             step,
         } => {
+            setter.may_count(variable)?;
             let mut i = setter.integer(from, loops)?;
             let to = setter.integer(to, loops)?;
             let step = match step {

@@ -23,6 +23,24 @@ pub struct Directory {
     pub matrices: Vec<(String, PathBuf)>,
 }
 
+/// The beams as `SMATRIX<i>` finds them in COMMON blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beams {
+    /// POL, from polbeam1 and polbeam2 of the run card in per cent: 1 for a beam that is not polarised.
+    pub polarisations: [f64; 2],
+    /// NB_SPIN_STATE_IN, where the directory says it.
+    pub spin_states: Option<[i64; 2]>,
+}
+
+impl Default for Beams {
+    fn default() -> Beams {
+        Beams {
+            polarisations: [1.0; 2],
+            spin_states: None,
+        }
+    }
+}
+
 impl Directory {
     /// Looks at a directory and says what is missing if it is not one of MG5aMC's.
     pub fn open(path: &Path) -> Result<Directory> {
@@ -69,18 +87,28 @@ impl Directory {
         !any && self.matrices.iter().all(|(number, _)| number.is_empty())
     }
 
-    /// POL, the polarisations of the beams, from polbeam1 and polbeam2 of the run card in per cent: 1 for a
-    /// beam that is not polarised.
-    pub fn polarisations(&self) -> Result<[f64; 2]> {
-        let mut pol = [1.0; 2];
-        for (beam, pol) in pol.iter_mut().enumerate() {
+    /// The beams as `SMATRIX<i>` finds them.
+    pub fn beams(&self) -> Result<Beams> {
+        let mut beams = Beams::default();
+        for (beam, pol) in beams.polarisations.iter_mut().enumerate() {
             let name = format!("polbeam{}", beam + 1);
             let per_cent = self.run_number(&name)?.unwrap_or(0.0);
             if per_cent != 0.0 {
                 *pol = (1.0 + per_cent.abs() / 100.0).copysign(per_cent);
             }
         }
-        Ok(pol)
+        beams.spin_states = self.spin_states();
+        Ok(beams)
+    }
+
+    /// NB_SPIN_STATE, which `auto_dsig.f` gives in a DATA statement.
+    fn spin_states(&self) -> Option<[i64; 2]> {
+        let source = Source::read(&self.path.join("auto_dsig.f")).ok()?;
+        let texts = (0..source.len()).map(|i| source.text(i));
+        let values = texts.filter_map(|text| text.strip_prefix(b"DATANB_SPIN_STATE/"));
+        let values = String::from_utf8_lossy(values.last()?).into_owned();
+        let (first, second) = values.strip_suffix('/')?.split_once(',')?;
+        Some([first.parse().ok()?, second.parse().ok()?])
     }
 
     /// A table that has to be there.

@@ -12,6 +12,7 @@ mod helas;
 mod squares;
 mod sum;
 
+use super::directory::Beams;
 use super::form::Form;
 use super::lorentz::Routines;
 use super::model::ModelReader;
@@ -73,7 +74,10 @@ pub fn units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Unit
     let ending = format!("SMATRIX{number}");
     let prefix = names.iter().find_map(|name| {
         let prefix = name.strip_suffix(ending.as_str())?;
-        (prefix.is_empty() || prefix.ends_with('_')).then_some(prefix)
+        // `--prefix=proc` puts the name of the process there, without an underscore behind it.
+        let matrix = format!("{prefix}MATRIX{number}");
+        let named = prefix.is_empty() || prefix.ends_with('_') || names.contains(&matrix.as_str());
+        named.then_some(prefix)
     });
     let Some(prefix) = prefix else {
         return Err(fail(format!(
@@ -97,7 +101,7 @@ pub fn read<'l>(
     model: &mut ModelReader<'l>,
     routines: &mut Routines<'l>,
     small_width: f64,
-    beams: [f64; 2],
+    beams: &Beams,
 ) -> Result<Matrix> {
     let unit = units.matrix;
     let body = unit.body()?;

@@ -101,7 +101,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
     for (_, path) in &directory.matrices {
         library.add_source(&Rc::new(source::Source::read(path)?));
     }
-    let beams = directory.polarisations()?;
+    let beams = directory.beams()?;
     let mut processes = Vec::new();
     for (n, (number, path)) in (1..).zip(&directory.matrices) {
         if options.element.is_some_and(|wanted| wanted != n) {
@@ -110,7 +110,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
         let units = matrix::units(&library, path, number)?;
         let mut model = ModelReader::run(&library, &directory.model, inputs.clone())?;
         let mut routines = Routines::new(&library, bw_cutoff);
-        let mut matrix = matrix::read(&units, &mut model, &mut routines, small_width, beams)?;
+        let mut matrix = matrix::read(&units, &mut model, &mut routines, small_width, &beams)?;
         let tables = tables(&directory, number, &matrix)?;
         matrix.check_channels(&units, &library, &tables.channels.config_diagram)?;
         let legs = legs(&directory, &matrix, &tables.pdg, &mut model, path)?;
@@ -128,6 +128,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
             other_flavours: tables.other_flavours,
             helicities: matrix.sum.helicities,
             helicity_sum: matrix.sum.weights,
+            beam_weights: matrix.sum.beam_weights,
             iden: matrix.sum.iden,
             model: model.finish(card.as_ref(), !directory.is_standalone())?,
             routines: routines.found,

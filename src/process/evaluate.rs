@@ -64,11 +64,16 @@ impl Process {
             helicity_sum: self.helicity_sum,
             terms: 0.0,
         };
-        for helicities in &self.helicities {
+        for (row, helicities) in self.helicities.iter().enumerate() {
+            let beams = self.beam_weights.get(row).copied().unwrap_or(1.0);
+            if beams == 0.0 {
+                result.contributions.push(0.0);
+                continue;
+            }
             let amplitudes = event.amplitudes(helicities);
             let jamp = self.jamp.apply(&amplitudes);
-            result.contributions.push(self.color_sum(&jamp));
-            result.terms += self.color_terms(&self.jamp.sizes(&amplitudes));
+            result.contributions.push(beams * self.color_sum(&jamp));
+            result.terms += beams * self.color_terms(&self.jamp.sizes(&amplitudes));
             for (sum, amp2) in result.amp2.iter_mut().zip(&self.channels.amp2) {
                 for set in &amp2.squares {
                     let total: Complex64 = set.iter().map(|&a| amplitudes[a as usize]).sum();

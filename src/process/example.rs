@@ -61,6 +61,7 @@ pub fn scalars() -> Process {
         other_flavours: Vec::new(),
         helicities: vec![vec![0; 4]],
         helicity_sum: HelicitySum::Positive,
+        beam_weights: Vec::new(),
         iden: 2,
         model: model(),
         routines: vec![line(), amplitude()],

@@ -52,6 +52,9 @@ pub struct Process {
     pub helicities: Vec<Vec<i8>>,
     /// How the contributions of helicity configurations are added.
     pub helicity_sum: HelicitySum,
+    /// What the contribution of each helicity configuration is multiplied by, where beams are polarised; none
+    /// where none is. A configuration with the weight 0 does not contribute to AMP2 and JAMP2 either.
+    pub beam_weights: Vec<f64>,
     /// `IDEN`: average over initial helicities and colours, and the identical-particle factor.
     pub iden: u32,
     /// Parameters and couplings.

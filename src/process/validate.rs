@@ -46,6 +46,15 @@ impl Process {
                 ));
             }
         }
+        let rows = self.helicities.len();
+        if ![0, rows].contains(&self.beam_weights.len()) {
+            let weights = self.beam_weights.len();
+            return bad(format!("{weights} weights of beams for {rows} helicities"));
+        }
+        let bad_weight = |w: &&f64| !(w.is_finite() && **w >= 0.0);
+        if let Some(w) = self.beam_weights.iter().find(bad_weight) {
+            return bad(format!("a weight of beams is {w}"));
+        }
         // Up to 3 for spin 3/2 (in halves); 4 is ALOHA's sign for the gauge test of a vector.
         if let Some(h) = self
             .helicities

@@ -149,6 +149,7 @@ fn pairs(
         helicities,
         other_flavours: Vec::new(),
         helicity_sum: mebridge::process::HelicitySum::Positive,
+        beam_weights: Vec::new(),
         iden,
         flow_weights: Vec::new(),
         model,

@@ -6,6 +6,7 @@
 mod change;
 mod judge;
 mod log;
+mod parts;
 mod tokens;
 mod worker;
 

@@ -27,12 +27,19 @@ impl<T: Real> Blocks<'_, '_, T> {
         unsafe {
             let contributions = scratch.matrix_elements..;
             let contributions = contributions.take(engine.plan.tables.len());
+            let numbers = engine.plan.helicities.iter().copied();
+            if !engine.beam_weights.is_empty() {
+                for (number, address) in numbers.clone().zip(contributions.clone()) {
+                    let contribution = m.real(address);
+                    let weight = contribution.same(engine.beam_weights[number as usize]);
+                    m.put_real(address, contribution * weight);
+                }
+            }
             let mut total = V::zero();
             for address in contributions.clone() {
                 total = total + m.real(address);
             }
             let random = self.lanes(m, first, count, random_helicity);
-            let numbers = engine.plan.helicities.iter().copied();
             let (total, chosen) = match engine.helicity_sum {
                 HelicitySum::Positive => {
                     let chosen = choose(m, random, total, numbers.zip(contributions));

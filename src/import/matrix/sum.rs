@@ -7,6 +7,7 @@
 
 use super::{AMP2, JAMP2, Units};
 use crate::error::{Error, Result};
+use crate::import::directory::Beams;
 use crate::import::expression::{Expr, Parsed};
 use crate::import::statement::Type;
 use crate::import::symbolic::{Externals, Frame, Interpreter, Location, Preset};
@@ -25,6 +26,8 @@ pub struct Helicities {
     pub helicities: Vec<Vec<i8>>,
     pub iden: u32,
     pub weights: HelicitySum,
+    /// What polarised beams multiply each row by; none where they multiply none.
+    pub beam_weights: Vec<f64>,
 }
 
 /// What was seen of `SMATRIX<i>`.
@@ -51,27 +54,19 @@ const TRIALS_OF_FEW: usize = 20;
 /// How far sums of these few numbers can be off.
 const ROUNDING: f64 = 1e-10;
 
-/// Runs `SMATRIX<i>`. `results` is the number of elements of RES; `beams` are the polarisations of the beams
-/// (POL of the run card, 1 where there is none).
+/// Runs `SMATRIX<i>`. `results` is the number of elements of RES.
 pub fn read(
     units: &Units,
     library: &Library,
     legs: usize,
     results: usize,
-    beams: [f64; 2],
+    beams: &Beams,
 ) -> Result<Sum> {
     let fail = |what: String| {
         units
             .smatrix
             .error(format!("{}: {what}", units.smatrix.name))
     };
-    if beams != [1.0, 1.0] {
-        return Err(fail(
-            "beams are polarised (polbeam1 or polbeam2 of the run card), which is not supported; \
-             set them to 0"
-                .into(),
-        ));
-    }
     // Which elements of RES are added, one by one; with all helicities at once.
     let mut weights = vec![1.0; results];
     if results > 1 {
@@ -160,14 +155,83 @@ pub fn read(
             ));
         }
     }
+    let beam_weights = match beams.polarisations == [1.0; 2] {
+        true => Vec::new(),
+        false => {
+            let unpolarised = Unpolarised {
+                helicities: &helicities,
+                iden,
+                results: &weights,
+            };
+            let new = || Trial::new(units, library, legs, results);
+            beam_weights(new, &unpolarised, beams)?.ok_or_else(|| {
+                fail("polarised beams (polbeam1, polbeam2) weigh helicities in a way that is not known".into())
+            })?
+        }
+    };
     Ok(Sum {
         helicities: Helicities {
             helicities,
             iden: iden as u32,
             weights: seen.unwrap_or(HelicitySum::Signed),
+            beam_weights,
         },
         results: weights,
     })
+}
+
+/// The sum over helicities without polarised beams.
+struct Unpolarised<'a> {
+    helicities: &'a [Vec<i8>],
+    iden: f64,
+    /// How often each element of RES is added.
+    results: &'a [f64],
+}
+
+/// What polarised beams multiply each row of NHEL by: seen from events in which only rows with the same
+/// helicities of the beams contribute, and held against an event in which all do. `None` where that is not the
+/// same.
+fn beam_weights<'l>(
+    new: impl Fn() -> Result<Trial<'l>>,
+    sum: &Unpolarised,
+    beams: &Beams,
+) -> Result<Option<Vec<f64>>> {
+    let total = |row: &Row| -> f64 { row.parts.iter().zip(sum.results).map(|(x, w)| x * w).sum() };
+    let mut of_beams: HashMap<Vec<i8>, f64> = HashMap::new();
+    for row in sum.helicities {
+        let states = row[..2].to_vec();
+        if of_beams.contains_key(&states) {
+            continue;
+        }
+        let mut trial = new()?;
+        trial.polarise(beams);
+        trial.states = Some(states.clone());
+        let (answer, rows) = trial.event(0.5)?;
+        let all: f64 = rows.iter().map(total).sum();
+        of_beams.insert(states, answer * sum.iden / all);
+    }
+    let weights: Vec<f64> = sum
+        .helicities
+        .iter()
+        .map(|row| of_beams[&row[..2]])
+        .collect();
+    let mut trial = new()?;
+    trial.polarise(beams);
+    let (answer, rows) = trial.event(0.5)?;
+    let all: f64 = rows
+        .iter()
+        .zip(&weights)
+        .map(|(row, w)| w * total(row))
+        .sum();
+    if !((answer * sum.iden - all).abs() <= ROUNDING * all.abs()) {
+        return Ok(None);
+    }
+    // Vectors are not weighed by versions 3.x, and nothing in a standalone output.
+    let one = |w: &f64| (w - 1.0).abs() < ROUNDING;
+    Ok(Some(match weights.iter().all(one) {
+        true => Vec::new(),
+        false => weights,
+    }))
 }
 
 /// What a matrix element's tables say, to hold `SMATRIX<i>` against.
@@ -305,6 +369,8 @@ struct Trial<'l> {
     results: usize,
     /// The only element of RES that is not zero.
     only: Option<usize>,
+    /// The only helicities of the first legs whose rows contribute.
+    states: Option<Vec<i8>>,
     /// Whether contributions have both signs.
     signs: bool,
     seed: u64,
@@ -369,6 +435,7 @@ impl<'l> Trial<'l> {
             legs,
             results,
             only: None,
+            states: None,
             signs: false,
             seed: 0,
             channel: None,
@@ -379,6 +446,20 @@ impl<'l> Trial<'l> {
             jamp2: None,
             chosen: None,
         })
+    }
+
+    /// Has beams be polarised.
+    fn polarise(&mut self, beams: &Beams) {
+        let interpreter = &mut self.interpreter;
+        let (storage, first) = interpreter.common_place("TO_POLARIZATION", 0);
+        for (i, &pol) in (0..).zip(&beams.polarisations) {
+            let pol = interpreter.builder.real(pol);
+            interpreter.set((storage, first + i), Value::Real(pol));
+        }
+        let (storage, first) = interpreter.common_place("NB_HEL_STATE", 0);
+        for (i, &states) in (0..).zip(beams.spin_states.iter().flatten()) {
+            interpreter.set((storage, first + i), Value::Int(states));
+        }
     }
 
     /// The answer to one event, and the calls that were made for it.
@@ -440,6 +521,7 @@ impl<'l> Trial<'l> {
             legs: self.legs,
             results: self.results,
             only: self.only,
+            states: self.states.clone(),
             signs: self.signs,
             random,
             state: self.seed,
@@ -506,6 +588,7 @@ struct Calls {
     legs: usize,
     results: usize,
     only: Option<usize>,
+    states: Option<Vec<i8>>,
     signs: bool,
     random: f64,
     state: u64,
@@ -580,7 +663,7 @@ impl Calls {
         if self.rows.len() > MAX_HELICITIES {
             return Err(format!("called for more than {MAX_HELICITIES} helicities"));
         }
-        let parts: Vec<f64> = (0..self.results)
+        let mut parts: Vec<f64> = (0..self.results)
             .map(|i| match self.only {
                 Some(only) if only != i => 0.0,
                 _ => self.number(),
@@ -601,6 +684,10 @@ impl Calls {
                     for leg in 0..self.legs {
                         let h = element(m, leg)?;
                         helicities.push(i8::try_from(h).map_err(|_| format!("a helicity {h}"))?);
+                    }
+                    let counts = |states: &Vec<i8>| helicities.starts_with(states);
+                    if !self.states.as_ref().is_none_or(counts) {
+                        parts.fill(0.0);
                     }
                     row = Some(helicities);
                 }

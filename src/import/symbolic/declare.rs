@@ -248,6 +248,10 @@ impl Setter for Variables<'_, '_> {
         self.interpreter.eval_index(self.frame, expr, loops)
     }
 
+    fn may_count(&mut self, variable: &str) -> Parsed<()> {
+        self.interpreter.known(self.frame, variable)
+    }
+
     fn size(&mut self, name: &str) -> u64 {
         self.interpreter.size_of(self.frame, name).unwrap_or(1)
     }

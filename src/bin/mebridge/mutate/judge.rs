@@ -1,6 +1,7 @@
 //! One changed file: what the importer makes of it, and what gfortran.
 
 use super::change::Change;
+use super::parts;
 use super::worker::{Answer, Failure, Reply, Task, Worker};
 use crate::compare::{CANCELLED, ROUNDING, difference};
 use crate::oracle::element::Element;
@@ -11,7 +12,7 @@ use crate::oracle::workshop::{self, Channel, Scratch, Workshop};
 use crate::oracle::{card, child};
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -30,6 +31,8 @@ pub enum Outcome {
     Refused,
     /// Both give the same.
     Agrees,
+    /// The same but for rounding: at some event next to nothing is left of terms that cancel.
+    Rounding,
     /// The importer accepts what gfortran does not.
     NotCompiled,
     /// The Fortran ends, hangs, or gives NaN.
@@ -63,6 +66,8 @@ pub struct Bench {
     workshop: Workshop,
     /// The files of the program with all that they include.
     units: Vec<(PathBuf, BTreeSet<PathBuf>)>,
+    /// Files by program units, each with its object, where they can be taken apart.
+    parts: HashMap<PathBuf, Option<Vec<(String, PathBuf)>>>,
     quick: Quick,
     worker: Worker,
     /// Where the time went.
@@ -129,6 +134,7 @@ impl Bench {
             imported,
             workshop,
             units,
+            parts: HashMap::new(),
             quick,
             worker: Worker::new(path),
             times: Times::default(),
@@ -303,6 +309,20 @@ impl Bench {
         answers: &[Answer],
     ) -> Result<Verdict> {
         let start = Instant::now();
+        let objects = self.with_one_unit(changed)?;
+        self.times.compile += start.elapsed();
+        match objects {
+            Some(Err(failure)) => return Ok(Verdict::new(Outcome::NotCompiled, &failure)),
+            Some(Ok(objects)) => {
+                let verdict = self.link_and_run(&objects, channels, answers)?;
+                if matches!(verdict.outcome, Outcome::Agrees | Outcome::Rounding) {
+                    return Ok(verdict);
+                }
+                // What is bad is said of whole files alone.
+            }
+            None => {}
+        }
+        let start = Instant::now();
         let mut objects = Vec::with_capacity(self.units.len());
         let mut any = false;
         for (i, (file, includes)) in self.units.iter().enumerate() {
@@ -326,9 +346,94 @@ impl Bench {
         if !(any || changed.is_empty() || reads_cards && changed.iter().any(is_card)) {
             return Ok(Verdict::new(Outcome::NotJudged, ""));
         }
+        self.link_and_run(&objects, channels, answers)
+    }
+
+    /// The objects of the program where one program unit of one file is another one, and the file is no
+    /// other's; or why that unit does not compile. `None` where it is not as simple as that.
+    fn with_one_unit(
+        &mut self,
+        changed: &[PathBuf],
+    ) -> Result<Option<std::result::Result<Vec<PathBuf>, String>>> {
+        let [file] = changed else {
+            return Ok(None);
+        };
+        let is_it = |(unit, _): &(PathBuf, BTreeSet<PathBuf>)| unit == file;
+        let others = |(_, includes): &(PathBuf, BTreeSet<PathBuf>)| includes.contains(file);
+        let Some(number) = self.units.iter().position(is_it) else {
+            return Ok(None);
+        };
+        if self.units.iter().any(others) {
+            return Ok(None);
+        }
+        if !self.parts.contains_key(file) {
+            let parts = self.compile_parts(file, number)?;
+            self.parts.insert(file.clone(), parts);
+        }
+        let Some(Some(known)) = self.parts.get(file) else {
+            return Ok(None);
+        };
+        let at = self.workshop.compiler.root.join(file);
+        let text = std::fs::read_to_string(&at).map_err(Error::io(&at))?;
+        let before: Vec<String> = known.iter().map(|(text, _)| text.clone()).collect();
+        let Some((part, text)) = parts::changed(&before, &text) else {
+            return Ok(None);
+        };
+        let source = at.with_file_name("meb_changed_unit.f");
+        std::fs::write(&source, text).map_err(Error::io(&source))?;
+        let object = self.workshop.compiler.objects.join("changed_unit.o");
+        if let Err(failure) = self.quick.compile(&source, &object) {
+            return Ok(Some(Err(failure)));
+        }
+        let mut objects: Vec<PathBuf> = self
+            .units
+            .iter()
+            .filter(|unit| !is_it(unit))
+            .map(|(file, _)| self.workshop.compiler.object(file))
+            .collect();
+        for (i, (_, kept)) in known.iter().enumerate() {
+            objects.push(if i == part {
+                object.clone()
+            } else {
+                kept.clone()
+            });
+        }
+        Ok(Some(Ok(objects)))
+    }
+
+    /// Each program unit of a file with its object.
+    fn compile_parts(&self, file: &Path, number: usize) -> Result<Option<Vec<(String, PathBuf)>>> {
+        let Some(texts) = parts::parts(self.workshop.tree.text(file).unwrap_or("")) else {
+            return Ok(None);
+        };
+        let mut parts = Vec::with_capacity(texts.len());
+        for (i, text) in texts.into_iter().enumerate() {
+            let name = format!("meb_unit{number}_{i}.f");
+            let source = self.workshop.compiler.root.join(file).with_file_name(&name);
+            std::fs::write(&source, &text).map_err(Error::io(&source))?;
+            let object = self
+                .workshop
+                .compiler
+                .objects
+                .join(name)
+                .with_extension("o");
+            if self.quick.compile(&source, &object).is_err() {
+                return Ok(None);
+            }
+            parts.push((text, object));
+        }
+        Ok(Some(parts))
+    }
+
+    fn link_and_run(
+        &mut self,
+        objects: &[PathBuf],
+        channels: &[(u32, u32)],
+        answers: &[Answer],
+    ) -> Result<Verdict> {
         let start = Instant::now();
         let program = self.workshop.folder().join("changed");
-        let linked = self.quick.link(&objects, &program);
+        let linked = self.quick.link(objects, &program);
         self.times.link += start.elapsed();
         if let Err(failure) = linked {
             return Ok(Verdict::new(Outcome::NotCompiled, &failure));
@@ -369,6 +474,7 @@ impl Bench {
             let what = format!("{} (mebridge: {})", bad.value, mine.join(" "));
             return Verdict::new(Outcome::FortranFails, &what);
         }
+        let mut rounded = None;
         for (event, (mine, theirs)) in answers.iter().zip(fortran).enumerate() {
             let value: f64 = mine.value.parse().unwrap_or(f64::NAN);
             let differs =
@@ -379,8 +485,14 @@ impl Bench {
             let nothing = ROUNDING * terms + VANISHING * unchanged;
             let rounding = theirs.value.abs() <= CANCELLED * terms.max(unchanged)
                 && (value - theirs.value).abs() <= nothing;
-            if !rounding && difference(value, theirs.value) > self.tolerance {
-                return differs(format!("{} and not {:e}", mine.value, theirs.value));
+            if difference(value, theirs.value) > self.tolerance {
+                let what = format!("{} and not {:e}", mine.value, theirs.value);
+                if !rounding {
+                    return differs(what);
+                }
+                rounded.get_or_insert(format!(
+                    "event {event}: {what}, of terms {terms:e}; unchanged {unchanged:e}"
+                ));
             }
             if theirs.value.abs() <= nothing {
                 // There is nothing to choose from.
@@ -400,7 +512,10 @@ impl Bench {
                 return differs(format!("colour {} and not {}", mine.color, theirs.color));
             }
         }
-        Verdict::new(Outcome::Agrees, "")
+        match rounded {
+            Some(what) => Verdict::new(Outcome::Rounding, &what),
+            None => Verdict::new(Outcome::Agrees, ""),
+        }
     }
 }
 

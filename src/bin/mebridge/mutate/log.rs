@@ -201,6 +201,7 @@ fn name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Refused => "refused",
         Outcome::Agrees => "agrees",
+        Outcome::Rounding => "rounding",
         Outcome::NotCompiled => "not compiled",
         Outcome::FortranFails => "Fortran fails",
         Outcome::NotJudged => "not judged",

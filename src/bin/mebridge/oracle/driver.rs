@@ -15,6 +15,8 @@ pub struct RunCard {
     pub small_width_treatment: f64,
     /// How many widths from its mass a line is off shell.
     pub bw_cutoff: f64,
+    /// Polarisations of the beams in per cent.
+    pub polarisations: [f64; 2],
 }
 
 impl RunCard {
@@ -33,6 +35,7 @@ impl RunCard {
         RunCard {
             small_width_treatment: value("small_width_treatment", 1e-6),
             bw_cutoff: value("bwcutoff", 15.0),
+            polarisations: ["polbeam1", "polbeam2"].map(|name| value(name, 0.0)),
         }
     }
 }
@@ -41,7 +44,10 @@ impl RunCard {
 pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
     let has = |file: &str| tree.text(tree.element.join(file)).is_some();
     let madevent = element.kind == Kind::MadEvent;
-    let vector = tree.text("Source/vector.inc").is_some();
+    let vector = tree.text("Source/vector.inc");
+    // The first versions for batches call it NB_PAGE, and have no IGRAPH.
+    let igraph = vector.is_some_and(|text| text.to_ascii_uppercase().contains("VECSIZE_MEMMAX="));
+    let vector = vector.is_some();
     let mut t = String::new();
     let mut line = |text: &str| {
         let _ = writeln!(t, "      {text}");
@@ -76,6 +82,8 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
             "COMMON/TO_MIRROR/IMIRROR,IPROC",
             "REAL*8 POL(2)",
             "COMMON/TO_POLARIZATION/POL",
+            "INTEGER NB_SPIN_STATE(2)",
+            "COMMON/NB_HEL_STATE/NB_SPIN_STATE",
             "LOGICAL INIT_MODE",
             "COMMON/TO_DETERMINE_ZERO_HEL/INIT_MODE",
             "REAL*8 TMIN_FOR_CHANNEL",
@@ -103,7 +111,7 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
             line("INTEGER SUBDIAG(MAXSPROC),IB(2)");
             line("COMMON/TO_SUB_DIAG/SUBDIAG,IB");
         }
-        if vector {
+        if igraph {
             line("INTEGER IGRAPH(VECSIZE_MEMMAX)");
             line("COMMON/VEC_IGRAPH/IGRAPH");
         }
@@ -134,8 +142,6 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
             "ISUM_HEL=0",
             "INIT_MODE=.FALSE.",
             "IMIRROR=1",
-            "POL(1)=1D0",
-            "POL(2)=1D0",
             "SDE_STRAT=1",
             "TMIN_FOR_CHANNEL=-1D0",
             "LIMHEL=0D0",
@@ -144,6 +150,19 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
             "HEL_JACOBIAN=1D0",
         ] {
             line(text);
+        }
+        for (i, per_cent) in (1..).zip(run.polarisations) {
+            let pol = match per_cent {
+                0.0 => 1.0,
+                x => (1.0 + x.abs() / 100.0).copysign(x),
+            };
+            line(&format!("POL({i})={pol:.17e}").replace('e', "D"));
+        }
+        // Elsewhere it is in a DATA statement of the matrix element.
+        if let Some(states) = spin_states(tree) {
+            for (i, states) in (1..).zip(states) {
+                line(&format!("NB_SPIN_STATE({i})={states}"));
+            }
         }
         let number = if element.number.is_empty() {
             "1"
@@ -174,7 +193,7 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
         if has("maxconfigs.inc") {
             line("ICONFIG=MAX(MEB_CONFIG,1)");
         }
-        if vector {
+        if igraph {
             line("IGRAPH(IVEC)=0");
         }
         if element.channel_in_common {
@@ -201,6 +220,17 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
     let _ = writeln!(t, "   20 CLOSE(91)");
     let _ = writeln!(t, "      END");
     t
+}
+
+/// NB_SPIN_STATE, which MadEvent's `auto_dsig.f` gives in a DATA statement.
+fn spin_states(tree: &Tree) -> Option<[String; 2]> {
+    let text = tree.text(tree.element.join("auto_dsig.f"))?;
+    let values = super::statements::read(text).into_iter().find_map(|s| {
+        let values = s.text.strip_prefix("DATANB_SPIN_STATE/")?;
+        Some(values.strip_suffix('/')?.to_owned())
+    })?;
+    let (first, second) = values.split_once(',')?;
+    Some([first.into(), second.into()])
 }
 
 /// The program that tells the masses of the legs, where `pmass.inc` says what they are.
@@ -310,6 +340,29 @@ pub fn absent(names: &[String]) -> String {
 "
         );
     }
+    text
+}
+
+/// A choice of colour flows that is made in channels alone: without them SMATRIX<i> of 3.5 leaves JAMP2, by which
+/// it is made, without a value.
+pub fn only_in_channels(choice: &str) -> String {
+    let renamed = |line: &str| {
+        let line = line.replace("SELECT_COLOR(", "MEB_COLOR(");
+        line.replace("select_color(", "meb_color(") + "\n"
+    };
+    let mut text: String = choice.lines().map(renamed).collect();
+    text.push_str(
+        "      SUBROUTINE SELECT_COLOR(RCOL,JAMP2,ICONFIG,IPROC,ICOL)
+      REAL*8 RCOL,JAMP2(*)
+      INTEGER ICONFIG,IPROC,ICOL
+      INTEGER ISUM_HEL
+      LOGICAL MULTI_CHANNEL
+      COMMON/TO_MATRIX/ISUM_HEL, MULTI_CHANNEL
+      ICOL=0
+      IF(MULTI_CHANNEL) CALL MEB_COLOR(RCOL,JAMP2,ICONFIG,IPROC,ICOL)
+      END
+",
+    );
     text
 }
 

@@ -138,29 +138,20 @@ impl Workshop {
     /// The directory's own choice of colour flows, or one that chooses nothing.
     fn add_color_choice(&mut self) -> Result<()> {
         let p = self.tree.element.clone();
-        let by_itself = p.join("select_color.f");
-        if self.tree.text(&by_itself).is_some()
-            && self
-                .compiler
-                .compile(std::slice::from_ref(&by_itself))
-                .is_ok()
-        {
-            self.common.push(by_itself);
-            self.colors = true;
-            return Ok(());
-        }
         let nothing = "      SUBROUTINE SELECT_COLOR(RCOL,JAMP2,ICONFIG,IPROC,ICOL)
       REAL*8 RCOL,JAMP2(*)
       INTEGER ICONFIG,IPROC,ICOL
       ICOL=0
       END
 ";
-        let own = driver::color_choice(&self.tree);
-        for (text, colors) in own
-            .map(|t| (t, true))
-            .into_iter()
-            .chain([(nothing.into(), false)])
-        {
+        let by_itself = self.tree.text(p.join("select_color.f"));
+        let own = [
+            by_itself.map(str::to_owned),
+            driver::color_choice(&self.tree),
+        ];
+        let own = own.into_iter().flatten();
+        let own = own.map(|text| (driver::only_in_channels(&text), true));
+        for (text, colors) in own.chain([(nothing.into(), false)]).collect::<Vec<_>>() {
             let path = self.add(&p.join("meb_select_color.f"), text)?;
             if self.compiler.compile(std::slice::from_ref(&path)).is_ok() {
                 self.common.push(path);
