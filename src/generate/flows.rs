@@ -19,28 +19,30 @@ pub fn rank(flow: &Strings) -> Vec<(bool, Vec<Label>)> {
     strings
 }
 
-/// `ICOLUP`: colour and anticolour of each leg, as numbers of lines from 501 on. Of a leg that comes in they are
-/// swapped.
+/// `ICOLUP`: colour and anticolour of each leg, as numbers of lines from 501 on, in MG5aMC's order: lines that begin at
+/// quarks come before those that begin at gluons. Of a leg that comes in colour and anticolour are swapped.
 pub fn lines(flow: &Strings, legs: usize, incoming: usize) -> Vec<(i32, i32)> {
-    let mut tags = vec![(0, 0); legs];
-    let mut line = 500;
-    let mut connect = |from: Label, to: Label| {
-        line += 1;
-        tags[usize::from(from)].0 = line;
-        tags[usize::from(to)].1 = line;
-    };
-    for (trace, labels) in rank(flow) {
-        let mut labels = labels;
-        if trace {
-            // In the trace the last generator is next to the first.
-            for (i, &label) in labels.iter().enumerate() {
-                connect(label, labels[(i + 1) % labels.len()]);
-            }
-        } else {
-            let head = labels.remove(labels.len() - 2);
-            labels.insert(0, head);
-            labels.windows(2).for_each(|pair| connect(pair[0], pair[1]));
+    // Whether it begins at a gluon, where it begins and where it ends.
+    let mut lines: Vec<(bool, Label, Label)> = Vec::new();
+    for piece in flow.pieces() {
+        let pairs = piece.labels.windows(2);
+        lines.extend(
+            (0..)
+                .zip(pairs)
+                .map(|(i, p)| (piece.trace || i > 0, p[0], p[1])),
+        );
+        // In a trace the last generator is next to the first.
+        if let (true, Some(&first), Some(&last)) =
+            (piece.trace, piece.labels.first(), piece.labels.last())
+        {
+            lines.push((true, last, first));
         }
+    }
+    lines.sort_unstable();
+    let mut tags = vec![(0, 0); legs];
+    for (number, (_, from, to)) in (501..).zip(lines) {
+        tags[usize::from(from)].0 = number;
+        tags[usize::from(to)].1 = number;
     }
     for tags in &mut tags[..incoming] {
         *tags = (tags.1, tags.0);
@@ -66,6 +68,6 @@ mod tests {
     #[test]
     fn lines_of_a_trace() {
         let flow = Strings::of(true, &[0, 2, 1]).unwrap();
-        assert_eq!(lines(&flow, 3, 0), [(501, 503), (503, 502), (502, 501)]);
+        assert_eq!(lines(&flow, 3, 0), [(501, 502), (502, 503), (503, 501)]);
     }
 }

@@ -205,11 +205,15 @@ fn particles(word: &str, model: &Model) -> Result<Vec<ParticleId>, String> {
     let particles = model.particles.iter().map(|p| p.name.as_str());
     let labels = model.labels.keys().map(String::as_str);
     let known: Vec<&str> = particles.chain(labels).collect();
-    let near = known
-        .iter()
-        .map(|name| (distance(&word.to_lowercase(), name), *name));
+    // Of names that are equally near the one that is as long.
+    let near = known.iter().map(|name| {
+        let longer = name.len().abs_diff(word.len());
+        (distance(&word.to_lowercase(), name), longer, *name)
+    });
     let hint = match near.min() {
-        Some((away, name)) if away <= 2 && away < word.len() => format!("do you mean `{name}`? "),
+        Some((away, _, name)) if away <= 2 && away < word.len() => {
+            format!("do you mean `{name}`? ")
+        }
         _ => String::new(),
     };
     Err(format!(

@@ -152,10 +152,16 @@ fn terms(expr: &Expr) -> Result<Vec<Term>, String> {
         Expr::Binary(Binary::Pow, ..) => {
             return Err("powers have no meaning in a Lorentz structure".into());
         }
-        Expr::Call(name, arguments) if name == "complex" => match arguments.as_slice() {
-            [Expr::Number(re), Expr::Number(im)] => number(Complex64::new(*re, *im)),
-            _ => return Err("complex takes two numbers".into()),
-        },
+        Expr::Call(name, arguments) if name == "complex" => {
+            let part = |argument: &Expr| match terms(argument)?.as_slice() {
+                [Term { factor, tensors }] if tensors.is_empty() => Ok(*factor),
+                _ => Err("complex takes two numbers".to_owned()),
+            };
+            match arguments.as_slice() {
+                [re, im] => number(part(re)? + part(im)? * Complex64::new(0.0, 1.0)),
+                _ => return Err("complex takes two numbers".into()),
+            }
+        }
         Expr::Call(name, arguments) => vec![Term {
             factor: 1.0.into(),
             tensors: vec![tensor(name, arguments)?],
