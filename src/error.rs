@@ -408,6 +408,22 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// A model file that cannot be used.
+    #[error("{path}: {what}")]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A process that cannot be generated.
+    #[error("{process}: {what}")]
+    Generate {
+        /// The process, as it was asked for.
+        process: String,
+        /// Why not, and the cure.
+        what: String,
+    },
     /// A card with a missing or malformed entry.
     #[error("{path}: {what}")]
     Card {

@@ -48,6 +48,7 @@
 //! | [`events`] | the arrays of one call |
 //! | [`process`] | the physics as data, its file format, the parameter card |
 //! | [`import`] | MG5aMC's directories |
+//! | [`generate`](mod@generate) | processes from their names, without MG5aMC |
 //! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches |
 //! | [`error`](mod@error) | what can go wrong |
 //!
@@ -61,6 +62,7 @@ extern crate self as mebridge;
 pub mod bridge;
 pub mod error;
 pub mod events;
+pub mod generate;
 pub mod import;
 pub mod process;
 pub mod propagators;
@@ -69,6 +71,7 @@ pub mod runtime;
 pub use bridge::Bridge;
 pub use error::{Error, Result};
 pub use events::{Answers, Events};
+pub use generate::generate;
 pub use import::import_directory;
 pub use process::Process;
 pub use runtime::Switches;
@@ -89,6 +92,8 @@ pub mod float_environment;
 pub mod gpu;
 #[doc(hidden)]
 pub mod locate;
+#[doc(hidden)]
+pub mod model;
 #[doc(hidden)]
 pub mod ops;
 #[doc(hidden)]

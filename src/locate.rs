@@ -1,7 +1,8 @@
 //! Which process to evaluate, and with which parameter card.
 //!
 //! The process is, in this order:
-//! 1. what `CUDACPP_RUNTIME_PROCESS` names: a process file, or a `P*` directory that MG5aMC wrote;
+//! 1. what `CUDACPP_RUNTIME_PROCESS` names: a process file, a `P*` directory that MG5aMC wrote, or a process such as
+//!    `g g > t t~ g`, with spaces around `>`, which is generated;
 //! 2. a process file linked into the executable: its bytes under the symbol
 //!    `mebridge_process_data`, their number as a 64-bit integer under `mebridge_process_size`
 //!    (link with `-rdynamic`, so that they can be found);
@@ -18,6 +19,7 @@
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
+use crate::generate::{generate, is_process};
 use crate::import::{Options, import_cached};
 use crate::process::Process;
 use crate::process::card::Card;
@@ -42,6 +44,11 @@ pub struct Located {
 pub fn locate(switches: &Switches) -> Result<Located> {
     let cache = Cache::new(&switches.cache);
     let (process, origin, directory) = match &switches.process {
+        Some(choice) if process_text(&choice.path).is_some() => {
+            let processes = from_text(choice)?;
+            let process = choose(choice, processes)?;
+            (process, describe(choice), process_directory())
+        }
         Some(choice) if is_directory(&choice.path)? => {
             let process = from_directory(choice, switches, &cache)?;
             (process, describe(choice), Some(choice.path.clone()))
@@ -107,7 +114,21 @@ fn from_directory(choice: &ProcessChoice, switches: &Switches, cache: &Cache) ->
             return Ok(process);
         }
     }
-    let mut processes = import_cached(&choice.path, &options, cache)?;
+    choose(choice, import_cached(&choice.path, &options, cache)?)
+}
+
+/// The text of a process that is to be generated, if the choice is no file.
+pub fn process_text(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| is_process(text))
+}
+
+/// All processes that a text stands for.
+pub fn from_text(choice: &ProcessChoice) -> Result<Vec<Process>> {
+    generate(process_text(&choice.path).unwrap_or_default())
+}
+
+/// The one of several processes that is meant.
+fn choose(choice: &ProcessChoice, mut processes: Vec<Process>) -> Result<Process> {
     let count = processes.len();
     let choose = |what: String| Error::ChooseProcess {
         path: choice.path.clone(),
@@ -277,6 +298,21 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(text.contains("/no/such/P1"), "{text}");
+    }
+
+    #[test]
+    fn a_process_is_generated() {
+        let switches = |choice: &str| Switches {
+            process: Some(ProcessChoice::parse(choice)),
+            ..Switches::default()
+        };
+        let located = locate(&switches("g g > t t~")).unwrap();
+        assert_eq!(located.process.diagrams, 3);
+        assert_eq!(located.origin, "g g > t t~");
+        let error = locate(&switches("p p > t t~")).unwrap_err().to_string();
+        assert!(error.contains("#2 u u~ > t t~"), "{error}");
+        let second = locate(&switches("p p > t t~#2")).unwrap().process;
+        assert_eq!(second.other_flavours.len(), 3);
     }
 
     #[test]

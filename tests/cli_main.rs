@@ -11,6 +11,7 @@ Usage: mebridge <COMMAND>
 
 Commands:
   import    Read a directory that MG5aMC wrote and write the process to a file
+  generate  Generate a process of the Standard Model and write it to a file
   info      Show what a process holds: legs, diagrams, colour flows, helicities, couplings,
             operations
   check     Evaluate processes on random events: throughput, and mean and spread of the matrix

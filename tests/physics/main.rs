@@ -15,6 +15,7 @@ mod closed_formulas;
 mod common;
 mod conservation;
 mod first_events;
+mod generated;
 mod independence;
 mod kinematics;
 mod processes;

@@ -9,7 +9,8 @@ use crate::processes::{gauge_invariant, gg_ttx, other_gauge_theories, with_more_
 use mebridge::process::external::MOMENTUM;
 use mebridge::process::{Process, Source};
 
-const GLUON: i32 = 21;
+/// Gluons and photons.
+const GAUGE_BOSONS: [i32; 2] = [21, 22];
 
 /// The process with the polarisation of one leg replaced by its momentum.
 fn with_momentum(process: &Process, leg: usize) -> Process {
@@ -34,7 +35,7 @@ fn without_amplitude(process: &Process, amplitude: u32) -> Process {
 
 fn gluons(process: &Process) -> Vec<usize> {
     let legs = process.legs.iter().enumerate();
-    legs.filter(|(_, leg)| leg.pdg == GLUON)
+    legs.filter(|(_, leg)| GAUGE_BOSONS.contains(&leg.pdg))
         .map(|(i, _)| i)
         .collect()
 }
@@ -51,7 +52,7 @@ fn ratios(process: &Process, card: &[f64], points: &[Point], leg: usize) -> (f64
     )
 }
 
-fn check(process: &Process, energies: &[f64], count: usize) {
+pub fn check(process: &Process, energies: &[f64], count: usize) {
     let card = gauge_invariant(process);
     for &energy in energies {
         let points = points(process, &card, energy, count, 11);

@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::progress::Progress;
-use crate::source;
+use crate::source::{self, Source};
 use mebridge::Result;
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -33,33 +33,38 @@ impl Options {
             let _progress = Progress::new("reading", 0);
             source::directory(&self.directory, self.card.as_deref())?
         };
-        let several = sources.len() > 1;
-        let mut report = String::new();
-        for source in sources {
-            let file = if several {
-                numbered(&self.output, source.number)
-            } else {
-                self.output.clone()
-            };
-            let mut process = source.process;
-            for (parameter, value) in process.model.card.iter_mut().zip(&source.card) {
-                parameter.default = *value;
-            }
-            process.write(&file)?;
-            let size = std::fs::metadata(&file).map_or(0, |m| m.len());
-            let _ = writeln!(
-                report,
-                "{}: {}, {} diagrams, {} amplitudes, {} colour flows, {} helicities, {size} bytes",
-                file.display(),
-                process.name,
-                process.diagrams,
-                process.amplitudes.len(),
-                process.color_flows(),
-                process.helicities.len(),
-            );
-        }
-        output::print(&report)
+        output::print(&write(sources, &self.output)?)
     }
+}
+
+/// Writes processes with the values of their cards, each to a file of its own; gives a line on each.
+pub fn write(sources: Vec<Source>, output: &Path) -> Result<String> {
+    let several = sources.len() > 1;
+    let mut report = String::new();
+    for source in sources {
+        let file = if several {
+            numbered(output, source.number)
+        } else {
+            output.to_owned()
+        };
+        let mut process = source.process;
+        for (parameter, value) in process.model.card.iter_mut().zip(&source.card) {
+            parameter.default = *value;
+        }
+        process.write(&file)?;
+        let size = std::fs::metadata(&file).map_or(0, |m| m.len());
+        let _ = writeln!(
+            report,
+            "{}: {}, {} diagrams, {} amplitudes, {} colour flows, {} helicities, {size} bytes",
+            file.display(),
+            process.name,
+            process.diagrams,
+            process.amplitudes.len(),
+            process.color_flows(),
+            process.helicities.len(),
+        );
+    }
+    Ok(report)
 }
 
 /// `out.mebridge` becomes `out.2.mebridge`.

@@ -9,6 +9,7 @@ mod check;
 mod compare;
 mod doctor;
 mod eval;
+mod generate;
 mod hint;
 mod import;
 mod info;
@@ -39,6 +40,7 @@ struct Command {
 #[derive(Subcommand)]
 enum Subcommands {
     Import(import::Options),
+    Generate(generate::Options),
     Info(info::Options),
     Check(check::Options),
     Eval(eval::Options),
@@ -60,6 +62,7 @@ enum Subcommands {
 fn main() -> ExitCode {
     let done = match Command::parse().subcommand {
         Subcommands::Import(options) => options.run(),
+        Subcommands::Generate(options) => options.run(),
         Subcommands::Info(options) => options.run(),
         Subcommands::Check(options) => return ended(options.run()),
         Subcommands::Eval(options) => options.run(),

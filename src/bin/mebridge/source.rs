@@ -1,9 +1,10 @@
-//! FILE|DIR on the command line: a process file, or a P* directory of an MG5aMC output.
+//! FILE|DIR on the command line: a process file, a P* directory of an MG5aMC output, or a process to generate.
 
 use mebridge::Result;
 use mebridge::import::{Options, import_with};
-use mebridge::locate::locate;
+use mebridge::locate::{from_text, locate, process_text};
 use mebridge::process::Process;
+use mebridge::process::card::Card;
 use mebridge::runtime::{ProcessChoice, Switches};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,8 @@ pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
     let choice = ProcessChoice::parse(argument);
     if choice.path.is_dir() {
         directory(argument, card)
+    } else if choice.element.is_none() && process_text(&choice.path).is_some() {
+        numbered(from_text(&choice)?, card)
     } else {
         Ok(vec![one(&switches(choice, card)?)?])
     }
@@ -43,13 +46,28 @@ pub fn directory(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
         harmless_calls: &Switches::from_env()?.harmless_calls,
         ..Options::default()
     };
-    let processes = (1..).zip(import_with(&choice.path, &options)?);
-    let sources = processes.map(|(number, process)| Source {
-        card: process.model.default_card(),
-        process,
-        number,
+    // The card is read by the importer.
+    numbered(import_with(&choice.path, &options)?, None)
+}
+
+/// Processes with their numbers and the values of a card, or their own.
+fn numbered(processes: Vec<Process>, card: Option<&Path>) -> Result<Vec<Source>> {
+    let card = card.map(Card::read).transpose()?;
+    let sources = (1..).zip(processes).map(|(number, process)| {
+        let model = &process.model;
+        let card = card.as_ref().map(|card| model.card_values(card));
+        Ok(Source {
+            card: card.unwrap_or_else(|| Ok(model.default_card()))?,
+            process,
+            number,
+        })
     });
-    Ok(sources.collect())
+    sources.collect()
+}
+
+/// The processes that a text such as `p p > t t~ j` stands for.
+pub fn generated(text: &str, card: Option<&Path>) -> Result<Vec<Source>> {
+    numbered(mebridge::generate(text)?, card)
 }
 
 fn switches(choice: ProcessChoice, card: Option<&Path>) -> Result<Switches> {

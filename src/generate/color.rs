@@ -1,0 +1,346 @@
+//! Colour of vertices, of trees that grow from them and of whole diagrams.
+//!
+//! A tree's colour is a sum of products of strings in which one index, [`OPEN`], belongs to the line at its root.
+//! It follows from the colour of its vertex and of its children, so that what diagrams share is done once.
+
+use super::number::Number;
+use super::strings::{Label, Strings, Sum, TooLong, collected};
+use crate::model::expression::{Binary, Expr};
+
+/// The index of the line at the root of a tree; external legs have labels below it.
+pub const OPEN: Label = 100;
+/// Labels of the legs of a vertex follow.
+const SLOTS: Label = 101;
+/// Labels of indices that are summed over within a vertex follow.
+const SUMMED: Label = 110;
+
+/// Colour of a vertex.
+#[derive(Clone, Debug)]
+pub struct VertexColor {
+    /// Representations of its legs.
+    legs: Vec<i8>,
+    sum: Sum,
+    /// For each leg whether it is an octet of which a singlet part would decouple: the sum vanishes with the unit
+    /// matrix in place of the leg's generator.
+    traceless: Vec<bool>,
+}
+
+/// Colour of a tree.
+#[derive(Clone, Debug)]
+pub struct TreeColor {
+    sum: Sum,
+    traceless: bool,
+}
+
+/// What is at a leg of a vertex.
+pub enum Child<'a> {
+    /// An external leg.
+    Leg(Label),
+    /// A tree.
+    Tree(&'a TreeColor),
+}
+
+fn slot(leg: usize) -> Label {
+    SLOTS + leg as Label
+}
+
+/// What is told where a product of strings is too long.
+fn too_long(_: TooLong) -> String {
+    "there are too many coloured particles".into()
+}
+
+impl VertexColor {
+    /// Reads a colour structure of a vertex whose legs have these representations.
+    pub fn of(expr: &Expr, legs: &[i8]) -> Result<VertexColor, String> {
+        let mut sum = lower(expr, legs)?;
+        let labels = |sum: &Sum| -> Vec<Label> {
+            let pieces = sum.iter().flat_map(|(s, _)| s.pieces());
+            let labels = pieces.flat_map(|p| p.labels.to_vec());
+            labels.filter(|&l| l >= SUMMED).collect()
+        };
+        while let Some(&label) = labels(&sum).first() {
+            sum = summed(sum, label, false)?;
+        }
+        for (leg, &color) in legs.iter().enumerate() {
+            let good = sum.iter().all(|(s, _)| s.has(slot(leg)) == (color != 1));
+            if !good {
+                return Err(format!("the colour structure does not fit leg {}", leg + 1));
+            }
+        }
+        let traceless = (0..legs.len()).map(|leg| {
+            let unit = sum.iter().map(|(s, n)| Ok((s.cut(slot(leg))?, *n)));
+            let unit: Sum = unit.collect::<Result<_, TooLong>>().map_err(too_long)?;
+            Ok(legs[leg] == 8 && collected(unit).is_empty())
+        });
+        Ok(VertexColor {
+            legs: legs.to_vec(),
+            traceless: traceless.collect::<Result<_, String>>()?,
+            sum,
+        })
+    }
+
+    /// The colour of a tree, or of a diagram where no leg is the result: what is at each other leg.
+    pub fn grow(
+        &self,
+        children: &[(usize, Child)],
+        result: Option<usize>,
+    ) -> Result<TreeColor, String> {
+        let mut sum = self.sum.clone();
+        for (leg, child) in children {
+            let label = slot(*leg);
+            sum = match child {
+                Child::Leg(external) => relabelled(&sum, label, *external),
+                Child::Tree(tree) => {
+                    let below = relabelled(&tree.sum, OPEN, label);
+                    let mut products = Vec::with_capacity(sum.len() * below.len());
+                    for (a, x) in &sum {
+                        for (b, y) in &below {
+                            products.push((a.times(b).map_err(too_long)?, x.times(*y)));
+                        }
+                    }
+                    match self.legs[*leg] {
+                        1 => collected(products),
+                        _ => summed(products, label, self.traceless[*leg] || tree.traceless)?,
+                    }
+                }
+            };
+        }
+        // Labels of legs may have put strings in another order.
+        let mut sum = collected(sum);
+        if let Some(leg) = result {
+            sum = relabelled(&sum, slot(leg), OPEN);
+        }
+        Ok(TreeColor {
+            sum,
+            traceless: result.is_some_and(|leg| self.traceless[leg]),
+        })
+    }
+}
+
+impl TreeColor {
+    /// Of a diagram: the products of strings with their coefficients.
+    pub fn flows(&self) -> &Sum {
+        &self.sum
+    }
+
+    /// Whether it vanishes.
+    pub fn is_zero(&self) -> bool {
+        self.sum.is_empty()
+    }
+}
+
+fn relabelled(sum: &Sum, from: Label, to: Label) -> Sum {
+    let rename = |l: Label| if l == from { to } else { l };
+    let terms = sum.iter().map(|(s, n)| (s.relabelled(rename), *n));
+    terms.collect()
+}
+
+/// Sums over an index that occurs twice in every product.
+fn summed(sum: Sum, label: Label, traceless: bool) -> Result<Sum, String> {
+    let mut next = Vec::with_capacity(2 * sum.len());
+    for (strings, number) in sum {
+        if strings.is_end(label) {
+            next.extend(
+                strings
+                    .joined(label)
+                    .map_err(too_long)?
+                    .map(|s| (s, number)),
+            );
+        } else {
+            let first = next.len();
+            strings
+                .contracted(label, traceless, &mut next)
+                .map_err(too_long)?;
+            for (_, n) in &mut next[first..] {
+                *n = n.times(number);
+            }
+        }
+    }
+    Ok(collected(next))
+}
+
+/// An expression as a sum of products of strings.
+fn lower(expr: &Expr, legs: &[i8]) -> Result<Sum, String> {
+    let scaled = |sum: Sum, by: Number| -> Sum {
+        let terms = sum.into_iter().map(|(s, n)| (s, n.times(by)));
+        terms.collect()
+    };
+    Ok(match expr {
+        Expr::Number(_) => match expr.integer() {
+            Some(n) => vec![(Strings::ONE, Number::ratio(n.into(), 1))],
+            None => {
+                return Err(
+                    "numbers in a colour structure have to be whole, or ratios of such".into(),
+                );
+            }
+        },
+        Expr::Neg(a) => scaled(lower(a, legs)?, Number::ratio(-1, 1)),
+        Expr::Binary(Binary::Add, a, b) => [lower(a, legs)?, lower(b, legs)?].concat(),
+        Expr::Binary(Binary::Sub, a, b) => {
+            let b = scaled(lower(b, legs)?, Number::ratio(-1, 1));
+            [lower(a, legs)?, b].concat()
+        }
+        Expr::Binary(Binary::Mul, a, b) => {
+            let (a, b) = (lower(a, legs)?, lower(b, legs)?);
+            let pairs = a.iter().flat_map(|x| b.iter().map(move |y| (x, y)));
+            let products = pairs.map(|(x, y)| Ok((x.0.times(&y.0)?, x.1.times(y.1))));
+            products.collect::<Result<_, TooLong>>().map_err(too_long)?
+        }
+        Expr::Binary(Binary::Div, a, b) => match b.integer() {
+            Some(n) if n != 0 => scaled(lower(a, legs)?, Number::ratio(1, n.into())),
+            _ => return Err("a colour structure can be divided by whole numbers only".into()),
+        },
+        Expr::Binary(Binary::Pow, ..) | Expr::Name(_) => {
+            return Err("a colour structure is made of T, f, d, Identity and numbers".into());
+        }
+        Expr::Call(name, arguments) => tensor(name, arguments, legs)?,
+    })
+}
+
+fn tensor(name: &str, arguments: &[Expr], legs: &[i8]) -> Result<Sum, String> {
+    let label = |index: &Expr| match index.integer() {
+        Some(leg) if leg > 0 && leg as usize <= legs.len() => Ok(slot(leg as usize - 1)),
+        Some(summed @ -100..0) => Ok(SUMMED + (-summed) as Label),
+        _ => Err(format!("{name}: an index is no leg of the vertex")),
+    };
+    let labels: Vec<Label> = arguments.iter().map(label).collect::<Result<_, String>>()?;
+    let color = |l: Label| legs.get(usize::from(l - SLOTS)).copied();
+    let of = |trace, labels: &[Label]| Strings::of(trace, labels).map_err(too_long);
+    let expect = |label: Label, wanted: i8| match color(label) {
+        Some(has) if has != wanted => Err(format!(
+            "{name}: leg {} has colour {has} and not {wanted}",
+            label - SLOTS + 1
+        )),
+        _ => Ok(()),
+    };
+    match (name, labels.as_slice()) {
+        ("T", &[a, i, j]) => {
+            expect(a, 8)?;
+            expect(i, 3)?;
+            expect(j, -3)?;
+            Ok(vec![(of(false, &[i, a, j])?, Number::ONE)])
+        }
+        ("f" | "d", &[a, b, c]) => {
+            for label in [a, b, c] {
+                expect(label, 8)?;
+            }
+            let (first, second) = match name {
+                "f" => (Number::imaginary(-2), Number::imaginary(2)),
+                _ => (Number::ratio(2, 1), Number::ratio(2, 1)),
+            };
+            Ok(vec![
+                (of(true, &[a, b, c])?, first),
+                (of(true, &[a, c, b])?, second),
+            ])
+        }
+        ("Identity", &[a, b]) => match (color(a), color(b)) {
+            (Some(3), _) | (None, Some(-3)) => Ok(vec![(of(false, &[a, b])?, Number::ONE)]),
+            (Some(-3), _) | (None, Some(3)) => Ok(vec![(of(false, &[b, a])?, Number::ONE)]),
+            (Some(8), _) | (None, Some(8)) => Ok(vec![(of(true, &[a, b])?, Number::ratio(2, 1))]),
+            _ => Err("Identity is of two coloured legs".into()),
+        },
+        ("T" | "f" | "d" | "Identity", _) => Err(format!("{name} has {} indices", labels.len())),
+        ("Epsilon" | "EpsilonBar" | "K6" | "K6Bar" | "T6", _) => Err(format!(
+            "the colour structure {name} cannot be generated yet; import the process from an MG5aMC output instead"
+        )),
+        _ => Err(format!("there is no colour structure {name}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::expression::parse;
+
+    fn vertex(text: &str, legs: &[i8]) -> VertexColor {
+        VertexColor::of(&parse(text).unwrap(), legs).unwrap()
+    }
+
+    /// `[T^a, T^b] = i f^abc T^c`, as a quark that radiates two gluons or one that splits.
+    #[test]
+    fn generators_commute_to_structure_constants() {
+        let quark = vertex("T(3,2,1)", &[-3, 3, 8]);
+        let gluons = vertex("f(1,2,3)", &[8, 8, 8]);
+        assert_eq!(
+            (&gluons.traceless[..], quark.traceless[2]),
+            (&[true; 3][..], false)
+        );
+        // Legs: 0 the quark (head), 1 the antiquark, 2 and 3 gluons.
+        let line = |first: Label, second: Label| {
+            let tree = quark.grow(&[(1, Child::Leg(0)), (2, Child::Leg(first))], Some(0));
+            let tree = tree.unwrap();
+            let whole = [
+                (0, Child::Leg(1)),
+                (1, Child::Tree(&tree)),
+                (2, Child::Leg(second)),
+            ];
+            quark.grow(&whole, None).unwrap().sum
+        };
+        let pair = gluons
+            .grow(&[(0, Child::Leg(2)), (1, Child::Leg(3))], Some(2))
+            .unwrap();
+        let whole = [
+            (0, Child::Leg(1)),
+            (1, Child::Leg(0)),
+            (2, Child::Tree(&pair)),
+        ];
+        let split = quark.grow(&whole, None).unwrap().sum;
+        let i = Number::imaginary(1);
+        let mut sum: Sum = split.into_iter().map(|(s, n)| (s, n.times(i))).collect();
+        sum.extend(
+            line(2, 3)
+                .into_iter()
+                .map(|(s, n)| (s, n.times(Number::ratio(-1, 1)))),
+        );
+        sum.extend(line(3, 2));
+        assert!(collected(sum).is_empty());
+    }
+
+    /// The structure constants satisfy the Jacobi identity.
+    #[test]
+    fn jacobi() {
+        let sum = "f(-1,1,2)*f(3,4,-1) + f(-1,2,3)*f(1,4,-1) + f(-1,3,1)*f(2,4,-1)";
+        assert!(
+            vertex(&format!("{sum} + 0*d(-1,1,2)*d(3,4,-1)"), &[8; 4])
+                .sum
+                .is_empty()
+        );
+        assert!(!vertex("f(-1,1,2)*f(3,4,-1)", &[8; 4]).sum.is_empty());
+    }
+
+    #[test]
+    fn the_power_of_n_is_kept_apart() {
+        let quark = vertex("T(3,2,1)", &[-3, 3, 8]);
+        let pair = quark
+            .grow(&[(0, Child::Leg(1)), (1, Child::Leg(0))], Some(2))
+            .unwrap();
+        let whole = [
+            (0, Child::Leg(3)),
+            (1, Child::Leg(2)),
+            (2, Child::Tree(&pair)),
+        ];
+        let diagram = quark.grow(&whole, None).unwrap();
+        let flows: Vec<(i32, Option<(i64, i64)>)> = diagram
+            .flows()
+            .iter()
+            .map(|(s, n)| (s.power(), n.real()))
+            .collect();
+        assert_eq!(flows, [(0, Some((1, 2))), (-1, Some((-1, 2)))]);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        for (text, legs, says) in [
+            ("T(3,1,2)", &[-3, 3, 8][..], "leg 1 has colour -3"),
+            ("f(1,2)", &[8, 8], "f has 2"),
+            ("Epsilon(1,2,3)", &[3, 3, 3], "cannot be generated yet"),
+            ("g(1,2,3)", &[8, 8, 8], "no colour structure g"),
+            ("1", &[8, 8], "does not fit leg 1"),
+            ("0.5*Identity(1,2)", &[8, 8], "whole"),
+            ("f(1,2,9)", &[8, 8, 8], "no leg"),
+        ] {
+            let error = VertexColor::of(&parse(text).unwrap(), legs).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

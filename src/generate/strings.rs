@@ -1,0 +1,415 @@
+//! Colour as sums of products of strings of generators.
+//!
+//! Generators are normalised to `Tr(T^a T^b) = 1/2`. A *string* is a product of generators between a triplet index
+//! (its *head*, of a quark that goes out) and an antitriplet index (its *tail*), or a trace. Indices are labels:
+//! those of external legs, and others that are summed over on the way. A sum over an octet index is done by
+//! `T^a_ij T^a_kl = 1/2 (d_il d_kj - d_ij d_kl / N)`. The power of `N` is kept apart from the number, since the
+//! leading colour flows are those with its highest power.
+
+use super::number::Number;
+use rustc_hash::FxHashMap as HashMap;
+
+/// A label of an index.
+pub type Label = u8;
+
+/// Labels and headers of all strings of one product.
+const CAPACITY: usize = 46;
+/// Bit of a header that says that the string is a trace.
+const TRACE: u8 = 0x80;
+
+/// A product of strings. Each is a header, its length with [`TRACE`] or without, and its labels.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Strings {
+    bytes: [u8; CAPACITY],
+    length: u8,
+    /// Power of `N`.
+    power: i8,
+}
+
+/// One string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// Whether it is a trace.
+    pub trace: bool,
+    /// Its labels; head first and tail last where it is none.
+    pub labels: &'a [Label],
+}
+
+/// A product that would be longer than [`CAPACITY`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooLong;
+
+type Fallible<T> = Result<T, TooLong>;
+
+impl Strings {
+    /// The empty product.
+    pub const ONE: Strings = Strings {
+        bytes: [0; CAPACITY],
+        length: 0,
+        power: 0,
+    };
+
+    /// One string.
+    pub fn of(trace: bool, labels: &[Label]) -> Fallible<Strings> {
+        let mut strings = Strings::ONE;
+        strings.push(trace, &[labels])?;
+        Ok(strings)
+    }
+
+    /// Power of `N` in front.
+    pub fn power(&self) -> i32 {
+        self.power.into()
+    }
+
+    /// The same with another power of `N`.
+    pub fn with_power(mut self, power: i8) -> Strings {
+        self.power = power;
+        self
+    }
+
+    /// The strings.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        let mut rest = &self.bytes[..usize::from(self.length)];
+        std::iter::from_fn(move || {
+            let (&header, after) = rest.split_first()?;
+            let (labels, behind) = after.split_at(usize::from(header & !TRACE));
+            rest = behind;
+            Some(Piece {
+                trace: header & TRACE != 0,
+                labels,
+            })
+        })
+    }
+
+    /// Appends a string that is put together from parts.
+    fn push(&mut self, trace: bool, parts: &[&[Label]]) -> Fallible<()> {
+        let header = usize::from(self.length);
+        let mut end = header + 1;
+        for part in parts {
+            let place = self.bytes.get_mut(end..end + part.len()).ok_or(TooLong)?;
+            place.copy_from_slice(part);
+            end += part.len();
+        }
+        let labels = (end - header - 1) as u8;
+        *self.bytes.get_mut(header).ok_or(TooLong)? = labels | if trace { TRACE } else { 0 };
+        self.length = end as u8;
+        Ok(())
+    }
+
+    /// The product of both.
+    pub fn times(&self, other: &Strings) -> Fallible<Strings> {
+        let mut product = *self;
+        for piece in other.pieces() {
+            product.push(piece.trace, &[piece.labels])?;
+        }
+        product.power += other.power;
+        Ok(product)
+    }
+
+    /// Replaces labels.
+    pub fn relabelled(&self, mut f: impl FnMut(Label) -> Label) -> Strings {
+        let mut strings = *self;
+        let mut at = 0;
+        while at < usize::from(self.length) {
+            let end = at + 1 + usize::from(self.bytes[at] & !TRACE);
+            for label in &mut strings.bytes[at + 1..end] {
+                *label = f(*label);
+            }
+            at = end;
+        }
+        strings
+    }
+
+    /// Whether a label occurs.
+    pub fn has(&self, label: Label) -> bool {
+        self.pieces().any(|p| p.labels.contains(&label))
+    }
+
+    /// Whether a label is the head or the tail of a string.
+    pub fn is_end(&self, label: Label) -> bool {
+        let mut strings = self.pieces().filter(|p| !p.trace);
+        strings.any(|p| p.labels.first() == Some(&label) || p.labels.last() == Some(&label))
+    }
+
+    /// The same without a label: with the unit matrix in place of its generator.
+    pub fn cut(&self, label: Label) -> Fallible<Strings> {
+        let mut strings = Strings::ONE.with_power(self.power);
+        for piece in self.pieces() {
+            let at = piece.labels.iter().position(|l| *l == label);
+            let at = at.unwrap_or(piece.len());
+            let behind = piece.labels.get(at + 1..).unwrap_or(&[]);
+            strings.push(piece.trace, &[&piece.labels[..at], behind])?;
+        }
+        Ok(strings)
+    }
+
+    /// The complex conjugate: strings run backwards.
+    pub fn conjugate(&self) -> Strings {
+        let mut strings = *self;
+        let mut at = 0;
+        while at < usize::from(self.length) {
+            let end = at + 1 + usize::from(self.bytes[at] & !TRACE);
+            strings.bytes[at + 1..end].reverse();
+            at = end;
+        }
+        strings
+    }
+
+    /// A unique form: traces begin with their smallest label, strings stand before traces and are in order. Gives
+    /// `None` where a trace of one generator makes it vanish; empty traces become powers of `N`.
+    pub fn normal(&self) -> Option<Strings> {
+        let mut pieces: Vec<Piece> = Vec::with_capacity(8);
+        let mut power = self.power;
+        for piece in self.pieces() {
+            match piece.labels.len() {
+                0 => power += 1,
+                1 => return None,
+                _ => pieces.push(piece),
+            }
+        }
+        let smallest = |piece: &Piece| {
+            let places = piece.labels.iter().enumerate();
+            let smallest = places.min_by_key(|(_, label)| **label);
+            smallest.map_or(0, |(at, _)| at)
+        };
+        let mut strings = Strings::ONE.with_power(power);
+        let start = |piece: &Piece| if piece.trace { smallest(piece) } else { 0 };
+        let key = |piece: &Piece| (piece.trace, start(piece));
+        pieces.sort_unstable_by(|a, b| {
+            let (ka, kb) = (key(a), key(b));
+            let rotated = |p: &Piece, at: usize, i: usize| p.labels[(at + i) % p.labels.len()];
+            ka.0.cmp(&kb.0).then_with(|| {
+                let labels = |p, at| (0..Piece::len(p)).map(move |i| rotated(p, at, i));
+                labels(a, ka.1).cmp(labels(b, kb.1))
+            })
+        });
+        for piece in &pieces {
+            let (behind, first) = piece.labels.split_at(start(piece));
+            // It is not longer than what is there.
+            strings.push(piece.trace, &[first, behind]).ok()?;
+        }
+        Some(strings)
+    }
+
+    /// The string that holds a label and its place in it, from the `skip`-th occurrence on.
+    fn find(&self, label: Label, skip: usize) -> Option<(usize, usize)> {
+        let mut left = skip;
+        for (i, piece) in self.pieces().enumerate() {
+            for (at, l) in piece.labels.iter().enumerate() {
+                if *l == label {
+                    if left == 0 {
+                        return Some((i, at));
+                    }
+                    left -= 1;
+                }
+            }
+        }
+        None
+    }
+
+    /// All strings but two.
+    fn without(&self, first: usize, second: usize) -> Fallible<Strings> {
+        let mut strings = Strings::ONE.with_power(self.power);
+        for (i, piece) in self.pieces().enumerate() {
+            if i != first && i != second {
+                strings.push(piece.trace, &[piece.labels])?;
+            }
+        }
+        Ok(strings)
+    }
+
+    /// Joins the tail of one string with the head of another, or of the same, that have the same label.
+    pub fn joined(&self, label: Label) -> Fallible<Option<Strings>> {
+        let (Some(a), Some(b)) = (self.find(label, 0), self.find(label, 1)) else {
+            return Ok(None);
+        };
+        let piece = |i: usize| self.pieces().nth(i).map_or(&[][..], |p| p.labels);
+        let mut strings = self.without(a.0, b.0)?;
+        // Of two strings, that in which the label is the tail comes first.
+        let (front, back) = if b.1 == 0 { (a, b) } else { (b, a) };
+        let (x, y) = (piece(front.0), piece(back.0));
+        match a.0 == b.0 {
+            true => strings.push(true, &[&x[1..x.len() - 1]])?,
+            false => strings.push(false, &[&x[..x.len() - 1], &y[1..]])?,
+        }
+        Ok(Some(strings))
+    }
+
+    /// Sums over an octet index that occurs twice. The second term, with its factor `-1/(2N)`, is left out where
+    /// `traceless` says that such terms cancel.
+    pub fn contracted(
+        &self,
+        label: Label,
+        traceless: bool,
+        sum: &mut Vec<(Strings, Number)>,
+    ) -> Fallible<()> {
+        let (Some(a), Some(b)) = (self.find(label, 0), self.find(label, 1)) else {
+            return Ok(());
+        };
+        let piece = |i: usize| {
+            self.pieces().nth(i).unwrap_or(Piece {
+                trace: true,
+                labels: &[],
+            })
+        };
+        let rest = self.without(a.0, b.0)?;
+        let mut crossed = rest;
+        let mut apart = rest.with_power(rest.power - 1);
+        let (x, y) = (piece(a.0), piece(b.0));
+        let (before, after) = (&x.labels[..a.1], &x.labels[a.1 + 1..]);
+        if a.0 == b.0 {
+            let (inner, after) = (&x.labels[a.1 + 1..b.1], &x.labels[b.1 + 1..]);
+            crossed.push(x.trace, &[before, after])?;
+            crossed.push(true, &[inner])?;
+            apart.push(x.trace, &[before, inner, after])?;
+        } else {
+            let (start, end) = (&y.labels[..b.1], &y.labels[b.1 + 1..]);
+            match (x.trace, y.trace) {
+                (false, false) => {
+                    crossed.push(false, &[before, end])?;
+                    crossed.push(false, &[start, after])?;
+                }
+                // What stands around the label in a trace goes to its place in the other string.
+                (trace, true) => crossed.push(trace, &[before, end, start, after])?,
+                (true, false) => crossed.push(false, &[start, after, before, end])?,
+            }
+            apart.push(x.trace, &[before, after])?;
+            apart.push(y.trace, &[start, end])?;
+        }
+        sum.push((crossed, Number::ratio(1, 2)));
+        if !traceless {
+            sum.push((apart, Number::ratio(-1, 2)));
+        }
+        Ok(())
+    }
+}
+
+impl Piece<'_> {
+    fn len(&self) -> usize {
+        self.labels.len()
+    }
+}
+
+impl std::fmt::Debug for Strings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "N^{}", self.power)?;
+        for piece in self.pieces() {
+            let name = if piece.trace { "Tr" } else { "T" };
+            write!(f, " {name}{:?}", piece.labels)?;
+        }
+        Ok(())
+    }
+}
+
+/// A sum of products of strings.
+pub type Sum = Vec<(Strings, Number)>;
+
+/// Adds equal products; those that vanish are left out.
+pub fn collected(terms: impl IntoIterator<Item = (Strings, Number)>) -> Sum {
+    let mut places: HashMap<Strings, usize> = HashMap::default();
+    let mut sum: Sum = Vec::new();
+    for (strings, number) in terms {
+        let Some(strings) = strings.normal() else {
+            continue;
+        };
+        match places.entry(strings) {
+            std::collections::hash_map::Entry::Occupied(place) => {
+                let (_, total) = &mut sum[*place.get()];
+                *total = total.plus(number);
+            }
+            std::collections::hash_map::Entry::Vacant(place) => {
+                place.insert(sum.len());
+                sum.push((strings, number));
+            }
+        }
+    }
+    sum.retain(|(_, number)| !number.is_zero());
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Contracts all labels that are there twice, and gives the number for `N = 3`.
+    fn value(terms: Sum) -> f64 {
+        let mut terms = terms;
+        loop {
+            let label =
+                |(s, _): &(Strings, Number)| s.pieces().find_map(|p| p.labels.first().copied());
+            let Some(label) = terms.iter().find_map(label) else {
+                let each = terms.iter().map(|(s, n)| {
+                    assert!(s.pieces().all(|p| p.labels.is_empty()));
+                    n.value().re * 3f64.powi(s.power())
+                });
+                return each.sum();
+            };
+            let mut next = Vec::new();
+            for (strings, number) in &terms {
+                if strings.is_end(label) {
+                    next.push((strings.joined(label).unwrap().unwrap(), *number));
+                } else {
+                    let mut sum = Vec::new();
+                    strings.contracted(label, false, &mut sum).unwrap();
+                    next.extend(sum.into_iter().map(|(s, n)| (s, n.times(*number))));
+                }
+            }
+            terms = collected(next);
+        }
+    }
+
+    fn trace(labels: &[Label]) -> Strings {
+        Strings::of(true, labels).unwrap()
+    }
+
+    fn squared(strings: Strings) -> f64 {
+        let product = strings.times(&strings.conjugate()).unwrap();
+        value(vec![(product, Number::ONE)])
+    }
+
+    #[test]
+    fn casimirs_of_su3() {
+        // Tr(T^a T^a) = (N^2 - 1)/2; T^a T^a between a quark's ends: N C_F.
+        assert!((value(vec![(trace(&[1, 1]), Number::ONE)]) - 4.0).abs() < 1e-14);
+        assert!((squared(Strings::of(false, &[1, 7, 2]).unwrap()) - 4.0).abs() < 1e-14);
+        // Tr(T^a T^b T^a T^b) = C_F N (C_F - N/2).
+        let crossed = value(vec![(trace(&[1, 2, 1, 2]), Number::ONE)]);
+        assert!((crossed - 4.0 * (4.0 / 3.0 - 1.5)).abs() < 1e-14);
+        assert_eq!(value(vec![(trace(&[1]), Number::ONE)]), 0.0);
+    }
+
+    /// `f^acd f^bcd = N delta^ab`, so `f f = N (N^2 - 1)`, and `d d = (N^2 - 4)(N^2 - 1)/N`.
+    #[test]
+    fn structure_constants_have_their_norms() {
+        let norm = |sign: i64| {
+            let both = [(trace(&[1, 2, 3]), 1), (trace(&[3, 2, 1]), sign)];
+            let mut sum = Vec::new();
+            for (a, x) in both {
+                for (b, y) in both {
+                    let product = a.times(&b.conjugate()).unwrap();
+                    sum.push((product, Number::ratio(4 * x * y, 1)));
+                }
+            }
+            value(collected(sum))
+        };
+        assert!((norm(-1) - 24.0).abs() < 1e-12);
+        assert!((norm(1) - 40.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_unique_form_is_unique() {
+        let one = trace(&[5, 2, 3])
+            .times(&Strings::of(false, &[9, 4, 8]).unwrap())
+            .unwrap();
+        let other = Strings::of(false, &[9, 4, 8])
+            .unwrap()
+            .times(&trace(&[2, 3, 5]))
+            .unwrap();
+        assert_eq!(one.normal(), other.normal());
+        assert_ne!(one.normal(), one.conjugate().normal());
+        assert_eq!(trace(&[1]).normal(), None);
+        assert_eq!(trace(&[]).normal().unwrap().power(), 1);
+        let long = Strings::of(true, &[1; CAPACITY]);
+        assert_eq!(long, Err(TooLong));
+    }
+}

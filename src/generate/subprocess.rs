@@ -1,0 +1,144 @@
+//! From labels to processes, and why there may be none.
+
+use super::request::Request;
+use super::trees::Orders;
+use crate::model::{Model, ParticleId};
+use crate::process::Process;
+use std::collections::HashSet;
+
+/// A process without labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subprocess {
+    /// The particles that come in.
+    pub incoming: usize,
+    /// The legs as they are.
+    pub particles: Vec<ParticleId>,
+    /// The same with the antiparticles of those that come in: all going out.
+    pub outgoing: Vec<ParticleId>,
+}
+
+impl Subprocess {
+    /// All processes that a request stands for. Final states that differ in their order are the same, as are those
+    /// with both beams exchanged, where both exchanged particles are asked for.
+    pub fn all(request: &Request, model: &Model) -> Vec<Subprocess> {
+        let mut seen: HashSet<(Vec<ParticleId>, Vec<ParticleId>)> = HashSet::new();
+        let mut all = Vec::new();
+        for incoming in product(&request.incoming) {
+            for outgoing in product(&request.outgoing) {
+                let mut final_state = outgoing.clone();
+                final_state.sort_unstable();
+                let mut exchanged = incoming.clone();
+                exchanged.reverse();
+                if seen.contains(&(exchanged, final_state.clone()))
+                    || !seen.insert((incoming.clone(), final_state))
+                {
+                    continue;
+                }
+                let anti = incoming.iter().map(|&p| model.anti(p));
+                all.push(Subprocess {
+                    incoming: incoming.len(),
+                    particles: incoming.iter().chain(&outgoing).copied().collect(),
+                    outgoing: anti.chain(outgoing).collect(),
+                });
+            }
+        }
+        all
+    }
+
+    /// What the process violates, in words.
+    pub fn violates<'a>(&self, model: &'a Model) -> Option<&'a str> {
+        let sum = |charge: usize| -> i32 {
+            let charges = self.outgoing.iter().map(|&p| model.of(p).charges[charge]);
+            charges.sum()
+        };
+        // Of colour only triality is additive.
+        let triality = self
+            .outgoing
+            .iter()
+            .map(|&p| i32::from(model.of(p).color % 8));
+        let triality: i32 = triality.filter(|c| c.abs() == 3).map(i32::signum).sum();
+        let colored = self
+            .outgoing
+            .iter()
+            .filter(|&&p| model.of(p).color != 1)
+            .count();
+        if triality % 3 != 0 || colored == 1 {
+            return Some("colour");
+        }
+        let spin = self
+            .outgoing
+            .iter()
+            .filter(|&&p| model.of(p).is_fermion())
+            .count();
+        if spin % 2 != 0 {
+            return Some("angular momentum");
+        }
+        let charges = model.charges.iter().enumerate();
+        let mut violated = charges.filter(|(i, _)| sum(*i) != 0);
+        violated.next().map(|(_, name)| name.as_str())
+    }
+}
+
+/// All choices of one of each list, the last varying fastest.
+fn product<T: Copy>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
+    lists.iter().fold(vec![Vec::new()], |all, list| {
+        let longer = all.iter().flat_map(|start| {
+            list.iter().map(move |&last| {
+                let mut longer = start.clone();
+                longer.push(last);
+                longer
+            })
+        });
+        longer.collect()
+    })
+}
+
+/// Whether two processes are the same but for the names of their particles.
+pub fn equal(a: &Process, b: &Process) -> bool {
+    let legs = |p: &Process| -> Vec<_> {
+        let legs = p.legs.iter().map(|leg| (leg.incoming, leg.mass));
+        legs.collect()
+    };
+    a.helicities == b.helicities
+        && a.iden == b.iden
+        && a.diagrams == b.diagrams
+        && legs(a) == legs(b)
+        && a.wavefunctions == b.wavefunctions
+        && a.amplitudes == b.amplitudes
+        && a.jamp == b.jamp
+        && a.model == b.model
+        && a.routines == b.routines
+        && a.color == b.color
+        && a.channels == b.channels
+}
+
+/// Why a request gives no process, with what would.
+pub fn why_none(
+    all: &[Subprocess],
+    request: &Request,
+    lowest: &[&Orders],
+    model: &Model,
+) -> String {
+    if let [one] = all
+        && let Some(what) = one.violates(model)
+    {
+        return format!("{what} is not conserved; change the particles");
+    }
+    if let Some(first) = lowest.first() {
+        let names = model
+            .orders
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .chain(["WEIGHTED"]);
+        let needed = names.zip(*first).filter(|(_, n)| **n > 0);
+        let needed: Vec<String> = needed.map(|(name, n)| format!("{name}>={n}")).collect();
+        return format!(
+            "no diagram has these coupling orders; every one has at least {}",
+            needed.join(", ")
+        );
+    }
+    match request.excluded.is_empty() {
+        true => format!("there are no tree diagrams in the model {}", model.name),
+        false => "there are no diagrams without the excluded particles".into(),
+    }
+}

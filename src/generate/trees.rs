@@ -1,0 +1,579 @@
+//! All tree diagrams of a process.
+//!
+//! All legs count as going out. A *tree* is what is seen along an inner line: a vertex and what grows from it; its
+//! particle is that which the vertex above has at this leg. Every diagram is cut at the one vertex from which no
+//! branch holds more than half of the legs, so that no tree does and diagrams share as many trees as they can;
+//! where a branch holds exactly half of them, the vertex is meant that is on the side of leg 0.
+//!
+//! Before trees are made, the lowest coupling orders that any tree of given legs and particle has are found
+//! ([`Lowest`]); with those of the rest of a diagram they tell which trees can be part of one.
+
+use super::request::Request;
+use crate::model::{Model, ParticleId};
+use rustc_hash::FxHashMap as HashMap;
+
+/// Index into [`Diagrams::trees`].
+pub type TreeId = u32;
+/// Coupling orders in the order of the model's, and `WEIGHTED`.
+pub type Orders = Vec<u32>;
+/// Sets of legs, a bit each.
+type Legs = u32;
+
+/// Trees and diagrams beyond this do not fit into the memory of most machines.
+pub const MOST_DIAGRAMS: usize = 4_000_000;
+
+/// A vertex with what is at its legs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Index into [`Model::vertices`].
+    pub vertex: u32,
+    /// For each leg of the vertex the tree there; none for the result.
+    pub children: Vec<Option<TreeId>>,
+}
+
+/// A tree.
+#[derive(Clone, Debug)]
+pub enum Tree {
+    /// An external leg.
+    Leg(u8),
+    /// A vertex.
+    Vertex(Node),
+}
+
+/// A diagram.
+#[derive(Clone, Debug)]
+pub struct Diagram {
+    /// Where it is cut.
+    pub node: Node,
+    /// Whether the order of its fermions is an odd permutation of that of the legs.
+    pub negative: bool,
+    /// Legs of its largest vertex.
+    pub largest_vertex: usize,
+}
+
+/// All diagrams of a process.
+#[derive(Clone, Debug)]
+pub struct Diagrams {
+    /// Trees, each naming only earlier ones.
+    pub trees: Vec<Tree>,
+    /// Diagrams.
+    pub diagrams: Vec<Diagram>,
+}
+
+/// What is known of a tree.
+struct Properties {
+    orders: Orders,
+    /// Ends of the fermion lines that are complete: the end that goes out, the one that comes in.
+    lines: Vec<u8>,
+    /// The external end of a line that is not.
+    open: Option<u8>,
+    largest_vertex: usize,
+}
+
+/// Ways to put particles on legs of vertices.
+struct Table {
+    /// By the particles of two or three trees, in order of their numbers: vertex, the leg that is the result, and
+    /// the legs on which the particles are.
+    joins: HashMap<Vec<ParticleId>, Vec<(u32, usize, Vec<usize>)>>,
+    /// By all particles: vertex and the legs on which they are.
+    closes: HashMap<Vec<ParticleId>, Vec<(u32, Vec<usize>)>>,
+    quartic: bool,
+}
+
+/// The vertices that a process may have, and their weights.
+pub struct Rules<'a> {
+    model: &'a Model,
+    table: Table,
+    /// Orders of each vertex with its `WEIGHTED`.
+    orders: Vec<Orders>,
+    excluded: Vec<ParticleId>,
+}
+
+/// By sets of legs and particle the lowest that each order can be.
+pub struct Lowest {
+    lines: Vec<HashMap<ParticleId, Orders>>,
+    /// Of a whole diagram; none where there is no diagram.
+    pub whole: Option<Orders>,
+}
+
+impl<'a> Rules<'a> {
+    /// The rules of a model, without excluded propagators.
+    pub fn new(model: &'a Model, request: &Request) -> Self {
+        let mut table = Table {
+            joins: HashMap::default(),
+            closes: HashMap::default(),
+            quartic: false,
+        };
+        for (number, vertex) in (0..).zip(&model.vertices) {
+            let mut legs: Vec<usize> = (0..vertex.particles.len()).collect();
+            legs.sort_by_key(|&leg| vertex.particles[leg]);
+            let particles = |legs: &[usize]| legs.iter().map(|&l| vertex.particles[l]).collect();
+            table.quartic |= legs.len() == 4;
+            for (at, &result) in legs.iter().enumerate() {
+                let particle = vertex.particles[result];
+                // Legs with the same particle are the same.
+                if at > 0 && vertex.particles[legs[at - 1]] == particle {
+                    continue;
+                }
+                let mut rest = legs.clone();
+                rest.remove(at);
+                let joins = table.joins.entry(particles(&rest)).or_default();
+                joins.push((number, result, rest));
+            }
+            table
+                .closes
+                .entry(particles(&legs))
+                .or_default()
+                .push((number, legs));
+        }
+        let orders = model.vertices.iter().map(|vertex| {
+            let weights = vertex.orders.iter().zip(&model.orders);
+            let weighted = weights.map(|(n, (_, weight))| n * weight).sum();
+            vertex.orders.iter().copied().chain([weighted]).collect()
+        });
+        Rules {
+            model,
+            table,
+            orders: orders.collect(),
+            excluded: request.excluded.clone(),
+        }
+    }
+
+    fn result(&self, vertex: u32, leg: usize) -> Option<ParticleId> {
+        let particle = self.model.vertices[vertex as usize].particles[leg];
+        let particle = self.model.anti(particle);
+        (!self.excluded.contains(&particle)).then_some(particle)
+    }
+
+    /// The lowest orders of everything that grows from legs with these particles.
+    pub fn lowest(&self, particles: &[ParticleId]) -> Lowest {
+        let full: Legs = (1 << particles.len()) - 1;
+        let mut lines: Vec<HashMap<ParticleId, Orders>> =
+            vec![HashMap::default(); full as usize + 1];
+        let zero = vec![0; self.model.orders.len() + 1];
+        for (leg, &particle) in particles.iter().enumerate() {
+            lines[1 << leg].insert(particle, zero.clone());
+        }
+        for legs in 1..full {
+            if legs.count_ones() < 2 {
+                continue;
+            }
+            let mut here: HashMap<ParticleId, Orders> = HashMap::default();
+            parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {
+                combinations(
+                    parts,
+                    &|part| lines[part as usize].keys().copied().collect(),
+                    &mut |chosen| {
+                        let Some(joins) = self.table.joins.get(&sorted(chosen)) else {
+                            return;
+                        };
+                        for (vertex, result, _) in joins {
+                            let Some(particle) = self.result(*vertex, *result) else {
+                                continue;
+                            };
+                            let orders = self.sum(*vertex, chosen, parts, &lines);
+                            let entry = here.entry(particle).or_insert_with(|| orders.clone());
+                            minimum(entry, &orders);
+                        }
+                    },
+                );
+            });
+            lines[legs as usize] = here;
+        }
+        // Leg 0 with what the others give.
+        let rest = &lines[(full & !1) as usize];
+        let whole = rest.get(&self.model.anti(particles[0])).cloned();
+        // A line between leg 0 and the rest is no propagator: it may be an excluded one.
+        let whole = whole.or_else(|| self.last(particles, &lines, full));
+        Lowest { lines, whole }
+    }
+
+    /// The lowest orders of a whole diagram, by the vertex at leg 0.
+    fn last(
+        &self,
+        particles: &[ParticleId],
+        lines: &[HashMap<ParticleId, Orders>],
+        full: Legs,
+    ) -> Option<Orders> {
+        let mut whole: Option<Orders> = None;
+        parts(full & !1, self.table.quartic, Legs::MAX, &mut |parts| {
+            combinations(
+                parts,
+                &|part| lines[part as usize].keys().copied().collect(),
+                &mut |chosen| {
+                    let mut all = chosen.to_vec();
+                    all.push(particles[0]);
+                    for (vertex, _) in self.table.closes.get(&sorted(&all)).into_iter().flatten() {
+                        let orders = self.sum(*vertex, chosen, parts, lines);
+                        let entry = whole.get_or_insert_with(|| orders.clone());
+                        minimum(entry, &orders);
+                    }
+                },
+            );
+        });
+        whole
+    }
+
+    fn sum(
+        &self,
+        vertex: u32,
+        chosen: &[ParticleId],
+        parts: &[Legs],
+        lines: &[HashMap<ParticleId, Orders>],
+    ) -> Orders {
+        let mut orders = self.orders[vertex as usize].clone();
+        for (part, particle) in parts.iter().zip(chosen) {
+            if let Some(below) = lines[*part as usize].get(particle) {
+                add(&mut orders, below);
+            }
+        }
+        orders
+    }
+
+    /// All diagrams between legs with these particles whose orders are allowed.
+    pub fn diagrams(
+        &self,
+        particles: &[ParticleId],
+        lowest: &Lowest,
+        allowed: &[std::ops::RangeInclusive<u32>],
+    ) -> Result<Diagrams, String> {
+        let full: Legs = (1 << particles.len()) - 1;
+        let half = particles.len() as u32 / 2;
+        let mut growth = Growth {
+            trees: Vec::new(),
+            properties: Vec::new(),
+            by_legs: vec![Vec::new(); full as usize + 1],
+        };
+        let fermion = |p: ParticleId| self.model.of(p).is_fermion();
+        for (leg, &particle) in (0..).zip(particles) {
+            let properties = Properties {
+                orders: vec![0; self.model.orders.len() + 1],
+                lines: Vec::new(),
+                open: fermion(particle).then_some(leg),
+                largest_vertex: 0,
+            };
+            growth.add(1 << leg, particle, Tree::Leg(leg), properties);
+        }
+        let highest = |orders: &Orders| orders.iter().zip(allowed).all(|(n, a)| n <= a.end());
+        for legs in 1..full {
+            if legs.count_ones() < 2 || legs.count_ones() > half {
+                continue;
+            }
+            let rest = &lowest.lines[(full & !legs) as usize];
+            let mut found = Vec::new();
+            let by_legs = &growth.by_legs;
+            parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {
+                combinations(
+                    parts,
+                    &|part| firsts(&by_legs[part as usize]),
+                    &mut |chosen| {
+                        let Some(joins) = self.table.joins.get(&sorted(chosen)) else {
+                            return;
+                        };
+                        for (vertex, result, places) in joins {
+                            let Some(particle) = self.result(*vertex, *result) else {
+                                continue;
+                            };
+                            let Some(above) = rest.get(&self.model.anti(particle)) else {
+                                continue;
+                            };
+                            let lists = lists(by_legs, parts, chosen);
+                            combinations(&lists, &|list| list.to_vec(), &mut |trees| {
+                                let (node, properties) =
+                                    growth.node(self, *vertex, places, chosen, trees);
+                                let mut orders = properties.orders.clone();
+                                add(&mut orders, above);
+                                if highest(&orders) {
+                                    found.push((particle, node, properties));
+                                }
+                            });
+                        }
+                    },
+                );
+            });
+            for (particle, node, properties) in found {
+                growth.add(legs, particle, Tree::Vertex(node), properties);
+            }
+            if growth.trees.len() > MOST_DIAGRAMS {
+                return Err(too_many("trees"));
+            }
+        }
+        let mut diagrams = Vec::new();
+        let mut crowded = false;
+        parts(full, self.table.quartic, half, &mut |parts| {
+            // Three or four branches; of those with half of the legs none has leg 0.
+            if parts.len() < 3
+                || (2 * half == particles.len() as u32 && parts[0].count_ones() == half)
+            {
+                return;
+            }
+            combinations(
+                parts,
+                &|part| firsts(&growth.by_legs[part as usize]),
+                &mut |chosen| {
+                    for (vertex, places) in
+                        self.table.closes.get(&sorted(chosen)).into_iter().flatten()
+                    {
+                        let lists = lists(&growth.by_legs, parts, chosen);
+                        combinations(&lists, &|list| list.to_vec(), &mut |trees| {
+                            let (node, properties) =
+                                growth.node(self, *vertex, places, chosen, trees);
+                            let orders = properties.orders.iter().zip(allowed);
+                            crowded |= diagrams.len() >= MOST_DIAGRAMS;
+                            if !crowded && orders.into_iter().all(|(n, a)| a.contains(n)) {
+                                diagrams.push(Diagram {
+                                    node,
+                                    negative: is_odd(&properties.lines),
+                                    largest_vertex: properties.largest_vertex,
+                                });
+                            }
+                        });
+                    }
+                },
+            );
+        });
+        if crowded {
+            return Err(too_many("diagrams"));
+        }
+        Ok(Diagrams {
+            trees: growth.trees,
+            diagrams,
+        })
+    }
+}
+
+fn too_many(what: &str) -> String {
+    format!(
+        "more than {MOST_DIAGRAMS} {what}; ask for fewer particles or for lower coupling orders"
+    )
+}
+
+struct Growth {
+    trees: Vec<Tree>,
+    properties: Vec<Properties>,
+    /// For each set of legs its particles with their trees.
+    by_legs: Vec<Vec<(ParticleId, Vec<TreeId>)>>,
+}
+
+impl Growth {
+    fn add(&mut self, legs: Legs, particle: ParticleId, tree: Tree, properties: Properties) {
+        let id = self.trees.len() as TreeId;
+        self.trees.push(tree);
+        self.properties.push(properties);
+        let here = &mut self.by_legs[legs as usize];
+        match here.iter_mut().find(|(p, _)| *p == particle) {
+            Some((_, trees)) => trees.push(id),
+            None => here.push((particle, vec![id])),
+        }
+    }
+
+    /// A vertex with trees on these legs of it, which are given in order of their particles' numbers.
+    fn node(
+        &self,
+        rules: &Rules,
+        vertex: u32,
+        places: &[usize],
+        particles: &[ParticleId],
+        trees: &[TreeId],
+    ) -> (Node, Properties) {
+        let legs = &rules.model.vertices[vertex as usize].particles;
+        let mut order: Vec<usize> = (0..trees.len()).collect();
+        order.sort_by_key(|&i| particles[i]);
+        let mut children = vec![None; legs.len()];
+        for (&place, &i) in places.iter().zip(&order) {
+            children[place] = Some(trees[i]);
+        }
+        let mut properties = Properties {
+            orders: rules.orders[vertex as usize].clone(),
+            lines: Vec::new(),
+            open: None,
+            largest_vertex: legs.len(),
+        };
+        for &tree in trees {
+            let below = &self.properties[tree as usize];
+            add(&mut properties.orders, &below.orders);
+            properties.lines.extend(&below.lines);
+            properties.largest_vertex = properties.largest_vertex.max(below.largest_vertex);
+        }
+        // The first leg is where a fermion flows in, the second where it flows out.
+        if rules.model.of(legs[0]).is_fermion() {
+            let end = |leg: usize| children[leg].and_then(|t| self.properties[t as usize].open);
+            match (end(0), end(1)) {
+                (Some(incoming), Some(outgoing)) => properties.lines.extend([outgoing, incoming]),
+                (one, other) => properties.open = one.or(other),
+            }
+        }
+        (Node { vertex, children }, properties)
+    }
+}
+
+fn firsts(list: &[(ParticleId, Vec<TreeId>)]) -> Vec<ParticleId> {
+    list.iter().map(|(particle, _)| *particle).collect()
+}
+
+/// The trees of each part with the particle that was chosen for it.
+fn lists<'a>(
+    by_legs: &'a [Vec<(ParticleId, Vec<TreeId>)>],
+    parts: &[Legs],
+    chosen: &[ParticleId],
+) -> Vec<&'a [TreeId]> {
+    let list = |(&part, particle): (&Legs, &ParticleId)| {
+        let mut lists = by_legs[part as usize].iter();
+        let list = lists.find(|(p, _)| p == particle);
+        list.map_or(&[][..], |(_, trees)| trees)
+    };
+    parts.iter().zip(chosen).map(list).collect()
+}
+
+fn sorted(particles: &[ParticleId]) -> Vec<ParticleId> {
+    let mut sorted = particles.to_vec();
+    sorted.sort_unstable();
+    sorted
+}
+
+fn add(orders: &mut Orders, other: &Orders) {
+    for (a, b) in orders.iter_mut().zip(other) {
+        *a += b;
+    }
+}
+
+fn minimum(orders: &mut Orders, other: &Orders) {
+    for (a, b) in orders.iter_mut().zip(other) {
+        *a = (*a).min(*b);
+    }
+}
+
+/// Whether an order is an odd permutation of the ascending one.
+fn is_odd(order: &[u8]) -> bool {
+    let pairs = (0..order.len()).flat_map(|i| (i + 1..order.len()).map(move |j| (i, j)));
+    pairs.filter(|&(i, j)| order[i] > order[j]).count() % 2 == 1
+}
+
+/// Calls `f` with the ways to split a set into two parts, three and, of whole diagrams (`largest` bounds the size of
+/// a part there), four. The parts are in order of their first legs.
+fn parts(legs: Legs, quartic: bool, largest: Legs, f: &mut dyn FnMut(&[Legs])) {
+    // A branch of a whole diagram is one more than the trees that make another.
+    let most = match (largest == Legs::MAX, quartic) {
+        (true, false) => 2,
+        (true, true) | (false, false) => 3,
+        (false, true) => 4,
+    };
+    fn split(
+        rest: Legs,
+        most: usize,
+        largest: Legs,
+        parts: &mut Vec<Legs>,
+        f: &mut dyn FnMut(&[Legs]),
+    ) {
+        if rest.count_ones() <= largest && !parts.is_empty() {
+            parts.push(rest);
+            f(parts);
+            parts.pop();
+        }
+        if parts.len() + 1 >= most {
+            return;
+        }
+        // The part with the first leg: all subsets of the others beside it, but for all of them.
+        let first = rest & rest.wrapping_neg();
+        let others = rest & !first;
+        let mut subset = others;
+        while subset != 0 {
+            subset = (subset - 1) & others;
+            let part = first | subset;
+            if part.count_ones() <= largest {
+                parts.push(part);
+                split(rest & !part, most, largest, parts, f);
+                parts.pop();
+            }
+        }
+    }
+    split(legs, most, largest, &mut Vec::new(), f);
+}
+
+/// Calls `f` with all ways to choose one of each list.
+fn combinations<S: Copy, T: Copy>(lists: &[S], of: &dyn Fn(S) -> Vec<T>, f: &mut dyn FnMut(&[T])) {
+    let lists: Vec<Vec<T>> = lists.iter().map(|&list| of(list)).collect();
+    if lists.iter().any(Vec::is_empty) {
+        return;
+    }
+    let mut at = vec![0; lists.len()];
+    let mut chosen: Vec<T> = lists.iter().map(|list| list[0]).collect();
+    loop {
+        f(&chosen);
+        let Some(place) = (0..lists.len()).rev().find(|&i| at[i] + 1 < lists[i].len()) else {
+            return;
+        };
+        at[place] += 1;
+        at[place + 1..].fill(0);
+        for i in place..lists.len() {
+            chosen[i] = lists[i][at[i]];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(text: &str) -> usize {
+        let model = Model::standard().unwrap();
+        let request = Request::parse(text, &model).unwrap();
+        let incoming = request.incoming.iter().map(|p| model.anti(p[0]));
+        let particles: Vec<ParticleId> = incoming
+            .chain(request.outgoing.iter().map(|p| p[0]))
+            .collect();
+        let rules = Rules::new(&model, &request);
+        let lowest = rules.lowest(&particles);
+        let Some(whole) = &lowest.whole else {
+            return 0;
+        };
+        let mut orders = request.orders.clone();
+        if request.lowest {
+            *orders.last_mut().unwrap() = 0..=*whole.last().unwrap();
+        }
+        rules
+            .diagrams(&particles, &lowest, &orders)
+            .unwrap()
+            .diagrams
+            .len()
+    }
+
+    /// Numbers of diagrams that MG5aMC finds.
+    #[test]
+    fn there_are_as_many_diagrams_as_there_should_be() {
+        for (process, diagrams) in [
+            ("g g > g g", 4),
+            ("g g > g g g", 25),
+            ("g g > g g g g", 220),
+            ("g g > t t~", 3),
+            ("g g > t t~ g g", 123),
+            ("u u~ > u u~ u u~", 42),
+            ("e+ e- > e+ e-", 4),
+            ("w+ w- > w+ w-", 7),
+            ("e+ e- > u d~ e- ve~", 20),
+            ("u u~ > u u~ WEIGHTED<=4", 6),
+            ("u u~ > u u~ QED<=1", 2),
+            ("u u~ > u u~ QED==2", 4),
+            ("e+ e- > mu+ mu- / a", 1),
+            ("e+ e- > mu+ mu- / a z", 0),
+            ("u u~ > e- ve~", 0),
+        ] {
+            assert_eq!(count(process), diagrams, "{process}");
+        }
+    }
+
+    #[test]
+    fn sets_are_split_in_all_ways() {
+        let mut seen = Vec::new();
+        parts(0b1111, true, Legs::MAX, &mut |p| seen.push(p.to_vec()));
+        // Stirling's numbers: 7 ways into two, 6 into three.
+        assert_eq!(seen.iter().filter(|p| p.len() == 2).count(), 7);
+        assert_eq!(seen.iter().filter(|p| p.len() == 3).count(), 6);
+        let mut whole = 0;
+        parts(0b11111, true, 2, &mut |p| {
+            whole += usize::from(p.len() == 3)
+        });
+        assert_eq!(whole, 15);
+        assert!(is_odd(&[1, 0, 2]) && !is_odd(&[1, 2, 0]) && !is_odd(&[]));
+    }
+}

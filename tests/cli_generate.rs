@@ -1,0 +1,107 @@
+//! `mebridge generate`, and processes by their names in the place of files.
+
+mod command;
+
+use command::{directory, mebridge, mebridge_with};
+use mebridge::process::Process;
+
+#[test]
+fn a_process_becomes_a_file() {
+    let d = directory();
+    let ran = mebridge(
+        d.path(),
+        &["generate", "g g > t t~ g", "-o", "gg_ttxg.mebridge"],
+    );
+    let line = "gg_ttxg.mebridge: g g > t t~ g WEIGHTED<=3, 16 diagrams, 18 amplitudes, 6 colour flows, 32 helicities, ";
+    assert!(ran.ok().starts_with(line), "{}", ran.stdout);
+    let process = Process::read(&d.path().join("gg_ttxg.mebridge")).unwrap();
+    assert_eq!(
+        process,
+        mebridge::generate("g g > t t~ g").unwrap().remove(0)
+    );
+}
+
+/// A label gives several files; the values of a card are in them.
+#[test]
+fn labels_and_cards() {
+    let d = directory();
+    let card = "BLOCK SMINPUTS\n 3 0.12\nBLOCK MASS\n 6 1.7e2\nDECAY 6 1.3\n";
+    std::fs::write(d.path().join("card.dat"), card).unwrap();
+    let arguments = [
+        "generate",
+        "p p > t t~",
+        "-o",
+        "tt.mebridge",
+        "--card",
+        "card.dat",
+    ];
+    let ran = mebridge(d.path(), &arguments);
+    assert_eq!(ran.ok().lines().count(), 2);
+    for file in ["tt.1.mebridge", "tt.2.mebridge"] {
+        let process = Process::read(&d.path().join(file)).unwrap();
+        assert_eq!(process.model.default_card(), [0.12, 170.0, 1.3]);
+    }
+    let missing = mebridge(
+        d.path(),
+        &[
+            "generate",
+            "e+ e- > z h",
+            "-o",
+            "zh.mebridge",
+            "--card",
+            "card.dat",
+        ],
+    );
+    assert!(
+        missing
+            .failed(1)
+            .contains("there is no entry 1 of block sminputs"),
+        "{}",
+        missing.stderr
+    );
+}
+
+/// The same numbers from a file and from the name.
+#[test]
+fn a_name_stands_for_a_file() {
+    let d = directory();
+    mebridge(d.path(), &["generate", "u u~ > t t~", "-o", "uux.mebridge"]).ok();
+    let event = "500 0 0 500\n500 0 0 -500\n500 300 0 360.73674\n500 -300 0 -360.73674\n";
+    std::fs::write(d.path().join("events.txt"), event).unwrap();
+    let by_file = mebridge(d.path(), &["eval", "uux.mebridge", "events.txt"]);
+    let by_name = mebridge(d.path(), &["eval", "p p > t t~#2", "events.txt"]);
+    assert_eq!(by_name.ok(), by_file.ok());
+    let table = mebridge(d.path(), &["info", "p p > t t~"]);
+    assert!(
+        table.ok().contains("u u~ > t t~ WEIGHTED<=2"),
+        "{}",
+        table.stdout
+    );
+    let by_switch = [("CUDACPP_RUNTIME_PROCESS", "u u~ > t t~")];
+    let doctor = mebridge_with(
+        d.path(),
+        &["check", "u u~ > t t~", "-p", "8", "8", "1"],
+        &by_switch,
+    );
+    assert_eq!(doctor.code, 0, "{}", doctor.stderr);
+}
+
+#[test]
+fn bad_input_is_told() {
+    let d = directory();
+    for (process, says) in [
+        ("g g > t tx", "do you mean `t~`?"),
+        ("u d > u u", "electric charge is not conserved"),
+        ("g g > t t~, t > b w+", "decays"),
+        ("nonsense", "a `>`"),
+    ] {
+        let ran = mebridge(d.path(), &["generate", process, "-o", "x.mebridge"]);
+        assert!(ran.failed(1).contains(says), "{}", ran.stderr);
+    }
+    let several = mebridge(d.path(), &["eval", "p p > t t~", "events.txt"]);
+    assert!(
+        several.failed(1).contains("#2 u u~ > t t~"),
+        "{}",
+        several.stderr
+    );
+}
