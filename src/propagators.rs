@@ -194,11 +194,11 @@ mod tests {
         let propagators = Propagators::new(&process, &binding, s).unwrap();
         let (e, m) = (400.0, 173.0);
         let pt = 150.0f64;
-        let z = (e * e - m * m - pt * pt as f64).sqrt();
+        let z = (e * e - m * m - pt * pt).sqrt();
         let momenta = [
             e, 0.0, 0.0, e, e, 0.0, 0.0, -e, e, pt, 0.0, z, e, -pt, 0.0, -z,
         ];
-        let s_line: f64 = 1.0 / (4.0 * e * e as f64).powi(2);
+        let s_line: f64 = 1.0 / (4.0 * e * e).powi(2);
         let t = |sign: f64| -> f64 {
             let t_minus_m2 = -2.0 * e * (e - sign * z);
             (t_minus_m2 + 1e-10 * s).powi(-2)

@@ -36,6 +36,21 @@ type RoutineKey = (Vec<u32>, Vec<u8>, Option<usize>, bool);
 /// One way to go through a tree: a wavefunction, and its colour.
 type Way = (u32, Rc<TreeColor>);
 
+/// What is at a leg of a vertex.
+enum Below {
+    Leg(u8),
+    Ways(Rc<Vec<Way>>),
+}
+
+impl Below {
+    fn count(&self) -> usize {
+        match self {
+            Below::Leg(_) => 1,
+            Below::Ways(ways) => ways.len(),
+        }
+    }
+}
+
 impl<'a> Assembler<'a> {
     /// Nothing is known yet.
     pub fn new(model: &'a Model) -> Self {
@@ -274,15 +289,15 @@ impl Assembly<'_> {
         node: &Node,
         result: Option<usize>,
     ) -> Result<Vec<(Vertex, Rc<TreeColor>)>, String> {
-        // For each leg that is no result: the leg, and either an external leg or the ways through a tree.
-        let mut below: Vec<(usize, Result<u8, Rc<Vec<Way>>>)> = Vec::new();
+        // For each leg that is no result.
+        let mut below: Vec<(usize, Below)> = Vec::new();
         for (leg, child) in node.children.iter().enumerate() {
             let Some(tree) = child else {
                 continue;
             };
             below.push(match self.trees[*tree as usize] {
-                Tree::Leg(external) => (leg, Ok(external)),
-                Tree::Vertex(_) => (leg, Err(self.ways(*tree)?)),
+                Tree::Leg(external) => (leg, Below::Leg(external)),
+                Tree::Vertex(_) => (leg, Below::Ways(self.ways(*tree)?)),
             });
         }
         let model = self.shared.model;
@@ -304,10 +319,7 @@ impl Assembly<'_> {
             let mass = line.map_or(Quantity::ZERO, |p| self.quantity(&p.mass));
             let width = line.map_or(Quantity::ZERO, |p| self.quantity(&p.width));
             // All ways through the trees, the last varying fastest.
-            let counts = below
-                .iter()
-                .map(|(_, b)| b.as_ref().map_or_else(|ways| ways.len(), |_| 1));
-            let counts: Vec<usize> = counts.collect();
+            let counts: Vec<usize> = below.iter().map(|(_, below)| below.count()).collect();
             for choice in 0..counts.iter().product::<usize>() {
                 let mut rest = choice;
                 let mut at = vec![0; counts.len()];
@@ -318,11 +330,11 @@ impl Assembly<'_> {
                 let mut children = Vec::with_capacity(below.len());
                 for ((leg, below), &at) in below.iter().zip(&at) {
                     match below {
-                        Ok(external) => {
+                        Below::Leg(external) => {
                             inputs.push(u32::from(*external));
                             children.push((*leg, Child::Leg(*external)));
                         }
-                        Err(ways) => {
+                        Below::Ways(ways) => {
                             inputs.push(ways[at].0);
                             children.push((*leg, Child::Tree(&ways[at].1)));
                         }

@@ -72,12 +72,20 @@ struct Properties {
 
 /// Ways to put particles on legs of vertices.
 struct Table {
-    /// By the particles of two or three trees, in order of their numbers: vertex, the leg that is the result, and
-    /// the legs on which the particles are.
-    joins: HashMap<Vec<ParticleId>, Vec<(u32, usize, Vec<usize>)>>,
+    /// By the particles of two or three trees, in order of their numbers.
+    joins: HashMap<Vec<ParticleId>, Vec<Join>>,
     /// By all particles: vertex and the legs on which they are.
     closes: HashMap<Vec<ParticleId>, Vec<(u32, Vec<usize>)>>,
     quartic: bool,
+}
+
+/// A way to join trees at a vertex.
+struct Join {
+    vertex: u32,
+    /// The leg that is the result.
+    result: usize,
+    /// The legs on which the particles are.
+    places: Vec<usize>,
 }
 
 /// The vertices that a process may have, and their weights.
@@ -118,7 +126,11 @@ impl<'a> Rules<'a> {
                 let mut rest = legs.clone();
                 rest.remove(at);
                 let joins = table.joins.entry(particles(&rest)).or_default();
-                joins.push((number, result, rest));
+                joins.push(Join {
+                    vertex: number,
+                    result,
+                    places: rest,
+                });
             }
             table
                 .closes
@@ -167,7 +179,7 @@ impl<'a> Rules<'a> {
                         let Some(joins) = self.table.joins.get(&sorted(chosen)) else {
                             return;
                         };
-                        for (vertex, result, _) in joins {
+                        for Join { vertex, result, .. } in joins {
                             let Some(particle) = self.result(*vertex, *result) else {
                                 continue;
                             };
@@ -270,7 +282,12 @@ impl<'a> Rules<'a> {
                         let Some(joins) = self.table.joins.get(&sorted(chosen)) else {
                             return;
                         };
-                        for (vertex, result, places) in joins {
+                        for Join {
+                            vertex,
+                            result,
+                            places,
+                        } in joins
+                        {
                             let Some(particle) = self.result(*vertex, *result) else {
                                 continue;
                             };

@@ -104,9 +104,9 @@ impl Directory {
     /// NB_SPIN_STATE, which `auto_dsig.f` gives in a DATA statement.
     fn spin_states(&self) -> Option<[i64; 2]> {
         let source = Source::read(&self.path.join("auto_dsig.f")).ok()?;
-        let texts = (0..source.len()).map(|i| source.text(i));
-        let values = texts.filter_map(|text| text.strip_prefix(b"DATANB_SPIN_STATE/"));
-        let values = String::from_utf8_lossy(values.last()?).into_owned();
+        let texts = (0..source.len()).rev().map(|i| source.text(i));
+        let mut values = texts.filter_map(|text| text.strip_prefix(b"DATANB_SPIN_STATE/"));
+        let values = String::from_utf8_lossy(values.next()?).into_owned();
         let (first, second) = values.strip_suffix('/')?.split_once(',')?;
         Some([first.parse().ok()?, second.parse().ok()?])
     }

@@ -150,7 +150,7 @@ impl Parser<'_> {
     }
 
     fn number(&mut self) -> Result<Expr, String> {
-        let rest = self.text[self.at..].as_bytes();
+        let rest = &self.text.as_bytes()[self.at..];
         let mut end = 0;
         while end < rest.len() {
             let exponent = end > 0 && matches!(rest[end - 1], b'e' | b'E');

@@ -85,7 +85,7 @@ pub struct Particle {
 impl Particle {
     /// Whether it has half-integer spin.
     pub fn is_fermion(&self) -> bool {
-        self.spin % 2 == 0
+        self.spin.is_multiple_of(2)
     }
 
     /// Helicities in the order of MG5aMC's NHEL: those of an antiparticle are reversed.

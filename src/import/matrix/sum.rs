@@ -223,7 +223,9 @@ fn beam_weights<'l>(
         .zip(&weights)
         .map(|(row, w)| w * total(row))
         .sum();
-    if !((answer * sum.iden - all).abs() <= ROUNDING * all.abs()) {
+    let agree = (answer * sum.iden - all).abs() <= ROUNDING * all.abs();
+    // Neither do they if one is not a number.
+    if !agree {
         return Ok(None);
     }
     // Vectors are not weighed by versions 3.x, and nothing in a standalone output.
