@@ -14,7 +14,7 @@ fn a_process_becomes_a_file() {
     );
     let line = "gg_ttxg.mebridge: g g > t t~ g WEIGHTED<=3, 16 diagrams, 18 amplitudes, 6 colour flows, 32 helicities, ";
     assert!(ran.ok().starts_with(line), "{}", ran.stdout);
-    let process = Process::read(&d.path().join("gg_ttxg.mebridge")).unwrap();
+    let process = Process::read(d.path().join("gg_ttxg.mebridge")).unwrap();
     assert_eq!(
         process,
         mebridge::generate("g g > t t~ g").unwrap().remove(0)
@@ -38,7 +38,7 @@ fn labels_and_cards() {
     let ran = mebridge(d.path(), &arguments);
     assert_eq!(ran.ok().lines().count(), 2);
     for file in ["tt.1.mebridge", "tt.2.mebridge"] {
-        let process = Process::read(&d.path().join(file)).unwrap();
+        let process = Process::read(d.path().join(file)).unwrap();
         assert_eq!(process.model.default_card(), [0.12, 170.0, 1.3]);
     }
     let missing = mebridge(

@@ -19,7 +19,7 @@
 //! of helicities at once. `mebridge_batch` answers `SMATRIX<i>_MULTI`.
 //!
 //! In check mode (`CUDACPP_RUNTIME_FBRIDGEMODE` below 0) the executable evaluates the Fortran's own matrix elements
-//! as well and tells both ([`super::check`]).
+//! as well and tells both (the module `check`).
 //!
 //! MadEvent up to 3.5 asks for one helicity of one event after the other. The first question evaluates the event
 //! for all of them, the others are looked up.

@@ -32,7 +32,7 @@ pub(super) struct Single {
 
 impl Bridge {
     /// Evaluates one event, each helicity by itself: the good ones, or with `all` also those whose contribution
-    /// vanishes, and whose AMP2 and JAMP2 may not. As MATRIX<i> gives them: beams are not polarised here. What was asked last is remembered, so that asking again for the same
+    /// vanishes, and whose AMP2 and JAMP2 may not. As `MATRIX<i>` gives them: beams are not polarised here. What was asked last is remembered, so that asking again for the same
     /// event costs nothing. Always on the CPU: one event is nothing for a GPU.
     pub fn one_event(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&OneEvent> {
         let which = usize::from(all);

@@ -1,10 +1,10 @@
 //! Structures that the host fills and the device code reads: the arguments of each kernel, and the heads of tables.
 //!
-//! A kernel has one parameter, its structure by value. [`device_structures!`] makes of one list the `repr(C)` structure
+//! A kernel has one parameter, its structure by value. `device_structures!` makes of one list the `repr(C)` structure
 //! here and the text that declares it to the device code, where the compiler checks that both have the same layout.
 //! Pointers are addresses in the memory of a GPU; 0 stands for none. An optional array says so.
 
-/// What [`device_structures!`] makes.
+/// What `device_structures!` makes.
 pub trait DeviceStructure: Copy {
     /// Where its pointers stand, in bytes.
     fn pointers() -> Vec<usize>;
