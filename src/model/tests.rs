@@ -145,10 +145,11 @@ fn tensors_satisfy_their_identities() {
     let sigma = amplitude("Sigma(3,4,2,1)", &spins, &inputs);
     let products = "complex(0,0.5)*(Gamma(3,2,-1)*Gamma(4,-1,1) - Metric(3,4)*Identity(2,1))";
     assert!((sigma - amplitude(products, &spins, &inputs)).norm() < 1e-13);
-    // Tr(gamma5 gamma gamma gamma gamma) = -4 i epsilon, with epsilon_0123 = 1.
+    // Tr(gamma5 gamma^mu gamma^nu gamma^rho gamma^sigma) = 4 i epsilon^mu^nu^rho^sigma, with epsilon^0123 = -1 as in
+    // ALOHA (class L_Epsilon): gamma5 = i gamma^0 gamma^1 gamma^2 gamma^3, so the trace of 0123 is -4 i.
     let spins = [3, 3, 3, 3];
     let trace = "Gamma5(-1,-2)*Gamma(1,-2,-3)*Gamma(2,-3,-4)*Gamma(3,-4,-5)*Gamma(4,-5,-1)";
-    let epsilon = amplitude("complex(0,-4)*Epsilon(1,2,3,4)", &spins, &inputs);
+    let epsilon = amplitude("complex(0,4)*Epsilon(1,2,3,4)", &spins, &inputs);
     assert!((epsilon - amplitude(trace, &spins, &inputs)).norm() < 1e-12);
     // A product of momenta with a scalar between two vectors, with a factor of the coupling.
     let spins = [3, 3, 1];
