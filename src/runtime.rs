@@ -31,7 +31,7 @@ const ON_OFF: &str = "on or off (0 and no are off, anything else is on)";
 pub const SWITCHES: &[Switch] = &[
     Switch {
         name: "PROCESS",
-        values: "a .mebridge file or a P directory, #n behind it for its n-th matrix element",
+        values: "a .mebridge file, a P directory or a process (g g > t t~), #n behind it for its n-th matrix element",
         meaning: "which process to evaluate",
     },
     Switch {

@@ -38,7 +38,6 @@ impl<T: Real> Blocks<'_, '_, T> {
                 factor(m, &engine.plan.couplings, f);
             }
             externals(m, engine);
-            lane_externals(m, engine);
         }
         Ok(())
     }
@@ -213,50 +212,32 @@ unsafe fn factor<V: Simd>(m: Memory<V>, couplings: &[Address], factor: &Factor) 
     }
 }
 
+/// External wavefunctions, and where lanes hold helicities, those of each lane's own.
 #[inline(always)]
 unsafe fn externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
-    for e in &engine.plan.externals {
-        // SAFETY: addresses of the plan.
+    let of_plan = &engine.plan.externals;
+    let of_lanes = engine.lane_externals.iter();
+    let of_lanes = of_lanes.map(|l| (&of_plan[l.external], &l.helicities, &l.made));
+    let all = of_plan.iter().map(|e| (e, &e.helicities, &e.results));
+    // One loop: what it calls is large, and inlined wherever it is called.
+    for (e, helicities, results) in all.chain(of_lanes) {
+        // SAFETY: addresses of the plan and of the engine's scratch.
         unsafe {
             let p = |i: u32| m.real(engine.plan.leg_momenta + 4 * e.leg + i);
             let momentum = [p(0), p(1), p(2), p(3)];
             let mass = (e.mass != 0.0).then(|| momentum[0].same(e.mass));
-            kernels::external(
-                e.kind,
-                e.sign,
-                mass,
-                momentum,
-                &e.helicities,
-                &e.results,
-                m.pointer(0),
-            );
+            let to = m.pointer(0);
+            kernels::external(e.kind, e.sign, mass, momentum, helicities, results, to);
         }
     }
-}
-
-/// Puts into each lane the wavefunctions of its own helicities.
-#[inline(always)]
-unsafe fn lane_externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
     for lanes in &engine.lane_externals {
-        let e = &engine.plan.externals[lanes.external];
-        // SAFETY: addresses of the plan and of the engine's scratch; lanes below `LANES`.
-        unsafe {
-            let p = |i: u32| m.real(engine.plan.leg_momenta + 4 * e.leg + i);
-            let momentum = [p(0), p(1), p(2), p(3)];
-            let mass = (e.mass != 0.0).then(|| momentum[0].same(e.mass));
-            kernels::external(
-                e.kind,
-                e.sign,
-                mass,
-                momentum,
-                &lanes.helicities,
-                &lanes.made,
-                m.pointer(0),
-            );
-            for (lane, &which) in lanes.of_lane.iter().enumerate() {
-                for vector in 0..lanes.vectors {
+        let first = of_plan[lanes.external].results[0];
+        for (lane, &which) in lanes.of_lane.iter().enumerate() {
+            for vector in 0..lanes.vectors {
+                // SAFETY: addresses of the plan and of the engine's scratch; lanes below `LANES`.
+                unsafe {
                     let from = lane_of(m, lanes.made[which as usize] + vector, lane);
-                    *lane_of(m, e.results[0] + vector, lane) = *from;
+                    *lane_of(m, first + vector, lane) = *from;
                 }
             }
         }
