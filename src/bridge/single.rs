@@ -32,8 +32,9 @@ pub(super) struct Single {
 
 impl Bridge {
     /// Evaluates one event, each helicity by itself: the good ones, or with `all` also those whose contribution
-    /// vanishes, and whose AMP2 and JAMP2 may not. As `MATRIX<i>` gives them: beams are not polarised here. What was asked last is remembered, so that asking again for the same
-    /// event costs nothing. Always on the CPU: one event is nothing for a GPU.
+    /// vanishes, and whose AMP2 and JAMP2 may not. As `MATRIX<i>` gives them: beams are not polarised here. What was
+    /// asked last is remembered, so that asking again for the same event costs nothing. Always on the CPU: one event
+    /// is nothing for a GPU.
     pub fn one_event(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&OneEvent> {
         let which = usize::from(all);
         let known = self.singles[which].as_ref();
@@ -72,19 +73,19 @@ impl Bridge {
         if !process.beam_weights.is_empty() {
             process.to_mut().beam_weights.clear();
         }
-        let process = &*process;
         let level = self.target.level().unwrap_or(Level::best());
         let lanes = match self.precision {
             Precision::Float => level.lanes::<f32>(),
             Precision::Double | Precision::Mixed => level.lanes::<f64>(),
         };
-        let chosen = HelicityLanes::choose(process, &rows, lanes);
+        let chosen = HelicityLanes::choose(&process, &rows, lanes);
         let (plan, level, places) = match &chosen {
             Some(chosen) => {
-                let reduced = chosen.process(process);
-                let every: Vec<u32> = (0..reduced.helicities.len() as u32).collect();
-                let plan = compile(&reduced, &self.binding, &every)?.validate(&reduced)?;
-                (plan, level, chosen.rows(process, lanes))
+                let places = chosen.rows(&process, lanes);
+                process = Cow::Owned(chosen.process(&process));
+                let every: Vec<u32> = (0..process.helicities.len() as u32).collect();
+                let plan = compile(&process, &self.binding, &every)?.validate(&process)?;
+                (plan, level, places)
             }
             // In lanes of one and the same event all would do the same, and touch more memory.
             None => {
@@ -93,7 +94,7 @@ impl Bridge {
                 (plan, Level::None, places)
             }
         };
-        let (color, binding) = (&self.color, &self.binding);
+        let (process, color, binding) = (&*process, &self.color, &self.binding);
         let chosen = chosen.as_ref();
         let backend = match self.precision {
             Precision::Double => engine::<f64>(process, color, binding, plan, level, false, chosen),
@@ -104,7 +105,7 @@ impl Bridge {
         if self.off_shell {
             backend.allow_off_shell();
         }
-        let (table, diagrams) = (process.helicities.len(), process.diagrams as usize);
+        let (table, diagrams) = (self.process.helicities.len(), process.diagrams as usize);
         let of_diagrams = (0..).zip(backend.plan().channels.amp2_of_diagram.iter().skip(1));
         Ok(Single {
             amp2: of_diagrams
@@ -185,8 +186,6 @@ fn engine<T: Real>(
     single_color: bool,
     lanes: Option<&HelicityLanes>,
 ) -> Result<Box<dyn Backend>> {
-    let reduced = lanes.map(|lanes| lanes.process(process));
-    let process = reduced.as_ref().unwrap_or(process);
     let engine = Engine::<T>::new(process, color, binding, plan, level, single_color)?;
     let engine = match lanes {
         Some(lanes) => engine.with_helicity_lanes(lanes)?,

@@ -99,9 +99,8 @@ fn expected(general: &GeneralRoutine, event: &Event) -> (Vec<Complex64>, bool) {
     let routine = &general.routine;
     let values = routine.program.evaluate(&event.inputs(general.massless));
     let skip = if routine.is_amplitude() { 0 } else { 2 };
-    let outputs = routine.outputs[skip..].iter();
     (
-        outputs.map(|&v| values[v as usize]).collect(),
+        routine.results(&values).split_off(skip),
         !general.massless && badly_conditioned(&routine.program, &values),
     )
 }

@@ -161,12 +161,7 @@ impl Event<'_> {
             inputs.push(self.quantity(vertex.mass).into());
             inputs.push(self.quantity(vertex.width).into());
         }
-        let values = routine.program.evaluate(&inputs);
-        routine
-            .outputs
-            .iter()
-            .map(|&v| values[v as usize])
-            .collect()
+        routine.evaluate(&inputs)
     }
 }
 

@@ -6,6 +6,7 @@
 //! where the routine has them, the mass and the width.
 
 use super::arith::{Program, ValueId};
+use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 
 /// One Lorentz structure.
@@ -45,6 +46,16 @@ impl Routine {
     /// Input of the program that holds the mass; the width follows it.
     pub fn mass_input(&self) -> u32 {
         self.coupling_input(self.couplings)
+    }
+
+    /// Components of the result at these inputs.
+    pub fn evaluate(&self, inputs: &[Complex64]) -> Vec<Complex64> {
+        self.results(&self.program.evaluate(inputs))
+    }
+
+    /// Components of the result, of all values of the program.
+    pub fn results(&self, values: &[Complex64]) -> Vec<Complex64> {
+        self.outputs.iter().map(|&v| values[v as usize]).collect()
     }
 
     /// Number of inputs that the program must have.

@@ -15,6 +15,7 @@ mod engine;
 mod profile;
 mod report;
 
+use crate::engine_options::{self, EngineOptions};
 use crate::hint;
 use crate::info::DEFAULT_G;
 use crate::output;
@@ -88,19 +89,8 @@ pub struct Options {
     /// Parameter card [default: that of the output, or the values in the file]
     #[arg(long, value_name = "CARD")]
     card: Option<PathBuf>,
-    /// Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
-    #[arg(long, value_name = "ENGINE", value_parser = ["auto", "cpu", "cuda"])]
-    backend: Option<String>,
-    /// SIMD level [default: as CUDACPP_RUNTIME_SIMD says, or the best that this CPU has]
-    #[arg(long, value_name = "LEVEL", value_parser = ["auto", "none", "sse4", "avx2", "512y", "512z"])]
-    simd: Option<String>,
-    /// Precision: double, mixed (single in colour sums) or float [default: as
-    /// CUDACPP_RUNTIME_FPTYPE says, or d]
-    #[arg(long, value_name = "TYPE", value_parser = ["d", "m", "f"])]
-    fptype: Option<String>,
-    /// CPU threads [default: as CUDACPP_RUNTIME_THREADS says, or 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    threads: Option<u32>,
+    #[command(flatten)]
+    engine: EngineOptions,
     /// Keep the helicities that do not contribute
     #[arg(long)]
     all_helicities: bool,
@@ -355,24 +345,12 @@ impl Options {
     /// The switches of the environment, with those of the command line over them; and the latter
     /// as pairs for the environment.
     fn switches(&self, place: &OsStr) -> Result<(Switches, Vec<(&'static str, OsString)>)> {
-        let threads = self.threads.map(|n| n.to_string().into());
-        let pairs: Vec<(&'static str, OsString)> = [
+        let pairs = self.engine.pairs([
             ("PROCESS", Some(place.to_owned())),
             ("PARAMCARD", self.card.clone().map(PathBuf::into_os_string)),
-            ("BACKEND", self.backend.clone().map(OsString::from)),
-            ("SIMD", self.simd.clone().map(OsString::from)),
-            ("FPTYPE", self.fptype.clone().map(OsString::from)),
-            ("THREADS", threads),
             ("GOODHELICITIES", self.all_helicities.then(|| "ALL".into())),
-        ]
-        .into_iter()
-        .filter_map(|(name, value)| value.map(|value| (name, value)))
-        .collect();
-        let mut switches = Switches::from_env()?;
-        for (name, value) in &pairs {
-            switches.set(name, value.clone())?;
-        }
-        Ok((switches, pairs))
+        ]);
+        Ok((engine_options::switches(&pairs)?, pairs))
     }
 }
 

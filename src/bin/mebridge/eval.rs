@@ -11,6 +11,7 @@ mod lines;
 mod npy;
 mod text;
 
+use crate::engine_options::{self, EngineOptions};
 use crate::info::DEFAULT_G;
 use crate::output;
 use crate::progress::Progress;
@@ -77,19 +78,8 @@ pub struct Options {
     /// Parameter card [default: that of the output, or the values in the file]
     #[arg(long, value_name = "CARD")]
     card: Option<PathBuf>,
-    /// Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
-    #[arg(long, value_name = "ENGINE", value_parser = ["auto", "cpu", "cuda"])]
-    backend: Option<String>,
-    /// SIMD level [default: as CUDACPP_RUNTIME_SIMD says, or the best that this CPU has]
-    #[arg(long, value_name = "LEVEL", value_parser = ["auto", "none", "sse4", "avx2", "512y", "512z"])]
-    simd: Option<String>,
-    /// Precision: double, mixed (single in colour sums) or float [default: as
-    /// CUDACPP_RUNTIME_FPTYPE says, or d]
-    #[arg(long, value_name = "TYPE", value_parser = ["d", "m", "f"])]
-    fptype: Option<String>,
-    /// CPU threads [default: as CUDACPP_RUNTIME_THREADS says, or 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    threads: Option<u32>,
+    #[command(flatten)]
+    engine: EngineOptions,
 }
 
 impl Options {
@@ -175,21 +165,10 @@ impl Options {
 
     /// The switches of the environment, with those of the command line over them.
     fn switches(&self) -> Result<Switches> {
-        let threads = self.threads.map(|n| n.to_string().into());
-        let mut switches = Switches::from_env()?;
-        for (name, value) in [
+        engine_options::switches(&self.engine.pairs([
             ("PROCESS", Some(self.process.clone())),
             ("PARAMCARD", self.card.clone().map(PathBuf::into_os_string)),
-            ("BACKEND", self.backend.clone().map(OsString::from)),
-            ("SIMD", self.simd.clone().map(OsString::from)),
-            ("FPTYPE", self.fptype.clone().map(OsString::from)),
-            ("THREADS", threads),
-        ] {
-            if let Some(value) = value {
-                switches.set(name, value)?;
-            }
-        }
-        Ok(switches)
+        ]))
     }
 }
 

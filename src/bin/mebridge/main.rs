@@ -8,6 +8,7 @@ mod cache;
 mod check;
 mod compare;
 mod doctor;
+mod engine_options;
 mod eval;
 mod generate;
 mod hint;

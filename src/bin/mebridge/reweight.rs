@@ -12,6 +12,7 @@ mod elements;
 mod event;
 mod file;
 
+use crate::engine_options::{self, EngineOptions};
 use crate::output;
 use crate::progress::Progress;
 use crate::source;
@@ -19,7 +20,6 @@ use banner::Banner;
 use elements::{Elements, Settings};
 use event::Event;
 use file::{Pieces, Target};
-use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -69,15 +69,8 @@ pub struct Options {
     /// File to write, gzipped if its name ends in .gz [default: _rwgt behind the name]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
-    #[arg(long, value_name = "ENGINE", value_parser = ["auto", "cpu", "cuda"])]
-    backend: Option<String>,
-    /// Precision: double, mixed (single in colour sums) or float [default: as CUDACPP_RUNTIME_FPTYPE says, or d]
-    #[arg(long, value_name = "TYPE", value_parser = ["d", "m", "f"])]
-    fptype: Option<String>,
-    /// CPU threads [default: as CUDACPP_RUNTIME_THREADS says, or 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    threads: Option<u32>,
+    #[command(flatten)]
+    engine: EngineOptions,
 }
 
 impl Options {
@@ -101,7 +94,7 @@ impl Options {
             banner.check_frame()?;
         }
         let settings = Settings {
-            switches: self.switches()?,
+            switches: engine_options::switches(&self.engine.pairs([]))?,
             by_helicity: self.helicity == Helicity::Event,
             off_shell: self.off_shell,
         };
@@ -160,21 +153,6 @@ impl Options {
             output::usage("--output is the file with the events; name another one");
         }
         Ok(path)
-    }
-
-    fn switches(&self) -> Result<Switches> {
-        let threads = self.threads.map(|n| n.to_string().into());
-        let mut switches = Switches::from_env()?;
-        for (name, value) in [
-            ("BACKEND", self.backend.clone().map(OsString::from)),
-            ("FPTYPE", self.fptype.clone().map(OsString::from)),
-            ("THREADS", threads),
-        ] {
-            if let Some(value) = value {
-                switches.set(name, value)?;
-            }
-        }
-        Ok(switches)
     }
 }
 

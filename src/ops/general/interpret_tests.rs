@@ -123,10 +123,7 @@ fn worst<S: Real>(
                 return None;
             }
             let skip = if layout.amplitude { 0 } else { 2 };
-            let expected: Vec<Complex64> = routine.outputs[skip..]
-                .iter()
-                .map(|&v| values[v as usize])
-                .collect();
+            let expected = routine.results(&values).split_off(skip);
             let scale = expected.iter().map(|z| z.norm()).fold(0.1, f64::max);
             for (i, z) in expected.iter().enumerate() {
                 let got = complex(operation[layout.len() - 1] + 2 * i as u32, lane);

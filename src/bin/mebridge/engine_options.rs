@@ -1,0 +1,50 @@
+//! Options that choose the engine, and the switches that they stand for.
+
+use mebridge::Result;
+use mebridge::runtime::Switches;
+use std::ffi::OsString;
+
+/// How to evaluate; what is not given is as the environment says.
+#[derive(clap::Args)]
+pub struct EngineOptions {
+    /// Engine [default: as CUDACPP_RUNTIME_BACKEND says, or auto]
+    #[arg(long, value_name = "ENGINE", value_parser = ["auto", "cpu", "cuda"])]
+    backend: Option<String>,
+    /// SIMD level [default: as CUDACPP_RUNTIME_SIMD says, or the best that this CPU has]
+    #[arg(long, value_name = "LEVEL", value_parser = ["auto", "none", "sse4", "avx2", "512y", "512z"])]
+    simd: Option<String>,
+    /// Precision: double, mixed (single in colour sums) or float [default: as
+    /// CUDACPP_RUNTIME_FPTYPE says, or d]
+    #[arg(long, value_name = "TYPE", value_parser = ["d", "m", "f"])]
+    fptype: Option<String>,
+    /// CPU threads [default: as CUDACPP_RUNTIME_THREADS says, or 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Option<u32>,
+}
+
+/// Names of switches, with values where there are any.
+pub type Given = (&'static str, Option<OsString>);
+
+impl EngineOptions {
+    /// The switches that were given, behind others of a command.
+    pub fn pairs(&self, others: impl IntoIterator<Item = Given>) -> Vec<(&'static str, OsString)> {
+        let own = [
+            ("BACKEND", self.backend.clone().map(OsString::from)),
+            ("SIMD", self.simd.clone().map(OsString::from)),
+            ("FPTYPE", self.fptype.clone().map(OsString::from)),
+            ("THREADS", self.threads.map(|n| n.to_string().into())),
+        ];
+        let all = others.into_iter().chain(own);
+        all.filter_map(|(name, value)| Some((name, value?)))
+            .collect()
+    }
+}
+
+/// The switches of the environment with others in their place.
+pub fn switches(pairs: &[(&'static str, OsString)]) -> Result<Switches> {
+    let mut switches = Switches::from_env()?;
+    for (name, value) in pairs {
+        switches.set(name, value.clone())?;
+    }
+    Ok(switches)
+}
