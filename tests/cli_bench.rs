@@ -318,53 +318,62 @@ fn without_figures_there_is_json_alone() {
 }
 
 /// What was measured before a signal is written, drawn and named as not whole.
+#[cfg(unix)]
+fn is_kept_at(signal: &str) {
+    let d = directory();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_mebridge"))
+        .args([
+            "bench",
+            "scalars.mebridge",
+            "--simd",
+            "none",
+            "--nevt",
+            "16,32",
+        ])
+        .args(["--seconds", "600", "--repetitions", "10000"])
+        .env("CUDACPP_RUNTIME_CACHE", "off")
+        .env("CUDACPP_RUNTIME_BACKEND", "cpu")
+        .current_dir(d.path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Each of six points takes 0.06 s a repetition; 10 minutes each in all.
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let killed = std::process::Command::new("kill")
+        .args([format!("-{signal}"), child.id().to_string()])
+        .status();
+    assert!(killed.unwrap().success());
+    let begun = std::time::Instant::now();
+    child.wait().unwrap();
+    assert!(begun.elapsed().as_secs() < 20);
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}{errors}");
+    assert!(text.contains("wrote bench.json\n"), "{text}{errors}");
+    assert!(errors.contains("interrupted"), "{errors}");
+    let record = read(&d.path().join("bench.json"));
+    assert_eq!(record["interrupted"], true);
+    let points = record["points"].as_array().unwrap();
+    assert!(!points.is_empty() && points.len() <= 6, "{points:?}");
+    assert!(
+        points
+            .iter()
+            .all(|p| p["repetitions"].as_u64().unwrap() >= 1)
+    );
+}
+
 #[test]
 #[cfg(unix)]
-fn an_interrupted_measurement_is_kept() {
-    for signal in ["INT", "TERM"] {
-        let d = directory();
-        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_mebridge"))
-            .args([
-                "bench",
-                "scalars.mebridge",
-                "--simd",
-                "none",
-                "--nevt",
-                "16,32",
-            ])
-            .args(["--seconds", "600", "--repetitions", "10000"])
-            .env("CUDACPP_RUNTIME_CACHE", "off")
-            .env("CUDACPP_RUNTIME_BACKEND", "cpu")
-            .current_dir(d.path())
-            .stdout(std::process::Stdio::piped())
-            .stderr(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
-        // Each of six points takes 0.06 s a repetition; 10 minutes each in all.
-        std::thread::sleep(std::time::Duration::from_secs(3));
-        let killed = std::process::Command::new("kill")
-            .args([format!("-{signal}"), child.id().to_string()])
-            .status();
-        assert!(killed.unwrap().success());
-        let begun = std::time::Instant::now();
-        child.wait().unwrap();
-        assert!(begun.elapsed().as_secs() < 20);
-        let output = child.wait_with_output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{text}{errors}");
-        assert!(text.contains("wrote bench.json\n"), "{text}{errors}");
-        assert!(errors.contains("interrupted"), "{errors}");
-        let record = read(&d.path().join("bench.json"));
-        assert_eq!(record["interrupted"], true);
-        let points = record["points"].as_array().unwrap();
-        assert!(!points.is_empty() && points.len() <= 6, "{points:?}");
-        assert!(
-            points
-                .iter()
-                .all(|p| p["repetitions"].as_u64().unwrap() >= 1)
-        );
-    }
+fn a_measurement_is_kept_when_it_is_interrupted() {
+    is_kept_at("INT");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_measurement_is_kept_when_it_is_terminated() {
+    is_kept_at("TERM");
 }
 
 #[test]

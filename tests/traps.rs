@@ -2,7 +2,7 @@
 //! call whose answers are finite, the answers are those of a caller without traps, and no flag is left.
 //!
 //! A trap ends the program, so every case runs in a child: this very test binary, started again with the
-//! name of the process in `MEBRIDGE_TEST_CASE`.
+//! numbers of the process and the SIMD level in `MEBRIDGE_TEST_CASE`.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 
 mod common;
@@ -123,7 +123,7 @@ fn kinds(masses: &[f64]) -> Vec<Vec<f64>> {
 struct Answers(Vec<u64>, Vec<i32>);
 
 struct Call<'a> {
-    directory: &'a CStr,
+    process: &'a CStr,
     level: &'a CStr,
     precision: &'a CStr,
     threads: u32,
@@ -136,7 +136,7 @@ impl Call<'_> {
     /// A bridge of its own; `enabled` says which traps are on around the library's functions.
     fn make(&self, kinds: &[Vec<f64>], start: usize, enabled: i32) -> Answers {
         let options = MebridgeOptions {
-            process: self.directory.as_ptr(),
+            process: self.process.as_ptr(),
             param_card: null(),
             backend: c"cpu".as_ptr(),
             simd: self.level.as_ptr(),
@@ -221,35 +221,40 @@ fn child(case: &str) {
         std::hint::black_box(std::hint::black_box(1.0) / std::hint::black_box(0.0));
         return;
     }
-    let number: usize = case.parse().expect("number of a case");
+    let (number, level) = case.split_once(' ').expect("two numbers");
+    let number: usize = number.parse().expect("number of a case");
+    let level = Level::supported()[level.parse::<usize>().expect("number of a level")];
     let case = cases().remove(number);
-    let directory = CString::new(case.directory).expect("path");
+    let directory = CString::new(case.directory.clone()).expect("path");
     let kinds = kinds(&case.masses);
+    // The import has traps on as well, once; reading its result is quicker.
+    let folder = tempfile::tempdir().expect("folder");
+    let file = folder.path().join("process.mebridge");
+    let processes = mebridge::import::import_directory(Path::new(&case.directory));
+    processes.expect("import")[0].write(&file).expect("file");
+    let file = CString::new(file.to_str().expect("path")).expect("path");
     // With the largest number threads are woken.
     let counts: Vec<usize> = match number {
         0 => (1..=17).chain([700]).collect(),
         _ => vec![1, 2, 3, 7, 8, 17, 700],
     };
-    for level in Level::supported() {
-        let level = CString::new(level.name()).expect("name");
-        for precision in [c"d", c"m", c"f"] {
-            for &nevt in &counts {
-                for threads in 1..=2 {
-                    for channels in [false, true] {
-                        let call = Call {
-                            directory: &directory,
-                            level: &level,
-                            precision,
-                            threads,
-                            nevt,
-                            channels,
-                            find_first: nevt % 3 == 0,
-                        };
-                        // Each kind is the first of a call at times, and the last one, which
-                        // fills up the last vector.
-                        let trapped = call.make(&kinds, nevt, ALL);
-                        assert!(trapped == call.make(&kinds, nevt, 0), "{level:?} {nevt}");
-                    }
+    let level = CString::new(level.name()).expect("name");
+    for precision in [c"d", c"m", c"f"] {
+        for &nevt in &counts {
+            for threads in 1..=2 {
+                for channels in [false, true] {
+                    let call = Call {
+                        process: if nevt == 1 { &directory } else { &file },
+                        level: &level,
+                        precision,
+                        threads,
+                        nevt,
+                        channels,
+                        find_first: nevt % 3 == 0,
+                    };
+                    // Each kind is the first of a call at times, and the last one, which fills up the last vector.
+                    let trapped = call.make(&kinds, nevt, ALL);
+                    assert!(trapped == call.make(&kinds, nevt, 0), "{level:?} {nevt}");
                 }
             }
         }
@@ -269,15 +274,22 @@ fn no_trap_fires_where_the_answer_is_finite() {
             .expect("child")
     };
     assert!(!run(DIVIDE).status.success(), "traps do not work here");
+    let levels = Level::supported().len();
     for (number, case) in cases().iter().enumerate() {
-        let output = run(&number.to_string());
-        assert!(
-            output.status.success(),
-            "{}: {}\n{}{}",
-            case.directory,
-            output.status,
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
+        std::thread::scope(|scope| {
+            for level in 0..levels {
+                scope.spawn(move || {
+                    let output = run(&format!("{number} {level}"));
+                    assert!(
+                        output.status.success(),
+                        "{}: {}\n{}{}",
+                        case.directory,
+                        output.status,
+                        String::from_utf8_lossy(&output.stdout),
+                        String::from_utf8_lossy(&output.stderr)
+                    );
+                });
+            }
+        });
     }
 }

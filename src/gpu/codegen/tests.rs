@@ -247,7 +247,11 @@ fn variants<'a>(generator: Generator<'a>) -> Vec<Generator<'a>> {
     ]
 }
 
-fn check(process: &Process) {
+/// Channel numbers or not, and `igraph` beside them or not.
+const CALLS: [(bool, bool); 3] = [(false, false), (true, false), (true, true)];
+
+/// With channel numbers or not, and with `igraph` beside them or not.
+fn check(process: &Process, channels: bool, igraph: bool) {
     let Some(gpu) = Emulator::new() else {
         return;
     };
@@ -266,100 +270,115 @@ fn check(process: &Process) {
         ..Switches::default()
     };
     let mut bridge = Bridge::new(process.clone(), &card, &switches, EVENTS).expect("bridge");
-    for (channels, igraph) in [(false, false), (true, false), (true, true)] {
-        let events = sample.events(channels, igraph);
-        let mut expected: Outcome = (
-            vec![0.0; EVENTS],
-            vec![0; EVENTS],
-            vec![0; EVENTS],
-            u32::MAX,
-        );
-        let mut answers = Answers {
-            matrix_elements: &mut expected.0,
-            helicity: &mut expected.1,
-            color: &mut expected.2,
+    let events = sample.events(channels, igraph);
+    let mut expected: Outcome = (
+        vec![0.0; EVENTS],
+        vec![0; EVENTS],
+        vec![0; EVENTS],
+        u32::MAX,
+    );
+    let mut answers = Answers {
+        matrix_elements: &mut expected.0,
+        helicity: &mut expected.1,
+        color: &mut expected.2,
+    };
+    bridge.run(&events, &mut answers).expect("run");
+    let good = bridge.plan().expect("it has run").helicities.clone();
+    let diagrams = compile(process, &binding, &good).expect("plan");
+    let recursion = recursion::compile(process, &binding, &good);
+    for plan in std::iter::once(&diagrams).chain(&recursion) {
+        if channels && plan.channels.is_empty() {
+            continue;
+        }
+        let tables = LevelSchedule::new(plan, &binding).expect("tables");
+        let mut formula_couplings = Vec::new();
+        for &(i, _) in &tables.formula_couplings {
+            let mut values = Vec::new();
+            let at = sample.g_s.iter().map(|&g| {
+                binding.evaluate(g, &mut values);
+                values[i as usize]
+            });
+            let at: Vec<_> = at.collect();
+            formula_couplings.extend(at.iter().map(|z| z.re));
+            formula_couplings.extend(at.iter().map(|z| z.im));
+        }
+        let generator = Generator {
+            tables: &tables,
+            general: &plan.general,
+            split: &split,
+            masses: &masses,
+            signs: &process.signs(),
+            helicities: &plan.helicities,
+            denominator: &plan.channels.denominator,
+            allowed: &allowed,
+            normalization: 1.0 / f64::from(process.iden),
+            channels,
+            colors: channels,
+            threads: 128,
+            blocks: 2,
+            registers: 0,
+            group: 0,
+            functions: false,
+            subsets: None,
+            hoisted: 0,
+            clocks: false,
         };
-        bridge.run(&events, &mut answers).expect("run");
-        let good = bridge.plan().expect("it has run").helicities.clone();
-        let diagrams = compile(process, &binding, &good).expect("plan");
-        let recursion = recursion::compile(process, &binding, &good);
-        for plan in std::iter::once(&diagrams).chain(&recursion) {
-            if channels && plan.channels.is_empty() {
-                continue;
+        for variant in variants(generator) {
+            let source = variant.source().expect("source");
+            assert!(!source.text.to_lowercase().contains("clock"));
+            let ran = run(&gpu, &source, process, plan, &events, &formula_couplings).expect("run");
+            let pairs = ran.0.iter().zip(&expected.0);
+            for (event, (a, b)) in pairs.enumerate() {
+                let by = ((a - b) / b).abs();
+                assert!(by < 1e-12, "{} event {event}: {a} for {b}", process.name);
             }
-            let tables = LevelSchedule::new(plan, &binding).expect("tables");
-            let mut formula_couplings = Vec::new();
-            for &(i, _) in &tables.formula_couplings {
-                let mut values = Vec::new();
-                let at = sample.g_s.iter().map(|&g| {
-                    binding.evaluate(g, &mut values);
-                    values[i as usize]
-                });
-                let at: Vec<_> = at.collect();
-                formula_couplings.extend(at.iter().map(|z| z.re));
-                formula_couplings.extend(at.iter().map(|z| z.im));
-            }
-            let generator = Generator {
-                tables: &tables,
-                general: &plan.general,
-                split: &split,
-                masses: &masses,
-                signs: &process.signs(),
-                helicities: &plan.helicities,
-                denominator: &plan.channels.denominator,
-                allowed: &allowed,
-                normalization: 1.0 / f64::from(process.iden),
-                channels,
-                colors: channels,
-                threads: 128,
-                blocks: 2,
-                registers: 0,
-                group: 0,
-                functions: false,
-                subsets: None,
-                hoisted: 0,
-                clocks: false,
+            assert_eq!(ran.1, expected.1, "{}: helicities", process.name);
+            assert_eq!(ran.2, expected.2, "{}: colours", process.name);
+            assert_eq!(ran.3, u32::MAX, "{}: a bad event", process.name);
+            // A bad event is found, and the others are as before.
+            let mut momenta = sample.momenta.clone();
+            let numbers = 4 * masses.len();
+            momenta[numbers * 41] *= 1.001;
+            momenta[numbers * 40 + 5] = f64::NAN;
+            let bad = Events {
+                momenta: &momenta,
+                ..events
             };
-            for variant in variants(generator) {
-                let source = variant.source().expect("source");
-                assert!(!source.text.to_lowercase().contains("clock"));
-                let ran =
-                    run(&gpu, &source, process, plan, &events, &formula_couplings).expect("run");
-                let pairs = ran.0.iter().zip(&expected.0);
-                for (event, (a, b)) in pairs.enumerate() {
-                    let by = ((a - b) / b).abs();
-                    assert!(by < 1e-12, "{} event {event}: {a} for {b}", process.name);
-                }
-                assert_eq!(ran.1, expected.1, "{}: helicities", process.name);
-                assert_eq!(ran.2, expected.2, "{}: colours", process.name);
-                assert_eq!(ran.3, u32::MAX, "{}: a bad event", process.name);
-                // A bad event is found, and the others are as before.
-                let mut momenta = sample.momenta.clone();
-                let numbers = 4 * masses.len();
-                momenta[numbers * 41] *= 1.001;
-                momenta[numbers * 40 + 5] = f64::NAN;
-                let bad = Events {
-                    momenta: &momenta,
-                    ..events
-                };
-                let ran = run(&gpu, &source, process, plan, &bad, &formula_couplings).expect("run");
-                assert_eq!(ran.3, 40, "{}: the first bad event", process.name);
-                assert_eq!(ran.1[42..], expected.1[42..], "{}", process.name);
-            }
+            let ran = run(&gpu, &source, process, plan, &bad, &formula_couplings).expect("run");
+            assert_eq!(ran.3, 40, "{}: the first bad event", process.name);
+            assert_eq!(ran.1[42..], expected.1[42..], "{}", process.name);
         }
     }
 }
 
 #[test]
 fn scalars_agree_with_the_cpu() {
-    check(&example::scalars());
+    for (channels, igraph) in CALLS {
+        check(&example::scalars(), channels, igraph);
+    }
+}
+
+fn gluons_and_quarks(channels: bool, igraph: bool) {
+    let directory =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
+    let process = import_directory(&directory).expect("import").remove(0);
+    check(&process, channels, igraph);
+}
+
+// Each takes its time, for the C++ compiler.
+#[test]
+fn gluons_and_quarks_agree_with_the_cpu() {
+    gluons_and_quarks(false, false);
 }
 
 #[test]
-fn gluons_and_quarks_agree_with_the_cpu() {
-    let directory =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx");
-    check(&import_directory(&directory).expect("import").remove(0));
+fn gluons_and_quarks_with_channels_agree_with_the_cpu() {
+    gluons_and_quarks(true, false);
+}
+
+#[test]
+fn gluons_and_quarks_with_igraph_agree_with_the_cpu() {
+    gluons_and_quarks(true, true);
 }
 
 #[test]
@@ -376,7 +395,9 @@ fn real_processes_agree_with_the_cpu() {
             .collect();
         directories.sort();
         let process = import_directory(&directories[0]).expect("import").remove(0);
-        check(&process);
+        for (channels, igraph) in CALLS {
+            check(&process, channels, igraph);
+        }
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn compile(
     std::fs::write(&text, whole).map_err(Error::io(&text))?;
     let mut command = Command::new(compiler);
     command
-        .args(["-O1", "-ffp-contract=off", "-std=c++17", "-fPIC", "-shared"])
+        .args(["-O0", "-ffp-contract=off", "-std=c++17", "-fPIC", "-shared"])
         .args(["-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function"]);
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("fma") {
