@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::ops::Address;
 use crate::ops::general::General;
-use crate::plan::ValidPlan;
 use crate::plan::binding::{Binding, Coupling};
+use crate::plan::{External, ValidPlan};
 use crate::process::color::FlowWeight;
 use crate::process::{HelicitySum, Process};
 use crate::simd::{Level, Real, dispatch};
@@ -44,6 +44,8 @@ pub struct Engine<T: Real> {
     pub(super) flow_weights: Vec<FlowWeight>,
     /// How contributions of helicities are added.
     pub(super) helicity_sum: HelicitySum,
+    /// External wavefunctions: the plan's, then those that lanes choose from.
+    pub(super) externals: Vec<External>,
     /// External wavefunctions whose helicity depends on the lane; none where lanes hold events.
     pub(super) lane_externals: Vec<LaneExternal>,
     /// Whether momenta may be off their mass shells.
@@ -202,6 +204,7 @@ impl<T: Real> Engine<T> {
             color_allowed: channels.allowed_flows(),
             flow_weights: process.flow_weights.clone(),
             helicity_sum: process.helicity_sum,
+            externals: plan.externals.clone(),
             lane_externals: Vec::new(),
             off_shell: false,
             beam_weights: process.beam_weights.clone(),

@@ -8,6 +8,7 @@
 use super::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ops::Address;
+use crate::plan::External;
 use crate::process::Process;
 use crate::simd::Real;
 
@@ -116,11 +117,9 @@ fn distinct(rows: &[&Vec<i8>], inside: impl Fn(usize) -> bool) -> Vec<Vec<i8>> {
 
 /// An external wavefunction whose helicity depends on the lane.
 pub(super) struct LaneExternal {
-    /// Index into the plan's externals.
-    pub external: usize,
-    /// Its helicities.
-    pub helicities: Vec<i8>,
-    /// Where the wavefunction of each of them is made.
+    /// Where the plan expects it.
+    pub result: Address,
+    /// Where the wavefunction of each helicity is made.
     pub made: Vec<Address>,
     /// For each lane which of them it has.
     pub of_lane: Vec<u32>,
@@ -131,8 +130,8 @@ pub(super) struct LaneExternal {
 impl<T: Real> Engine<T> {
     /// From now on the lanes hold helicities. The plan must be that of [`HelicityLanes::process`].
     pub fn with_helicity_lanes(mut self, lanes: &HelicityLanes) -> Result<Self> {
-        let mut externals = Vec::new();
-        for (external, e) in self.plan.externals.iter().enumerate() {
+        let mut of_lanes = Vec::new();
+        for e in &self.plan.externals {
             let Some(place) = lanes.legs.iter().position(|&leg| leg == e.leg as usize) else {
                 continue;
             };
@@ -146,11 +145,11 @@ impl<T: Real> Engine<T> {
                     helicities.push(value(lane));
                 }
             }
-            if e.results.len() != 1 {
+            let [result] = e.results[..] else {
                 return Err(Error::Internal {
                     what: "a plan that was not made for helicities in lanes".into(),
                 });
-            }
+            };
             // The first two components, the momentum, are not stored.
             let vectors = 2 * (e.kind.components() - 2);
             let made = helicities.iter().map(|_| {
@@ -158,16 +157,20 @@ impl<T: Real> Engine<T> {
                 self.scratch.vectors += vectors;
                 address
             });
-            let made = made.collect();
-            externals.push(LaneExternal {
-                external,
+            let made: Vec<Address> = made.collect();
+            self.externals.push(External {
+                results: made.clone(),
                 helicities,
+                ..e.clone()
+            });
+            of_lanes.push(LaneExternal {
+                result,
                 made,
                 of_lane,
                 vectors,
             });
         }
-        self.lane_externals = externals;
+        self.lane_externals = of_lanes;
         Ok(self)
     }
 }

@@ -6,6 +6,7 @@
 
 mod answer;
 mod jamp;
+mod momentum_check;
 mod start;
 
 pub(super) use jamp::sums;

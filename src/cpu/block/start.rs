@@ -1,8 +1,9 @@
 //! What does not depend on helicities: momenta, couplings, propagators and factors of a vector of
 //! events, and its external wavefunctions.
 
+use super::momentum_check::MomentumCheck;
 use super::{Blocks, lane_of};
-use crate::backend::{BadMomentum, NOT_CONSERVED, OFF_SHELL};
+use crate::backend::BadMomentum;
 use crate::cpu::engine::Engine;
 use crate::ops::Address;
 use crate::ops::kernels::{self, Memory};
@@ -21,8 +22,10 @@ impl<T: Real> Blocks<'_, '_, T> {
         let engine = self.engine;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
-            self.load_events(m, first, count);
-            if let Some(lane) = bad_momenta(m, engine, count) {
+            let good = self.load_events(m, first, count);
+            if !V::all(good)
+                && let Some(lane) = first_bad(m, engine.scratch.check, good, count)
+            {
                 return Err(BadMomentum {
                     event: first + lane,
                 });
@@ -42,21 +45,37 @@ impl<T: Real> Blocks<'_, '_, T> {
         Ok(())
     }
 
-    /// Copies momenta into vectors; lanes without an event repeat the last one.
+    /// Copies momenta into vectors; lanes without an event repeat the last one. Which of them are good.
     #[inline(always)]
-    unsafe fn load_events<V: Simd<Scalar = T>>(&self, m: Memory<V>, first: usize, count: usize) {
-        let plan = &self.engine.plan;
+    unsafe fn load_events<V: Simd<Scalar = T>>(
+        &self,
+        m: Memory<V>,
+        first: usize,
+        count: usize,
+    ) -> V::Mask {
+        let engine = self.engine;
+        let plan = &engine.plan;
         let numbers = 4 * plan.masses.len();
         let momenta = &self.events.momenta[first * numbers..(first + count) * numbers];
+        let whole = count == V::LANES;
         // SAFETY: within the legs' momenta, and with all lanes within the events'.
         unsafe {
-            if count < V::LANES {
-                return last_momenta(m.pointer(plan.leg_momenta), V::LANES, momenta, numbers);
+            if !whole {
+                last_momenta(m.pointer(plan.leg_momenta), V::LANES, momenta, numbers);
             }
-            for leg in (0..numbers).step_by(4) {
-                let p = V::columns(momenta.as_ptr().add(leg), numbers);
-                m.put_momentum(plan.leg_momenta + leg as u32, p);
+            let mut check = MomentumCheck::new(V::zero());
+            for (leg, (&mass, &incoming)) in plan.masses.iter().zip(&engine.incoming).enumerate() {
+                let at = plan.leg_momenta + 4 * leg as u32;
+                let p = if whole {
+                    let p = V::columns(momenta.as_ptr().add(4 * leg), numbers);
+                    m.put_momentum(at, p);
+                    p
+                } else {
+                    [0, 1, 2, 3].map(|i| m.real(at + i))
+                };
+                check.leg(p, mass, incoming, engine.off_shell);
             }
+            check.good()
         }
     }
 
@@ -110,48 +129,21 @@ unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbe
     }
 }
 
-/// The first lane with a momentum that is not finite, has no positive energy or is off its mass
-/// shell (unless it may be), or with momenta that are not conserved.
-#[inline(always)]
-unsafe fn bad_momenta<V: Simd>(
+/// The first of so many lanes that is not good.
+///
+/// # Safety
+/// The check's place in the scratch is valid.
+#[cold]
+#[inline(never)]
+unsafe fn first_bad<V: Simd>(
     m: Memory<V>,
-    engine: &Engine<V::Scalar>,
+    at: Address,
+    good: V::Mask,
     count: usize,
 ) -> Option<usize> {
-    // SAFETY: addresses of the plan and the scratch.
+    // SAFETY: the caller's promise.
     unsafe {
         let zero = V::zero();
-        let mut good = zero.eq(zero);
-        let (mut sum, mut energy) = ([zero; 4], zero);
-        for (leg, (&mass, &incoming)) in engine.plan.masses.iter().zip(&engine.incoming).enumerate()
-        {
-            let p = |i: u32| m.real(engine.plan.leg_momenta + 4 * leg as u32 + i);
-            let (e, x, y, z) = (p(0), p(1), p(2), p(3));
-            let e2 = e * e;
-            let p2 = x.mul_add(x, y.mul_add(y, z.mul_add(z, e.same(mass * mass))));
-            // Comparisons are false for NaN, infinity minus infinity is NaN, and no number is less
-            // than itself.
-            let off = (e2 - p2).abs();
-            let near = match engine.off_shell {
-                false => off.lt(e2 * e.same(OFF_SHELL)),
-                true => off.lt(e.same(f64::INFINITY)),
-            };
-            good = V::both(good, V::both(near, zero.lt(e)));
-            if incoming {
-                sum = [sum[0] + e, sum[1] + x, sum[2] + y, sum[3] + z];
-                energy = energy + e;
-            } else {
-                sum = [sum[0] - e, sum[1] - x, sum[2] - y, sum[3] - z];
-            }
-        }
-        let [e, x, y, z] = sum;
-        let off = e.mul_add(e, x.mul_add(x, y.mul_add(y, z * z)));
-        let most = energy * e.same(NOT_CONSERVED);
-        good = V::both(good, off.lt(most * most));
-        if V::all(good) {
-            return None;
-        }
-        let at = engine.scratch.check;
         m.put_real(at, V::select(good, zero, zero.same(1.0)));
         (0..count).find(|&lane| (*lane_of(m, at, lane)).to_f64() != 0.0)
     }
@@ -215,23 +207,27 @@ unsafe fn factor<V: Simd>(m: Memory<V>, couplings: &[Address], factor: &Factor) 
 /// External wavefunctions, and where lanes hold helicities, those of each lane's own.
 #[inline(always)]
 unsafe fn externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
-    let of_plan = &engine.plan.externals;
-    let of_lanes = engine.lane_externals.iter();
-    let of_lanes = of_lanes.map(|l| (&of_plan[l.external], &l.helicities, &l.made));
-    let all = of_plan.iter().map(|e| (e, &e.helicities, &e.results));
-    // One loop: what it calls is large, and inlined wherever it is called.
-    for (e, helicities, results) in all.chain(of_lanes) {
+    // One loop for both: what it calls is large, and inlined wherever it is called.
+    for e in &engine.externals {
         // SAFETY: addresses of the plan and of the engine's scratch.
         unsafe {
             let p = |i: u32| m.real(engine.plan.leg_momenta + 4 * e.leg + i);
             let momentum = [p(0), p(1), p(2), p(3)];
             let mass = (e.mass != 0.0).then(|| momentum[0].same(e.mass));
             let to = m.pointer(0);
-            kernels::external(e.kind, e.sign, mass, momentum, helicities, results, to);
+            kernels::external(
+                e.kind,
+                e.sign,
+                mass,
+                momentum,
+                &e.helicities,
+                &e.results,
+                to,
+            );
         }
     }
     for lanes in &engine.lane_externals {
-        let first = of_plan[lanes.external].results[0];
+        let first = lanes.result;
         for (lane, &which) in lanes.of_lane.iter().enumerate() {
             for vector in 0..lanes.vectors {
                 // SAFETY: addresses of the plan and of the engine's scratch; lanes below `LANES`.

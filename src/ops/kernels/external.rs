@@ -15,7 +15,7 @@ use super::Memory;
 use crate::process::ExternalKind;
 use crate::process::external::MOMENTUM;
 use crate::simd::{Cx, Real, Simd};
-use high_spin::Rarita;
+use high_spin::HighSpin;
 
 /// Computes the wavefunctions of an external leg and stores the one for `helicities[i]` at address
 /// `results[i]`: four components of a spinor or a vector, one of a scalar, 16 of spin 3/2 or 2. `sign` is `NSF`, `NSV`
@@ -71,19 +71,17 @@ pub unsafe fn external<V: Simd>(
                     m.put_four(result, leg.wavefunction(helicity, sign));
                 }
             }
-            (ExternalKind::Tensor, mass) => {
-                let leg = Vector::new(momentum, mass);
-                for (&helicity, &result) in pairs {
-                    high_spin::tensor(m, result, &leg, helicity, sign);
-                }
-            }
-            (ExternalKind::RaritaIn | ExternalKind::RaritaOut, mass) => {
-                // Only massive ones are imported.
-                let mass = mass.unwrap_or(V::zero());
-                let leg = Rarita::new(momentum, mass, sign, kind == ExternalKind::RaritaIn);
-                for (&helicity, &result) in pairs {
-                    leg.put(m, result, helicity);
-                }
+            (ExternalKind::Tensor | ExternalKind::RaritaIn | ExternalKind::RaritaOut, mass) => {
+                // Rare and large: a function of its own leaves the registers to the others.
+                V::call(HighSpin {
+                    kind,
+                    sign,
+                    mass,
+                    momentum,
+                    helicities,
+                    results,
+                    base,
+                });
             }
             (ExternalKind::Scalar, _) => {
                 let zero = V::zero();

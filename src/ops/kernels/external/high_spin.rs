@@ -3,7 +3,48 @@
 
 use super::{MassiveFermion, Vector, signed};
 use crate::ops::kernels::Memory;
-use crate::simd::{Cx, Simd};
+use crate::process::ExternalKind;
+use crate::simd::{Cx, Simd, Task};
+
+/// [`super::external`] for these kinds.
+pub(super) struct HighSpin<'a, V: Simd> {
+    pub kind: ExternalKind,
+    pub sign: i8,
+    pub mass: Option<V>,
+    pub momentum: [V; 4],
+    pub helicities: &'a [i8],
+    pub results: &'a [u32],
+    pub base: *mut V::Scalar,
+}
+
+impl<U: Simd> Task<U::Scalar> for HighSpin<'_, U> {
+    type Output = ();
+
+    /// Of the level of `U`.
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = U::Scalar>>(self) {
+        let m = Memory::<U>::new(self.base);
+        let (momentum, sign) = (self.momentum, self.sign);
+        let pairs = self.helicities.iter().zip(self.results);
+        // SAFETY: the promises to `external`.
+        unsafe {
+            if self.kind == ExternalKind::Tensor {
+                let leg = Vector::new(momentum, self.mass);
+                for (&helicity, &result) in pairs {
+                    tensor(m, result, &leg, helicity, sign);
+                }
+            } else {
+                // Only massive ones are imported.
+                let mass = self.mass.unwrap_or(U::zero());
+                let incoming = self.kind == ExternalKind::RaritaIn;
+                let leg = Rarita::new(momentum, mass, sign, incoming);
+                for (&helicity, &result) in pairs {
+                    leg.put(m, result, helicity);
+                }
+            }
+        }
+    }
+}
 
 /// All products of the components of two wavefunctions, added to `sum`.
 #[inline(always)]
@@ -37,13 +78,7 @@ unsafe fn put<V: Simd>(m: Memory<V>, result: u32, components: [Cx<V>; 16]) {
 /// # Safety
 /// As for [`super::external`].
 #[inline(always)]
-pub(super) unsafe fn tensor<V: Simd>(
-    m: Memory<V>,
-    result: u32,
-    leg: &Vector<V>,
-    helicity: i8,
-    sign: i8,
-) {
+unsafe fn tensor<V: Simd>(m: Memory<V>, result: u32, leg: &Vector<V>, helicity: i8, sign: i8) {
     let of = |helicity: i8| leg.wavefunction(helicity, sign);
     let zero = Cx::new(leg.zero, leg.zero);
     let mut sum = [zero; 16];
@@ -66,7 +101,7 @@ pub(super) unsafe fn tensor<V: Simd>(
 }
 
 /// What all helicities of a massive leg of spin 3/2 share.
-pub(super) struct Rarita<V: Simd> {
+struct Rarita<V: Simd> {
     vector: Vector<V>,
     fermion: MassiveFermion<V>,
     /// Phase of the spinor of helicity -1 relative to that of the vector.
@@ -77,7 +112,7 @@ pub(super) struct Rarita<V: Simd> {
 
 impl<V: Simd> Rarita<V> {
     #[inline(always)]
-    pub(super) fn new(p: [V; 4], mass: V, sign: i8, incoming: bool) -> Self {
+    fn new(p: [V; 4], mass: V, sign: i8, incoming: bool) -> Self {
         let zero = p[0].same(0.0);
         let one = zero.same(1.0);
         let pt = (p[1] * p[1] + p[2] * p[2]).sqrt();
@@ -122,7 +157,7 @@ impl<V: Simd> Rarita<V> {
     /// # Safety
     /// As for [`super::external`].
     #[inline(always)]
-    pub(super) unsafe fn put(&self, m: Memory<V>, result: u32, helicity: i8) {
+    unsafe fn put(&self, m: Memory<V>, result: u32, helicity: i8) {
         let zero = Cx::new(self.vector.zero, self.vector.zero);
         let (third, two_thirds) = ((1.0f64 / 3.0).sqrt(), (2.0f64 / 3.0).sqrt());
         let mut sum = [zero; 16];
