@@ -7,6 +7,7 @@ use crate::cpu::engine::Engine;
 use crate::ops::Address;
 use crate::ops::kernels::{self, Memory};
 use crate::plan::{Factor, MomentumSum, Propagator};
+use crate::sample::Momenta;
 use crate::simd::{Cx, Real, Simd};
 
 impl<T: Real> Blocks<'_, '_, T> {
@@ -21,11 +22,20 @@ impl<T: Real> Blocks<'_, '_, T> {
         let engine = self.engine;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
-            self.load_events(m, first, count);
+            match &self.sample {
+                Some(sample) => load_sample(m, engine, &sample.asked.momenta, first, count),
+                None => self.load_events(m, first, count),
+            }
+            self.worker.bad = 0;
             if let Some(lane) = bad_momenta(m, engine, count) {
-                return Err(BadMomentum {
-                    event: first + lane,
-                });
+                if self.sample.is_none() {
+                    return Err(BadMomentum {
+                        event: first + lane,
+                    });
+                }
+                let at = lane_of(m, engine.scratch.check, 0);
+                let bad = |lane: usize| u32::from((*at.add(lane)).to_f64() != 0.0) << lane;
+                self.worker.bad = (0..count).map(bad).sum();
             }
             self.couplings(m, first, count);
             for sum in &engine.plan.momenta {
@@ -106,6 +116,54 @@ unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbe
         for (i, &x) in event.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { *to.add(i * lanes + lane) = T::from_f64(x) };
+        }
+    }
+}
+
+/// Copies momenta of a sample into vectors; lanes without an event repeat the last one.
+#[inline(always)]
+unsafe fn load_sample<V: Simd>(
+    m: Memory<V>,
+    engine: &Engine<V::Scalar>,
+    momenta: &Momenta,
+    first: usize,
+    count: usize,
+) {
+    let to = engine.plan.leg_momenta;
+    let (legs, strides) = (momenta.legs(), momenta.strides());
+    // SAFETY: within the legs' momenta; numbers of events that are there, `LANES` of them.
+    unsafe {
+        if count == V::LANES && strides.event == 1 {
+            for leg in 0..legs {
+                let p = |i: usize| V::load_doubles(momenta.at(first, leg, i));
+                m.put_momentum(to + 4 * leg as u32, [p(0), p(1), p(2), p(3)]);
+            }
+        } else if count == V::LANES && strides.component == 1 && strides.event >= 0 {
+            for leg in 0..legs {
+                let p = V::columns(momenta.at(first, leg, 0), strides.event as usize);
+                m.put_momentum(to + 4 * leg as u32, p);
+            }
+        } else {
+            gather(m.pointer(to), V::LANES, &momenta.part(first, count));
+        }
+    }
+}
+
+/// Copies the momenta of events that lie anyhow, or are fewer than lanes, into vectors.
+///
+/// # Safety
+/// `to` is valid for a write of `lanes` times the numbers of an event.
+#[cold]
+#[inline(never)]
+unsafe fn gather<T: Real>(to: *mut T, lanes: usize, momenta: &Momenta) {
+    let last = momenta.events() - 1;
+    for leg in 0..momenta.legs() {
+        for component in 0..4 {
+            for lane in 0..lanes {
+                let x = momenta.get(lane.min(last), leg, component);
+                // SAFETY: the caller's promise.
+                unsafe { *to.add((4 * leg + component) * lanes + lane) = T::from_f64(x) };
+            }
         }
     }
 }
