@@ -1,14 +1,14 @@
 //! What a sampler has to know of a process, in the words of MadGraph7's `subprocesses.json`.
 //!
 //! Everything is counted from 0. A channel is the topology of a diagram: its vertices as names of the lines that meet,
-//! `i0`, `i1` for incoming legs, `o0` and on for outgoing ones, `p0` and on for the propagators in the order in which the
-//! vertices make them; the last vertex makes none. There is a channel for each diagram that MadEvent has one for, with
-//! the legs in their order: diagrams that differ by identical particles alone are channels of their own.
+//! `i0`, `i1` for incoming legs, `o0` and on for outgoing ones, `p0` and on for the propagators in the order in which
+//! the vertices make them; the last vertex makes none. There is a channel for each diagram that MadEvent has one for,
+//! with the legs in their order: diagrams that differ by identical particles alone are channels of their own.
 //!
 //! PDG codes of propagators are derived, because a process does not keep them: a massive line has the code of its mass
-//! in the parameter card, a massless one that of the fermion whose number flows along it, else it is a photon where one
-//! of its sides has no colour, else a gluon. So a photon between quarks is called 21. Samplers take no more from the
-//! code than mass and width, which the `parameters` of the channel name too.
+//! or width in the parameter card, a massless one that of the fermion whose number flows along it, else it is a photon
+//! where one of its sides has no colour, else a gluon. So a photon between quarks is called 21. Samplers take no more
+//! from the code than mass and width, which the `parameters` of the channel name too.
 
 use crate::error::{Error, Result};
 use crate::process::{Process, Quantity, Vertex, Wavefunction};
@@ -57,6 +57,8 @@ pub struct Channel {
     pub on_shell_propagators: Vec<usize>,
     /// Names of mass and width of each propagator; empty for none.
     pub parameters: Vec<(String, String)>,
+    /// Their values in GeV, with the values of the card that came with the process.
+    pub masses: Vec<(f64, f64)>,
     /// The diagrams of this topology.
     pub diagrams: Vec<Diagram>,
 }
@@ -188,6 +190,7 @@ pub fn describe(
                 vertices: topology.vertices,
                 on_shell_propagators: Vec::new(),
                 parameters: topology.parameters,
+                masses: topology.masses,
                 diagrams: vec![Diagram {
                     diagram: offset(&tables.diagrams) + amp2.diagram as usize - 1,
                     permutation: (0..process.legs.len()).collect(),
@@ -243,6 +246,7 @@ struct Topology {
     vertices: Vec<Vec<String>>,
     pdg: Vec<i32>,
     parameters: Vec<(String, String)>,
+    masses: Vec<(f64, f64)>,
     /// Powers of g_s; `None` where a coupling is no power of it.
     power: Option<i32>,
 }
@@ -256,6 +260,8 @@ struct Lines<'a> {
     colors: Vec<i32>,
     /// The power of g_s in each coupling.
     powers: Vec<Option<i32>>,
+    /// Values of the parameters.
+    values: Vec<f64>,
 }
 
 impl<'a> Lines<'a> {
@@ -290,6 +296,11 @@ impl<'a> Lines<'a> {
         Lines {
             colors: (0..process.legs.len()).map(color).collect(),
             powers: model.couplings.iter().map(power).collect(),
+            values: model
+                .parameters
+                .iter()
+                .map(|p| one[p.value as usize].re)
+                .collect(),
             process,
             names,
         }
@@ -320,13 +331,20 @@ impl<'a> Lines<'a> {
                     let name = format!("p{}", topology.pdg.len());
                     lines.push(name.clone());
                     topology.vertices.push(lines);
-                    topology.pdg.push(self.pdg(inner.mass, &behind));
+                    topology
+                        .pdg
+                        .push(self.pdg([inner.mass, inner.width], &behind));
                     let parameter = |quantity: Quantity| match quantity.0 {
                         Some(i) => self.process.model.parameters[i as usize].name.clone(),
                         None => String::new(),
                     };
                     let parameters = (parameter(inner.mass), parameter(inner.width));
                     topology.parameters.push(parameters);
+                    let value =
+                        |quantity: Quantity| quantity.0.map_or(0.0, |i| self.values[i as usize]);
+                    topology
+                        .masses
+                        .push((value(inner.mass), value(inner.width)));
                     names.push(name);
                     legs.extend(behind);
                 }
@@ -339,7 +357,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The PDG code of a line that leads to these legs: of the particle that decays into them.
-    fn pdg(&self, mass: Quantity, legs: &[usize]) -> i32 {
+    fn pdg(&self, [mass, width]: [Quantity; 2], legs: &[usize]) -> i32 {
         let process = self.process;
         // Fermion numbers of what goes out there, by flavour.
         let mut numbers: BTreeMap<i32, i32> = BTreeMap::new();
@@ -353,10 +371,12 @@ impl<'a> Lines<'a> {
             }
         }
         numbers.retain(|_, number| *number != 0);
-        let of_mass = mass.0.and_then(|i| {
-            let name = &process.model.parameters[i as usize].name;
+        // The mass of a W is no parameter of the card, but its width is.
+        let of_mass = [mass, width].into_iter().find_map(|quantity| {
+            let name = &process.model.parameters[quantity.0? as usize].name;
             let card = process.model.card.iter().find(|p| p.name == *name)?;
-            card.index.first().copied().filter(|_| card.block == "mass")
+            let block = ["mass", "decay"].contains(&card.block.as_str());
+            card.index.first().copied().filter(|_| block)
         });
         // The number of one flavour tells particle from antiparticle; that of a boson is its charge.
         let sign = |pdg: i32| match numbers.get(&pdg) {
@@ -487,6 +507,8 @@ mod tests {
             all
         };
         assert_eq!(pdgs("e+ e- > mu+ mu-"), [22, 23]);
+        let w = described("u d~ > ve e+").channels[0].masses[0];
+        assert!((w.0 - 80.419).abs() < 0.1 && w.1 > 2.0, "{w:?}");
         // The W that decays is a W+, the quark that emits it a d or an u.
         assert_eq!(pdgs("u d~ > ve e+"), [24]);
         assert_eq!(pdgs("u~ d > ve~ e-"), [-24]);

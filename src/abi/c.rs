@@ -270,8 +270,8 @@ pub struct MebridgeSample {
     pub random_color: *const f64,
     /// random_diagram[events]
     pub random_diagram: *const f64,
-    /// fixed_helicity[events]: rows of the helicity table, from 0. The matrix element is what this helicity contributes;
-    /// NULL: all of them do.
+    /// fixed_helicity[events]: rows of the helicity table, from 0. The matrix element is what this helicity
+    /// contributes; NULL: all of them do.
     pub fixed_helicity: *const i32,
     /// fixed_diagram[events]: diagrams, from 0, by which colour flows are drawn; NULL: drawn themselves.
     pub fixed_diagram: *const i32,
@@ -420,8 +420,8 @@ pub extern "C" fn mebridge_parameters(bridge: *const MebridgeBridge) -> i64 {
     query(bridge, |e| e.bridge.process().model.card.len() as i64)
 }
 
-/// Name of a parameter of the card, `number` counting from 0, such as "MDL_MT". Valid until the bridge is deleted. NULL if
-/// there is none.
+/// Name of a parameter of the card, `number` counting from 0, such as "MDL_MT". Valid until the bridge is deleted. NULL
+/// if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_parameter_name(
     bridge: *const MebridgeBridge,

@@ -118,8 +118,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     written.map_err(Error::io(path))
 }
 
-/// Which matrix elements stand for the process with both beams exchanged, too: what mirrorprocs.inc of a directory says;
-/// of a generated process those with different beams where each beam may be either.
+/// Which matrix elements stand for the process with both beams exchanged, too: what mirrorprocs.inc of a directory
+/// says; of a generated process those with different beams where each beam may be either.
 fn mirrored(choice: &ProcessChoice, processes: &[Process]) -> Result<Vec<bool>> {
     if let Some(text) = process_text(&choice.path) {
         let words: Vec<&str> = text.split_whitespace().collect();
