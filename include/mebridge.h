@@ -111,8 +111,8 @@ struct mebridge_sample {
    */
   const double *random_diagram;
   /*
-   fixed_helicity[events]: rows of the helicity table, from 0. The matrix element is what this helicity contributes;
-   NULL: all of them do.
+   fixed_helicity[events]: rows of the helicity table, from 0. The matrix element is what this helicity
+   contributes; NULL: all of them do.
    */
   const int32_t *fixed_helicity;
   /*
@@ -268,8 +268,8 @@ const char *mebridge_description(const struct mebridge_bridge *bridge);
 int64_t mebridge_parameters(const struct mebridge_bridge *bridge);
 
 /*
- Name of a parameter of the card, `number` counting from 0, such as "MDL_MT". Valid until the bridge is deleted. NULL if
- there is none.
+ Name of a parameter of the card, `number` counting from 0, such as "MDL_MT". Valid until the bridge is deleted. NULL
+ if there is none.
  */
 const char *mebridge_parameter_name(const struct mebridge_bridge *bridge,
                                     size_t number);

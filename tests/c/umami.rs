@@ -76,6 +76,27 @@ impl Umami {
         text.to_string_lossy().into_owned()
     }
 
+    /// Any pointer, as a caller may give it by mistake.
+    fn meta_into(&self, key: c_int, to: *mut c_void) -> i32 {
+        // SAFETY: the tests give null or enough memory.
+        unsafe { (self.get_meta)(key, to) }
+    }
+
+    fn free(&self, handle: Handle) -> i32 {
+        // SAFETY: any handle may be given.
+        unsafe { (self.free)(handle) }
+    }
+
+    fn set(&self, handle: Handle, name: *const c_char, value: f64) -> i32 {
+        // SAFETY: the tests give null or C strings.
+        unsafe { (self.set)(handle, name, value, 0.0) }
+    }
+
+    fn get(&self, handle: Handle, name: *const c_char, value: &mut f64, im: *mut f64) -> i32 {
+        // SAFETY: the tests give null or C strings, and null or a number.
+        unsafe { (self.get)(handle, name, value, im) }
+    }
+
     fn handle(&self) -> Handle {
         let mut handle = null_mut();
         // SAFETY: as the interface asks.
@@ -349,9 +370,8 @@ fn umami_gives_the_numbers_of_fbridgesequence() {
             (found.diagram.clone(), found.color.clone())
         );
     }
-    for event in 0..count {
-        assert!(near(sum[event], found.matrix_elements[event]));
-    }
+    let pairs = sum.iter().zip(&found.matrix_elements);
+    assert!(pairs.into_iter().all(|(x, y)| near(*x, *y)));
 
     // Without alpha_s and random numbers: alpha_s = 0.118 and 0.5.
     let (alpha_s, half) = (vec![0.118; count], vec![0.5; count]);
@@ -407,11 +427,10 @@ fn umami_gives_the_numbers_of_fbridgesequence() {
     // A parameter of the card, and the card itself.
     let (mut mass, mut im) = (0.0, 1.0);
     let name = c"mt".as_ptr();
-    // SAFETY: as the interface asks, here and below.
-    let get = |mass: &mut f64, im: &mut f64| unsafe { (umami.get)(handle, name, mass, im) };
+    let get = |mass: &mut f64, im: &mut f64| umami.get(handle, name, mass, im);
     assert_eq!(get(&mut mass, &mut im), OK);
     assert_eq!((mass, im), (173.0, 0.0));
-    assert_eq!(unsafe { (umami.set)(handle, name, 150.0, 0.0) }, OK);
+    assert_eq!(umami.set(handle, name, 150.0), OK);
     assert_eq!(get(&mut mass, &mut im), OK);
     assert_eq!(mass, 150.0);
     assert_eq!(
@@ -428,16 +447,13 @@ fn umami_gives_the_numbers_of_fbridgesequence() {
         "momenta of another mass"
     );
     assert_eq!(
-        unsafe { (umami.get)(handle, c"bwcutoff".as_ptr(), &raw mut mass, null_mut()) },
+        umami.get(handle, c"bwcutoff".as_ptr(), &mut mass, null_mut()),
         2
     );
-    assert_eq!(
-        unsafe { (umami.set)(handle, c"bwcutoff".as_ptr(), 15.0, 0.0) },
-        2
-    );
-    assert_eq!(unsafe { (umami.set)(handle, null(), 15.0, 0.0) }, 1);
-    assert_eq!(unsafe { (umami.set)(handle, name, f64::NAN, 0.0) }, 1);
-    assert_eq!(unsafe { (umami.free)(handle) }, OK);
+    assert_eq!(umami.set(handle, c"bwcutoff".as_ptr(), 15.0), 2);
+    assert_eq!(umami.set(handle, null(), 15.0), 1);
+    assert_eq!(umami.set(handle, name, f64::NAN), 1);
+    assert_eq!(umami.free(handle), OK);
 }
 
 /// Every status that can come back, and no crash on the way.
@@ -455,10 +471,10 @@ fn umami_refuses_what_it_cannot_do() {
     // SAFETY: as the interface asks, or null, throughout.
     unsafe {
         // Before anything: masses are not known yet.
-        assert_eq!((umami.get_meta)(5, to), 5);
-        assert_eq!((umami.get_meta)(6, to), 6);
-        assert_eq!((umami.get_meta)(-1, to), 6);
-        assert_eq!((umami.get_meta)(1, null_mut()), 1);
+        assert_eq!(umami.meta_into(5, to), 5);
+        assert_eq!(umami.meta_into(6, to), 6);
+        assert_eq!(umami.meta_into(-1, to), 6);
+        assert_eq!(umami.meta_into(1, null_mut()), 1);
         assert_eq!((umami.initialize)(null_mut(), null()), 1);
         let mut handle = 1 as Handle;
         let card = folder.path().join("no card.dat");
@@ -471,17 +487,20 @@ fn umami_refuses_what_it_cannot_do() {
         );
     }
     let handle = umami.handle();
-    assert_eq!(unsafe { (umami.get_meta)(5, to) }, OK);
+    assert_eq!(umami.meta_into(5, to), OK);
     assert_eq!(masses, [0.0, 0.0, 173.0, 173.0]);
     let counts = [9, 9, 6];
     let there: [&[usize]; 3] = [&[0, 1, 2, 3, 4, 5, 6, 7], &[0], &[0, 1, 2, 3, 4]];
     for ((function, count), there) in umami.supported.iter().zip(counts).zip(there) {
         let (mut table, mut n) = (null(), 0);
+        // SAFETY: as the interface asks.
         assert_eq!(unsafe { function(&raw mut table, &raw mut n) }, OK);
         assert_eq!(n, count);
+        // SAFETY: as the interface asks.
         let table = unsafe { std::slice::from_raw_parts(table, n as usize) };
         let keys: Vec<usize> = (0..table.len()).filter(|&i| table[i]).collect();
         assert_eq!(keys, there);
+        // SAFETY: as the interface asks.
         assert_eq!(unsafe { function(null_mut(), &raw mut n) }, 1);
     }
 
@@ -556,6 +575,7 @@ fn umami_refuses_what_it_cannot_do() {
         }
     }
     // Lists.
+    // SAFETY: as the interface asks.
     unsafe {
         let run = umami.evaluate;
         let (keys, pointers) = (null(), null());
@@ -572,10 +592,10 @@ fn umami_refuses_what_it_cannot_do() {
         ] {
             assert_eq!(umami.call(other, all, &inputs, &outputs), 1);
         }
-        assert_eq!((umami.free)(null_mut()), OK);
-        assert_eq!((umami.free)(1 as Handle), 1);
-        assert_eq!((umami.free)(handle), OK);
-        assert_eq!((umami.free)(handle), 1);
+        assert_eq!(umami.free(null_mut()), OK);
+        assert_eq!(umami.free(1 as Handle), 1);
+        assert_eq!(umami.free(handle), OK);
+        assert_eq!(umami.free(handle), 1);
     }
     assert_eq!(umami.call(handle, all, &inputs, &outputs), 1);
     assert!(
@@ -587,8 +607,7 @@ fn umami_refuses_what_it_cannot_do() {
     // The library by itself serves what its environment names; nothing here. (Its own test has no P directory around.)
     let mut value = 0;
     let own = Umami::load(&library());
-    // SAFETY: as above.
-    assert_eq!(unsafe { (own.get_meta)(1, (&raw mut value).cast()) }, 1);
+    assert_eq!(own.meta_into(1, (&raw mut value).cast()), 1);
     assert!(own.error().contains("which process?"), "{}", own.error());
 }
 
@@ -629,7 +648,7 @@ fn umami_knows_the_matrix_elements_behind_the_flavour_index() {
             );
         }
     }
-    unsafe { (umami.free)(handle) };
+    umami.free(handle);
 }
 
 /// Handles of several threads on one array, created and freed all the while, some of them in a child of the program.
@@ -671,7 +690,7 @@ fn umami_serves_many_threads() {
                             umami.call(handle, (events, count, begin), &shared.0, &shared.1);
                         assert_eq!(status, OK);
                         // SAFETY: a handle of our own.
-                        assert_eq!(unsafe { (umami.free)(handle) }, OK);
+                        assert_eq!(umami.free(handle), OK);
                     }
                 });
             }
@@ -714,7 +733,7 @@ fn umami_serves_many_threads() {
             "{status:#x}"
         );
     }
-    unsafe { (umami.free)(first) };
+    umami.free(first);
 }
 
 /// A file that was renamed, cut off, changed or replaced.
@@ -726,8 +745,7 @@ fn a_library_finds_what_it_carries() {
     let bytes = std::fs::read(&path).unwrap();
     let legs = |umami: &Umami| {
         let mut legs = 0;
-        // SAFETY: an int.
-        let status = unsafe { (umami.get_meta)(1, (&raw mut legs).cast()) };
+        let status = umami.meta_into(1, (&raw mut legs).cast());
         if status == OK {
             Ok(legs)
         } else {

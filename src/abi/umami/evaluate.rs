@@ -26,6 +26,8 @@ const NAME: &str = "umami_matrix_element";
 const CHUNK: usize = 1024;
 /// g_s where no alpha_s is given, as MadGraph7's own matrix elements have it: alpha_s = 0.118.
 const DEFAULT_G_S: f64 = 1.2177157847767195;
+/// No list of keys is as long, each being there once.
+const MOST_KEYS: usize = 255;
 /// Where no random number is given.
 const DEFAULT_RANDOM: f64 = 0.5;
 
@@ -88,8 +90,9 @@ unsafe fn lists<'a, P: Copy + 'a>(
                 format!("the list of {what}s is a null pointer"),
             ));
         }
-        _ if !keys.is_aligned() || !pointers.is_aligned() || count > usize::from(u8::MAX) => {
-            return Err(wrong(NAME, format!("the list of {what}s is none")));
+        _ if !keys.is_aligned() || !pointers.is_aligned() || count > MOST_KEYS => {
+            let text = format!("the list of {what}s is not aligned, or longer than {MOST_KEYS}");
+            return Err(wrong(NAME, text));
         }
         // SAFETY: the caller's promise.
         _ => unsafe { (from_raw_parts(keys, count), from_raw_parts(pointers, count)) },

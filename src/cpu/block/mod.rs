@@ -365,11 +365,14 @@ impl<T: Real> Blocks<'_, '_, T> {
             if channels.amp2.is_empty() {
                 return;
             }
-            let mut total = m.real(scratch.denominator);
-            for &i in &channels.denominator {
-                total = squares(m, &channels.amp2[i as usize], total);
+            // A sample takes its sum from the numerators, which are all there.
+            if self.sample.is_none() {
+                let mut total = m.real(scratch.denominator);
+                for &i in &channels.denominator {
+                    total = squares(m, &channels.amp2[i as usize], total);
+                }
+                m.put_real(scratch.denominator, total);
             }
-            m.put_real(scratch.denominator, total);
             for (slot, &i) in self.worker.amp2.iter().enumerate() {
                 let at = scratch.numerators + slot as u32;
                 let sum = squares(m, &channels.amp2[i as usize], m.real(at));
