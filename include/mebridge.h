@@ -95,50 +95,50 @@ struct mebridge_sample {
    */
   ptrdiff_t momenta_strides[3];
   /*
-   alpha_s[events]; NULL: 0.118.
+   `alpha_s[events]`; NULL: 0.118.
    */
   const double *alpha_s;
   /*
-   random_helicity[events], in [0, 1) as all random numbers; NULL: 0.5.
+   `random_helicity[events]`, in [0, 1) as all random numbers; NULL: 0.5.
    */
   const double *random_helicity;
   /*
-   random_color[events]
+   `random_color[events]`
    */
   const double *random_color;
   /*
-   random_diagram[events]
+   `random_diagram[events]`
    */
   const double *random_diagram;
   /*
-   fixed_helicity[events]: rows of the helicity table, from 0. The matrix element is what this helicity
+   `fixed_helicity[events]`: rows of the helicity table, from 0. The matrix element is what this helicity
    contributes; NULL: all of them do.
    */
   const int32_t *fixed_helicity;
   /*
-   fixed_diagram[events]: diagrams, from 0, by which colour flows are drawn; NULL: drawn themselves.
+   `fixed_diagram[events]`: diagrams, from 0, by which colour flows are drawn; NULL: drawn themselves.
    */
   const int32_t *fixed_diagram;
   /*
-   matrix_elements[events]: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours and
+   `matrix_elements[events]`: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours and
    averaged over those of the initial state, without a weight of any channel. Never NULL. NaN for an event whose
    momenta are not finite, not on their mass shells or not conserved.
    */
   double *matrix_elements;
   /*
-   helicity[events]: the row of the helicity table, drawn by its share, from 0.
+   `helicity[events]`: the row of the helicity table, drawn by its share, from 0.
    */
   int32_t *helicity;
   /*
-   color[events]: the colour flow, drawn among those that the diagram allows, from 0.
+   `color[events]`: the colour flow, drawn among those that the diagram allows, from 0.
    */
   int32_t *color;
   /*
-   diagram[events]: drawn by the squared diagrams, from 0.
+   `diagram[events]`: drawn by the squared diagrams, from 0.
    */
   int32_t *diagram;
   /*
-   amp2[diagrams][events]: squared diagrams as shares of the sum of those that have a channel.
+   `amp2[diagrams][events]`: squared diagrams as shares of the sum of those that have a channel.
    */
   double *amp2;
   /*

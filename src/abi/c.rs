@@ -262,30 +262,30 @@ pub struct MebridgeSample {
     pub momenta: *const f64,
     /// How many numbers lie from an event, a leg and a component of its momentum to the next; may be negative.
     pub momenta_strides: [isize; 3],
-    /// alpha_s[events]; NULL: 0.118.
+    /// `alpha_s[events]`; NULL: 0.118.
     pub alpha_s: *const f64,
-    /// random_helicity[events], in [0, 1) as all random numbers; NULL: 0.5.
+    /// `random_helicity[events]`, in [0, 1) as all random numbers; NULL: 0.5.
     pub random_helicity: *const f64,
-    /// random_color[events]
+    /// `random_color[events]`
     pub random_color: *const f64,
-    /// random_diagram[events]
+    /// `random_diagram[events]`
     pub random_diagram: *const f64,
-    /// fixed_helicity[events]: rows of the helicity table, from 0. The matrix element is what this helicity
+    /// `fixed_helicity[events]`: rows of the helicity table, from 0. The matrix element is what this helicity
     /// contributes; NULL: all of them do.
     pub fixed_helicity: *const i32,
-    /// fixed_diagram[events]: diagrams, from 0, by which colour flows are drawn; NULL: drawn themselves.
+    /// `fixed_diagram[events]`: diagrams, from 0, by which colour flows are drawn; NULL: drawn themselves.
     pub fixed_diagram: *const i32,
-    /// matrix_elements[events]: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours and
+    /// `matrix_elements[events]`: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours and
     /// averaged over those of the initial state, without a weight of any channel. Never NULL. NaN for an event whose
     /// momenta are not finite, not on their mass shells or not conserved.
     pub matrix_elements: *mut f64,
-    /// helicity[events]: the row of the helicity table, drawn by its share, from 0.
+    /// `helicity[events]`: the row of the helicity table, drawn by its share, from 0.
     pub helicity: *mut i32,
-    /// color[events]: the colour flow, drawn among those that the diagram allows, from 0.
+    /// `color[events]`: the colour flow, drawn among those that the diagram allows, from 0.
     pub color: *mut i32,
-    /// diagram[events]: drawn by the squared diagrams, from 0.
+    /// `diagram[events]`: drawn by the squared diagrams, from 0.
     pub diagram: *mut i32,
-    /// amp2[diagrams][events]: squared diagrams as shares of the sum of those that have a channel.
+    /// `amp2[diagrams][events]`: squared diagrams as shares of the sum of those that have a channel.
     pub amp2: *mut f64,
     /// How many numbers lie from a diagram to the next; at least `events`.
     pub amp2_stride: usize,
