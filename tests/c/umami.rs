@@ -786,3 +786,54 @@ fn a_library_finds_what_it_carries() {
     let text = legs(&umami).unwrap_err();
     assert!(text.contains("make it again"), "{text}");
 }
+
+/// A standalone output has neither channels nor colour flows to choose by diagrams.
+#[test]
+fn umami_serves_a_process_without_channels() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = generated("g g > t t~").remove(0);
+    let with = Umami::load(&carrying(
+        folder.path(),
+        "with.so",
+        std::slice::from_ref(&process),
+    ));
+    let bare = Process {
+        channels: Default::default(),
+        ..process.clone()
+    };
+    let umami = Umami::load(&carrying(folder.path(), "g.so", &[bare]));
+    let (mut table, mut n) = (null(), 0);
+    // SAFETY: as the interface asks; the table has as many entries as it says.
+    let there = unsafe {
+        assert_eq!(umami.supported[2](&raw mut table, &raw mut n), OK);
+        std::slice::from_raw_parts(table, n as usize)
+    };
+    assert_eq!(there, [true, false, true, true, false, false]);
+    let count = 203;
+    let given = Given::new(&process, count);
+    let run = |umami: &Umami, which: &[usize]| {
+        let handle = umami.handle();
+        let mut found = Found::new(count, 3);
+        let outputs = found.outputs();
+        let outputs: Vec<_> = which.iter().map(|&i| outputs[i]).collect();
+        let status = umami.call(handle, (count, count, 0), &given.inputs(), &outputs);
+        umami.free(handle);
+        (status, found)
+    };
+    let (status, expected) = run(&with, &[0, 1, 2, 3, 4]);
+    assert_eq!(status, OK);
+    // Squared diagrams, and the diagram.
+    for output in [0, 2] {
+        assert_eq!(run(&umami, &[1, output]).0, 4);
+    }
+    let (status, found) = run(&umami, &[1, 3, 4]);
+    assert_eq!(status, OK, "{}", umami.error());
+    let pairs = found.matrix_elements.iter().zip(&expected.matrix_elements);
+    assert!(pairs.into_iter().all(|(x, y)| (x - y).abs() <= 1e-13 * y));
+    assert_eq!(found.helicity, expected.helicity);
+    // Both flows, whatever the diagram.
+    for flow in 0..2 {
+        let share = found.color.iter().filter(|&&c| c == flow).count();
+        assert!(share > count / 4, "{share} of {count}");
+    }
+}
