@@ -170,7 +170,8 @@ pub fn attach(library: &[u8], path: &Path, processes: &[Process]) -> Result<Vec<
         match Attached::read(mark) {
             None if mark[NAME.len()..].iter().all(|&byte| byte == 0) => break at,
             Some(attached)
-                if attached.begin.checked_add(attached.length) == Some(library.len() as u64) =>
+                if attached.begin.checked_add(attached.length) == Some(library.len() as u64)
+                    && attached.begin >= (at + BYTES) as u64 =>
             {
                 break at;
             }
@@ -303,6 +304,13 @@ mod tests {
             let error = read_back(&bytes).unwrap_err().to_string();
             assert!(error.contains(text), "{error}");
         }
+        // A mark that points at itself or before is none.
+        let mut wrong = copy.clone();
+        wrong.truncate(1000 + 32 + 100 + BYTES);
+        wrong[1000 + 32 + 100 + 32..][..8].copy_from_slice(&1000u64.to_le_bytes());
+        let length = wrong.len() as u64 - 1000;
+        wrong[1000 + 32 + 100 + 40..][..8].copy_from_slice(&length.to_le_bytes());
+        assert!(attach(&wrong, &path, &processes).is_err());
         let none = attach(&[0; 5000], &path, &processes);
         let error = none.unwrap_err().to_string();
         assert!(error.contains("no library of mebridge"), "{error}");
