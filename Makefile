@@ -73,7 +73,7 @@ install:
 	install -m 755 $(RELEASE)/$(BUILT) $(ATLIB)/$(SOFILE)
 	ln -sf $(SOFILE) $(ATLIB)/$(SONAME)
 	ln -sf $(SONAME) $(ATLIB)/$(SOLINK)
-	install -m 644 include/mebridge.h $(AT)/include/
+	install -m 644 include/mebridge.h include/mebridge_umami.h $(AT)/include/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' mebridge.pc.in >build/mebridge.pc
 	install -m 644 build/mebridge.pc $(ATLIB)/pkgconfig/
 	install -m 644 fortran/mebridge.f90 $(AT)/share/mebridge/fortran/
@@ -83,7 +83,7 @@ install:
 	done
 
 uninstall:
-	rm -f $(AT)/bin/mebridge $(AT)/include/mebridge.h $(ATLIB)/pkgconfig/mebridge.pc
+	rm -f $(AT)/bin/mebridge $(AT)/include/mebridge.h $(AT)/include/mebridge_umami.h $(ATLIB)/pkgconfig/mebridge.pc
 	rm -f $(ATLIB)/$(SOLINK) $(ATLIB)/$(SONAME) $(ATLIB)/$(SOFILE)
 	rm -f $(AT)/share/man/man1/mebridge.1 $(AT)/share/man/man1/mebridge-*.1
 	rm -f $(addprefix $(AT)/share/,$(COMPLETIONS))

@@ -77,6 +77,80 @@ struct mebridge_options {
   const char *cache;
 };
 
+/*
+ A sample of events, which may lie in memory in any order, and where its answers go. What is NULL is not given or not
+ asked for; set all of it to zero first (`struct mebridge_sample sample = {0};`).
+ */
+struct mebridge_sample {
+  /*
+   How many events; any number.
+   */
+  size_t events;
+  /*
+   (E, px, py, pz) of all legs in GeV, incoming ones with positive energy.
+   */
+  const double *momenta;
+  /*
+   How many numbers lie from an event, a leg and a component of its momentum to the next; may be negative.
+   */
+  ptrdiff_t momenta_strides[3];
+  /*
+   `alpha_s[events]`; NULL: 0.118.
+   */
+  const double *alpha_s;
+  /*
+   `random_helicity[events]`, in [0, 1) as all random numbers; NULL: 0.5.
+   */
+  const double *random_helicity;
+  /*
+   `random_color[events]`
+   */
+  const double *random_color;
+  /*
+   `random_diagram[events]`
+   */
+  const double *random_diagram;
+  /*
+   `fixed_helicity[events]`: rows of the helicity table, from 0. The matrix element is what this helicity
+   contributes; NULL: all of them do.
+   */
+  const int32_t *fixed_helicity;
+  /*
+   `fixed_diagram[events]`: diagrams, from 0, by which colour flows are drawn; NULL: drawn themselves.
+   */
+  const int32_t *fixed_diagram;
+  /*
+   `matrix_elements[events]`: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours and
+   averaged over those of the initial state, without a weight of any channel. Never NULL. NaN for an event whose
+   momenta are not finite, not on their mass shells or not conserved.
+   */
+  double *matrix_elements;
+  /*
+   `helicity[events]`: the row of the helicity table, drawn by its share, from 0.
+   */
+  int32_t *helicity;
+  /*
+   `color[events]`: the colour flow, drawn among those that the diagram allows, from 0.
+   */
+  int32_t *color;
+  /*
+   `diagram[events]`: drawn by the squared diagrams, from 0.
+   */
+  int32_t *diagram;
+  /*
+   `amp2[diagrams][events]`: squared diagrams as shares of the sum of those that have a channel.
+   */
+  double *amp2;
+  /*
+   How many numbers lie from a diagram to the next; at least `events`.
+   */
+  size_t amp2_stride;
+  /*
+   Out: how many events have NaN as their matrix element.
+   */
+  size_t bad_events;
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -171,6 +245,55 @@ int32_t mebridge_one_event(struct mebridge_bridge *bridge,
                            double *contributions,
                            double *amp2,
                            double *jamp2);
+
+/*
+ Evaluates a sample, on the CPU. Events that are bad are no error; `mebridge_last_error` describes the first of them.
+
+ The caller sees to it:
+ The arrays have these lengths, and no output overlaps another array.
+ */
+int32_t mebridge_evaluate(struct mebridge_bridge *bridge,
+                          struct mebridge_sample *sample);
+
+/*
+ Everything that a sampler has to know of the process (legs, channels as topologies with propagators, colour flows,
+ helicities, flavours), as JSON in the words of MadGraph7's subprocesses.json: one object. Valid until the bridge is
+ deleted. NULL if there is no such bridge.
+ */
+const char *mebridge_description(const struct mebridge_bridge *bridge);
+
+/*
+ Number of parameters of the card, or -1 if there is no such bridge.
+ */
+int64_t mebridge_parameters(const struct mebridge_bridge *bridge);
+
+/*
+ Name of a parameter of the card, `number` counting from 0, such as "MDL_MT". Valid until the bridge is deleted. NULL
+ if there is none.
+ */
+const char *mebridge_parameter_name(const struct mebridge_bridge *bridge,
+                                    size_t number);
+
+/*
+ Gives the value of a parameter of the card. Capitals and the prefix MDL_ of its name may be left out.
+
+ The caller sees to it:
+ The name ends in NUL.
+ */
+int32_t mebridge_parameter(const struct mebridge_bridge *bridge,
+                           const char *name,
+                           double *value);
+
+/*
+ Sets a parameter of the card from the next call on. All that follows from it is computed anew, plans too; widths are
+ parameters of their own and stay as they are.
+
+ The caller sees to it:
+ The name ends in NUL.
+ */
+int32_t mebridge_set_parameter(struct mebridge_bridge *bridge,
+                               const char *name,
+                               double value);
 
 /*
  Finds the good helicities, those that contribute somewhere in phase space, and puts their number

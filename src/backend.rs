@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::Plan;
+use crate::sample::{Bad, Sample, SampleAnswers};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -43,6 +44,20 @@ pub trait Backend: Send {
         let _ = (event, answer);
         Ok(false)
     }
+
+    /// What one thread of a caller's needs to evaluate samples while others do so too. They share all that does not
+    /// change, and may outlive this.
+    fn session(&self) -> Result<Box<dyn Session>> {
+        Err(Error::NotOnGpu {
+            what: "samples of a sampler",
+        })
+    }
+}
+
+/// One thread's way to evaluate samples.
+pub trait Session: Send {
+    /// Evaluates a sample whose arrays and indices have been checked, and says which events are bad.
+    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Bad;
 }
 
 /// What is measured of where the time goes.

@@ -4,7 +4,10 @@
 //! finds the good helicities, on points of its own ([`crate::trial`]), makes the plan for them, and from
 //! then on evaluates whatever it is given.
 
+mod sampler;
 mod single;
+
+pub use sampler::Sampler;
 
 use crate::backend::{Backend, Clocks, Failure, Kernels, NOT_CONSERVED, OFF_SHELL, Timers};
 use crate::cache::Cache;
@@ -18,7 +21,7 @@ use crate::plan::binding::Binding;
 use crate::plan::{Plan, ValidPlan};
 use crate::process::Process;
 use crate::propagators::{ChannelWeights, Propagators};
-use crate::runtime::{Precision, Switches};
+use crate::runtime::{CachePlace, Precision, Switches};
 use crate::simd::Level;
 use crate::target::{Calls, Target};
 use crate::trial::Trial;
@@ -42,6 +45,12 @@ pub struct Bridge {
     precision: Precision,
     all_helicities: bool,
     off_shell: bool,
+    /// What the switches say of the cache.
+    cache: CachePlace,
+    card: Vec<f64>,
+    /// One for each thread that evaluates samples, once one came.
+    samplers: Vec<Sampler>,
+    weights: ChannelWeights,
     /// `sde_strategy` 2, where it was asked for.
     propagators: Option<Propagators>,
     nevt: usize,
@@ -148,6 +157,10 @@ impl Bridge {
             precision: switches.precision,
             all_helicities: switches.good_helicities_all,
             off_shell: false,
+            cache: switches.cache.clone(),
+            card: card.to_vec(),
+            samplers: Vec::new(),
+            weights: ChannelWeights::Amp2,
             propagators: None,
             nevt,
             clocks: Clocks::None,
@@ -167,6 +180,7 @@ impl Bridge {
 
     /// What weights the channels from the next call on.
     pub fn set_channel_weights(&mut self, weights: ChannelWeights) -> Result<()> {
+        self.weights = weights;
         self.propagators = match weights {
             ChannelWeights::Amp2 => None,
             ChannelWeights::Propagators { s } => {
@@ -174,6 +188,26 @@ impl Bridge {
             }
         };
         Ok(())
+    }
+
+    /// The values of the card.
+    pub fn card(&self) -> &[f64] {
+        &self.card
+    }
+
+    /// Takes other values of the card from the next call on. Good helicities and plans are found anew. Where it fails,
+    /// the former ones hold.
+    pub fn set_card(&mut self, card: &[f64]) -> Result<()> {
+        let process = &self.process;
+        let binding = in_default_environment(|| Binding::new(&process.model, card))?;
+        self.plans = Plans::new(Cache::new(&self.cache), process, card);
+        self.trial = Trial::new(process, &binding);
+        self.binding = binding;
+        self.card = card.to_vec();
+        self.engines = None;
+        self.samplers.clear();
+        self.singles = [None, None];
+        self.set_channel_weights(self.weights)
     }
 
     /// The process.
@@ -317,7 +351,7 @@ impl Bridge {
                 }
             }
             if contributes.iter().all(|&c| c) {
-                return Ok(backend.into_engine().into_plan());
+                return Ok(backend.into_plan());
             }
         }
         let good = all.into_iter().filter(|&h| contributes[h as usize]);
@@ -325,7 +359,7 @@ impl Bridge {
         if good.is_empty() {
             // The card makes the matrix element vanish, or it does so at these points: as in MadEvent the
             // answer is what all of them give.
-            return Ok(backend.into_engine().into_plan());
+            return Ok(backend.into_plan());
         }
         self.diagrams(&good)
     }
@@ -495,6 +529,11 @@ impl Bridge {
         }
     }
 
+    fn bad_momentum(&self, events: &Events, event: usize) -> Error {
+        let numbers = 4 * self.process.legs.len();
+        self.what_is_wrong(&events.momenta[event * numbers..][..numbers], event)
+    }
+
     fn failure(&self, events: &Events, failure: Failure) -> Error {
         match failure {
             Failure::Event(bad) => self.bad_momentum(events, bad.event),
@@ -530,10 +569,7 @@ impl Bridge {
                 if last == Some(channel) {
                     continue;
                 }
-                let known = u32::try_from(channel).is_ok_and(|channel| {
-                    channels.amp2.iter().any(|a| a.diagram == channel)
-                        && channels.config_of(channel).is_some()
-                });
+                let known = u32::try_from(channel).is_ok_and(|c| channels.is_channel(c));
                 if !known {
                     return Err(Error::NoSuchChannel {
                         event,
@@ -558,10 +594,10 @@ impl Bridge {
         Ok(())
     }
 
-    /// What exactly is wrong with the momenta of an event.
-    fn bad_momentum(&self, events: &Events, event: usize) -> Error {
+    /// What is wrong with the momenta of an event, `[leg][component]`, that cannot be evaluated.
+    /// `event` is its number for the message.
+    pub fn what_is_wrong(&self, momenta: &[f64], event: usize) -> Error {
         let legs = self.process.legs.len();
-        let momenta = &events.momenta[event * legs * 4..(event + 1) * legs * 4];
         let badness = |leg: usize| {
             let p = &momenta[4 * leg..4 * leg + 4];
             let mass = self.mass(leg);
@@ -597,6 +633,12 @@ impl Bridge {
             mass: self.mass(leg),
             momentum: momenta[4 * leg..4 * leg + 4].to_vec(),
         }
+    }
+
+    /// Masses of the legs in GeV.
+    pub fn masses(&self) -> Vec<f64> {
+        let legs = 0..self.process.legs.len();
+        legs.map(|leg| self.mass(leg)).collect()
     }
 
     fn mass(&self, leg: usize) -> f64 {

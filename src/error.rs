@@ -90,6 +90,20 @@ pub enum Error {
         /// How many there are.
         configs: usize,
     },
+    /// An index of a batch names nothing.
+    #[error(
+        "event {event} (from 0): {what} index {index} names nothing; there are {count}, counted from 0"
+    )]
+    NoSuchIndex {
+        /// What it should name.
+        what: &'static str,
+        /// Number of the event within the batch, from 0.
+        event: usize,
+        /// The index.
+        index: i32,
+        /// How many there are.
+        count: usize,
+    },
     /// A GPU is asked for, and the process is one that only the CPU runs.
     #[error(
         "{what}: this runs on the CPU alone; set CUDACPP_RUNTIME_BACKEND=cpu, or leave the choice to auto"

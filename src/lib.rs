@@ -49,6 +49,8 @@
 //! | [`process`] | the physics as data, its file format, the parameter card |
 //! | [`import`] | MG5aMC's directories |
 //! | [`generate`](mod@generate) | processes from their names, without MG5aMC |
+//! | [`describe`] | what a sampler has to know of a process |
+//! | [`sample`] | the arrays of a sampler's call |
 //! | [`runtime`] | the `CUDACPP_RUNTIME_*` switches |
 //! | [`error`](mod@error) | what can go wrong |
 //!
@@ -60,6 +62,7 @@
 extern crate self as mebridge;
 
 pub mod bridge;
+pub mod describe;
 pub mod error;
 pub mod events;
 pub mod generate;
@@ -67,6 +70,7 @@ pub mod import;
 pub mod process;
 pub mod propagators;
 pub mod runtime;
+pub mod sample;
 
 pub use bridge::Bridge;
 pub use error::{Error, Result};

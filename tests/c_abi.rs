@@ -7,15 +7,28 @@ use mebridge::process::example;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What cbindgen makes of `src/abi/c.rs`.
-fn header() -> String {
-    let config = cbindgen::Config::from_file(root().join("cbindgen.toml")).expect("cbindgen.toml");
+#[path = "c/umami.rs"]
+mod umami;
+
+/// The headers, each with what cbindgen makes it of and its configuration.
+const HEADERS: [(&str, &str, &str); 2] = [
+    ("include/mebridge.h", "src/abi/c.rs", "cbindgen.toml"),
+    (
+        "include/mebridge_umami.h",
+        "src/abi/umami/mod.rs",
+        "cbindgen_umami.toml",
+    ),
+];
+
+/// What cbindgen makes of a source.
+fn header(source: &str, config: &str) -> String {
+    let config = cbindgen::Config::from_file(root().join(config)).expect("its configuration");
     let mut header = Vec::new();
     cbindgen::Builder::new()
         .with_config(config)
-        .with_src(root().join("src/abi/c.rs"))
+        .with_src(root().join(source))
         .generate()
-        .expect("cbindgen reads src/abi/c.rs")
+        .expect("cbindgen reads the source")
         .write(&mut header);
     let header = String::from_utf8(header).expect("UTF-8");
     // The heading that Rust's lints ask for says little in C.
@@ -41,18 +54,20 @@ fn library() -> PathBuf {
 }
 
 #[test]
-fn the_header_is_that_of_this_version() {
-    let path = root().join("include/mebridge.h");
-    let header = header();
-    if std::env::var_os("MEBRIDGE_UPDATE_HEADER").is_some() {
-        std::fs::write(&path, &header).unwrap();
+fn the_headers_are_those_of_this_version() {
+    for (name, source, config) in HEADERS {
+        let path = root().join(name);
+        let header = header(source, config);
+        if std::env::var_os("MEBRIDGE_UPDATE_HEADER").is_some() {
+            std::fs::write(&path, &header).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == header,
+            "{name} is not what cbindgen makes of {source}; run\n  \
+             MEBRIDGE_UPDATE_HEADER=1 cargo test --test c_abi\nand commit it"
+        );
     }
-    let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        committed == header,
-        "include/mebridge.h is not what cbindgen makes of src/abi/c.rs; run\n  \
-         MEBRIDGE_UPDATE_HEADER=1 cargo test --test c_abi\nand commit it"
-    );
 }
 
 #[test]
@@ -90,12 +105,15 @@ fn nothing_but_the_interface_is_exported() {
         "mebridge_row_",
         "mebridge_set_sde_strategy_",
     ];
-    // Every function of the header is exported, and nothing else.
-    let header = header();
+    // Every function of the headers is exported, and nothing else.
+    let headers = HEADERS
+        .map(|(_, source, config)| header(source, config))
+        .concat();
     expected.extend(
-        header
+        headers
             .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-            .filter(|word| word.starts_with("mebridge_") && header.contains(&format!("{word}("))),
+            .filter(|word| word.starts_with("mebridge_") || word.starts_with("umami_"))
+            .filter(|word| headers.contains(&format!("{word}("))),
     );
     expected.sort_unstable();
     expected.dedup();

@@ -112,3 +112,50 @@ fn bad_input_is_told() {
         several.stderr
     );
 }
+
+/// A library that carries a process, and what a sampler has to know beside it. (tests/c/umami.rs calls such libraries.)
+#[test]
+fn a_library_carries_a_process() {
+    let d = directory();
+    let library = std::env::current_exe().unwrap();
+    let library = library.with_file_name("libmebridge.so");
+    let library = library.to_str().unwrap();
+    let umami = |arguments: &[&str]| {
+        let all = [&["umami", "--library", library], arguments].concat();
+        mebridge(d.path(), &all)
+    };
+    let ran = umami(&["p p > t t~", "-o", "tt.so"]);
+    assert!(ran.ok().contains("tt.so: g g > t t~"), "{}", ran.stdout);
+    let carried = std::fs::read(d.path().join("tt.so")).unwrap();
+    let bare = std::fs::metadata(library).unwrap().len();
+    assert!(carried.len() as u64 > bare);
+    let json = std::fs::read_to_string(d.path().join("tt.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let entry = &json[0];
+    assert_eq!(entry["me_path"], "tt.so");
+    assert_eq!(entry["diagram_count"], 4);
+    assert_eq!(entry["helicities"].as_array().unwrap().len(), 32);
+    assert_eq!(entry["color_flows"].as_array().unwrap().len(), 4);
+    let flavors = &entry["flavors"];
+    assert_eq!(flavors[0]["mirror"], false);
+    assert_eq!(flavors[1]["mirror"], true);
+    assert_eq!(flavors[1]["options"].as_array().unwrap().len(), 4);
+    let channels = entry["channels"].as_array().unwrap();
+    assert_eq!(channels.len(), 4);
+    assert_eq!(channels[3]["diagrams"][0]["diagram"], 3);
+    assert_eq!(channels[3]["diagrams"][0]["active_flavors"][0], 1);
+    // From the Fortran directory, to stdout, with a card.
+    let p1 = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/fortran/gg_ttx/SubProcesses/P1_gg_ttx"
+    );
+    let ran = umami(&[p1, "-o", "p1.so", "--json", "-"]);
+    let json: serde_json::Value = serde_json::from_str(ran.ok()).unwrap();
+    assert_eq!(json[0]["qcd_power"], 2);
+    // A library that is none.
+    let arguments = ["umami", "g g > t t~", "-o", "x.so", "--library", "tt.json"];
+    let ran = mebridge(d.path(), &arguments);
+    let message = ran.failed(1);
+    assert!(message.contains("can carry a process"), "{message}");
+    assert!(!d.path().join("x.so").exists());
+}

@@ -24,6 +24,7 @@ Commands:
   doctor    Look at this machine, and at outputs of MG5aMC, for what is missing or wrong
   link      Let MadEvent take its matrix elements from the library
   unlink    Give MadEvent its own matrix elements back
+  umami     Make a library that carries a process, for MadSpace, MadGraph7 and whatever speaks UMAMI
   help      Print this message or the help of the given subcommand(s)
 
 Options:

@@ -1,5 +1,5 @@
 //! The CPU engine against the reference files of real MG5aMC outputs, at every SIMD level and
-//! precision, for whole and odd numbers of events, with and without channels.
+//! precision, for whole and odd numbers of events, with and without channels, and as a sampler's calls.
 
 mod common;
 
@@ -9,6 +9,7 @@ use mebridge::events::Answers;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
 use mebridge::runtime::{Backend, Precision, Switches};
+use mebridge::sample::{Momenta, Rows, Sample, SampleAnswers};
 use mebridge::simd::Level;
 
 struct Outcome {
@@ -16,6 +17,59 @@ struct Outcome {
     helicity: Vec<i32>,
     color: Vec<i32>,
     good: usize,
+}
+
+/// The same events as a sample, each in the diagram of its channel: |M|^2 without and with the channel's share, and
+/// the choices, counted from 1.
+fn sampled(process: &Process, r: &Reference, nevt: usize, level: Level) -> (Vec<f64>, Outcome) {
+    let switches = switches(level, Precision::Double);
+    let card = process.model.default_card();
+    let mut bridge = Bridge::new(process.clone(), &card, &switches, nevt).expect("bridge");
+    let events = r.events(true).first(nevt);
+    let diagram: Vec<i32> = r.channels[..nevt].iter().map(|c| c - 1).collect();
+    let sample = Sample {
+        momenta: Momenta::rows(events.momenta, process.legs.len()),
+        g_s: events.g_s,
+        random_helicity: events.random_helicity,
+        random_color: events.random_color,
+        random_diagram: events.random_color,
+        helicity: None,
+        diagram: Some(&diagram),
+        diagrams: true,
+    };
+    let (mut plain, mut drawn) = (vec![0.0; nevt], vec![0; nevt]);
+    let (mut helicity, mut color) = (vec![0; nevt], vec![0; nevt]);
+    let diagrams = process.diagrams as usize;
+    let mut shares = vec![0.0; nevt * diagrams];
+    // SAFETY: as many rows as there is room for.
+    let rows = unsafe { Rows::new(shares.as_mut_ptr(), nevt, diagrams, nevt) };
+    let answers = SampleAnswers {
+        matrix_elements: &mut plain,
+        helicity: &mut helicity,
+        color: &mut color,
+        diagram: &mut drawn,
+        amp2: Some(rows),
+    };
+    let bad = bridge.evaluate(&sample, answers).expect("a sample");
+    assert_eq!(bad.count, 0, "{}", r.name);
+    let share = |event: usize| shares[event + nevt * diagram[event] as usize];
+    let weighted = (0..nevt).map(|event| plain[event] * share(event));
+    let outcome = Outcome {
+        matrix_elements: weighted.collect(),
+        helicity: helicity.iter().map(|h| h + 1).collect(),
+        color: color.iter().map(|c| c + 1).collect(),
+        good: bridge.good_helicities().expect("good helicities"),
+    };
+    (plain, outcome)
+}
+
+fn switches(level: Level, precision: Precision) -> Switches {
+    Switches {
+        backend: Backend::Cpu,
+        simd: Some(level.name().to_owned()),
+        precision,
+        ..Switches::default()
+    }
 }
 
 fn run(
@@ -26,12 +80,7 @@ fn run(
     level: Level,
     precision: Precision,
 ) -> Outcome {
-    let switches = Switches {
-        backend: Backend::Cpu,
-        simd: Some(level.name().to_owned()),
-        precision,
-        ..Switches::default()
-    };
+    let switches = switches(level, precision);
     let card = process.model.default_card();
     let mut bridge = Bridge::new(process.clone(), &card, &switches, nevt).expect("bridge");
     let events = r.events(channels).first(nevt);
@@ -80,6 +129,11 @@ fn double_precision_agrees_to_1e_12_at_every_level() {
                 assert_eq!(o.good, r.good_helicities, "{} at {level}", r.name);
             }
         }
+        let (alone, o) = sampled(&process, r, 61, Level::best());
+        plain = plain.max(worst(&alone, &r.plain[..61]));
+        weighted = weighted.max(worst(&o.matrix_elements, &r.weighted[..61]));
+        choices += differing(&o.helicity, &r.weighted_helicity[..61]);
+        choices += differing(&o.color, &r.color[..61]);
         println!(
             "{:32} {:4} {plain:.1e} {weighted:.1e} {choices}",
             r.name, r.good_helicities

@@ -15,7 +15,7 @@ fail() {
     exit 1
 }
 has() { [ -e "$prefix/$1" ] || fail "there is no $1"; }
-for file in bin/mebridge include/mebridge.h share/mebridge/fortran/mebridge.f90 share/man/man1/mebridge.1 \
+for file in bin/mebridge include/mebridge.h include/mebridge_umami.h share/mebridge/fortran/mebridge.f90 share/man/man1/mebridge.1 \
     share/man/man1/mebridge-check.1 share/bash-completion/completions/mebridge lib/pkgconfig/mebridge.pc; do
     has "$file"
 done

@@ -12,10 +12,12 @@ use super::generation::Caller;
 use super::no_panic;
 use super::registry::{self, Entry};
 use crate::bridge::Bridge;
+use crate::describe::describe;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::locate::locate;
 use crate::runtime::{CachePlace, Switches};
+use crate::sample::{DEFAULT_ALPHA_S, Momenta, Rows, Sample, SampleAnswers, Strides, g_s};
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 
@@ -110,6 +112,8 @@ pub unsafe extern "C" fn mebridge_create(
             name,
             caller,
             next_row: 0,
+            description: None,
+            parameters: Vec::new(),
         });
         *out = handle as usize as *mut MebridgeBridge;
         Ok(())
@@ -245,6 +249,266 @@ pub unsafe extern "C" fn mebridge_one_event(
             }
             Ok(())
         })
+    })
+}
+
+/// A sample of events, which may lie in memory in any order, and where its answers go. What is NULL is not given or not
+/// asked for; set all of it to zero first (`struct mebridge_sample sample = {0};`).
+#[repr(C)]
+pub struct MebridgeSample {
+    /// How many events; any number.
+    pub events: usize,
+    /// (E, px, py, pz) of all legs in GeV, incoming ones with positive energy.
+    pub momenta: *const f64,
+    /// How many numbers lie from an event, a leg and a component of its momentum to the next; may be negative.
+    pub momenta_strides: [isize; 3],
+    /// `alpha_s[events]`; NULL: 0.118.
+    pub alpha_s: *const f64,
+    /// `random_helicity[events]`, in [0, 1) as all random numbers; NULL: 0.5.
+    pub random_helicity: *const f64,
+    /// `random_color[events]`
+    pub random_color: *const f64,
+    /// `random_diagram[events]`
+    pub random_diagram: *const f64,
+    /// `fixed_helicity[events]`: rows of the helicity table, from 0. The matrix element is what this helicity
+    /// contributes; NULL: all of them do.
+    pub fixed_helicity: *const i32,
+    /// `fixed_diagram[events]`: diagrams, from 0, by which colour flows are drawn; NULL: drawn themselves.
+    pub fixed_diagram: *const i32,
+    /// `matrix_elements[events]`: |M|^2 in GeV^(4-2n) for n outgoing particles, summed over helicities and colours and
+    /// averaged over those of the initial state, without a weight of any channel. Never NULL. NaN for an event whose
+    /// momenta are not finite, not on their mass shells or not conserved.
+    pub matrix_elements: *mut f64,
+    /// `helicity[events]`: the row of the helicity table, drawn by its share, from 0.
+    pub helicity: *mut i32,
+    /// `color[events]`: the colour flow, drawn among those that the diagram allows, from 0.
+    pub color: *mut i32,
+    /// `diagram[events]`: drawn by the squared diagrams, from 0.
+    pub diagram: *mut i32,
+    /// `amp2[diagrams][events]`: squared diagrams as shares of the sum of those that have a channel.
+    pub amp2: *mut f64,
+    /// How many numbers lie from a diagram to the next; at least `events`.
+    pub amp2_stride: usize,
+    /// Out: how many events have NaN as their matrix element.
+    pub bad_events: usize,
+}
+
+/// Evaluates a sample, on the CPU. Events that are bad are no error; `mebridge_last_error` describes the first of them.
+///
+/// # Safety
+/// The arrays have these lengths, and no output overlaps another array.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_evaluate(
+    bridge: *mut MebridgeBridge,
+    sample: *mut MebridgeSample,
+) -> i32 {
+    const NAME: &str = "mebridge_evaluate";
+    status(|| {
+        // SAFETY: the caller's promise; NULL is refused.
+        let sample = unsafe { sample.as_mut() }.ok_or_else(|| null(NAME, "sample"))?;
+        // SAFETY: the caller's promise.
+        with(bridge, |entry| unsafe { evaluate(NAME, entry, sample) })
+    })
+}
+
+/// # Safety
+/// As for [`mebridge_evaluate`].
+unsafe fn evaluate(
+    name: &'static str,
+    entry: &mut Entry,
+    asked: &mut MebridgeSample,
+) -> Result<()> {
+    let (n, process) = (asked.events, entry.bridge.process());
+    let (legs, diagrams) = (process.legs.len(), process.diagrams as usize);
+    asked.bad_events = 0;
+    if n == 0 {
+        return Ok(());
+    }
+    check_pointer(name, "momenta", asked.momenta)?;
+    if !asked.amp2.is_null() && asked.amp2_stride < n {
+        return Err(Error::Call {
+            function: name,
+            what: format!(
+                "amp2_stride is {}, but there are {n} events",
+                asked.amp2_stride
+            ),
+        });
+    }
+    let [event, leg, component] = asked.momenta_strides;
+    let strides = Strides {
+        event,
+        leg,
+        component,
+    };
+    let half = vec![0.5; n];
+    // SAFETY: the caller's promise; NULL and misalignment are refused.
+    unsafe {
+        let random = |name_of, from| {
+            let given = optional(name, name_of, from, n)?;
+            Ok::<_, Error>(given.unwrap_or(&half))
+        };
+        let g_s = match optional(name, "alpha_s", asked.alpha_s, n)? {
+            Some(alpha_s) => alpha_s.iter().map(|&alpha_s| g_s(alpha_s)).collect(),
+            None => vec![g_s(DEFAULT_ALPHA_S); n],
+        };
+        let sample = Sample {
+            momenta: Momenta::new(asked.momenta, n, legs, strides),
+            g_s: &g_s,
+            random_helicity: random("random_helicity", asked.random_helicity)?,
+            random_color: random("random_color", asked.random_color)?,
+            random_diagram: random("random_diagram", asked.random_diagram)?,
+            helicity: optional(name, "fixed_helicity", asked.fixed_helicity, n)?,
+            diagram: optional(name, "fixed_diagram", asked.fixed_diagram, n)?,
+            diagrams: !(asked.color.is_null() && asked.diagram.is_null() && asked.amp2.is_null()),
+        };
+        let (mut helicity, mut color, mut diagram) = (Vec::new(), Vec::new(), Vec::new());
+        let answers = SampleAnswers {
+            matrix_elements: output(name, "matrix_elements", asked.matrix_elements, n)?,
+            helicity: output_or(name, "helicity", asked.helicity, &mut helicity, n)?,
+            color: output_or(name, "color", asked.color, &mut color, n)?,
+            diagram: output_or(name, "diagram", asked.diagram, &mut diagram, n)?,
+            amp2: match asked.amp2.is_null() {
+                true => None,
+                false => {
+                    check_pointer(name, "amp2", asked.amp2)?;
+                    Some(Rows::new(asked.amp2, n, diagrams, asked.amp2_stride))
+                }
+            },
+        };
+        let momenta = sample.momenta;
+        let bad = entry.bridge.evaluate(&sample, answers)?;
+        asked.bad_events = bad.count;
+        if let Some(event) = bad.first {
+            let legs = (0..legs).flat_map(|leg| (0..4).map(move |i| (leg, i)));
+            let numbers: Vec<f64> = legs.map(|(leg, i)| momenta.get(event, leg, i)).collect();
+            keep_error(&entry.bridge.what_is_wrong(&numbers, event).to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Everything that a sampler has to know of the process (legs, channels as topologies with propagators, colour flows,
+/// helicities, flavours), as JSON in the words of MadGraph7's subprocesses.json: one object. Valid until the bridge is
+/// deleted. NULL if there is no such bridge.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_description(bridge: *const MebridgeBridge) -> *const c_char {
+    let mut text = std::ptr::null();
+    status(|| {
+        with(bridge, |entry| {
+            if entry.description.is_none() {
+                let process = std::slice::from_ref(entry.bridge.process());
+                let description = describe(process, &[false], "", "")?;
+                let json = serde_json::to_string(&description).map_err(|e| Error::Internal {
+                    what: e.to_string(),
+                })?;
+                entry.description = Some(c_name(&json));
+            }
+            // The string stays where it is, whatever moves the entry.
+            text = entry
+                .description
+                .as_ref()
+                .map_or(text, |json| json.as_ptr());
+            Ok(())
+        })
+    });
+    text
+}
+
+/// Number of parameters of the card, or -1 if there is no such bridge.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_parameters(bridge: *const MebridgeBridge) -> i64 {
+    query(bridge, |e| e.bridge.process().model.card.len() as i64)
+}
+
+/// Name of a parameter of the card, `number` counting from 0, such as "MDL_MT". Valid until the bridge is deleted. NULL
+/// if there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_parameter_name(
+    bridge: *const MebridgeBridge,
+    number: usize,
+) -> *const c_char {
+    let mut name = std::ptr::null();
+    status(|| {
+        with(bridge, |entry| {
+            if entry.parameters.is_empty() {
+                let card = &entry.bridge.process().model.card;
+                entry.parameters = card.iter().map(|p| c_name(&p.name)).collect();
+            }
+            name = entry
+                .parameters
+                .get(number)
+                .map_or(name, |text| text.as_ptr());
+            Ok(())
+        })
+    });
+    name
+}
+
+/// Gives the value of a parameter of the card. Capitals and the prefix MDL_ of its name may be left out.
+///
+/// # Safety
+/// The name ends in NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_parameter(
+    bridge: *const MebridgeBridge,
+    name: *const c_char,
+    value: *mut f64,
+) -> i32 {
+    const NAME: &str = "mebridge_parameter";
+    status(|| {
+        with(bridge, |entry| {
+            // SAFETY: the caller's promise.
+            let (number, value) = unsafe {
+                let value = value.as_mut().ok_or_else(|| null(NAME, "value"))?;
+                (parameter(NAME, entry, name)?, value)
+            };
+            *value = entry.bridge.card()[number];
+            Ok(())
+        })
+    })
+}
+
+/// Sets a parameter of the card from the next call on. All that follows from it is computed anew, plans too; widths are
+/// parameters of their own and stay as they are.
+///
+/// # Safety
+/// The name ends in NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_set_parameter(
+    bridge: *mut MebridgeBridge,
+    name: *const c_char,
+    value: f64,
+) -> i32 {
+    const NAME: &str = "mebridge_set_parameter";
+    status(|| {
+        with(bridge, |entry| {
+            // SAFETY: the caller's promise.
+            let number = unsafe { parameter(NAME, entry, name) }?;
+            let mut card = entry.bridge.card().to_vec();
+            card[number] = value;
+            entry.bridge.set_card(&card)
+        })
+    })
+}
+
+/// # Safety
+/// The name is null or ends in NUL.
+unsafe fn parameter(function: &'static str, entry: &Entry, name: *const c_char) -> Result<usize> {
+    if name.is_null() {
+        return Err(null(function, "name"));
+    }
+    // SAFETY: the caller's promise.
+    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    let model = &entry.bridge.process().model;
+    model.card_parameter(&name).ok_or_else(|| {
+        let known: Vec<&str> = model.card.iter().map(|p| p.name.as_str()).collect();
+        Error::Call {
+            function,
+            what: format!(
+                "there is no parameter {name}; there are {}",
+                known.join(", ")
+            ),
+        }
     })
 }
 
@@ -406,13 +670,13 @@ unsafe fn switches(options: &MebridgeOptions) -> Result<Switches> {
 }
 
 #[cfg(unix)]
-fn os_string(value: &CStr) -> std::ffi::OsString {
+pub(super) fn os_string(value: &CStr) -> std::ffi::OsString {
     use std::os::unix::ffi::OsStringExt;
     std::ffi::OsString::from_vec(value.to_bytes().to_vec())
 }
 
 #[cfg(not(unix))]
-fn os_string(value: &CStr) -> std::ffi::OsString {
+pub(super) fn os_string(value: &CStr) -> std::ffi::OsString {
     value.to_string_lossy().into_owned().into()
 }
 
@@ -491,6 +755,25 @@ unsafe fn output<'a, T>(
     Ok(unsafe { std::slice::from_raw_parts_mut(pointer, n) })
 }
 
+/// The array that is given, or one of our own.
+///
+/// # Safety
+/// As for [`output`].
+unsafe fn output_or<'a>(
+    function: &'static str,
+    argument: &str,
+    pointer: *mut i32,
+    own: &'a mut Vec<i32>,
+    n: usize,
+) -> Result<&'a mut [i32]> {
+    if pointer.is_null() {
+        own.resize(n, 0);
+        return Ok(own);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { output(function, argument, pointer, n) }
+}
+
 fn with<T>(bridge: *const MebridgeBridge, f: impl FnOnce(&mut Entry) -> Result<T>) -> Result<T> {
     registry::with(bridge as usize as u64, f)
 }
@@ -511,8 +794,13 @@ fn status(f: impl FnOnce() -> Result<()>) -> i32 {
     match no_panic(f) {
         Ok(()) => MEBRIDGE_OK,
         Err(error) => {
-            LAST_ERROR.set(c_name(&error.to_string()));
+            keep_error(&error.to_string());
             MEBRIDGE_ERROR
         }
     }
+}
+
+/// Keeps the message of a failure for `mebridge_last_error`.
+pub(super) fn keep_error(text: &str) {
+    LAST_ERROR.set(c_name(text));
 }

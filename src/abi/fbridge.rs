@@ -246,6 +246,8 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
         name,
         caller,
         next_row: 0,
+        description: None,
+        parameters: Vec::new(),
     }))
 }
 

@@ -141,6 +141,8 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
         name,
         caller,
         next_row: 0,
+        description: None,
+        parameters: Vec::new(),
     }))
 }
 

@@ -1,9 +1,8 @@
 //! The doors: what Fortran and C call.
 //!
-//! Both doors stand on the same [`crate::bridge::Bridge`] and the same list of open bridges
-//! ([`registry`]): what a caller holds is a number, never an address that we would follow, so a
-//! handle that is not ours is an error and not a crash. No panic crosses a door, and behind it the
-//! caller's floating-point traps are off.
+//! All doors stand on the same [`crate::bridge::Bridge`] and on lists of what is open ([`registry`]): what a caller
+//! holds is a number, never an address that we would follow, so a handle that is not ours is an error and not a crash.
+//! No panic crosses a door, and behind it the caller's floating-point traps are off.
 //!
 //! | module | what it knows |
 //! |---|---|
@@ -14,6 +13,7 @@
 //! | [`memory`] | which memory may be read and written |
 //! | [`registry`] | the open bridges |
 //! | [`c`] | the C interface of `include/mebridge.h` |
+//! | [`umami`] | the interface of MadSpace and MadGraph7, `include/mebridge_umami.h` |
 
 pub mod c;
 mod check;
@@ -22,6 +22,7 @@ pub mod generation;
 pub mod linked;
 pub mod memory;
 pub mod registry;
+pub mod umami;
 
 use crate::error::{Error, Result};
 use crate::float_environment::in_default_environment;

@@ -3,7 +3,7 @@
 //! Events are taken one vector at a time, so that the memory it works in (one array of vectors
 //! a thread) does not grow with their number.
 
-use super::block::Blocks;
+use super::block::{Blocks, Sampled};
 use super::color;
 use super::lanes::LaneExternal;
 use super::worker::Worker;
@@ -17,6 +17,7 @@ use crate::plan::binding::{Binding, Coupling};
 use crate::plan::{External, ValidPlan};
 use crate::process::color::FlowWeight;
 use crate::process::{HelicitySum, Process};
+use crate::sample::{Bad, Sample, SampleAnswers};
 use crate::simd::{Level, Real, dispatch};
 use std::time::Duration;
 
@@ -38,8 +39,10 @@ pub struct Engine<T: Real> {
     pub(super) normalization: f64,
     /// For each diagram number its configuration (from 0).
     pub(super) config_of_channel: Vec<Option<u32>>,
-    /// For each configuration the colour flows that it allows.
+    /// For each configuration the colour flows that it allows, and behind them all flows.
     pub(super) color_allowed: Vec<Vec<u32>>,
+    /// Diagrams (from 0) that have an AMP2 and a configuration, and which AMP2 it is.
+    pub(super) drawn: Vec<(u32, u32)>,
     /// JAMP2 of the colour flows, where it is not |JAMP|^2.
     pub(super) flow_weights: Vec<FlowWeight>,
     /// How contributions of helicities are added.
@@ -52,8 +55,6 @@ pub struct Engine<T: Real> {
     pub(super) off_shell: bool,
     /// Weights of the rows of the helicity table, where beams are polarised.
     pub(super) beam_weights: Vec<f64>,
-    /// Whether to measure where the time goes.
-    pub(super) profile: bool,
 }
 
 /// A coupling as a polynomial in G.
@@ -184,6 +185,14 @@ impl<T: Real> Engine<T> {
             })
             .collect();
         let channels = &process.channels;
+        let mut color_allowed = channels.allowed_flows();
+        color_allowed.push((0..process.color_flows() as u32).collect());
+        let drawn = (1..=process.diagrams).filter_map(|diagram| {
+            channels.config_of(diagram)?;
+            let amp2 = plan.channels.amp2_of_diagram.get(diagram as usize)?;
+            Some((diagram - 1, (*amp2)?))
+        });
+        let drawn = drawn.collect();
         Ok(Engine {
             general: plan
                 .general
@@ -201,14 +210,14 @@ impl<T: Real> Engine<T> {
             config_of_channel: (0..=process.diagrams)
                 .map(|diagram| channels.config_of(diagram).map(|c| c as u32))
                 .collect(),
-            color_allowed: channels.allowed_flows(),
+            color_allowed,
+            drawn,
             flow_weights: process.flow_weights.clone(),
             helicity_sum: process.helicity_sum,
             externals: plan.externals.clone(),
             lane_externals: Vec::new(),
             off_shell: false,
             beam_weights: process.beam_weights.clone(),
-            profile: false,
             binding: binding.clone(),
             plan,
         })
@@ -227,11 +236,6 @@ impl<T: Real> Engine<T> {
     /// From now on momenta may be off their mass shells.
     pub fn allow_off_shell(&mut self) {
         self.off_shell = true;
-    }
-
-    /// Whether to measure where the time goes; it costs a little.
-    pub fn set_profile(&mut self, profile: bool) {
-        self.profile = profile;
     }
 
     /// Number of colour flows.
@@ -264,12 +268,57 @@ impl<T: Real> Engine<T> {
         events: Events,
         answers: Answers,
     ) -> std::result::Result<(), BadMomentum> {
-        let blocks = Blocks {
+        self.blocks(Blocks {
             engine: self,
             worker,
             events,
             answers,
+            sample: None,
+        })
+    }
+
+    /// Evaluates a sample whose arrays and indices have been checked.
+    pub fn run_sample(
+        &self,
+        worker: &mut Worker<T>,
+        sample: &Sample,
+        answers: SampleAnswers,
+    ) -> Bad {
+        let mut bad = Bad::default();
+        worker.all_amp2 = sample.diagrams;
+        let blocks = Blocks {
+            engine: self,
+            worker,
+            events: Events {
+                momenta: &[],
+                g_s: sample.g_s,
+                random_helicity: sample.random_helicity,
+                random_color: sample.random_color,
+                channels: None,
+                igraph: None,
+            },
+            answers: Answers {
+                matrix_elements: answers.matrix_elements,
+                helicity: answers.helicity,
+                color: answers.color,
+            },
+            sample: Some(Sampled {
+                asked: sample,
+                diagram: answers.diagram,
+                amp2: answers.amp2,
+                bad: &mut bad,
+            }),
         };
+        let result = self.blocks(blocks);
+        worker.all_amp2 = false;
+        // A sample has a number for each event, if not a good one.
+        debug_assert!(result.is_ok());
+        bad
+    }
+
+    /// The one place that leads to each level's code.
+    #[inline(never)]
+    fn blocks(&self, blocks: Blocks<T>) -> std::result::Result<(), BadMomentum> {
         // SAFETY: the worker's memory was sized for this engine, whose plan names no address
         // beyond it; arrays and channels were checked by the bridge.
         unsafe { dispatch(self.level, blocks) }

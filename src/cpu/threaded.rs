@@ -9,12 +9,15 @@
 use super::engine::{Engine, Timers};
 use super::thread_pool::ThreadPool;
 use super::worker::{Each, Worker};
-use crate::backend::{self, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure};
+use crate::backend::{
+    self, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure, Session,
+};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
-use crate::plan::Plan;
+use crate::plan::{Plan, ValidPlan};
+use crate::sample::{Bad, Sample, SampleAnswers};
 use crate::simd::Real;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A chunk is what is left for each thread, divided by this.
 const CHUNKS: usize = 4;
@@ -26,7 +29,7 @@ const WORTH_WAKING: usize = 60_000;
 
 /// An engine and its threads.
 pub struct ThreadedEngine<T: Real> {
-    engine: Engine<T>,
+    engine: Arc<Engine<T>>,
     workers: Vec<Worker<T>>,
     pool: ThreadPool,
 }
@@ -41,7 +44,7 @@ impl<T: Real> ThreadedEngine<T> {
             what: source.to_string(),
         })?;
         Ok(ThreadedEngine {
-            engine,
+            engine: Arc::new(engine),
             workers,
             pool,
         })
@@ -52,14 +55,19 @@ impl<T: Real> ThreadedEngine<T> {
         &self.engine
     }
 
-    /// The engine, without its threads.
-    pub fn into_engine(self) -> Engine<T> {
-        self.engine
+    /// The plan, for another engine.
+    pub fn into_plan(self) -> ValidPlan {
+        match Arc::try_unwrap(self.engine) {
+            Ok(engine) => engine.into_plan(),
+            Err(shared) => shared.plan().clone(),
+        }
     }
 
     /// Whether to measure where the time goes.
     pub fn set_profile(&mut self, profile: bool) {
-        self.engine.set_profile(profile);
+        for worker in &mut self.workers {
+            worker.profile = profile;
+        }
     }
 
     /// Time spent by all threads.
@@ -207,8 +215,9 @@ impl<T: Real> Backend for ThreadedEngine<T> {
     }
 
     fn allow_off_shell(&mut self) -> bool {
-        self.engine.allow_off_shell();
-        true
+        // Not where others use it as it is.
+        let engine = Arc::get_mut(&mut self.engine);
+        engine.map(Engine::allow_off_shell).is_some()
     }
 
     fn set_profile(&mut self, clocks: Clocks) {
@@ -233,6 +242,25 @@ impl<T: Real> Backend for ThreadedEngine<T> {
 
     fn each(&mut self, event: Events, answer: &mut EachHelicity) -> Result<bool, Failure> {
         Ok(ThreadedEngine::each(self, event, answer)?)
+    }
+
+    fn session(&self) -> Result<Box<dyn Session>> {
+        Ok(Box::new(OneThread {
+            worker: Worker::new(&self.engine)?,
+            engine: self.engine.clone(),
+        }))
+    }
+}
+
+/// One thread of a caller's on an engine that it shares with others.
+struct OneThread<T: Real> {
+    engine: Arc<Engine<T>>,
+    worker: Worker<T>,
+}
+
+impl<T: Real> Session for OneThread<T> {
+    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Bad {
+        self.engine.run_sample(&mut self.worker, sample, answers)
     }
 }
 

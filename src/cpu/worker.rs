@@ -25,7 +25,11 @@ pub struct Worker<T> {
     pub slots: Vec<u32>,
     /// For each event of the block the configuration by which its colour is chosen.
     pub configs: Vec<Option<u32>>,
-    /// Time spent, where the engine is told to measure it.
+    /// Lanes of the block at hand whose momenta are bad, a bit for each; of samples alone.
+    pub bad: u32,
+    /// Whether to measure where the time goes; it costs a little.
+    pub profile: bool,
+    /// Time spent, where it is measured.
     pub timers: Timers,
 }
 
@@ -50,6 +54,8 @@ impl<T: Real> Worker<T> {
             each: None,
             slots: Vec::new(),
             configs: Vec::new(),
+            bad: 0,
+            profile: false,
             timers: Timers::default(),
         };
         let lanes = engine.lanes();

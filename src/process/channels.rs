@@ -36,7 +36,7 @@ impl Channels {
             .amp2
             .iter()
             .map(|a| a.diagram)
-            .filter(|&d| self.config_of(d).is_some())
+            .filter(|&d| self.is_channel(d))
             .collect();
         diagrams.sort_unstable();
         diagrams.dedup();
@@ -52,6 +52,11 @@ impl Channels {
             false => format!("{a}-{b}"),
         };
         ranges.iter().map(text).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether a diagram has an AMP2 and a configuration.
+    pub fn is_channel(&self, diagram: u32) -> bool {
+        self.amp2.iter().any(|a| a.diagram == diagram) && self.config_of(diagram).is_some()
     }
 
     /// For each configuration the colour flows that it allows.

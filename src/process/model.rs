@@ -64,6 +64,14 @@ impl Model {
         self.program.evaluate(&inputs)
     }
 
+    /// Which parameter of the card has this name. Capitals and the prefix `MDL_` may be left out.
+    pub fn card_parameter(&self, name: &str) -> Option<usize> {
+        let name = name.to_ascii_uppercase();
+        let full = format!("MDL_{name}");
+        let at = |name: &str| self.card.iter().position(|p| p.name == name);
+        at(&name).or_else(|| at(&full))
+    }
+
     /// The card values as they were on import.
     pub fn default_card(&self) -> Vec<f64> {
         self.card.iter().map(|p| p.default).collect()

@@ -26,6 +26,7 @@ mod sample;
 mod share;
 mod source;
 mod statistics;
+mod umami;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -52,6 +53,7 @@ enum Subcommands {
     Doctor(doctor::Options),
     Link(link::Options),
     Unlink(link::Undo),
+    Umami(umami::Options),
     // For developers.
     #[command(hide = true)]
     Mutate(mutate::Options),
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
         Subcommands::Doctor(options) => return ended(options.run()),
         Subcommands::Link(options) => options.run(),
         Subcommands::Unlink(options) => options.run(),
+        Subcommands::Umami(options) => options.run(),
         Subcommands::Compare(options) => return ended(options.run()),
         Subcommands::Share(options) => options.run(),
         Subcommands::Mutate(options) => return ended(options.run()),

@@ -1,7 +1,6 @@
 //! From sums over helicities to the answer for each event.
 
 use super::{Blocks, lane_of};
-use crate::events::Events;
 use crate::ops::Address;
 use crate::ops::kernels::Memory;
 use crate::process::HelicitySum;
@@ -18,11 +17,7 @@ impl<T: Real> Blocks<'_, '_, T> {
     ) {
         let engine = self.engine;
         let scratch = &engine.scratch;
-        let Events {
-            random_helicity,
-            random_color,
-            ..
-        } = self.events;
+        let random_helicity = self.events.random_helicity;
         // SAFETY: addresses of the plan and the scratch; lanes below `LANES`.
         unsafe {
             let contributions = scratch.matrix_elements..;
@@ -47,6 +42,14 @@ impl<T: Real> Blocks<'_, '_, T> {
                 }
                 sum => choose_signed(m, random, total, sum, numbers.zip(contributions)),
             };
+            let total = match self
+                .sample
+                .as_ref()
+                .and_then(|sample| sample.asked.helicity)
+            {
+                Some(helicity) => self.contribution(m, &helicity[first..first + count]),
+                None => total,
+            };
             let mut value = total * total.same(engine.normalization);
             if self.events.channels.is_some() {
                 value = value * self.channel_weights(m);
@@ -65,6 +68,10 @@ impl<T: Real> Blocks<'_, '_, T> {
                 m.put_real(scratch.lanes, chosen);
                 spread(m, scratch.lanes, answers, |x| x.to_f64() as i32);
             }
+            if self.sample.is_some() {
+                self.sampled(m, first, count);
+                return;
+            }
             if self.events.channels.is_none() && self.events.igraph.is_none() {
                 self.answers.color[first..first + count].fill(0);
                 return;
@@ -74,7 +81,23 @@ impl<T: Real> Blocks<'_, '_, T> {
                 self.answers.color[first..first + count].fill(0);
                 return;
             }
-            let random = self.lanes(m, first, count, random_color);
+            self.colors(m, first, count);
+        }
+    }
+
+    /// The choices of colour by the configurations of the block's events.
+    #[inline(always)]
+    pub(super) unsafe fn colors<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        first: usize,
+        count: usize,
+    ) {
+        let engine = self.engine;
+        let scratch = &engine.scratch;
+        // SAFETY: addresses of the scratch; lanes below `LANES`.
+        unsafe {
+            let random = self.lanes(m, first, count, self.events.random_color);
             for lane in 0..count {
                 self.answers.color[first + lane] = 0;
                 // Once for each configuration that occurs.
@@ -142,7 +165,7 @@ impl<T: Real> Blocks<'_, '_, T> {
 
 /// From a vector to one number for each event, of which there are fewer than lanes.
 #[inline(always)]
-unsafe fn spread<V: Simd, T>(
+pub(super) unsafe fn spread<V: Simd, T>(
     m: Memory<V>,
     at: Address,
     numbers: &mut [T],
@@ -157,7 +180,7 @@ unsafe fn spread<V: Simd, T>(
 /// For each lane the first of some numbers (counted from 1) whose running share exceeds a random
 /// number; 0 if none contributes. `parts` are the numbers and where their shares stand.
 #[inline(always)]
-unsafe fn choose<V: Simd>(
+pub(super) unsafe fn choose<V: Simd>(
     m: Memory<V>,
     random: V,
     total: V,

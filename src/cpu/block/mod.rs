@@ -7,6 +7,7 @@
 mod answer;
 mod jamp;
 mod momentum_check;
+mod sample;
 mod start;
 
 pub(super) use jamp::sums;
@@ -20,6 +21,7 @@ use crate::ops::general;
 use crate::ops::kernels::{self, Direct, Memory, Table};
 use crate::ops::opcode::Opcode;
 use crate::ops::{Address, Batch};
+use crate::sample::{Bad, Rows, Sample};
 use crate::simd::{Real, Simd, Task, dispatch_unchecked};
 use std::time::Instant;
 
@@ -29,6 +31,20 @@ pub struct Blocks<'a, 'b, T: Real> {
     pub worker: &'a mut Worker<T>,
     pub events: Events<'a>,
     pub answers: Answers<'b>,
+    /// Of a sample what events and answers do not hold. The events have no momenta then.
+    pub sample: Option<Sampled<'a, 'b>>,
+}
+
+/// What a sample asks and is answered beyond events.
+pub struct Sampled<'a, 'b> {
+    /// What is asked.
+    pub asked: &'a Sample<'a>,
+    /// The chosen diagrams.
+    pub diagram: &'b mut [i32],
+    /// Shares of the squared diagrams.
+    pub amp2: Option<Rows<'b>>,
+    /// Events without a matrix element.
+    pub bad: &'b mut Bad,
 }
 
 impl<T: Real> Task<T> for Blocks<'_, '_, T> {
@@ -97,10 +113,14 @@ impl<T: Real> Blocks<'_, '_, T> {
         let colors = each
             || self.events.channels.is_some()
             || self
+                .sample
+                .as_ref()
+                .is_some_and(|sample| sample.asked.diagrams)
+            || self
                 .events
                 .igraph
                 .is_some_and(|g| g[first..first + count].iter().any(|&g| g != 0));
-        let profile = engine.profile;
+        let profile = self.worker.profile;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
             if colors {
@@ -346,11 +366,14 @@ impl<T: Real> Blocks<'_, '_, T> {
             if channels.amp2.is_empty() {
                 return;
             }
-            let mut total = m.real(scratch.denominator);
-            for &i in &channels.denominator {
-                total = squares(m, &channels.amp2[i as usize], total);
+            // A sample takes its sum from the numerators, which are all there.
+            if self.sample.is_none() {
+                let mut total = m.real(scratch.denominator);
+                for &i in &channels.denominator {
+                    total = squares(m, &channels.amp2[i as usize], total);
+                }
+                m.put_real(scratch.denominator, total);
             }
-            m.put_real(scratch.denominator, total);
             for (slot, &i) in self.worker.amp2.iter().enumerate() {
                 let at = scratch.numerators + slot as u32;
                 let sum = squares(m, &channels.amp2[i as usize], m.real(at));

@@ -8,6 +8,7 @@ use crate::cpu::engine::Engine;
 use crate::ops::Address;
 use crate::ops::kernels::{self, Memory};
 use crate::plan::{Factor, MomentumSum, Propagator};
+use crate::sample::Momenta;
 use crate::simd::{Cx, Real, Simd};
 
 impl<T: Real> Blocks<'_, '_, T> {
@@ -22,13 +23,25 @@ impl<T: Real> Blocks<'_, '_, T> {
         let engine = self.engine;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
-            let good = self.load_events(m, first, count);
+            let good = match &self.sample {
+                Some(sample) => {
+                    load_sample(m, engine, &sample.asked.momenta, first, count);
+                    loaded_momenta(m, engine)
+                }
+                None => self.load_events(m, first, count),
+            };
+            self.worker.bad = 0;
             if !V::all(good)
                 && let Some(lane) = first_bad(m, engine.scratch.check, good, count)
             {
-                return Err(BadMomentum {
-                    event: first + lane,
-                });
+                if self.sample.is_none() {
+                    return Err(BadMomentum {
+                        event: first + lane,
+                    });
+                }
+                let at = lane_of(m, engine.scratch.check, 0);
+                let bad = |lane: usize| u32::from((*at.add(lane)).to_f64() != 0.0) << lane;
+                self.worker.bad = (0..count).map(bad).sum();
             }
             self.couplings(m, first, count);
             for sum in &engine.plan.momenta {
@@ -57,22 +70,16 @@ impl<T: Real> Blocks<'_, '_, T> {
         let plan = &engine.plan;
         let numbers = 4 * plan.masses.len();
         let momenta = &self.events.momenta[first * numbers..(first + count) * numbers];
-        let whole = count == V::LANES;
         // SAFETY: within the legs' momenta, and with all lanes within the events'.
         unsafe {
-            if !whole {
+            if count < V::LANES {
                 last_momenta(m.pointer(plan.leg_momenta), V::LANES, momenta, numbers);
+                return loaded_momenta(m, engine);
             }
             let mut check = MomentumCheck::new(V::zero());
             for (leg, (&mass, &incoming)) in plan.masses.iter().zip(&engine.incoming).enumerate() {
-                let at = plan.leg_momenta + 4 * leg as u32;
-                let p = if whole {
-                    let p = V::columns(momenta.as_ptr().add(4 * leg), numbers);
-                    m.put_momentum(at, p);
-                    p
-                } else {
-                    [0, 1, 2, 3].map(|i| m.real(at + i))
-                };
+                let p = V::columns(momenta.as_ptr().add(4 * leg), numbers);
+                m.put_momentum(plan.leg_momenta + 4 * leg as u32, p);
                 check.leg(p, mass, incoming, engine.off_shell);
             }
             check.good()
@@ -125,6 +132,71 @@ unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbe
         for (i, &x) in event.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe { *to.add(i * lanes + lane) = T::from_f64(x) };
+        }
+    }
+}
+
+/// Which of the momenta in the vectors are good.
+///
+/// # Safety
+/// All of the legs' are there.
+#[inline(always)]
+unsafe fn loaded_momenta<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) -> V::Mask {
+    let plan = &engine.plan;
+    let mut check = MomentumCheck::new(V::zero());
+    for (leg, (&mass, &incoming)) in plan.masses.iter().zip(&engine.incoming).enumerate() {
+        let at = plan.leg_momenta + 4 * leg as u32;
+        // SAFETY: addresses of the plan.
+        let p = unsafe { [0, 1, 2, 3].map(|i| m.real(at + i)) };
+        check.leg(p, mass, incoming, engine.off_shell);
+    }
+    check.good()
+}
+
+/// Copies momenta of a sample into vectors; lanes without an event repeat the last one.
+#[inline(always)]
+unsafe fn load_sample<V: Simd>(
+    m: Memory<V>,
+    engine: &Engine<V::Scalar>,
+    momenta: &Momenta,
+    first: usize,
+    count: usize,
+) {
+    let to = engine.plan.leg_momenta;
+    let (legs, strides) = (momenta.legs(), momenta.strides());
+    // SAFETY: within the legs' momenta; numbers of events that are there, `LANES` of them.
+    unsafe {
+        if count == V::LANES && strides.event == 1 {
+            for leg in 0..legs {
+                let p = |i: usize| V::load_doubles(momenta.at(first, leg, i));
+                m.put_momentum(to + 4 * leg as u32, [p(0), p(1), p(2), p(3)]);
+            }
+        } else if count == V::LANES && strides.component == 1 && strides.event >= 0 {
+            for leg in 0..legs {
+                let p = V::columns(momenta.at(first, leg, 0), strides.event as usize);
+                m.put_momentum(to + 4 * leg as u32, p);
+            }
+        } else {
+            gather(m.pointer(to), V::LANES, &momenta.part(first, count));
+        }
+    }
+}
+
+/// Copies the momenta of events that lie anyhow, or are fewer than lanes, into vectors.
+///
+/// # Safety
+/// `to` is valid for a write of `lanes` times the numbers of an event.
+#[cold]
+#[inline(never)]
+unsafe fn gather<T: Real>(to: *mut T, lanes: usize, momenta: &Momenta) {
+    let last = momenta.events() - 1;
+    for leg in 0..momenta.legs() {
+        for component in 0..4 {
+            for lane in 0..lanes {
+                let x = momenta.get(lane.min(last), leg, component);
+                // SAFETY: the caller's promise.
+                unsafe { *to.add((4 * leg + component) * lanes + lane) = T::from_f64(x) };
+            }
         }
     }
 }

@@ -94,6 +94,28 @@ struct Work {
     report: String,
 }
 
+/// libmebridge.so: the one that is named, else the one beside this command.
+pub fn library(named: Option<&Path>) -> Result<PathBuf> {
+    let name = "libmebridge.so";
+    let candidates = match named {
+        Some(path) => vec![path.to_owned()],
+        None => {
+            let command = std::env::current_exe().and_then(|p| p.canonicalize());
+            let command = command.map_err(Error::io("mebridge"))?;
+            let folder = command.parent().unwrap_or(Path::new("."));
+            vec![folder.join(name), folder.join("../lib").join(name)]
+        }
+    };
+    let found = candidates.iter().find(|path| path.is_file());
+    let found = found.ok_or_else(|| {
+        wrong(
+            &candidates[0],
+            "there is no such library; build it with `cargo build --release`, or name it with --library".into(),
+        )
+    })?;
+    found.canonicalize().map_err(Error::io(found))
+}
+
 impl Options {
     /// Links.
     pub fn run(self) -> Result<()> {
@@ -103,33 +125,11 @@ impl Options {
                 "it needs the linker of Linux (-z muldefs)".into(),
             ));
         }
-        let library = self.library()?;
+        let library = library(self.library.as_deref())?;
         for output in &self.outputs {
             self.output(output, &library)?;
         }
         Ok(())
-    }
-
-    /// The library.
-    fn library(&self) -> Result<PathBuf> {
-        let name = "libmebridge.so";
-        let candidates = match &self.library {
-            Some(path) => vec![path.clone()],
-            None => {
-                let command = std::env::current_exe().and_then(|p| p.canonicalize());
-                let command = command.map_err(Error::io("mebridge"))?;
-                let folder = command.parent().unwrap_or(Path::new("."));
-                vec![folder.join(name), folder.join("../lib").join(name)]
-            }
-        };
-        let found = candidates.iter().find(|path| path.is_file());
-        let found = found.ok_or_else(|| {
-            wrong(
-                &candidates[0],
-                "there is no such library; build it with `cargo build --release`, or name it with --library".into(),
-            )
-        })?;
-        found.canonicalize().map_err(Error::io(found))
     }
 
     fn output(&self, output: &Path, library: &Path) -> Result<()> {

@@ -1,0 +1,44 @@
+"""Matrix elements of particle physics.
+
+A process is evaluated by a SIMD engine; it is data, so nothing is generated or compiled for it:
+
+>>> import mebridge
+>>> process = mebridge.Process("g g > t t~")
+>>> process
+<mebridge.Process g g > t t~ WEIGHTED<=2: 4 legs, 3 diagrams, 16 helicities, 2 colour flows>
+
+Momenta are NumPy arrays of shape (events, legs, 4), (E, px, py, pz) in GeV, incoming particles first with positive
+energy; any strides are read where they are:
+
+>>> import numpy as np
+>>> energy, mass = 500.0, process.parameters["MT"]
+>>> p = np.sqrt(energy**2 - mass**2)
+>>> momenta = np.array([[[energy, 0, 0, energy], [energy, 0, 0, -energy], [energy, p, 0, 0], [energy, -p, 0, 0]]])
+>>> process.evaluate(momenta, alpha_s=0.118).round(4)
+array([0.3882])
+"""
+
+from ._process import BadEvents, Error, Evaluation, Parameters, Process
+from ._command import command
+from ._library import library_path, version
+
+__version__ = version()
+__all__ = [
+    "BadEvents",
+    "Error",
+    "Evaluation",
+    "Parameters",
+    "Process",
+    "command",
+    "generate_events",
+    "library_path",
+]
+
+
+def __getattr__(name: str):
+    # Only this needs madspace.
+    if name in ("generate_events", "Events"):
+        from . import _events
+
+        return getattr(_events, name)
+    raise AttributeError(f"module 'mebridge' has no attribute {name!r}")

@@ -1,0 +1,10 @@
+"""``python -m mebridge`` is the command ``mebridge``."""
+
+import os
+import sys
+
+from ._command import command
+
+if __name__ == "__main__":
+    program = str(command())
+    os.execv(program, [program, *sys.argv[1:]])

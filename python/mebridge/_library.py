@@ -1,0 +1,104 @@
+"""libmebridge, through its C interface (include/mebridge.h)."""
+
+import ctypes
+import os
+import pathlib
+from ctypes import POINTER, c_bool, c_char_p, c_double, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_void_p
+
+
+class Error(Exception):
+    """Something is wrong; the message names it and the cure."""
+
+
+class Options(ctypes.Structure):
+    """``struct mebridge_options``."""
+
+    _fields_ = [
+        ("process", c_char_p),
+        ("param_card", c_char_p),
+        ("backend", c_char_p),
+        ("simd", c_char_p),
+        ("fptype", c_char_p),
+        ("threads", c_uint32),
+        ("all_helicities", c_bool),
+        ("cache", c_char_p),
+    ]
+
+
+class Sample(ctypes.Structure):
+    """``struct mebridge_sample``."""
+
+    _fields_ = [
+        ("events", c_size_t),
+        ("momenta", c_void_p),
+        ("momenta_strides", c_ssize_t * 3),
+        ("alpha_s", c_void_p),
+        ("random_helicity", c_void_p),
+        ("random_color", c_void_p),
+        ("random_diagram", c_void_p),
+        ("fixed_helicity", c_void_p),
+        ("fixed_diagram", c_void_p),
+        ("matrix_elements", c_void_p),
+        ("helicity", c_void_p),
+        ("color", c_void_p),
+        ("diagram", c_void_p),
+        ("amp2", c_void_p),
+        ("amp2_stride", c_size_t),
+        ("bad_events", c_size_t),
+    ]
+
+
+def library_path() -> pathlib.Path:
+    """The shared library of this package; ``MEBRIDGE_LIBRARY`` names another one."""
+    given = os.environ.get("MEBRIDGE_LIBRARY")
+    if given:
+        return pathlib.Path(given)
+    path = pathlib.Path(__file__).with_name("libmebridge.so")
+    if not path.is_file():
+        raise Error(f"{path} is missing; install the package again, or name the library in MEBRIDGE_LIBRARY")
+    return path
+
+
+def _load() -> ctypes.CDLL:
+    # Functions of a CDLL run without the lock of the interpreter.
+    library = ctypes.CDLL(str(library_path()))
+    functions = {
+        "mebridge_last_error": (c_char_p, []),
+        "mebridge_version": (c_char_p, []),
+        "mebridge_create": (c_int32, [POINTER(Options), c_size_t, POINTER(c_void_p)]),
+        "mebridge_delete": (c_int32, [c_void_p]),
+        "mebridge_evaluate": (c_int32, [c_void_p, POINTER(Sample)]),
+        "mebridge_description": (c_char_p, [c_void_p]),
+        "mebridge_process_name": (c_char_p, [c_void_p]),
+        "mebridge_legs": (c_int64, [c_void_p]),
+        "mebridge_diagrams": (c_int64, [c_void_p]),
+        "mebridge_helicities": (c_int64, [c_void_p]),
+        "mebridge_colors": (c_int64, [c_void_p]),
+        "mebridge_parameters": (c_int64, [c_void_p]),
+        "mebridge_parameter_name": (c_char_p, [c_void_p, c_size_t]),
+        "mebridge_parameter": (c_int32, [c_void_p, c_char_p, POINTER(c_double)]),
+        "mebridge_set_parameter": (c_int32, [c_void_p, c_char_p, c_double]),
+    }
+    for name, (result, arguments) in functions.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+lib = _load()
+
+
+def last_error() -> str:
+    """The message of the last call that failed in this thread."""
+    return lib.mebridge_last_error().decode()
+
+
+def check(status: int) -> None:
+    """Raises what the library complains of."""
+    if status != 0:
+        raise Error(last_error())
+
+
+def version() -> str:
+    """Version of the library."""
+    return lib.mebridge_version().decode()

@@ -1,0 +1,374 @@
+"""Processes."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+
+from . import _command
+from ._library import Error, Options, Sample, check, last_error, lib
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class BadEvents(Error, ValueError):
+    """Events that cannot be evaluated: momenta that are not finite, not on their mass shells or not conserved.
+
+    The message describes the first of them.
+    """
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What :meth:`Process.evaluate` found, beyond the matrix elements. Everything counts from 0."""
+
+    matrix_elements: NDArray[np.float64]
+    """|M|^2 in GeV^(4-2n) for n outgoing particles; shape (events,)."""
+    helicity: NDArray[np.int32] | None = None
+    """The chosen row of :attr:`Process.helicities`; shape (events,)."""
+    color: NDArray[np.int32] | None = None
+    """The chosen row of :attr:`Process.color_flows`; shape (events,)."""
+    diagram: NDArray[np.int32] | None = None
+    """The diagram by which the colour was chosen; shape (events,)."""
+    amp2: NDArray[np.float64] | None = None
+    """Squared diagrams as shares of their sum; shape (events, diagrams)."""
+
+
+class Parameters(MutableMapping[str, float]):
+    """The parameters of the card by name, such as ``"MDL_MT"`` (capitals and the prefix ``MDL_`` do not matter).
+
+    Masses and widths are in GeV. Setting one changes all that follows from it from the next evaluation on; a width is a
+    parameter of its own and stays as it is.
+
+    >>> import mebridge
+    >>> process = mebridge.Process("g g > t t~")
+    >>> process.parameters["mt"]
+    173.0
+    >>> process.parameters["mt"] = 172.5
+    >>> process.parameters["nothing"]
+    Traceback (most recent call last):
+        ...
+    KeyError: 'mebridge_parameter: there is no parameter nothing; there are MDL_AS, MDL_MT, MDL_WT'
+    """
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    def __getitem__(self, name: str) -> float:
+        value = ctypes.c_double()
+        if not isinstance(name, str):
+            raise KeyError(name)
+        if lib.mebridge_parameter(self._process._bridge, name.encode(), ctypes.byref(value)) != 0:
+            raise KeyError(last_error())
+        return value.value
+
+    def __setitem__(self, name: str, value: float) -> None:
+        self[name]
+        check(lib.mebridge_set_parameter(self._process._bridge, name.encode(), float(value)))
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("parameters cannot be removed; set them to 0")
+
+    def __iter__(self) -> Iterator[str]:
+        bridge = self._process._bridge
+        return (lib.mebridge_parameter_name(bridge, i).decode() for i in range(len(self)))
+
+    def __len__(self) -> int:
+        return int(lib.mebridge_parameters(self._process._bridge))
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def _random(what: str, given: ArrayLike | None, events: int) -> NDArray[np.float64] | None:
+    if given is None:
+        return None
+    numbers = np.ascontiguousarray(np.broadcast_to(np.asarray(given, dtype=np.float64), (events,)))
+    if events and not (numbers.min() >= 0.0 and numbers.max() < 1.0):
+        raise ValueError(f"{what} must be numbers in [0, 1)")
+    return numbers
+
+
+def _indices(what: str, given: ArrayLike | None, events: int) -> NDArray[np.int32] | None:
+    if given is None:
+        return None
+    numbers = np.asarray(given)
+    if not np.issubdtype(numbers.dtype, np.integer):
+        raise TypeError(f"{what} must be integers")
+    if numbers.size and (numbers.min() < 0 or numbers.max() > np.iinfo(np.int32).max):
+        raise ValueError(f"{what} must count from 0")
+    return np.ascontiguousarray(np.broadcast_to(numbers.astype(np.int32), (events,)))
+
+
+def _pointer(array: NDArray[Any] | None) -> int | None:
+    return None if array is None else array.ctypes.data
+
+
+class Process:
+    """A squared matrix element.
+
+    Args:
+        process: a process in MG5aMC's language such as ``"g g > t t~ g"``, with ``#n`` behind it for the n-th matrix
+            element where it stands for several; a process file (``mebridge import``); or what
+            :meth:`from_directory` takes.
+        card: a parameter card (SLHA); otherwise that of the output, or the values that came with the process.
+        threads: how many threads one evaluation takes.
+        simd: ``"none"``, ``"sse4"``, ``"avx2"``, ``"512y"`` or ``"512z"``; otherwise the best that the CPU has.
+        precision: ``"d"``, ``"m"`` or ``"f"``: double, mixed (colour sum in single) or single precision.
+        cache: a directory for what later starts need not make again, or ``"off"``; otherwise the user's cache.
+
+    Raises:
+        Error: if there is no such process; the message says why, and what to do.
+    """
+
+    def __init__(
+        self,
+        process: Path,
+        *,
+        card: Path | None = None,
+        threads: int = 1,
+        simd: str | None = None,
+        precision: str = "d",
+        cache: Path | None = None,
+    ) -> None:
+        text = os.fspath(process)
+        self._source = text
+        self._card = None if card is None else os.fspath(card)
+
+        def encoded(value: Path | None) -> bytes | None:
+            return None if value is None else os.fsencode(value)
+
+        options = Options(
+            process=encoded(text),
+            param_card=encoded(card),
+            backend=b"cpu",
+            simd=encoded(simd),
+            fptype=encoded(precision),
+            threads=threads,
+            cache=encoded(cache),
+        )
+        bridge = ctypes.c_void_p()
+        check(lib.mebridge_create(ctypes.byref(options), 1, ctypes.byref(bridge)))
+        self._bridge = bridge.value
+        self._delete = weakref.finalize(self, lib.mebridge_delete, self._bridge)
+        self._lock = threading.Lock()
+
+    @classmethod
+    def from_directory(cls, path: Path, element: int | None = None, **options: Any) -> Process:
+        """The process of a ``SubProcesses/P*`` directory that MG5aMC wrote.
+
+        Args:
+            path: the directory.
+            element: which of its matrix elements, from 1, where it has several.
+            options: as of :class:`Process`.
+        """
+        text = os.fspath(path)
+        if not pathlib.Path(text).is_dir():
+            raise Error(f"{text} is no directory; name a SubProcesses/P* directory that MG5aMC wrote")
+        return cls(text if element is None else f"{text}#{element}", **options)
+
+    def __repr__(self) -> str:
+        return (
+            f"<mebridge.Process {self.name}: {self.legs} legs, {self.diagram_count} diagrams, "
+            f"{lib.mebridge_helicities(self._bridge)} helicities, {lib.mebridge_colors(self._bridge)} colour flows>"
+        )
+
+    @property
+    def name(self) -> str:
+        """What MG5aMC calls the process."""
+        return lib.mebridge_process_name(self._bridge).decode()
+
+    @property
+    def legs(self) -> int:
+        """Number of external legs, incoming ones included."""
+        return int(lib.mebridge_legs(self._bridge))
+
+    @property
+    def diagram_count(self) -> int:
+        """Number of diagrams."""
+        return int(lib.mebridge_diagrams(self._bridge))
+
+    @functools.cached_property
+    def description(self) -> dict[str, Any]:
+        """All that a sampler has to know, as an entry of MadGraph7's ``subprocesses.json``."""
+        text = lib.mebridge_description(self._bridge)
+        if text is None:
+            raise Error(last_error())
+        return json.loads(text)
+
+    @property
+    def pdg(self) -> list[int]:
+        """PDG codes of the legs.
+
+        >>> import mebridge
+        >>> mebridge.Process("g g > t t~").pdg
+        [21, 21, 6, -6]
+        """
+        return self.description["incoming"] + self.description["outgoing"]
+
+    @property
+    def diagrams(self) -> list[dict[str, Any]]:
+        """The topologies of the diagrams that have a channel: ``propagators`` (PDG codes), ``vertices`` (names of the
+        lines that meet: i0, i1, o0, ..., p0, ...), ``diagrams`` (their numbers, from 0, and the colour flows that they
+        allow)."""
+        return self.description["channels"]
+
+    @functools.cached_property
+    def helicities(self) -> NDArray[np.int8]:
+        """The table of helicities; shape (helicities, legs)."""
+        return np.array(self.description["helicities"], dtype=np.int8)
+
+    @functools.cached_property
+    def color_flows(self) -> NDArray[np.int32]:
+        """Colour and anticolour tags of the legs in each flow, as in event files; shape (flows, legs, 2)."""
+        return np.array(self.description["color_flows"], dtype=np.int32)
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters of the card, to be read and set by name."""
+        return Parameters(self)
+
+    def evaluate(
+        self,
+        momenta: ArrayLike,
+        alpha_s: ArrayLike = 0.118,
+        *,
+        helicities: bool | ArrayLike = False,
+        colors: bool | ArrayLike = False,
+        diagrams: bool | ArrayLike = False,
+        amp2: bool = False,
+        helicity: ArrayLike | None = None,
+        bad: str = "raise",
+    ) -> Any:
+        """|M|^2 of events: summed over helicities and colours, averaged over those of the initial state, identical
+        particles included, in GeV^(4-2n) for n outgoing particles.
+
+        Other threads of Python run in the meantime, and may evaluate other processes; calls for one process wait for
+        each other.
+
+        Args:
+            momenta: (E, px, py, pz) in GeV, shape (events, legs, 4) or (legs, 4) for one event; incoming legs first,
+                with positive energy. Arrays of doubles are read where they are, whatever their strides.
+            alpha_s: the strong coupling, one number or shape (events,).
+            helicities: whether to choose a helicity for each event, or random numbers in [0, 1) for that; where it is
+                ``True`` they come from NumPy's ``default_rng()``.
+            colors: the same for colour flows.
+            diagrams: the same for diagrams, by which colours are chosen.
+            amp2: whether to give the squared diagrams.
+            helicity: rows of :attr:`helicities`, one or shape (events,): the matrix element is what this helicity
+                contributes to the sum.
+            bad: what to do with events that have no matrix element: ``"raise"`` :class:`BadEvents`, or give ``"nan"``.
+
+        Returns:
+            The matrix elements, shape (events,), or one number for one event; an :class:`Evaluation` where anything
+            else is asked for.
+
+        >>> import mebridge, numpy as np
+        >>> process = mebridge.Process("e+ e- > mu+ mu-")
+        >>> beam = np.array([[45.0, 0, 0, 45.0], [45.0, 0, 0, -45.0], [45.0, 45.0, 0, 0], [45.0, -45.0, 0, 0]])
+        >>> found = process.evaluate(np.stack([beam, beam]), helicities=[0.1, 0.9], amp2=True)
+        >>> found.matrix_elements.shape, found.amp2.shape
+        ((2,), (2, 2))
+        >>> bool(np.allclose(found.amp2.sum(axis=1), 1))
+        True
+        >>> process.evaluate(1.1 * beam[:3])
+        Traceback (most recent call last):
+            ...
+        ValueError: momenta have the shape (3, 4); this process needs (events, 4, 4)
+        """
+        p = np.asarray(momenta, dtype=np.float64)
+        one = p.ndim == 2
+        if one:
+            p = p[np.newaxis]
+        if p.ndim != 3 or p.shape[1:] != (self.legs, 4):
+            shape = p.shape[1:] if one else p.shape
+            raise ValueError(f"momenta have the shape {shape}; this process needs (events, {self.legs}, 4)")
+        # Views of records and the like may lie between numbers.
+        if not p.flags.aligned or any(stride % p.itemsize for stride in p.strides):
+            p = np.ascontiguousarray(p)
+        if bad not in ("raise", "nan"):
+            raise ValueError('bad is "raise" or "nan"')
+        events = p.shape[0]
+        couplings = np.ascontiguousarray(np.broadcast_to(np.asarray(alpha_s, dtype=np.float64), (events,)))
+        if events and not couplings.min() >= 0.0:
+            raise ValueError("alpha_s must not be negative")
+
+        rng: np.random.Generator | None = None
+
+        def choice(what: str, asked: bool | ArrayLike) -> tuple[NDArray[np.float64] | None, NDArray[np.int32] | None]:
+            nonlocal rng
+            if asked is False:
+                return None, None
+            if asked is True:
+                rng = rng or np.random.default_rng()
+                return rng.random(events), np.empty(events, dtype=np.int32)
+            return _random(what, asked, events), np.empty(events, dtype=np.int32)
+
+        random_helicity, helicity_out = choice("helicities", helicities)
+        random_color, color_out = choice("colors", colors)
+        random_diagram, diagram_out = choice("diagrams", diagrams)
+        if color_out is not None and diagram_out is None:
+            random_diagram = (rng or np.random.default_rng()).random(events)
+        fixed = _indices("helicity", helicity, events)
+        found = np.empty(events)
+        rows = np.empty((self.diagram_count, events)) if amp2 else None
+        sample = Sample(
+            events=events,
+            momenta=_pointer(p),
+            momenta_strides=(ctypes.c_ssize_t * 3)(*(stride // p.itemsize for stride in p.strides)),
+            alpha_s=_pointer(couplings),
+            random_helicity=_pointer(random_helicity),
+            random_color=_pointer(random_color),
+            random_diagram=_pointer(random_diagram),
+            fixed_helicity=_pointer(fixed),
+            matrix_elements=_pointer(found),
+            helicity=_pointer(helicity_out),
+            color=_pointer(color_out),
+            diagram=_pointer(diagram_out),
+            amp2=_pointer(rows),
+            amp2_stride=events,
+        )
+        check(lib.mebridge_evaluate(self._bridge, ctypes.byref(sample)))
+        if sample.bad_events and bad == "raise":
+            raise BadEvents(f"{sample.bad_events} of {events} events have no matrix element: {last_error()}")
+        if one and helicity_out is None and color_out is None and diagram_out is None and rows is None:
+            return float(found[0])
+        if helicity_out is None and color_out is None and diagram_out is None and rows is None:
+            return found
+        return Evaluation(found, helicity_out, color_out, diagram_out, None if rows is None else rows.T)
+
+    def library(self, path: Path | None = None) -> pathlib.Path:
+        """A shared library of this process alone, for MadSpace and MadGraph7 (UMAMI), with the parameters as they came:
+        those set through :attr:`parameters` are not in it, but in the card that MadSpace is given.
+
+        Args:
+            path: where to write it, and its JSON beside it; otherwise into a directory that is removed when this object
+                goes.
+        """
+        with self._lock:
+            if path is not None:
+                target = pathlib.Path(os.fspath(path))
+                _command.umami(self._source, target, self._card)
+                return target
+            if not hasattr(self, "_library"):
+                folder = tempfile.mkdtemp(prefix="mebridge-")
+                weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+                target = pathlib.Path(folder) / "process.so"
+                _command.umami(self._source, target, self._card)
+                self._library = target
+            return self._library

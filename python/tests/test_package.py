@@ -1,0 +1,313 @@
+"""Tests of the installed package: python -m unittest."""
+
+import contextlib
+import doctest
+import gc
+import io
+import json
+import math
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+import mebridge
+from mebridge import _process
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def two_to_two(count, energy=1000.0, mass=173.0, seed=1):
+    """Events of two massless particles into two of one mass."""
+    rng = np.random.default_rng(seed)
+    e = 0.5 * energy
+    p = math.sqrt(e * e - mass * mass)
+    cos, phi = rng.uniform(-1, 1, count), rng.uniform(0, 2 * math.pi, count)
+    sin = np.sqrt(1 - cos**2)
+    out = p * np.stack([sin * np.cos(phi), sin * np.sin(phi), cos], axis=1)
+    momenta = np.empty((count, 4, 4))
+    momenta[:, :, 0] = e
+    momenta[:, 0, 1:], momenta[:, 1, 1:] = (0, 0, e), (0, 0, -e)
+    momenta[:, 2, 1:], momenta[:, 3, 1:] = out, -out
+    return momenta
+
+
+def gg_to_tt(momenta, alpha_s, mass=173.0):
+    """The closed formula: |M|^2 of g g -> t t~, summed and averaged (Combridge; hep-ph/9306337)."""
+    g2 = 4 * math.pi * alpha_s
+    dot = lambda a, b: a[:, 0] * b[:, 0] - (a[:, 1:] * b[:, 1:]).sum(axis=1)
+    p = [momenta[:, leg] for leg in range(4)]
+    s, t, u = 2 * dot(p[0], p[1]), 2 * dot(p[0], p[2]), 2 * dot(p[0], p[3])
+    tau1, tau2, rho = t / s, u / s, 4 * mass**2 / s
+    return g2**2 * (1 / (6 * tau1 * tau2) - 3 / 8) * (tau1**2 + tau2**2 + rho - rho**2 / (4 * tau1 * tau2))
+
+
+class Evaluation(unittest.TestCase):
+    def setUp(self):
+        self.process = mebridge.Process("g g > t t~")
+
+    def test_the_closed_formula(self):
+        momenta = two_to_two(500)
+        # It knows no width of the top quark.
+        self.process.parameters["wt"] = 0.0
+        for alpha_s in (0.118, np.linspace(0.09, 0.14, 500)):
+            found = self.process.evaluate(momenta, alpha_s)
+            np.testing.assert_allclose(found, gg_to_tt(momenta, alpha_s), rtol=1e-11)
+
+    def test_momenta_lie_anyhow(self):
+        momenta = two_to_two(101)
+        expected = self.process.evaluate(momenta)
+        columns = np.ascontiguousarray(momenta.transpose(2, 1, 0)).transpose(2, 1, 0)
+        spread = np.zeros((303, 4, 8))[::3, :, ::2]
+        spread[...] = momenta
+        records = np.zeros(101, dtype=[("x", "i1"), ("p", "f8", (4, 4))])
+        records["p"] = momenta
+        for other in (columns, spread, momenta[::-1][::-1], np.asfortranarray(momenta), records["p"]):
+            np.testing.assert_array_equal(self.process.evaluate(other), expected)
+        np.testing.assert_array_equal(self.process.evaluate(momenta[::-1]), expected[::-1])
+        self.assertEqual(self.process.evaluate(momenta[7]), expected[7])
+        self.assertEqual(self.process.evaluate(momenta[:0]).shape, (0,))
+        np.testing.assert_allclose(self.process.evaluate(momenta.tolist()), expected)
+
+    def test_threads_do_not_change_an_answer(self):
+        momenta = two_to_two(5001)
+        rng = np.random.default_rng(2)
+        asked = {"helicities": rng.random(5001), "colors": rng.random(5001), "diagrams": rng.random(5001), "amp2": True}
+        one = self.process.evaluate(momenta, **asked)
+        two = mebridge.Process("g g > t t~", threads=3).evaluate(momenta, **asked)
+        for name in ("matrix_elements", "helicity", "color", "diagram", "amp2"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
+
+    def test_choices(self):
+        count = 20000
+        momenta = np.broadcast_to(two_to_two(1, seed=5), (count, 4, 4))
+        random = (np.arange(count) + 0.5) / count
+        found = self.process.evaluate(momenta, helicities=random, colors=random[::-1], diagrams=random, amp2=True)
+        helicities = range(len(self.process.helicities))
+        each = np.array([self.process.evaluate(momenta[0], helicity=row) for row in helicities])
+        self.assertAlmostEqual(each.sum() / found.matrix_elements[0], 1, places=12)
+        shares = np.bincount(found.helicity, minlength=len(each)) / count
+        np.testing.assert_allclose(shares, each / each.sum(), atol=2 / count)
+        shares = np.bincount(found.diagram, minlength=3) / count
+        np.testing.assert_allclose(shares, found.amp2[0], atol=2 / count)
+        for channel in self.process.diagrams:
+            diagram = channel["diagrams"][0]
+            chosen = set(found.color[found.diagram == diagram["diagram"]].tolist())
+            self.assertLessEqual(chosen, set(diagram["active_colors"]))
+
+    def test_bad_events(self):
+        momenta = two_to_two(50)
+        momenta[9, 2, 0] *= 1.2
+        momenta[30, 1, 3] = math.nan
+        with self.assertRaisesRegex(mebridge.BadEvents, "2 of 50 events .*event 9 .*not on its mass shell"):
+            self.process.evaluate(momenta)
+        found = self.process.evaluate(momenta, bad="nan")
+        self.assertEqual(np.flatnonzero(np.isnan(found)).tolist(), [9, 30])
+
+    def test_wrong_arguments(self):
+        momenta = two_to_two(5)
+        for wrong in (momenta[:, :3], momenta[0, 0], momenta[:, :, :3], np.zeros((2, 2, 4, 4))):
+            with self.assertRaisesRegex(ValueError, r"needs \(events, 4, 4\)"):
+                self.process.evaluate(wrong)
+        with self.assertRaises(ValueError):
+            self.process.evaluate(momenta, [0.1, 0.2])
+        with self.assertRaises(ValueError):
+            self.process.evaluate(momenta, -0.1)
+        with self.assertRaises(ValueError):
+            self.process.evaluate(momenta, colors=1.0)
+        with self.assertRaises(TypeError):
+            self.process.evaluate(momenta, helicity=0.5)
+        with self.assertRaisesRegex(mebridge.Error, "helicity index 16 names nothing"):
+            self.process.evaluate(momenta, helicity=16)
+        with self.assertRaisesRegex(mebridge.Error, "xyz"):
+            mebridge.Process("g g > xyz")
+        with self.assertRaisesRegex(mebridge.Error, "#2"):
+            mebridge.Process("p p > t t~")
+        with self.assertRaisesRegex(mebridge.Error, "MG5aMC wrote"):
+            mebridge.Process.from_directory("/no/such/folder")
+        with self.assertRaisesRegex(mebridge.Error, "avx9"):
+            mebridge.Process("g g > t t~", simd="avx9")
+
+    def test_parameters(self):
+        momenta = two_to_two(20, mass=150.0)
+        parameters = self.process.parameters
+        with self.assertRaises(mebridge.BadEvents):
+            self.process.evaluate(momenta)
+        parameters["mt"], parameters["wt"] = 150.0, 0.0
+        self.assertEqual(parameters["MDL_MT"], 150.0)
+        self.assertEqual(dict(parameters)["MDL_MT"], 150.0)
+        np.testing.assert_allclose(self.process.evaluate(momenta), gg_to_tt(momenta, 0.118, 150.0), rtol=1e-11)
+        with self.assertRaisesRegex(KeyError, "no parameter nothing"):
+            parameters["nothing"] = 1.0
+        with self.assertRaises(mebridge.Error):
+            parameters["mt"] = math.nan
+        self.assertEqual(parameters["mt"], 150.0)
+
+    def test_threads_of_python(self):
+        momenta = two_to_two(3000)
+        expected = self.process.evaluate(momenta)
+        others = [self.process, mebridge.Process("g g > t t~"), mebridge.Process("g g > t t~")]
+        failed = []
+
+        def work(process):
+            for _ in range(20):
+                if not np.array_equal(process.evaluate(momenta), expected):
+                    failed.append(process)
+
+        threads = [threading.Thread(target=work, args=(other,)) for other in 2 * others]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failed, [])
+
+    def test_nothing_leaks(self):
+        def used():
+            gc.collect()
+            return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+        momenta = two_to_two(10)
+        for round in range(600):
+            mebridge.Process("g g > t t~").evaluate(momenta)
+            if round == 100:
+                before = used()
+        self.assertLess(used() - before, 8 << 20)
+
+
+class Data(unittest.TestCase):
+    def test_what_a_process_holds(self):
+        process = mebridge.Process("g g > t t~ g")
+        self.assertEqual(process.pdg, [21, 21, 6, -6, 21])
+        self.assertEqual(process.helicities.shape, (32, 5))
+        self.assertEqual(process.color_flows.shape, (6, 5, 2))
+        self.assertEqual(process.diagram_count, 16)
+        self.assertEqual(len(process.diagrams), 15)
+        self.assertEqual(process.description["qcd_power"], 3)
+
+    def test_a_directory(self):
+        process = mebridge.Process.from_directory(ROOT / "fortran/gg_ttx/SubProcesses/P1_gg_ttx")
+        process.parameters["wt"] = 0.0
+        momenta = two_to_two(20, mass=process.parameters["mt"])
+        expected = gg_to_tt(momenta, 0.118, process.parameters["mt"])
+        np.testing.assert_allclose(process.evaluate(momenta), expected, rtol=1e-11)
+
+    def test_doctests(self):
+        for module in (mebridge, _process):
+            self.assertEqual(doctest.testmod(module).failed, 0)
+
+
+class Command(unittest.TestCase):
+    def test_the_command(self):
+        run = [sys.executable, "-m", "mebridge"]
+        version = subprocess.run([*run, "--version"], capture_output=True, text=True, check=True)
+        self.assertEqual(version.stdout.split(), ["mebridge", mebridge.__version__])
+        failed = subprocess.run([*run, "info", "/no/such/file"], capture_output=True, text=True)
+        self.assertEqual(failed.returncode, 1)
+
+    def test_a_library(self):
+        process = mebridge.Process("g g > t t~")
+        with tempfile.TemporaryDirectory() as folder:
+            path = process.library(os.path.join(folder, "x.so"))
+            self.assertTrue(path.is_file())
+            (entry,) = json.loads(path.with_suffix(".json").read_text())
+            self.assertEqual(entry["helicities"], process.helicities.tolist())
+            self.assertEqual(len(entry["channels"]), 3)
+        own = process.library()
+        self.assertEqual(own, process.library())
+        del process
+        gc.collect()
+        self.assertFalse(own.exists())
+
+
+try:
+    import madspace
+except ImportError:
+    madspace = None
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class MadSpace(unittest.TestCase):
+    def test_evaluation(self):
+        process = mebridge.Process("g g > t t~")
+        context = madspace.Context(madspace.cpu_device(), 2)
+        api = context.load_matrix_element(str(process.library()), "")
+        inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
+        function = madspace.MatrixElement(api, inputs, outputs, False).function()
+        count = 2000
+        momenta = two_to_two(count)
+        rng = np.random.default_rng(3)
+        alpha_s, color, helicity, diagram = rng.uniform(0.1, 0.13, count), *rng.random((3, count))
+        runtime = madspace.FunctionRuntime(function, context)
+        found = runtime.call([momenta, alpha_s, np.zeros(count, dtype=np.int32), color, helicity, diagram])
+        found = [np.asarray(array.numpy() if hasattr(array, "numpy") else array) for array in found]
+        own = process.evaluate(
+            momenta, alpha_s, helicities=helicity, colors=color, diagrams=diagram, amp2=True
+        )
+        self.assertEqual(len(found), 5)
+        for name, array in zip(("matrix_elements", "amp2", "color", "helicity", "diagram"), found):
+            np.testing.assert_array_equal(array, getattr(own, name), err_msg=name)
+
+    def test_events(self):
+        count, energy, mass = 40000, 1000.0, 173.0
+        process = mebridge.Process("g g > t t~")
+        with tempfile.TemporaryDirectory() as folder:
+            output = os.path.join(folder, "events.lhe")
+            with contextlib.redirect_stdout(io.StringIO()):
+                run = mebridge.generate_events(process, energy=energy, events=count, output=output, seed=5)
+            events = read(output)
+        # The closed leading-order formula.
+        self.assertEqual(run.events, count)
+        self.assertLess(abs(run.cross_section - total(energy, mass)), 4 * run.error)
+        self.assertLess(run.error, 0.005 * run.cross_section)
+        # Each helicity, integrated over the angle.
+        cos, weights = np.polynomial.legendre.leggauss(60)
+        p = math.sqrt(energy**2 / 4 - mass**2)
+        momenta = two_to_two(60)
+        momenta[:, 2, 1:] = p * np.stack([np.sqrt(1 - cos**2), 0 * cos, cos], axis=1)
+        momenta[:, 3, 1:] = -momenta[:, 2, 1:]
+        rows = range(len(process.helicities))
+        exact = np.array([weights @ process.evaluate(momenta, helicity=row) for row in rows])
+        exact *= count / exact.sum()
+        table = {tuple(row): number for number, row in enumerate(process.helicities.tolist())}
+        found = np.bincount([table[tuple(event[:, 1])] for event in events], minlength=len(exact))
+        self.assertEqual(found[exact < 1e-9 * count].sum(), 0)
+        there = exact > 1e-9 * count
+        chi2 = ((found - exact)[there] ** 2 / exact[there]).sum()
+        self.assertLess(chi2, there.sum() + 5 * math.sqrt(2 * there.sum()))
+        # Both colour flows are equally likely: the first gluon's colour is the top quark's, or not.
+        same = sum(event[0, 2] == event[2, 2] for event in events)
+        self.assertLess(abs(same - count / 2), 5 * math.sqrt(count / 4))
+
+    def test_what_cannot_be_generated(self):
+        process = mebridge.Process("g g > t t~ g")
+        for wrong, text in (({"energy": 300}, "less than the masses"), ({"energy": 900, "cuts": {"et": 1}}, "no cut 'et'")):
+            with self.assertRaisesRegex(ValueError, text):
+                mebridge.generate_events(process, **wrong)
+
+
+def total(energy, mass):
+    """The closed formula of sigma(g g -> t t~) in pb at alpha_s = 0.118 (Combridge)."""
+    rho = 4 * mass**2 / energy**2
+    beta = math.sqrt(1 - rho)
+    log = math.log((1 + beta) / (1 - beta)) / beta
+    shape = (4 + 4 * rho + rho**2 / 4) * log - 7 - 31 / 4 * rho
+    return 0.3893793721e9 * math.pi * 0.118**2 * beta / (12 * energy**2) * shape
+
+
+def read(path):
+    """For each event and particle its PDG code, helicity and colour tag."""
+    events = []
+    for text in pathlib.Path(path).read_text().split("<event>\n")[1:]:
+        lines = [line.split() for line in text.split("</event>")[0].splitlines()[1:5]]
+        events.append(np.array([[int(words[0]), float(words[12]), int(words[4])] for words in lines]))
+    return events
+
+
+if __name__ == "__main__":
+    unittest.main()

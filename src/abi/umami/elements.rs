@@ -1,0 +1,190 @@
+//! The matrix elements that one library file serves, and what is compiled of them.
+//!
+//! They are found once: those that the file carries ([`super::attached`]), else the one that [`crate::locate`] finds.
+//! The flavour index of an event says which one is meant. All have the same legs with the same masses. Their diagrams,
+//! helicities and colour flows are counted through: where a later one has the very same as an earlier one its are the
+//! same, otherwise they come behind all before ([`Tables`]).
+
+use crate::bridge::{Bridge, Sampler};
+use crate::describe::Tables;
+use crate::error::{Error, Result};
+use crate::locate::locate;
+use crate::process::Process;
+use crate::process::card::Card;
+use crate::runtime::{Backend, Switches};
+use once_cell::sync::OnceCell;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The matrix elements of this library.
+pub struct Elements {
+    /// Each of them.
+    pub processes: Vec<Process>,
+    /// Where they count from.
+    pub tables: Tables,
+    switches: Switches,
+    /// Card values where the caller names no card.
+    cards: Vec<Vec<f64>>,
+    /// What is compiled for which card values, as long as somebody uses it.
+    compiled: Mutex<Vec<Weak<Compiled>>>,
+}
+
+/// Checks that these matrix elements can stand behind one flavour index.
+pub fn fit_together(processes: &[Process]) -> Result<()> {
+    let legs = |process: &Process| {
+        let legs = process.legs.iter();
+        let mass = |leg: &crate::process::Leg| match leg.mass.0 {
+            Some(i) => process.model.parameters[i as usize].name.clone(),
+            None => String::new(),
+        };
+        legs.map(|leg| (leg.incoming, mass(leg)))
+            .collect::<Vec<_>>()
+    };
+    let Some(first) = processes.first() else {
+        return Err(Error::NoEvents);
+    };
+    match processes
+        .iter()
+        .find(|process| legs(process) != legs(first))
+    {
+        None => Ok(()),
+        Some(other) => Err(Error::InvalidProcess {
+            what: format!(
+                "{} and {} have other legs or masses and cannot share a library; make one for each, with #n behind \
+                 the process",
+                first.name, other.name
+            ),
+        }),
+    }
+}
+
+/// What serves one set of card values: a bridge for each matrix element, of which each thread takes samplers.
+pub struct Compiled {
+    cards: Vec<Vec<f64>>,
+    bridges: Vec<Mutex<Bridge>>,
+    /// Masses of the legs in GeV.
+    pub masses: Vec<f64>,
+}
+
+impl Elements {
+    /// The matrix elements of this library. A failure is not remembered.
+    pub fn get() -> Result<&'static Elements> {
+        static ELEMENTS: OnceCell<Elements> = OnceCell::new();
+        ELEMENTS.get_or_try_init(Elements::find)
+    }
+
+    fn find() -> Result<Elements> {
+        let switches = Switches::from_env()?;
+        let (processes, cards) = match super::attached::attached()? {
+            Some((processes, _)) => {
+                let cards = processes.iter().map(|p| p.model.default_card());
+                let cards = cards.collect();
+                (processes, cards)
+            }
+            None => {
+                let located = locate(&switches)?;
+                (vec![located.process], vec![located.card])
+            }
+        };
+        fit_together(&processes)?;
+        Ok(Elements {
+            tables: Tables::new(&processes),
+            processes,
+            switches,
+            cards,
+            compiled: Mutex::default(),
+        })
+    }
+
+    /// The values of a card for each matrix element, or those that hold without one.
+    pub fn cards(&self, card: Option<&Path>) -> Result<Vec<Vec<f64>>> {
+        let Some(path) = card else {
+            return Ok(self.cards.clone());
+        };
+        let card = Card::read(path)?;
+        let values = self.processes.iter().map(|p| p.model.card_values(&card));
+        values.collect()
+    }
+
+    /// What is compiled for these values: made, or shared with whoever has it already.
+    pub fn compiled(&self, cards: Vec<Vec<f64>>) -> Result<Arc<Compiled>> {
+        // Whoever comes while it is made waits for it. Nothing in the list can be half made.
+        let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|compiled| compiled.strong_count() > 0);
+        let mut there = known.iter().filter_map(Weak::upgrade);
+        if let Some(compiled) = there.find(|compiled| compiled.cards == cards) {
+            return Ok(compiled);
+        }
+        let switches = Switches {
+            // A thread of the caller's is one thread; GPUs are asked for, not chosen.
+            threads: 1,
+            backend: match self.switches.backend {
+                Backend::Auto => Backend::Cpu,
+                chosen => chosen,
+            },
+            ..self.switches.clone()
+        };
+        let mut bridges = Vec::new();
+        for (process, card) in self.processes.iter().zip(&cards) {
+            bridges.push(Bridge::new(process.clone(), card, &switches, 1)?);
+        }
+        // Majorana fermions may have negative ones.
+        let masses = bridges.first().map(Bridge::masses).unwrap_or_default();
+        let masses = masses.into_iter().map(f64::abs).collect();
+        let compiled = Arc::new(Compiled {
+            cards,
+            bridges: bridges.into_iter().map(Mutex::new).collect(),
+            masses,
+        });
+        // Plans are made here, not in the first thread that evaluates.
+        compiled.samplers()?;
+        known.push(Arc::downgrade(&compiled));
+        Ok(compiled)
+    }
+}
+
+impl Compiled {
+    /// A sampler for each matrix element.
+    pub fn samplers(&self) -> Result<Vec<Sampler>> {
+        let bridges = self.bridges.iter();
+        let sampler =
+            |bridge: &Mutex<Bridge>| bridge.lock().map_err(|_| Error::BridgeBroken)?.sampler();
+        bridges.map(sampler).collect()
+    }
+
+    /// The card values.
+    pub fn cards(&self) -> &[Vec<f64>] {
+        &self.cards
+    }
+
+    /// What is wrong with the momenta of this event, `[leg][component]`.
+    pub fn what_is_wrong(&self, element: usize, momenta: &[f64], event: usize) -> Error {
+        match self.bridges[element].lock() {
+            Ok(bridge) => bridge.what_is_wrong(momenta, event),
+            Err(_) => Error::BridgeBroken,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_two_matrix_elements_share_is_counted_once() {
+        let mut processes = crate::generate("p p > t t~").unwrap();
+        processes.push(processes[0].clone());
+        let tables = Tables::new(&processes);
+        assert_eq!(tables.diagrams.first, [0, 3, 4]);
+        assert_eq!(tables.diagrams.count, 7);
+        assert_eq!(tables.helicities.first, [0, 16, 0]);
+        assert_eq!(tables.helicities.count, 32);
+        assert_eq!(tables.colors.first, [0, 2, 0]);
+        assert_eq!(tables.colors.count, 4);
+        fit_together(&processes).unwrap();
+        let others = crate::generate("p p > t t~ j").unwrap();
+        let other = [processes[0].clone(), others[0].clone()];
+        let error = fit_together(&other).unwrap_err().to_string();
+        assert!(error.contains("cannot share a library"), "{error}");
+    }
+}

@@ -1,0 +1,166 @@
+//! `mebridge umami`: a library that carries a process, for MadSpace and MadGraph7.
+
+use crate::progress::Progress;
+use crate::source::{self, Source};
+use crate::{link, output};
+use mebridge::abi::umami::attached::attach;
+use mebridge::abi::umami::elements::fit_together;
+use mebridge::describe::describe;
+use mebridge::locate::process_text;
+use mebridge::process::Process;
+use mebridge::runtime::ProcessChoice;
+use mebridge::{Error, Result};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Make a library that carries a process, for MadSpace, MadGraph7 and whatever speaks UMAMI
+///
+/// FILE is a copy of libmebridge that answers the umami_* functions for this process alone; no compiler is needed. What
+/// a sampler has to know (channels as topologies, colour flows, helicities, flavours) is written beside it as JSON, a
+/// list with one entry in the words of MadGraph7's subprocesses.json. A directory or a process such as 'p p > t t~' may
+/// hold several matrix elements with the same legs and masses: the flavour index tells them apart.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Process file, P* directory of an MG5aMC output (#N behind it for its N-th matrix element), or a process such as
+    /// 'g g > t t~'
+    #[arg(value_name = "FILE|DIR")]
+    process: OsString,
+    /// Library to write, by custom with the extension .so
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// File for the JSON, - for stdout [default: that of the library with the extension .json]
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Parameter card whose values hold where a caller names none [default: that of the output, or those in the file]
+    #[arg(long, value_name = "CARD")]
+    card: Option<PathBuf>,
+    /// The library to copy [default: libmebridge.so beside this command or in ../lib]
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+}
+
+impl Options {
+    /// Makes it.
+    pub fn run(self) -> Result<()> {
+        let sources = {
+            let _progress = Progress::new("reading", 0);
+            source::all(&self.process, self.card.as_deref())?
+        };
+        let processes: Vec<Process> = sources.into_iter().map(with_card).collect();
+        fit_together(&processes)?;
+        let library = link::library(self.library.as_deref())?;
+        let bytes = std::fs::read(&library).map_err(Error::io(&library))?;
+        let copy = attach(&bytes, &library, &processes)?;
+        let json = match &self.json {
+            Some(json) => json.clone(),
+            None => self.output.with_extension("json"),
+        };
+        if json == self.output {
+            output::usage("the library and its JSON need different names; see --json");
+        }
+        let choice = ProcessChoice::parse(&self.process);
+        let mirrored = mirrored(&choice, &processes)?;
+        let text = choice.path.to_string_lossy();
+        let description = describe(&processes, &mirrored, &self.output.to_string_lossy(), &text)?;
+        if asks_for_decays(&choice.path) {
+            output::warn(
+                "decayBW.inc of this directory asks for particles on their mass shell; the JSON does not \
+                 (on_shell_propagators is empty), so a sampler integrates over all their virtualities",
+            );
+        }
+        write(&self.output, &copy)?;
+        output::write_json(&json, &[description])?;
+        if json != Path::new("-") {
+            let names: Vec<&str> = processes.iter().map(|p| p.name.as_str()).collect();
+            output::print(&format!(
+                "{}: {}, {} bytes\n{}: channels, colour flows, helicities, flavours\n",
+                self.output.display(),
+                names.join(", "),
+                copy.len(),
+                json.display(),
+            ))?;
+        }
+        Ok(())
+    }
+}
+
+/// A process whose own values are those of its card.
+fn with_card(source: Source) -> Process {
+    let mut process = source.process;
+    for (parameter, value) in process.model.card.iter_mut().zip(&source.card) {
+        parameter.default = *value;
+    }
+    process
+}
+
+/// Writes a library: whole, or not at all. One that is loaded somewhere stays what it is there, because the new one is
+/// another file under the same name.
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let temporary = PathBuf::from(name);
+    let written = (|| {
+        let mut file = std::fs::File::create_new(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            file.set_permissions(std::fs::Permissions::from_mode(0o755))?;
+        }
+        std::fs::rename(&temporary, path)
+    })();
+    if written.is_err() {
+        // It may not even exist; the error that matters is the one above.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.map_err(Error::io(path))
+}
+
+/// Which matrix elements stand for the process with both beams exchanged, too: what mirrorprocs.inc of a directory
+/// says; of a generated process those with different beams where each beam may be either.
+fn mirrored(choice: &ProcessChoice, processes: &[Process]) -> Result<Vec<bool>> {
+    if let Some(text) = process_text(&choice.path) {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let same = words.len() > 2 && words[0] == words[1] && words[2] == ">";
+        let differ = |p: &Process| p.legs.len() > 1 && p.legs[0].pdg != p.legs[1].pdg;
+        return Ok(processes.iter().map(|p| same && differ(p)).collect());
+    }
+    let none = vec![false; processes.len()];
+    let table = choice.path.join("mirrorprocs.inc");
+    let text = match std::fs::read_to_string(&table) {
+        Ok(text) => text,
+        // A process file, or a standalone output.
+        Err(_) if !table.exists() => return Ok(none),
+        Err(error) => return Err(Error::io(&table)(error)),
+    };
+    // DATA (MIRRORPROCS(I),I=1,2)/.FALSE.,.TRUE./
+    let text = text.to_ascii_uppercase();
+    let values: Vec<bool> = text
+        .split(['/', ',', '\n'])
+        .filter_map(|word| match word.trim() {
+            ".TRUE." => Some(true),
+            ".FALSE." => Some(false),
+            _ => None,
+        })
+        .collect();
+    match choice.element {
+        Some(n) if n <= values.len() => Ok(vec![values[n - 1]]),
+        None if values.len() == processes.len() => Ok(values),
+        _ => Err(Error::Import {
+            path: table,
+            what: format!(
+                "it has {} values for {} matrix elements",
+                values.len(),
+                processes.len()
+            ),
+        }),
+    }
+}
+
+/// Whether a directory asks for lines on their mass shell (decay chains), which the JSON does not.
+fn asks_for_decays(directory: &Path) -> bool {
+    let text = std::fs::read_to_string(directory.join("decayBW.inc"));
+    text.is_ok_and(|text| text.to_ascii_uppercase().contains(".TRUE."))
+}

@@ -1,0 +1,173 @@
+//! Samples of a sampler: what each thread of a caller's holds of a bridge.
+
+use super::Bridge;
+use crate::backend::Session;
+use crate::error::{Error, Result};
+use crate::events::Events;
+use crate::float_environment::in_default_environment;
+use crate::sample::{Bad, Sample, SampleAnswers};
+use crate::target::Target;
+
+/// A thread of a bridge's is started for this many events.
+const WORTH_A_THREAD: usize = 512;
+
+/// Evaluates samples, one thread at a time. Samplers of a bridge share its plans, run at the same time, and go on when
+/// the bridge is gone.
+pub struct Sampler {
+    /// For calls that ask for diagrams and colours.
+    with_diagrams: Box<dyn Session>,
+    /// For the others, where a better plan serves them.
+    without: Option<Box<dyn Session>>,
+    legs: usize,
+    diagrams: usize,
+    helicities: usize,
+}
+
+impl Bridge {
+    /// A sampler. The first one finds the good helicities and makes the plans.
+    pub fn sampler(&mut self) -> Result<Sampler> {
+        let legs = self.process.legs.len();
+        // Questions about the process are asked on points of its own; where there are none, it is not asked.
+        let event = Events {
+            momenta: &vec![0.0; 4 * legs],
+            g_s: &[0.0],
+            random_helicity: &[0.0],
+            random_color: &[0.0],
+            channels: None,
+            igraph: None,
+        };
+        self.prepare(&event)?;
+        let session = |channels: bool| match self.server(channels) {
+            Some((backend, recursion)) => Ok((backend.session()?, recursion)),
+            None => Err(Error::NoEvents),
+        };
+        // Without squared diagrams there is nothing to serve better.
+        let (with_diagrams, recursion) = session(true)?;
+        let same = self
+            .server(false)
+            .is_some_and(|(_, other)| other == recursion);
+        let without = match same {
+            true => None,
+            false => Some(session(false)?.0),
+        };
+        Ok(Sampler {
+            with_diagrams,
+            without,
+            legs,
+            diagrams: self.process.diagrams as usize,
+            helicities: self.process.helicities.len(),
+        })
+    }
+}
+
+impl Bridge {
+    /// Evaluates a sample with as many threads as the bridge has, and says which events are bad.
+    pub fn evaluate(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
+        let threads = match &self.target {
+            Target::Cpu { threads, .. } => *threads,
+            Target::Gpu(_) => 1,
+        };
+        // A thread is worth it where it has some events.
+        let threads = threads.min(sample.momenta.events() / WORTH_A_THREAD).max(1);
+        while self.samplers.len() < threads {
+            let sampler = self.sampler()?;
+            self.samplers.push(sampler);
+        }
+        if threads == 1 {
+            let sampler = self.samplers.first_mut();
+            return sampler.map_or(Err(Error::NoEvents), |sampler| sampler.run(sample, answers));
+        }
+        if let Some(sampler) = self.samplers.first() {
+            sampler.check(sample, &answers)?;
+        }
+        let each = sample.momenta.events().div_ceil(threads);
+        let samplers = self.samplers[..threads].iter_mut();
+        let mut rest = Some(answers);
+        let results: Vec<Result<Bad>> = std::thread::scope(|scope| {
+            let mut running = Vec::new();
+            for (sampler, begin) in samplers.zip((0..).step_by(each)) {
+                let count = each.min(sample.momenta.events() - begin);
+                let Some((mine, others)) = rest.take().map(|rest| rest.split(count)) else {
+                    break;
+                };
+                rest = Some(others);
+                let part = sample.part(begin, count);
+                running.push(scope.spawn(move || {
+                    let mut bad = sampler.run(&part, mine)?;
+                    bad.first = bad.first.map(|event| event + begin);
+                    Ok(bad)
+                }));
+            }
+            let lost = || Error::Internal {
+                what: "a thread that evaluates samples".into(),
+            };
+            let running = running.into_iter();
+            running
+                .map(|thread| thread.join().unwrap_or_else(|_| Err(lost())))
+                .collect()
+        });
+        let mut all = Bad::default();
+        for bad in results {
+            let bad = bad?;
+            all.count += bad.count;
+            all.first = all.first.or(bad.first);
+        }
+        Ok(all)
+    }
+}
+
+impl Sampler {
+    /// Evaluates a sample, and says which events are bad.
+    pub fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
+        self.check(sample, &answers)?;
+        if sample.momenta.events() == 0 {
+            return Ok(Bad::default());
+        }
+        let session = match &mut self.without {
+            Some(session) if !sample.diagrams => session,
+            _ => &mut self.with_diagrams,
+        };
+        Ok(in_default_environment(|| session.run(sample, answers)))
+    }
+
+    fn check(&self, sample: &Sample, answers: &SampleAnswers) -> Result<()> {
+        let events = sample.momenta.events();
+        let length = |what: &'static str, has: usize, needs: usize| match has == needs {
+            true => Ok(()),
+            false => Err(Error::ArrayLength { what, has, needs }),
+        };
+        if events > 0 {
+            length("momenta", sample.momenta.legs(), self.legs)?;
+        }
+        length("g_s", sample.g_s.len(), events)?;
+        length("random_helicity", sample.random_helicity.len(), events)?;
+        length("random_color", sample.random_color.len(), events)?;
+        length("random_diagram", sample.random_diagram.len(), events)?;
+        length("matrix_elements", answers.matrix_elements.len(), events)?;
+        length("helicity", answers.helicity.len(), events)?;
+        length("color", answers.color.len(), events)?;
+        length("diagram", answers.diagram.len(), events)?;
+        if let Some(rows) = &answers.amp2 {
+            length("amp2", rows.events(), events)?;
+            length("amp2", rows.count(), self.diagrams)?;
+        }
+        let index = |what: &'static str, given: Option<&[i32]>, count: usize| {
+            let Some(given) = given else {
+                return Ok(());
+            };
+            length(what, given.len(), events)?;
+            let outside = |&i: &i32| i < 0 || i as usize >= count;
+            match given.iter().position(outside) {
+                None => Ok(()),
+                Some(event) => Err(Error::NoSuchIndex {
+                    what,
+                    event,
+                    index: given[event],
+                    count,
+                }),
+            }
+        };
+        index("helicity", sample.helicity, self.helicities)?;
+        index("diagram", sample.diagram, self.diagrams)
+    }
+}
