@@ -139,7 +139,7 @@ impl Bridge {
         let binding = in_default_environment(|| Binding::new(&process.model, card))?;
         let plans = Plans::new(Cache::new(&switches.cache), &process, card);
         Ok(Bridge {
-            color: plans.color(&process.color),
+            color: plans.color(&process),
             plans,
             trial: Trial::new(&process, &binding),
             process,

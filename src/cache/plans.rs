@@ -80,7 +80,17 @@ impl Plans {
     }
 
     /// The colour matrix in blocks.
-    pub fn color(&self, color: &ColorMatrix) -> BlockDiagonal {
+    pub fn color(&self, process: &Process) -> BlockDiagonal {
+        match &process.color_ordered {
+            // Made faster than read.
+            Some(form) if process.amplitudes.is_empty() => {
+                BlockDiagonal::of_orders(form.rungs.len(), &form.row, form.denominator)
+            }
+            _ => self.color_of_matrix(&process.color),
+        }
+    }
+
+    fn color_of_matrix(&self, color: &ColorMatrix) -> BlockDiagonal {
         let key = self.of_process.and_then(|_| {
             let mut key = Key::of("color");
             key.value(color)?;
@@ -227,7 +237,7 @@ mod tests {
             denominator: 3.0,
             upper: vec![16.0, -2.0, 16.0],
         };
-        let split = plans.color(&color);
+        let split = plans.color_of_matrix(&color);
         assert!(split.fits(&color));
         let key = {
             let mut key = Key::of("color");
@@ -238,7 +248,7 @@ mod tests {
         bad.blocks[0].slots[0] = 2;
         plans.cache.store(Kind::Color, &key, &bad);
         assert!(!bad.fits(&color));
-        assert!(plans.color(&color).fits(&color));
+        assert!(plans.color_of_matrix(&color).fits(&color));
         let stored: BlockDiagonal = plans.cache.load(Kind::Color, &key).unwrap();
         assert!(stored.fits(&color));
     }

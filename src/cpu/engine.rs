@@ -42,6 +42,8 @@ pub struct Engine<T: Real> {
     pub(super) color_allowed: Vec<Vec<u32>>,
     /// JAMP2 of the colour flows, where it is not |JAMP|^2.
     pub(super) flow_weights: Vec<FlowWeight>,
+    /// Number of colour flows.
+    flows: usize,
     /// How contributions of helicities are added.
     pub(super) helicity_sum: HelicitySum,
     /// External wavefunctions whose helicity depends on the lane; none where lanes hold events.
@@ -201,6 +203,7 @@ impl<T: Real> Engine<T> {
                 .collect(),
             color_allowed: channels.allowed_flows(),
             flow_weights: process.flow_weights.clone(),
+            flows: process.color_flows(),
             helicity_sum: process.helicity_sum,
             lane_externals: Vec::new(),
             off_shell: false,
@@ -233,10 +236,7 @@ impl<T: Real> Engine<T> {
 
     /// Number of colour flows.
     pub(super) fn color_flows(&self) -> usize {
-        match self.flow_weights.len() {
-            0 => self.plan.flows,
-            flows => flows,
-        }
+        self.flows
     }
 
     /// Numbers in one vector.
