@@ -159,6 +159,8 @@ impl Line {
             ends: self.ends.map(|leg| leg as u32),
             rungs: self.rungs.iter().map(|&leg| leg as u32).collect(),
             line,
+            // The trace at the last vertex has no factor 1/2 of a sum over an octet index, unlike those of currents.
+            closing: if self.quark.is_some() { 1.0 } else { 2.0 },
             two,
             three,
             row,
@@ -201,8 +203,7 @@ impl Line {
                     sum += if plus == also { x } else { -x };
                 }
             }
-            // The trace at the last vertex has no factor 1/2 of a sum over an octet index, unlike those of currents.
-            4.0 * sum
+            sum
         });
         Ok((row.collect(), denominator))
     }

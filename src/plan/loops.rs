@@ -2,15 +2,14 @@
 //!
 //! What [`crate::process::color_ordered`] says becomes operations on arrays ([`crate::ops::arrays`]). Currents of rungs
 //! are computed once an event, for all helicities. The helicities of some rungs, the *outer* ones, are then taken one
-//! after the other, so that the JAMPs of all orders for those of the other legs fit the cache; within, the orders are
-//! walked through as a tree, and currents of the line for the rungs so far lie in one place for each depth.
-//!
-//! An order enters a JAMP as products of the line's current for its first rungs and what is left, where that is short;
-//! where the rest is long, only those of its orders are multiplied from which the others follow as sums
-//! ([`shuffles`]).
+//! after the other, so that the JAMPs of all orders for those of the other legs fit the cache. How JAMPs are made of
+//! currents is said in `quark` and `gluons`.
 
 mod arrays;
+mod cover;
+mod gluons;
 mod lower;
+mod quark;
 
 pub use lower::compile;
 

@@ -31,6 +31,8 @@ pub struct ColorOrdered {
     pub two: OrderedVertex,
     /// The vertices of three currents of rungs.
     pub three: Vec<OrderedVertex>,
+    /// What the vertex at the second end has beyond what colour gives a current.
+    pub closing: f64,
     /// The first row of the colour matrix of the JAMPs, times `denominator`.
     pub row: Vec<f64>,
     /// What its entries are over.

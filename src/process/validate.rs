@@ -226,6 +226,7 @@ impl Process {
         if ordered.row.len() != jamps
             || !finite
             || !(ordered.denominator.is_finite() && ordered.denominator > 0.0)
+            || !ordered.closing.is_finite()
         {
             return bad("its colour matrix is none");
         }

@@ -1,7 +1,7 @@
 //! From the colour-ordered form of a process to loops.
 
 use super::arrays::{Array, Helicities, Legs};
-use super::{Loops, NO_HELICITY};
+use super::{Loops, NO_HELICITY, gluons, quark};
 use crate::error::{Error, Result};
 use crate::ops::Address;
 use crate::ops::arrays::{Addend, ArrayKind, ArrayOp, ELEMENT, Form, Pair, Pools, Triple};
@@ -16,7 +16,7 @@ use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Currents of so many rungs are kept for all of their orders; longer ones for those alone with the smallest first.
-const SHORT: usize = 4;
+pub(super) const SHORT: usize = 4;
 /// Vectors of the JAMPs of one run: about what the caches of a core hold.
 const TILE: usize = 1 << 17;
 
@@ -29,9 +29,11 @@ pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Resu
     let mut compiler = Compiler::new(process, binding, helicities, used);
     compiler.externals();
     let mut lowering = Lowering::new(compiler, form)?;
-    lowering.rungs()?;
-    lowering.ends();
-    lowering.walk(&mut Vec::new());
+    lowering.rungs();
+    match lowering.line.clone() {
+        Some(line) => quark::lower(&mut lowering, &line),
+        None => gluons::lower(&mut lowering),
+    }
     Ok(lowering.finish())
 }
 
@@ -44,14 +46,14 @@ fn bad(what: &str) -> Error {
 /// The constant of a vertex: couplings with their coefficients.
 type Constant = (Vec<CouplingRef>, Vec<(usize, Complex64)>);
 
-struct Lowering<'a> {
+pub(super) struct Lowering<'a> {
     compiler: Compiler<'a>,
-    helicities: Helicities,
-    pools: Pools,
+    pub(super) helicities: Helicities,
+    pub(super) pools: Pools,
     once: Vec<ArrayOp>,
-    each: Vec<ArrayOp>,
+    pub(super) each: Vec<ArrayOp>,
     /// Number of rungs.
-    count: usize,
+    pub(super) count: usize,
     /// For each place its external wavefunction.
     externals: Vec<u32>,
     /// The kernel of the line's currents from the first end on; none where they are vectors.
@@ -61,7 +63,7 @@ struct Lowering<'a> {
     /// What conjugation makes of the vertex of two rungs, where currents of all helicities reversed are conjugates.
     parity: Option<f64>,
     /// Currents of rungs by their order, plain.
-    currents: HashMap<Vec<u8>, Array>,
+    pub(super) currents: HashMap<Vec<u8>, Array>,
     /// The same, slashed.
     slashed: HashMap<Vec<u8>, Array>,
     /// Sums of long currents that are needed for a while: by where they begin in an order and their length, with the
@@ -69,27 +71,26 @@ struct Lowering<'a> {
     scratch: HashMap<(usize, usize), (Address, Vec<u8>)>,
     /// The same for what is computed once.
     scratch_once: HashMap<(usize, usize), (Address, Vec<u8>)>,
-    /// Currents of the line, for each number of rungs.
-    lines: Vec<Address>,
-    /// Vectors of the line's currents and the second end, for each number of rungs.
-    vectors: Vec<Address>,
-    /// Products of these with long currents, for each number of rungs.
-    products: Vec<Address>,
-    /// Currents of the second end by the rungs before it.
-    roots: HashMap<Vec<u8>, Array>,
+    /// Of gluons alone: currents of the line, for each number of rungs.
+    pub(super) lines: Vec<Address>,
+    /// Of gluons alone: currents of the second end by the rungs before it, without propagator.
+    pub(super) roots: HashMap<Vec<u8>, Array>,
     /// Where such long ones are, by the number of rungs.
-    long_roots: HashMap<usize, Address>,
+    pub(super) long_roots: HashMap<usize, Address>,
+    /// What the vertex at the second end has beyond that of a current.
+    pub(super) closing: f64,
     jamp_base: Address,
     stride: u32,
 }
 
+/// A quark line.
 #[derive(Clone)]
-struct Line {
+pub(super) struct Line {
     /// Whether the line flows in at the first end.
-    flows_in: bool,
-    constant: Constant,
-    mass: f64,
-    width: f64,
+    pub(super) flows_in: bool,
+    pub(super) constant: Constant,
+    pub(super) mass: f64,
+    pub(super) width: f64,
 }
 
 impl<'a> Lowering<'a> {
@@ -155,20 +156,19 @@ impl<'a> Lowering<'a> {
             scratch: HashMap::default(),
             scratch_once: HashMap::default(),
             lines: Vec::new(),
-            vectors: Vec::new(),
-            products: Vec::new(),
             roots: HashMap::default(),
             long_roots: HashMap::default(),
+            closing: form.closing,
             jamp_base,
             stride,
         })
     }
 
-    fn all(&self) -> Legs {
+    pub(super) fn all(&self) -> Legs {
         (1 << (self.count + 2)) - 1
     }
 
-    fn last(&self) -> Legs {
+    pub(super) fn last(&self) -> Legs {
         1 << (self.count + 1)
     }
 
@@ -179,12 +179,12 @@ impl<'a> Lowering<'a> {
         self.compiler.sum_of(&inputs)
     }
 
-    fn momentum(&mut self, legs: Legs) -> Address {
+    pub(super) fn momentum(&mut self, legs: Legs) -> Address {
         let signs = self.signs(legs);
         self.compiler.momentum(&signs)
     }
 
-    fn factor(&mut self, constant: &Constant, propagator: Option<(Legs, f64, f64)>) -> Address {
+    pub(super) fn factor(&mut self, constant: &Constant, propagator: Option<(Legs, f64, f64)>) -> Address {
         let propagator = propagator.map(|(legs, mass, width)| {
             let signs = self.signs(legs);
             self.compiler.propagator(&signs, mass, width)
@@ -192,7 +192,7 @@ impl<'a> Lowering<'a> {
         self.compiler.factor(&constant.0, &constant.1, propagator)
     }
 
-    fn external(&self, place: usize) -> Array {
+    pub(super) fn external(&self, place: usize) -> Array {
         let line = &self.compiler.lines[self.externals[place] as usize];
         Array {
             address: line.instances.first().copied().unwrap_or(0),
@@ -201,26 +201,26 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn allocate(&mut self, elements: u32) -> Address {
+    pub(super) fn allocate(&mut self, elements: u32) -> Address {
         self.compiler.allocate(ELEMENT * elements)
     }
 
     /// Memory for arrays over one or both ends and any so many rungs in a run.
-    fn allocate_any(&mut self, ends: Legs, rungs: usize) -> Address {
+    pub(super) fn allocate_any(&mut self, ends: Legs, rungs: usize) -> Address {
         let masks = (0..1u32 << self.count).filter(|m| m.count_ones() as usize == rungs);
         let counts = masks.map(|m| self.helicities.count(ends | m << 1, false));
         let most = counts.max().unwrap_or(1);
         self.allocate(most)
     }
 
-    fn push_pairs(&mut self, pairs: Vec<Pair>) -> [u32; 2] {
+    pub(super) fn push_pairs(&mut self, pairs: Vec<Pair>) -> [u32; 2] {
         let from = self.pools.pairs.len() as u32;
         self.pools.pairs.extend(pairs);
         [from, self.pools.pairs.len() as u32]
     }
 
     /// Currents of rungs that are kept.
-    fn rungs(&mut self) -> Result<()> {
+    fn rungs(&mut self) {
         for rung in 0..self.count {
             let array = self.external(rung + 1);
             self.currents.insert(vec![rung as u8], array);
@@ -250,14 +250,13 @@ impl<'a> Lowering<'a> {
                 self.slash(&order);
             }
         }
-        Ok(())
     }
 
     /// A current of rungs with the smallest first, from vertices.
     fn current(&mut self, order: &[u8]) {
         let legs = rungs(order);
-        let count = self.helicities.count(legs, true);
-        let out = self.allocate(count);
+        let elements = self.helicities.count(legs, true);
+        let out = self.allocate(elements);
         let op = self.vector_op(legs, true, &mut |lowering, from, to| {
             lowering.rung_once(order, from, to)
         }, order.len());
@@ -266,15 +265,7 @@ impl<'a> Lowering<'a> {
             own * if order.len() % 2 == 0 { parity } else { 1.0 }
         };
         let mirror = self.parity.map_or(0, |parity| sign(parity) as i8);
-        let two = self.two.clone();
-        let three = self.three.clone();
-        let factors = [
-            self.factor(&two, Some((legs, 0.0, 0.0))),
-            match &three {
-                Some(three) => self.factor(three, Some((legs, 0.0, 0.0))),
-                None => self.factor(&two, Some((legs, 0.0, 0.0))),
-            },
-        ];
+        let factors = self.factors(Some(legs), 1.0);
         self.once.push(ArrayOp {
             out,
             factors,
@@ -290,7 +281,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Pairs and triples of neighbours among so many things, whose arrays `of` gives from their places.
-    fn vector_op(
+    pub(super) fn vector_op(
         &mut self,
         legs: Legs,
         whole: bool,
@@ -415,7 +406,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// A current of the rungs from one place of an order on, within a run.
-    fn rung(&mut self, order: &[u8], from: usize, to: usize, form: Form) -> Array {
+    pub(super) fn rung(&mut self, order: &[u8], from: usize, to: usize, form: Form) -> Array {
         let part = &order[from..to];
         let kept = match form {
             Form::Slashed => &self.slashed,
@@ -442,337 +433,50 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Memory along the line, and the currents of the second end that are short.
-    fn ends(&mut self) {
-        let (count, all) = (self.count, self.all());
-        for rungs in 0..count {
-            let line = self.allocate_any(1, rungs);
-            self.lines.push(line);
-            let vectors = self.allocate_any(1 | self.last(), rungs);
-            self.vectors.push(vectors);
-            let left = count - rungs;
-            let kept = match self.line.is_some() && left > SHORT {
-                true => (1..left as u32).product::<u32>() * self.helicities.count(all, false),
-                false => 0,
-            };
-            let products = self.compiler.allocate(2 * kept);
-            self.products.push(products);
-        }
-        for size in 1..=count.min(SHORT) {
-            // Longer ones are vectors with the line's currents, unless the line has none.
-            if self.line.is_some() && count - size < size {
-                continue;
-            }
-            for order in parts(count, size) {
-                let address = self.allocate_root(&order);
-                self.root(&order, address);
-            }
-        }
-    }
-
-    fn allocate_root(&mut self, order: &[u8]) -> Address {
-        let count = self.helicities.count(rungs(order) | self.last(), false);
-        self.allocate(count)
-    }
-
-    /// The current of the second end and the rungs before it, without its propagator; of one rung and a quark with it.
-    fn root(&mut self, order: &[u8], address: Address) {
-        let last = self.last();
-        let legs = rungs(order) | last;
-        let root = self.external(self.count + 1);
-        let op = match self.line.clone() {
-            Some(line) => {
-                let rung = self.rung(order, 0, order.len(), Form::Slashed);
-                let pair = Pair {
-                    a: self.helicities.place(legs, false, root),
-                    b: self.helicities.place(legs, false, rung),
-                    momenta: [0; 2],
-                };
-                let propagate = order.len() == 1 && self.count > 1;
-                let propagator = propagate.then_some((legs, line.mass, line.width));
-                let factor = self.factor(&line.constant, propagator);
-                ArrayOp {
-                    kind: line.kind(false),
-                    count: self.helicities.count(legs, false),
-                    stride: ELEMENT,
-                    pairs: self.push_pairs(vec![pair]),
-                    factors: [factor; 2],
-                    momentum: self.momentum(legs),
-                    mass: self.compiler.constant(line.mass),
-                    propagate,
-                    ..ArrayOp::default()
-                }
-            }
-            None => {
-                let size = order.len() + 1;
-                // Only vertices that the second end is at.
-                let mut op = self.vector_op(
-                    legs,
-                    false,
-                    &mut |lowering, from, to| match (from, to) {
-                        (from, to) if to == size && from == size - 1 => root,
-                        (_, to) if to == size => NOWHERE,
-                        (from, to) => lowering.rung_within(order, from, to),
-                    },
-                    size,
-                );
-                self.keep_last(&mut op);
-                let (two, three) = (self.two.clone(), self.three.clone());
-                let factor = self.factor(&two, None);
-                let of_triples = three.map_or(factor, |three| self.factor(&three, None));
-                ArrayOp {
-                    factors: [factor, of_triples],
-                    form: Form::Lower,
-                    ..op
-                }
-            }
+    /// The factors of pairs and triples of rungs' currents, with the propagator of the legs below.
+    pub(super) fn factors(&mut self, legs: Option<Legs>, scale: f64) -> [Address; 2] {
+        let propagator = legs.map(|legs| (legs, 0.0, 0.0));
+        let scaled = |constant: &Constant| {
+            let terms = constant.1.iter().map(|&(i, c)| (i, c * scale));
+            (constant.0.clone(), terms.collect())
         };
-        self.each.push(ArrayOp { out: address, ..op });
-        let array = Array {
-            address,
-            legs,
-            whole: false,
-        };
-        self.roots.insert(order.to_vec(), array);
+        let (two, three) = (scaled(&self.two), self.three.as_ref().map(scaled));
+        let factor = self.factor(&two, propagator);
+        let of_triples = three.map_or(factor, |three| self.factor(&three, propagator));
+        [factor, of_triples]
     }
 
-    /// Leaves out pairs and triples with what is nowhere.
-    fn keep_last(&mut self, op: &mut ArrayOp) {
-        let somewhere = |address: Address| address != NOWHERE.address;
-        let pairs = self.pools.pairs.split_off(op.pairs[0] as usize);
-        let kept = pairs.into_iter().filter(|p| somewhere(p.a.address) && somewhere(p.b.address));
-        self.pools.pairs.extend(kept);
-        op.pairs[1] = self.pools.pairs.len() as u32;
-        let triples = self.pools.triples.split_off(op.triples[0] as usize);
-        let whole = |t: &Triple| t.places.iter().all(|p| somewhere(p.address));
-        self.pools.triples.extend(triples.into_iter().filter(whole));
-        op.triples[1] = self.pools.triples.len() as u32;
-    }
-
-    fn rung_within(&mut self, order: &[u8], from: usize, to: usize) -> Array {
-        // Behind the rungs of the line, where its own currents do not look.
-        let before = self.count - order.len();
-        let mut whole = vec![0; before];
-        whole.extend(order);
-        self.rung(&whole, before + from, before + to, Form::Plain)
-    }
-
-    /// Walks through the orders that begin with some rungs.
-    fn walk(&mut self, start: &mut Vec<u8>) {
-        let size = start.len();
-        if size == self.count {
-            self.jamp(start);
-            return;
-        }
-        if size > 0 {
-            self.line_current(start);
-        }
-        if self.line.is_some() && (self.count - size > SHORT || size < self.count - size) {
-            self.vector(start);
-        }
-        let free = (0..self.count as u8).filter(|r| !start.contains(r));
-        for next in free.collect::<Vec<u8>>() {
-            start.push(next);
-            self.walk(start);
-            start.pop();
-        }
-    }
-
-    /// The current of the line with some rungs.
-    fn line_array(&self, start: &[u8]) -> Array {
-        match start {
-            [] => self.external(0),
-            _ => Array {
-                address: self.lines[start.len()],
-                legs: rungs(start) | 1,
-                whole: false,
-            },
-        }
-    }
-
-    fn line_current(&mut self, start: &[u8]) {
-        let legs = rungs(start) | 1;
-        let out = self.lines[start.len()];
-        let size = start.len();
-        let op = match self.line.clone() {
-            Some(line) => {
-                let mut pairs = Vec::new();
-                for from in 0..size {
-                    let spinor = self.line_array(&start[..from]);
-                    let rung = self.rung(start, from, size, Form::Slashed);
-                    pairs.push(Pair {
-                        a: self.helicities.place(legs, false, spinor),
-                        b: self.helicities.place(legs, false, rung),
-                        momenta: [0; 2],
-                    });
-                }
-                // The last propagator is that of the second end's current.
-                let propagate = size + 1 < self.count;
-                let propagator = propagate.then_some((legs, line.mass, line.width));
-                let factor = self.factor(&line.constant, propagator);
-                ArrayOp {
-                    kind: line.kind(true),
-                    count: self.helicities.count(legs, false),
-                    stride: ELEMENT,
-                    pairs: self.push_pairs(pairs),
-                    factors: [factor; 2],
-                    momentum: self.momentum(legs),
-                    mass: self.compiler.constant(line.mass),
-                    propagate,
-                    twos: self.pools.fours,
-                    ..ArrayOp::default()
-                }
-            }
-            None => {
-                let op = self.vector_op(
-                    legs,
-                    false,
-                    &mut |lowering, from, to| match from {
-                        0 => lowering.line_array(&start[..to - 1]),
-                        _ => lowering.rung(start, from - 1, to - 1, Form::Plain),
-                    },
-                    size + 1,
-                );
-                let (two, three) = (self.two.clone(), self.three.clone());
-                let at = Some((legs, 0.0, 0.0));
-                let factor = self.factor(&two, at);
-                let of_triples = three.map_or(factor, |three| self.factor(&three, at));
-                ArrayOp {
-                    factors: [factor, of_triples],
-                    ..op
-                }
-            }
-        };
-        self.each.push(ArrayOp { out, ..op });
-    }
-
-    /// The vector of the line's current and the second end, and its products with long currents of the other rungs.
-    fn vector(&mut self, start: &[u8]) {
-        let Some(line) = self.line.clone() else {
-            return;
-        };
-        let (all, last) = (self.all(), self.last());
-        let legs = rungs(start) | 1 | last;
-        let out = self.vectors[start.len()];
-        let (first, second) = (self.line_array(start), self.external(self.count + 1));
-        let (f1, f2) = if line.flows_in { (first, second) } else { (second, first) };
-        let pair = Pair {
-            a: self.helicities.place(legs, false, f1),
-            b: self.helicities.place(legs, false, f2),
-            momenta: [0; 2],
-        };
-        let factor = self.factor(&line.constant, None);
-        let pairs = self.push_pairs(vec![pair]);
-        self.each.push(ArrayOp {
-            kind: ArrayKind::Current,
-            out,
-            count: self.helicities.count(legs, false),
-            stride: ELEMENT,
-            pairs,
-            factors: [factor; 2],
-            form: Form::Lower,
-            ..ArrayOp::default()
-        });
-        if self.count - start.len() <= SHORT {
-            return;
-        }
-        let rest: Vec<u8> = (0..self.count as u8).filter(|r| !start.contains(r)).collect();
-        let count = self.helicities.count(all, false);
-        let mut out = self.products[start.len()];
-        for order in orders(rest.len() - 1) {
-            let mut whole = vec![rest[0]];
-            whole.extend(order.iter().map(|&i| rest[usize::from(i) + 1]));
-            let pair = self.wide(start, self.currents[&whole]);
-            let wide = self.push_pairs(vec![pair]);
-            self.each.push(ArrayOp {
-                kind: ArrayKind::Contract,
-                out,
-                count,
-                stride: 2,
-                wide,
-                ..ArrayOp::default()
-            });
-            out += 2 * count;
-        }
-    }
-
-    /// The line's vector and a current of the other rungs.
-    fn wide(&mut self, start: &[u8], current: Array) -> Pair {
-        let vector = Array {
-            address: self.vectors[start.len()],
-            legs: rungs(start) | 1 | self.last(),
-            whole: false,
-        };
-        let all = self.all();
-        Pair {
-            a: self.helicities.place(all, false, vector),
-            b: self.helicities.place(all, false, current),
-            momenta: [0; 2],
-        }
-    }
-
-    /// The JAMP of an order.
-    fn jamp(&mut self, order: &[u8]) {
-        let all = self.all();
-        let size = self.count;
-        let mut pairs = Vec::new();
-        let mut wide = Vec::new();
-        let mut addends = Vec::new();
-        let count = self.helicities.count(all, false);
-        for at in 0..size {
-            let (start, rest) = order.split_at(at);
-            let left = rest.len();
-            if self.line.is_some() && left > SHORT {
-                let (all, minus) = shuffles(rest);
-                for order in all {
-                    let number = number_of(&order[1..]) as u32;
-                    addends.push(Addend {
-                        address: self.products[at] + 2 * count * number,
-                        shift: 0,
-                        minus,
-                    });
-                }
-            } else if self.line.is_some() && at < left {
-                let current = self.currents[rest];
-                wide.push(self.wide(start, current));
-            } else {
-                if left > SHORT {
-                    let address = match self.long_roots.get(&left) {
-                        Some(&address) => address,
-                        None => {
-                            let last = self.last();
-                            let address = self.allocate_any(last, left);
-                            self.long_roots.insert(left, address);
-                            address
-                        }
-                    };
-                    if !self.roots.contains_key(rest) {
-                        self.roots.retain(|order, _| order.len() != left);
-                        self.root(rest, address);
-                    }
-                }
-                let (first, second) = (self.line_array(start), self.roots[rest]);
-                pairs.push(Pair {
-                    a: self.helicities.place(all, false, first),
-                    b: self.helicities.place(all, false, second),
-                    momenta: [0; 2],
-                });
-            }
-        }
+    /// The operation of a JAMP.
+    pub(super) fn push_jamp(
+        &mut self,
+        order: &[u8],
+        pairs: Vec<Pair>,
+        wide: Vec<Pair>,
+        addends: Vec<Addend>,
+    ) {
         let from = self.pools.addends.len() as u32;
         self.pools.addends.extend(addends);
-        let addends = [from, self.pools.addends.len() as u32];
         let op = ArrayOp {
             kind: ArrayKind::Contract,
             out: self.jamp_base + 2 * number_of(order) as u32,
-            count,
+            count: self.helicities.count(self.all(), false),
             stride: self.stride,
             pairs: self.push_pairs(pairs),
             wide: self.push_pairs(wide),
-            addends,
+            addends: [from, self.pools.addends.len() as u32],
             ..ArrayOp::default()
         };
         self.each.push(op);
+    }
+
+    /// Memory for complex numbers.
+    pub(super) fn allocate_numbers(&mut self, numbers: u32) -> Address {
+        self.compiler.allocate(2 * numbers)
+    }
+
+    /// Address of a constant.
+    pub(super) fn constant(&mut self, x: f64) -> Address {
+        self.compiler.constant(x)
     }
 
     fn finish(self) -> Plan {
@@ -821,30 +525,13 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Stands for an array that does not exist.
-const NOWHERE: Array = Array {
-    address: Address::MAX,
-    legs: 0,
-    whole: true,
-};
-
-impl Line {
-    /// The kernel of the current from one of the ends.
-    fn kind(&self, first: bool) -> ArrayKind {
-        match self.flows_in == first {
-            true => ArrayKind::LineIn,
-            false => ArrayKind::LineOut,
-        }
-    }
-}
-
 /// The places of rungs.
-fn rungs(order: &[u8]) -> Legs {
+pub(super) fn rungs(order: &[u8]) -> Legs {
     order.iter().map(|r| 2u32 << r).sum()
 }
 
 /// All orders of any `size` of so many rungs.
-fn parts(count: usize, size: usize) -> Vec<Vec<u8>> {
+pub(super) fn parts(count: usize, size: usize) -> Vec<Vec<u8>> {
     let mut all: Vec<Vec<u8>> = vec![Vec::new()];
     for _ in 0..size {
         let longer = |order: &Vec<u8>| {
@@ -879,7 +566,7 @@ fn runs(radix: &[u32], rows: &[Vec<u32>], jamps: usize) -> (Legs, Vec<Vec<u32>>)
         jamps * inner.map(|place| radix[place] as usize).product::<usize>()
     };
     for place in (1..last).rev() {
-        if size(outer) <= TILE {
+        if size(outer) <= std::env::var("MEB_TILE").ok().and_then(|t| t.parse().ok()).unwrap_or(TILE) {
             break;
         }
         outer |= 1 << place;
