@@ -69,7 +69,7 @@ pub enum ArrayKind {
     Vector,
     /// Sums and differences of arrays of vectors; with one addend and another form, that form of it.
     Sum,
-    /// Complex numbers, two vectors each: products of pairs component by component, and addends that are such numbers.
+    /// Complex numbers, two vectors each: products of pairs component by component.
     Contract,
 }
 
@@ -118,6 +118,40 @@ pub struct ArrayOp {
     pub form: Form,
     /// Elements of the second half are conjugates of those of the first, from its end, with this sign; 0: they are not.
     pub mirror: i8,
+}
+
+/// Sums of complex numbers, which lie behind each other. For each the numbers that are added and subtracted: how many of
+/// either kind, and which they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumberSums(pub Vec<u32>);
+
+impl NumberSums {
+    /// Appends a sum.
+    pub fn push(&mut self, terms: &[(u32, bool)]) {
+        let of = |minus: bool| terms.iter().filter(move |t| t.1 == minus).map(|t| t.0);
+        let (plus, less): (Vec<u32>, Vec<u32>) = (of(false).collect(), of(true).collect());
+        self.0.extend([plus.len() as u32, less.len() as u32]);
+        self.0.extend(plus.into_iter().chain(less));
+    }
+
+    /// Whether there are so many sums, of so many numbers; and their terms.
+    pub fn hold(&self, sums: usize, numbers: u32) -> Option<usize> {
+        let mut rest = &self.0[..];
+        let mut all = 0;
+        for _ in 0..sums {
+            let &[plus, minus, ref behind @ ..] = rest else {
+                return None;
+            };
+            let count = (plus as usize).checked_add(minus as usize)?;
+            let terms = behind.get(..count)?;
+            if terms.iter().any(|&term| term >= numbers) {
+                return None;
+            }
+            rest = &behind[count..];
+            all += count;
+        }
+        rest.is_empty().then_some(all)
+    }
 }
 
 /// What operations name by numbers.
@@ -172,7 +206,6 @@ impl Pools {
             true => (op.stride, 2),
             false => (ELEMENT, ELEMENT),
         };
-        let of_addend = if contract { 2 } else { ELEMENT };
         let known = |address: u32, size: u32| within(address, 0, 0, size);
         let needs_factor = !matches!(op.kind, ArrayKind::Sum | ArrayKind::Contract);
         let momenta = |p: &Pair| op.kind != ArrayKind::Vector || p.momenta.iter().all(|&m| known(m, 4));
@@ -190,7 +223,7 @@ impl Pools {
             && triples.iter().all(|t| t.places.iter().all(place))
             && addends
                 .iter()
-                .all(|a| within(a.address, a.shift, last * u64::from(of_addend), of_addend))
+                .all(|a| within(a.address, a.shift, last * u64::from(ELEMENT), ELEMENT))
             && (!needs_factor || op.factors.iter().all(|&f| known(f, 2)))
             && (!op.propagate || known(op.momentum, 4) && known(op.mass, 1))
     }
@@ -207,7 +240,7 @@ impl Pools {
             ArrayKind::Current => 48 * pairs + 16,
             ArrayKind::Vector => 72 * pairs + 96 * triples + 32,
             ArrayKind::Sum => 8 * addends,
-            ArrayKind::Contract => 16 * (pairs + wide) + 2 * addends,
+            ArrayKind::Contract => 16 * (pairs + wide),
         };
         let computed = if op.mirror == 0 { op.count } else { op.count / 2 };
         each * computed as usize

@@ -14,7 +14,8 @@ mod quark;
 pub use lower::compile;
 
 use super::Plan;
-use crate::ops::arrays::{ArrayKind, ArrayOp, Pools};
+use crate::ops::Address;
+use crate::ops::arrays::{ArrayKind, ArrayOp, NumberSums, Pools};
 use crate::process::color_ordered::FlowTerm;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,12 @@ pub struct Loops {
     pub helicities: u32,
     /// Vectors from the JAMPs of one helicity of a run to those of the next.
     pub stride: u32,
+    /// Address of numbers that JAMPs are sums of, of a run's first helicity; two vectors each.
+    pub numbers: Address,
+    /// Vectors of those of one helicity.
+    pub numbers_stride: u32,
+    /// For each JAMP what is added of them; empty where there are none.
+    pub sums: NumberSums,
     /// For each run and each of its helicities the index of that among the plan's, or [`NO_HELICITY`].
     pub rows: Vec<u32>,
     /// For each colour flow its JAMPs; none where each JAMP is one.
@@ -64,6 +71,7 @@ impl Loops {
             && self.helicities > 0
             && self.rows.len() as u64 == self.runs.len() as u64 * u64::from(self.helicities)
             && u64::from(plan.jamp_base) + last + u64::from(jamps) <= u64::from(vectors)
+            && self.numbers_in_order(plan)
             && self.rows.iter().filter(|&&h| h != NO_HELICITY).all(|&h| {
                 let seen = seen.get_mut(h as usize);
                 seen.is_some_and(|seen| !std::mem::replace(seen, true))
@@ -72,6 +80,13 @@ impl Loops {
             && self.flows.iter().flatten().all(|t| (t.jamp as usize) < plan.flows)
             && plan.groups.iter().all(|group| group.len() == 1)
             && plan.groups.len() == plan.helicities.len()
+    }
+
+    fn numbers_in_order(&self, plan: &Plan) -> bool {
+        let all = u64::from(self.numbers_stride) * u64::from(self.helicities);
+        let within = u64::from(self.numbers) + all <= u64::from(plan.vectors);
+        let sums = if self.sums.0.is_empty() { 0 } else { plan.flows };
+        within && self.sums.hold(sums, self.numbers_stride / 2).is_some()
     }
 
     /// Elements computed once and in all runs, among them those of contractions, and their multiply-adds.
@@ -87,6 +102,9 @@ impl Loops {
         };
         self.once.iter().for_each(|op| add(op, 1));
         self.each.iter().for_each(|op| add(op, self.runs.len()));
+        // Two for each term; what stands there beside terms are two numbers for each sum.
+        let helicities = self.rows.iter().filter(|&&h| h != NO_HELICITY);
+        all.2 += 2 * helicities.count() * self.sums.0.len();
         all
     }
 }

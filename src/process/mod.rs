@@ -84,6 +84,9 @@ pub struct Process {
     pub color_ordered: Option<ColorOrdered>,
 }
 
+/// JAMPs from which on [`Process::is_served_by_color_order`], with a quark line and of gluons alone: measured.
+const FEWEST_JAMPS: [usize; 2] = [120, 24];
+
 /// How `SMATRIX<i>` adds the contributions of helicity configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HelicitySum {
@@ -119,6 +122,12 @@ impl Process {
             (0, _) => self.color.flows as usize,
             (flows, _) => flows,
         }
+    }
+
+    /// Whether on a CPU the colour-ordered form is less work than the diagrams, where there are both.
+    pub fn is_served_by_color_order(&self) -> bool {
+        let jamps = |form: &ColorOrdered| form.jamps() >= FEWEST_JAMPS[usize::from(form.line.is_none())];
+        !self.amplitudes.is_empty() && self.color_ordered.as_ref().is_some_and(jamps)
     }
 
     /// The process by recursion alone, without its diagrams and their channels, if it has such a form.

@@ -1,7 +1,7 @@
 //! Loops over helicities ([`crate::plan::loops`]).
 
 use super::Blocks;
-use crate::ops::kernels::{Arrays, Memory};
+use crate::ops::kernels::{AddNumbers, Arrays, Memory};
 use crate::plan::loops::{Loops, NO_HELICITY};
 use crate::simd::{Real, Simd};
 use std::time::Instant;
@@ -48,7 +48,17 @@ impl<T: Real> Blocks<'_, '_, T> {
                     if each {
                         self.clear(m);
                     }
-                    self.square(m, m.shifted(element * loops.stride), h, done, colors);
+                    let mine = m.shifted(element * loops.stride);
+                    let start = profile.then(Instant::now);
+                    V::call(AddNumbers {
+                        sums: &loops.sums.0,
+                        numbers: m.pointer(loops.numbers + element * loops.numbers_stride),
+                        to: mine.pointer(self.engine.plan.jamp_base),
+                    });
+                    if let Some(start) = start {
+                        self.worker.timers.amplitudes += start.elapsed();
+                    }
+                    self.square(m, mine, h, done, colors);
                     done += 1;
                     if each {
                         self.note_each(m);

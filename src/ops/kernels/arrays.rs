@@ -48,6 +48,49 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
     }
 }
 
+/// Adds sums of numbers to other numbers, one behind the other.
+pub struct AddNumbers<'a, T: Real> {
+    /// The sums.
+    pub sums: &'a [u32],
+    /// The numbers.
+    pub numbers: *const T,
+    /// To what the sums are added.
+    pub to: *mut T,
+}
+
+/// `run`: the sums hold ([`crate::ops::arrays::NumberSums::hold`]) for what is at `numbers` and at `to`, which is aligned as
+/// registers are.
+impl<T: Real> Task<T> for AddNumbers<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = T>>(self) {
+        let mut rest = self.sums;
+        let mut at = self.to;
+        while let [plus, minus, behind @ ..] = rest {
+            let (terms, behind) = behind.split_at((plus + minus) as usize);
+            let (plus, minus) = terms.split_at(*plus as usize);
+            rest = behind;
+            // SAFETY: the caller's promise.
+            unsafe {
+                let number = |i: &u32| self.numbers.add(2 * *i as usize * V::LANES);
+                let mut sum = Cx::new(V::load(at), V::load(at.add(V::LANES)));
+                for i in plus {
+                    let x = number(i);
+                    sum = sum + Cx::new(V::load(x), V::load(x.add(V::LANES)));
+                }
+                for i in minus {
+                    let x = number(i);
+                    sum = sum - Cx::new(V::load(x), V::load(x.add(V::LANES)));
+                }
+                sum.re.store(at);
+                sum.im.store(at.add(V::LANES));
+                at = at.add(2 * V::LANES);
+            }
+        }
+    }
+}
+
 struct At<'a, V: Simd> {
     pools: &'a Pools,
     shifts: &'a [u32],
@@ -295,7 +338,7 @@ impl<V: Simd> At<'_, V> {
                 return;
             }
             for r in 0..op.count {
-                let mut sum = self.added(op, r);
+                let mut sum = Cx::new(V::zero(), V::zero());
                 for pair in self.pairs(op.pairs).iter().chain(self.pairs(op.wide)) {
                     let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
                     for i in 0..4 {
@@ -307,32 +350,12 @@ impl<V: Simd> At<'_, V> {
         }
     }
 
-    /// The sum of the addends.
-    #[inline(always)]
-    unsafe fn added(&self, op: &ArrayOp, r: u32) -> Cx<V> {
-        // SAFETY: the operation holds.
-        unsafe {
-            let mut sum = Cx::new(V::zero(), V::zero());
-            for addend in self.addends(op) {
-                let shift = self.shifts.get_unchecked(addend.shift as usize);
-                let x = self.m.complex(addend.address + shift + 2 * r);
-                sum = if addend.minus { sum - x } else { sum + x };
-            }
-            sum
-        }
-    }
-
     /// Products of four elements: those of both helicities of each end.
     #[inline(always)]
     unsafe fn four_products(&self, op: &ArrayOp, r: [u32; 4]) {
         // SAFETY: the operation holds.
         unsafe {
-            let mut s = [
-                self.added(op, r[0]),
-                self.added(op, r[1]),
-                self.added(op, r[2]),
-                self.added(op, r[3]),
-            ];
+            let mut s = [Cx::new(V::zero(), V::zero()); 4];
             for pair in self.pairs(op.pairs) {
                 let (a, b) = (self.element(&pair.a, r[0]), self.element(&pair.a, r[1]));
                 let (c, d) = (self.element(&pair.b, r[0]), self.element(&pair.b, r[2]));

@@ -24,7 +24,7 @@ mod tests;
 mod vvv;
 mod vvvv;
 
-pub use arrays::Arrays;
+pub use arrays::{AddNumbers, Arrays};
 pub use external::external;
 
 use crate::ops::Opcode;

@@ -4,7 +4,9 @@ use super::arrays::{Array, Helicities, Legs};
 use super::{Loops, NO_HELICITY, gluons, quark};
 use crate::error::{Error, Result};
 use crate::ops::Address;
-use crate::ops::arrays::{Addend, ArrayKind, ArrayOp, ELEMENT, Form, Pair, Pools, Triple};
+use crate::ops::arrays::{
+    Addend, ArrayKind, ArrayOp, ELEMENT, Form, NumberSums, Pair, Pools, Triple,
+};
 use crate::ops::opcode::Opcode;
 use crate::ops::recognize::recognize;
 use crate::plan::binding::{Binding, Coupling};
@@ -79,6 +81,9 @@ pub(super) struct Lowering<'a> {
     pub(super) long_roots: HashMap<usize, Address>,
     /// What the vertex at the second end has beyond that of a current.
     pub(super) closing: f64,
+    pub(super) numbers: Address,
+    pub(super) numbers_stride: u32,
+    sums: NumberSums,
     jamp_base: Address,
     stride: u32,
 }
@@ -134,7 +139,7 @@ impl<'a> Lowering<'a> {
         };
         let fours = fours(outer);
         let helicities = Helicities::new(radix, outer, runs);
-        let stride = 2 * jamps;
+        let stride = spread(2 * jamps);
         let jamp_base = compiler.allocate(helicities.count(all, false) * stride);
         Ok(Lowering {
             compiler,
@@ -159,6 +164,9 @@ impl<'a> Lowering<'a> {
             roots: HashMap::default(),
             long_roots: HashMap::default(),
             closing: form.closing,
+            numbers: 0,
+            numbers_stride: 0,
+            sums: NumberSums::default(),
             jamp_base,
             stride,
         })
@@ -452,10 +460,8 @@ impl<'a> Lowering<'a> {
         order: &[u8],
         pairs: Vec<Pair>,
         wide: Vec<Pair>,
-        addends: Vec<Addend>,
+        numbers: &[(u32, bool)],
     ) {
-        let from = self.pools.addends.len() as u32;
-        self.pools.addends.extend(addends);
         let op = ArrayOp {
             kind: ArrayKind::Contract,
             out: self.jamp_base + 2 * number_of(order) as u32,
@@ -463,15 +469,19 @@ impl<'a> Lowering<'a> {
             stride: self.stride,
             pairs: self.push_pairs(pairs),
             wide: self.push_pairs(wide),
-            addends: [from, self.pools.addends.len() as u32],
             ..ArrayOp::default()
         };
         self.each.push(op);
+        if !numbers.is_empty() {
+            self.sums.push(numbers);
+        }
     }
 
-    /// Memory for complex numbers.
-    pub(super) fn allocate_numbers(&mut self, numbers: u32) -> Address {
-        self.compiler.allocate(2 * numbers)
+    /// Memory for so many numbers of each helicity of a run that JAMPs are sums of.
+    pub(super) fn allocate_numbers(&mut self, numbers: u32) {
+        self.numbers_stride = spread(2 * numbers);
+        let count = self.helicities.count(self.all(), false);
+        self.numbers = self.compiler.allocate(count * self.numbers_stride);
     }
 
     /// Address of a constant.
@@ -510,6 +520,9 @@ impl<'a> Lowering<'a> {
             },
             helicities: count,
             stride: self.stride,
+            numbers: self.numbers,
+            numbers_stride: self.numbers_stride,
+            sums: self.sums,
             rows,
             flows: form.map(|form| form.flows.clone()).unwrap_or_default(),
         });
@@ -541,6 +554,14 @@ pub(super) fn parts(count: usize, size: usize) -> Vec<Vec<u8>> {
         all = all.iter().flat_map(longer).collect();
     }
     all
+}
+
+/// So many vectors or a few more, such that what lies so far apart is in different sets of a cache.
+fn spread(vectors: u32) -> u32 {
+    match vectors % 64 {
+        0..=2 => vectors - vectors % 64 + 2,
+        _ => vectors - vectors % 64 + 66,
+    }
 }
 
 /// The outer legs, and their helicities in each run. Ends that do not have all combinations of their helicities are

@@ -3,8 +3,7 @@
 use super::arrays::{Array, Legs};
 use super::cover::Cover;
 use super::lower::{Line, Lowering, SHORT, parts, rungs};
-use crate::ops::Address;
-use crate::ops::arrays::{Addend, ArrayKind, ArrayOp, ELEMENT, Form, Pair};
+use crate::ops::arrays::{ArrayKind, ArrayOp, ELEMENT, Form, Pair};
 use crate::process::color_ordered::{number_of, orders, shuffles};
 use rustc_hash::FxHashMap as HashMap;
 
@@ -19,8 +18,10 @@ struct Parts {
     joined: [HashMap<Order, Array>; 2],
     /// Vectors of currents of both ends.
     vectors: HashMap<(Order, Order), Array>,
-    /// The first of their products with the orders of a block.
-    products: HashMap<(Order, Order), Address>,
+    /// The number of the first of their products with the orders of a block.
+    products: HashMap<(Order, Order), u32>,
+    /// Number of all of these.
+    numbers: u32,
 }
 
 /// Adds the operations of all JAMPs.
@@ -50,13 +51,19 @@ pub fn lower(lowering: &mut Lowering, line: &Line) {
             made.joined[end].insert(order, array);
         }
     }
+    let of_block = |&(k, m): &(usize, usize)| {
+        let outside: usize = (m - k + 1..=count).product();
+        let orders: usize = (1..m - k).product();
+        (outside * orders) as u32
+    };
+    lowering.allocate_numbers(cover.sums.iter().map(of_block).sum());
     for &(k, m) in cover.all.iter().chain(&cover.sums) {
         for whole in parts(count, k + count - m) {
             let (start, end) = (whole[..k].to_vec(), whole[k..].to_vec());
             let vector = vector(lowering, line, &made, &start, &end);
             if cover.sums.contains(&(k, m)) {
-                let first = products(lowering, vector, &whole);
-                made.products.insert((start.clone(), end.clone()), first);
+                made.products.insert((start.clone(), end.clone()), made.numbers);
+                made.numbers += products(lowering, vector, &whole, made.numbers);
             }
             made.vectors.insert((start, end), vector);
         }
@@ -187,14 +194,15 @@ fn vector(
     }
 }
 
-/// The products of a vector with the currents of all rungs but these, in all orders with the smallest first.
-fn products(lowering: &mut Lowering, vector: Array, without: &[u8]) -> Address {
+/// The products of a vector with the currents of all rungs but these, in all orders with the smallest first, as numbers
+/// from one on; gives how many they are.
+fn products(lowering: &mut Lowering, vector: Array, without: &[u8], first: u32) -> u32 {
     let rest: Order = (0..lowering.count as u8).filter(|r| !without.contains(r)).collect();
     let all = lowering.all();
     let count = lowering.helicities.count(all, false);
     let orders = orders(rest.len() - 1);
-    let first = lowering.allocate_numbers(orders.len() as u32 * count);
-    for (number, order) in (0..).zip(orders) {
+    let size = orders.len() as u32;
+    for (number, order) in (first..).zip(orders) {
         let mut whole = vec![rest[0]];
         whole.extend(order.iter().map(|&i| rest[usize::from(i) + 1]));
         let current = lowering.currents[&whole];
@@ -202,14 +210,14 @@ fn products(lowering: &mut Lowering, vector: Array, without: &[u8]) -> Address {
         let wide = lowering.push_pairs(vec![pair]);
         lowering.each.push(ArrayOp {
             kind: ArrayKind::Contract,
-            out: first + 2 * count * number,
+            out: lowering.numbers + 2 * number,
             count,
-            stride: 2,
+            stride: lowering.numbers_stride,
             wide,
             ..ArrayOp::default()
         });
     }
-    first
+    size
 }
 
 fn wide(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {
@@ -224,8 +232,7 @@ fn wide(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {
 /// The JAMP of an order.
 fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
     let all = lowering.all();
-    let count = lowering.helicities.count(all, false);
-    let (mut pairs, mut wides, mut addends) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut pairs, mut wides, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..=order.len() {
         let (start, end) = order.split_at(at);
         let products = [
@@ -250,11 +257,8 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
     for &(k, m) in &cover.sums {
         let first = made.products[&ends(k, m)];
         let (all, minus) = shuffles(&order[k..m]);
-        addends.extend(all.iter().map(|order| Addend {
-            address: first + 2 * count * number_of(&order[1..]) as u32,
-            shift: 0,
-            minus,
-        }));
+        let number = |order: &Order| (first + number_of(&order[1..]) as u32, minus);
+        numbers.extend(all.iter().map(number));
     }
-    lowering.push_jamp(order, pairs, wides, addends);
+    lowering.push_jamp(order, pairs, wides, &numbers);
 }
