@@ -2,73 +2,68 @@
 //!
 //! It depends only on the order of one JAMP as seen from the other ([`crate::process::color_ordered`]), so giving the
 //! things other names changes nothing, nor does reading all orders backwards. Exchanges of two things that have none in
-//! common, and the latter, commute: of these the blocks are made, entry by entry, without the matrix.
+//! common commute; of the sums that they make, reading backwards and the exchange of two such pairs make the blocks.
+//! So the matrix itself is never made.
 
-use super::block_diagonal::{Block, BlockDiagonal, Orbit, Slot};
-use super::symmetry::Matrix;
+use super::block_diagonal::{BlockDiagonal, Orbit, Slot, block, orbits};
+use super::symmetry::{Involution, Matrix};
 use crate::process::color_ordered::{number_of, orders};
 
 /// Exchanges that are used at once.
 const EXCHANGES: usize = 3;
 
 /// Flows that belong together: bit k of a number says whether exchange k is made.
-struct Coset {
-    flows: Vec<Slot>,
-    /// The coset of the orders read backwards, and by which exchanges its first is the first of these.
-    backwards: usize,
-    by: usize,
+type Coset = Vec<Slot>;
+
+/// The orders with their cosets.
+struct Orders {
+    all: Vec<Vec<u8>>,
+    cosets: Vec<Coset>,
+    /// For each flow its coset and place there.
+    of: Vec<(usize, usize)>,
 }
 
 impl BlockDiagonal {
     /// For all orders of so many things, from the first row of their matrix.
     pub fn of_orders(count: usize, row: &[f64], denominator: f64) -> BlockDiagonal {
-        let all = orders(count);
         let exchanges = (count / 2).min(EXCHANGES);
-        let cosets = cosets(&all, exchanges);
-        let mut passes = Vec::new();
-        if exchanges > 0 {
-            let orbit = |coset: &Coset| Orbit(coset.flows.clone());
-            passes.push(cosets.iter().map(orbit).collect());
-        }
-        // Sums over cosets, and of two of them or one.
+        let orders = Orders::new(count, exchanges);
         let mut second = Vec::new();
         let mut blocks = Vec::new();
         for sum in 0..1 << exchanges {
-            for minus in [false, true] {
-                let mut parts = Vec::new();
-                for (i, coset) in cosets.iter().enumerate() {
-                    let odd = (coset.by & sum).count_ones() % 2 == 1;
-                    let (first, other) = (coset.flows[sum], cosets[coset.backwards].flows[sum]);
-                    match coset.backwards {
-                        // Read backwards the sum is itself, with a sign.
-                        same if same == i && odd == minus => parts.push((first, i, None)),
-                        same if same == i => {}
-                        before if before < i => {}
-                        other_coset => {
-                            if !minus {
-                                second.push(Orbit(vec![first, other]));
-                            }
-                            let slot = if minus { other } else { first };
-                            parts.push((slot, i, Some(other_coset)));
-                        }
-                    }
-                }
-                if !parts.is_empty() {
-                    blocks.push(block(&all, row, &cosets, sum, minus, &parts));
+            let matrix = orders.matrix(row, sum);
+            let slots: Vec<Slot> = orders.cosets.iter().map(|coset| coset[sum]).collect();
+            let backwards = |order: &[u8]| order.iter().rev().copied().collect::<Vec<u8>>();
+            let mut symmetries = vec![orders.involution(sum, &backwards)];
+            // The first two pairs exchanged take sums with the same sign for both to such sums.
+            if exchanges > 1 && sum & 1 == sum >> 1 & 1 {
+                let pairs = |order: &[u8]| {
+                    let name = |&x: &u8| if x < 4 { x ^ 2 } else { x };
+                    order.iter().map(name).collect::<Vec<u8>>()
+                };
+                symmetries.push(orders.involution(sum, &pairs));
+            }
+            let found = loop {
+                match orbits(&symmetries, slots.len()) {
+                    Some(found) => break found,
+                    None => symmetries.pop(),
+                };
+            };
+            second.extend(found.iter().map(|orbit| orbit.in_slots(&slots)));
+            for signs in 0..1 << symmetries.len() {
+                let (matrix, slots) = block(&matrix, &slots, &found, signs);
+                if !slots.is_empty() {
+                    blocks.push(super::block_diagonal::Block { slots, matrix });
                 }
             }
         }
-        let in_second: Vec<Slot> = second.iter().flat_map(|o| o.0.iter().copied()).collect();
-        if passes.is_empty() {
-            // The first pass takes all flows to their places.
-            let mut taken = vec![false; all.len()];
-            in_second.iter().for_each(|&slot| taken[slot as usize] = true);
-            let left = (0..all.len() as Slot).filter(|&slot| !taken[slot as usize]);
-            second.extend(left.map(|slot| Orbit(vec![slot])));
+        let mut passes = Vec::new();
+        if exchanges > 0 {
+            passes.push(orders.cosets.into_iter().map(Orbit).collect());
         }
         passes.push(second);
         BlockDiagonal {
-            flows: all.len(),
+            flows: orders.all.len(),
             passes,
             blocks,
             denominator,
@@ -76,101 +71,68 @@ impl BlockDiagonal {
     }
 }
 
-fn cosets(all: &[Vec<u8>], exchanges: usize) -> Vec<Coset> {
-    let exchanged = |order: &[u8], by: usize| -> Vec<u8> {
-        let name = |&x: &u8| {
-            let pair = usize::from(x / 2);
-            if pair < exchanges && by >> pair & 1 == 1 { x ^ 1 } else { x }
-        };
-        order.iter().map(name).collect()
-    };
-    // For each flow its coset and place there.
-    let mut of: Vec<Option<(usize, usize)>> = vec![None; all.len()];
-    let mut cosets: Vec<Coset> = Vec::new();
-    let mut add = |order: &[u8], backwards: usize, of: &mut Vec<Option<(usize, usize)>>| {
-        let flows = (0..1 << exchanges).map(|by| number_of(&exchanged(order, by)) as Slot);
-        let flows: Vec<Slot> = flows.collect();
-        for (by, &flow) in flows.iter().enumerate() {
-            of[flow as usize] = Some((cosets.len(), by));
-        }
-        cosets.push(Coset {
-            flows,
-            backwards,
-            by: 0,
-        });
-    };
-    let mut next = 0;
-    let mut own = Vec::new();
-    for (first, order) in all.iter().enumerate() {
-        if of[first].is_some() {
-            continue;
-        }
-        let mut backwards = order.clone();
-        backwards.reverse();
-        let number = number_of(&backwards);
-        add(order, next + 1, &mut of);
-        match of[number] {
-            // In the coset itself.
-            Some((_, by)) => {
-                own.push((next, by));
-                next += 1;
+impl Orders {
+    fn new(count: usize, exchanges: usize) -> Orders {
+        let all = orders(count);
+        let mut of = vec![None; all.len()];
+        let mut cosets: Vec<Coset> = Vec::new();
+        for (first, order) in all.iter().enumerate() {
+            if of[first].is_some() {
+                continue;
             }
-            None => {
-                add(&backwards, next, &mut of);
-                next += 2;
+            let exchanged = |by: usize| {
+                let name = |&x: &u8| {
+                    let pair = usize::from(x / 2);
+                    if pair < exchanges && by >> pair & 1 == 1 { x ^ 1 } else { x }
+                };
+                number_of(&order.iter().map(name).collect::<Vec<u8>>()) as Slot
+            };
+            let coset: Coset = (0..1 << exchanges).map(exchanged).collect();
+            for (by, &flow) in coset.iter().enumerate() {
+                of[flow as usize] = Some((cosets.len(), by));
             }
+            cosets.push(coset);
+        }
+        Orders {
+            all,
+            cosets,
+            of: of.into_iter().flatten().collect(),
         }
     }
-    for (coset, by) in own {
-        cosets[coset].backwards = coset;
-        cosets[coset].by = by;
-    }
-    cosets
-}
 
-/// The block of sums with these signs. Its entries are the sums, with signs, over all flows of one part, of the entries
-/// with the first flow of the other, divided by their number.
-fn block(
-    all: &[Vec<u8>],
-    row: &[f64],
-    cosets: &[Coset],
-    sum: usize,
-    minus: bool,
-    parts: &[(Slot, usize, Option<usize>)],
-) -> Block {
-    let odd = |by: usize| (by & sum).count_ones() % 2 == 1;
-    let matrix = Matrix::new(parts.len(), |i, j| {
-        let from = &all[cosets[parts[i].1].flows[0] as usize];
-        let mut place = [0; u8::MAX as usize];
-        for (at, &x) in (0..).zip(from) {
-            place[usize::from(x)] = at;
-        }
-        let entry = |flow: Slot| {
-            let mut seen = [0; u8::MAX as usize];
-            let order = &all[flow as usize];
-            for (to, &x) in seen.iter_mut().zip(order) {
-                *to = place[usize::from(x)];
+    /// The matrix of the sums over cosets with these signs: `sum over v' of chi(v') C(v, v')`, divided by their number.
+    fn matrix(&self, row: &[f64], sum: usize) -> Matrix {
+        let mut place = vec![0; usize::from(u8::MAX)];
+        let mut seen = Vec::new();
+        let mut known = None;
+        Matrix::new(self.cosets.len(), |i, j| {
+            if known != Some(i) {
+                let first = &self.all[self.cosets[i][0] as usize];
+                for (at, &x) in (0..).zip(first) {
+                    place[usize::from(x)] = at;
+                }
+                known = Some(i);
             }
-            row[number_of(&seen[..order.len()])]
-        };
-        let of = |coset: usize, minus: bool| -> f64 {
-            let flows = cosets[coset].flows.iter().enumerate();
-            let terms = flows.map(|(by, &flow)| {
-                let x = entry(flow);
-                if odd(by) != minus { -x } else { x }
-            });
-            terms.sum()
-        };
-        let (_, coset, backwards) = parts[j];
-        let size = cosets[coset].flows.len() as f64;
-        match backwards {
-            None => of(coset, false) / size,
-            Some(other) => (of(coset, false) + of(other, minus)) / (2.0 * size),
-        }
-    });
-    Block {
-        slots: parts.iter().map(|(slot, ..)| *slot).collect(),
-        matrix,
+            let mut total = 0.0;
+            for (by, &flow) in self.cosets[j].iter().enumerate() {
+                seen.clear();
+                seen.extend(self.all[flow as usize].iter().map(|&x| place[usize::from(x)]));
+                let x = row[number_of(&seen)];
+                total += if (by & sum).count_ones() % 2 == 1 { -x } else { x };
+            }
+            total / self.cosets[j].len() as f64
+        })
+    }
+
+    /// What a symmetry of the orders makes of the sums over cosets with these signs.
+    fn involution(&self, sum: usize, symmetry: &dyn Fn(&[u8]) -> Vec<u8>) -> Involution {
+        let images = self.cosets.iter().map(|coset| {
+            let image = symmetry(&self.all[coset[0] as usize]);
+            let (to, by) = self.of[number_of(&image)];
+            (to as u32, (by & sum).count_ones() % 2 == 1)
+        });
+        let (image, negative) = images.unzip();
+        Involution { image, negative }
     }
 }
 

@@ -168,6 +168,8 @@ pub struct Pools {
     /// Whether elements of contractions come in fours: the first end's two helicities next to each other, the second
     /// end's half the elements apart.
     pub fours: bool,
+    /// Address of a row of numbers, one for each element of a contraction, in which products are added up.
+    pub buffer: Address,
 }
 
 fn range<T>(all: &[T], of: [u32; 2]) -> Option<&[T]> {
@@ -215,6 +217,7 @@ impl Pools {
             _ => 1,
         };
         op.count > 0
+            && (!contract || within(self.buffer, 0, 2 * last, 2))
             && op.stride >= size
             && op.count % together == 0
             && (op.mirror == 0 || op.count % 2 == 0)

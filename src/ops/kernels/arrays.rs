@@ -97,6 +97,14 @@ struct At<'a, V: Simd> {
     m: Memory<V>,
 }
 
+/// Whether products are the first of an operation, not to be added to others, and where they go: an address, and how far it
+/// is from one to the next.
+#[derive(Clone, Copy)]
+struct Way {
+    first: bool,
+    to: (u32, u32),
+}
+
 /// Four complex numbers.
 type Four<V> = [Cx<V>; 4];
 
@@ -252,33 +260,42 @@ impl<V: Simd> At<'_, V> {
             let factor = self.m.complex(op.factors[0]);
             let of_triples = self.m.complex(op.factors[1]);
             let computed = if op.mirror == 0 { op.count } else { op.count / 2 };
-            for r in 0..computed {
-                let zero = Cx::new(V::zero(), V::zero());
-                let mut sum = [zero; 4];
-                for pair in self.pairs(op.pairs) {
+            let zero = Cx::new(V::zero(), V::zero());
+            // One pair after the other, since what its momenta give is the same for all elements.
+            let mut first = true;
+            for pair in self.pairs(op.pairs) {
+                let p2 = self.m.momentum(pair.momenta[0]);
+                let p3 = self.m.momentum(pair.momenta[1]);
+                let p = add(p2, p3);
+                let (q2, q3, d) = (add(p, p2), add(p, p3), sub(p3, p2));
+                for r in 0..computed {
+                    let out = op.out + r * ELEMENT;
+                    let mut sum = if first { [zero; 4] } else { self.m.four(out) };
                     let v2 = self.m.four(self.element(&pair.a, r));
                     let v3 = self.m.four(self.element(&pair.b, r));
-                    let p2 = self.m.momentum(pair.momenta[0]);
-                    let p3 = self.m.momentum(pair.momenta[1]);
-                    let p = add(p2, p3);
                     let along = dot(v2, v3);
-                    let with2 = dot_momentum(add(p, p2), v3);
-                    let with3 = dot_momentum(add(p, p3), v2);
-                    let d = sub(p3, p2);
+                    let with2 = dot_momentum(q2, v3);
+                    let with3 = dot_momentum(q3, v2);
                     for i in 0..4 {
                         let x = along.scale_add(d[i], sum[i]);
                         sum[i] = with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x));
                     }
+                    self.m.put_four(out, sum);
                 }
-                sum = scaled(sum, factor);
-                let triples = self.triples(op);
+                first = false;
+            }
+            let triples = self.triples(op);
+            for r in 0..computed {
+                let out = op.out + r * ELEMENT;
+                let sum = if first { [zero; 4] } else { self.m.four(out) };
+                let mut sum = scaled(sum, factor);
                 if !triples.is_empty() {
                     let mut fours = [zero; 4];
                     for triple in triples {
-                        let [a, b, c] = triple.places;
-                        let v2 = self.m.four(self.element(&a, r));
-                        let v3 = self.m.four(self.element(&b, r));
-                        let v4 = self.m.four(self.element(&c, r));
+                        let [a, b, c] = &triple.places;
+                        let v2 = self.m.four(self.element(a, r));
+                        let v3 = self.m.four(self.element(b, r));
+                        let v4 = self.m.four(self.element(c, r));
                         let (with2, with3, with4) = (dot(v3, v4), dot(v2, v4), dot(v2, v3));
                         let with3 = with3 + with3;
                         for i in 0..4 {
@@ -290,16 +307,13 @@ impl<V: Simd> At<'_, V> {
                         sum[i] = of_triples.mul_add(fours[i], sum[i]);
                     }
                 }
-                self.m.put_four(op.out + r * ELEMENT, formed(sum, op.form));
+                self.m.put_four(out, formed(sum, op.form));
                 if op.mirror != 0 {
                     let sign = factor.re.same(f64::from(op.mirror));
-                    let conjugate = |z: Cx<V>| Cx::new(z.re * sign, -(z.im * sign));
-                    let other = [
-                        conjugate(sum[0]),
-                        conjugate(sum[1]),
-                        conjugate(sum[2]),
-                        conjugate(sum[3]),
-                    ];
+                    let mut other = sum;
+                    for z in &mut other {
+                        *z = Cx::new(z.re * sign, -(z.im * sign));
+                    }
                     let at = op.out + (op.count - 1 - r) * ELEMENT;
                     self.m.put_four(at, formed(other, op.form));
                 }
@@ -330,62 +344,85 @@ impl<V: Simd> At<'_, V> {
     unsafe fn contract(&self, op: &ArrayOp) {
         // SAFETY: the operation holds.
         unsafe {
-            if self.pools.fours {
-                let half = op.count / 2;
-                for r in (0..half).step_by(2) {
-                    self.four_products(op, [r, r + 1, r + half, r + half + 1]);
-                }
-                return;
+            // One pair after the other, so that its arrays stay in the first cache.
+            let (pairs, wide) = (self.pairs(op.pairs), self.pairs(op.wide));
+            let count = pairs.len() + wide.len();
+            let way = |i: usize| Way {
+                first: i == 0,
+                to: match i + 1 == count {
+                    true => (op.out, op.stride),
+                    false => (self.pools.buffer, 2),
+                },
+            };
+            for (i, pair) in pairs.iter().enumerate() {
+                self.products::<false>(op, pair, way(i));
             }
-            for r in 0..op.count {
-                let mut sum = Cx::new(V::zero(), V::zero());
-                for pair in self.pairs(op.pairs).iter().chain(self.pairs(op.wide)) {
-                    let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
-                    for i in 0..4 {
-                        sum = self.part(a, i).mul_add(self.part(b, i), sum);
-                    }
-                }
-                self.m.put_complex(op.out + r * op.stride, sum);
+            for (i, pair) in wide.iter().enumerate() {
+                self.products::<true>(op, pair, way(pairs.len() + i));
+            }
+            for r in 0..if count == 0 { op.count } else { 0 } {
+                let zero = Cx::new(V::zero(), V::zero());
+                self.m.put_complex(op.out + r * op.stride, zero);
             }
         }
     }
 
-    /// Products of four elements: those of both helicities of each end.
+    /// The products of a pair.
     #[inline(always)]
-    unsafe fn four_products(&self, op: &ArrayOp, r: [u32; 4]) {
+    unsafe fn products<const WIDE: bool>(&self, op: &ArrayOp, pair: &Pair, way: Way) {
         // SAFETY: the operation holds.
         unsafe {
-            let mut s = [Cx::new(V::zero(), V::zero()); 4];
-            for pair in self.pairs(op.pairs) {
-                let (a, b) = (self.element(&pair.a, r[0]), self.element(&pair.a, r[1]));
-                let (c, d) = (self.element(&pair.b, r[0]), self.element(&pair.b, r[2]));
-                for i in 0..4 {
-                    let (x, y) = (self.part(a, i), self.part(b, i));
-                    let (z, w) = (self.part(c, i), self.part(d, i));
-                    s[0] = x.mul_add(z, s[0]);
-                    s[1] = y.mul_add(z, s[1]);
-                    s[2] = x.mul_add(w, s[2]);
-                    s[3] = y.mul_add(w, s[3]);
+            let zero = Cx::new(V::zero(), V::zero());
+            let Way { first, to } = way;
+            let buffer = self.pools.buffer;
+            if !self.pools.fours {
+                for r in 0..op.count {
+                    let mut sum = if first { zero } else { self.m.complex(buffer + 2 * r) };
+                    let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
+                    for i in 0..4 {
+                        sum = self.part(a, i).mul_add(self.part(b, i), sum);
+                    }
+                    self.m.put_complex(to.0 + r * to.1, sum);
                 }
+                return;
             }
-            for pair in self.pairs(op.wide) {
+            let half = op.count / 2;
+            for r in (0..half).step_by(2) {
+                let r = [r, r + 1, r + half, r + half + 1];
+                let mut s = match first {
+                    true => [zero; 4],
+                    false => [
+                        self.m.complex(buffer + 2 * r[0]),
+                        self.m.complex(buffer + 2 * r[1]),
+                        self.m.complex(buffer + 2 * r[2]),
+                        self.m.complex(buffer + 2 * r[3]),
+                    ],
+                };
                 let b = self.element(&pair.b, r[0]);
-                let a = [
-                    self.element(&pair.a, r[0]),
-                    self.element(&pair.a, r[1]),
-                    self.element(&pair.a, r[2]),
-                    self.element(&pair.a, r[3]),
-                ];
-                for i in 0..4 {
-                    let z = self.part(b, i);
-                    s[0] = self.part(a[0], i).mul_add(z, s[0]);
-                    s[1] = self.part(a[1], i).mul_add(z, s[1]);
-                    s[2] = self.part(a[2], i).mul_add(z, s[2]);
-                    s[3] = self.part(a[3], i).mul_add(z, s[3]);
+                let (a0, a1) = (self.element(&pair.a, r[0]), self.element(&pair.a, r[1]));
+                if WIDE {
+                    let (a2, a3) = (self.element(&pair.a, r[2]), self.element(&pair.a, r[3]));
+                    for i in 0..4 {
+                        let z = self.part(b, i);
+                        s[0] = self.part(a0, i).mul_add(z, s[0]);
+                        s[1] = self.part(a1, i).mul_add(z, s[1]);
+                        s[2] = self.part(a2, i).mul_add(z, s[2]);
+                        s[3] = self.part(a3, i).mul_add(z, s[3]);
+                    }
+                } else {
+                    let d = self.element(&pair.b, r[2]);
+                    for i in 0..4 {
+                        let (x, y) = (self.part(a0, i), self.part(a1, i));
+                        let (z, w) = (self.part(b, i), self.part(d, i));
+                        s[0] = x.mul_add(z, s[0]);
+                        s[1] = y.mul_add(z, s[1]);
+                        s[2] = x.mul_add(w, s[2]);
+                        s[3] = y.mul_add(w, s[3]);
+                    }
                 }
-            }
-            for i in 0..4 {
-                self.m.put_complex(op.out + r[i] * op.stride, s[i]);
+                for i in 0..4 {
+                    self.m.put_complex(to.0 + r[i] * to.1, s[i]);
+                }
             }
         }
     }

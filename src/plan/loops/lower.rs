@@ -140,12 +140,15 @@ impl<'a> Lowering<'a> {
         let fours = fours(outer);
         let helicities = Helicities::new(radix, outer, runs);
         let stride = spread(2 * jamps);
-        let jamp_base = compiler.allocate(helicities.count(all, false) * stride);
+        let count_all = helicities.count(all, false);
+        let jamp_base = compiler.allocate(count_all * stride);
+        let buffer = compiler.allocate(2 * count_all);
         Ok(Lowering {
             compiler,
             helicities,
             pools: Pools {
                 fours,
+                buffer,
                 ..Pools::default()
             },
             once: Vec::new(),
