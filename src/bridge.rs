@@ -139,7 +139,9 @@ impl Bridge {
         nevt: usize,
     ) -> Result<Self> {
         let ordered = match (&target, process.by_color_order()) {
-            (&Target::Cpu { level, threads }, Some(ordered)) if process.is_served_by_color_order() => {
+            (&Target::Cpu { level, threads }, Some(ordered))
+                if process.is_served_by_color_order() =>
+            {
                 let target = Target::Cpu { level, threads };
                 let bridge = Bridge::on(target, ordered, card, switches, nevt)?;
                 Some(Box::new(bridge))

@@ -81,12 +81,10 @@ impl Plans {
 
     /// The colour matrix in blocks.
     pub fn color(&self, process: &Process) -> BlockDiagonal {
-        match &process.color_ordered {
-            // Made faster than read.
-            Some(form) if process.amplitudes.is_empty() => {
-                BlockDiagonal::of_orders(form.rungs.len(), &form.row, form.denominator)
-            }
-            _ => self.color_of_matrix(&process.color),
+        match process.amplitudes.is_empty() {
+            // Made about as fast as read.
+            true => BlockDiagonal::of_process(process),
+            false => self.color_of_matrix(&process.color),
         }
     }
 

@@ -7,6 +7,7 @@
 
 use super::block_diagonal::{BlockDiagonal, Orbit, Slot, block, orbits};
 use super::symmetry::{Involution, Matrix};
+use crate::process::Process;
 use crate::process::color_ordered::{number_of, orders};
 
 /// Exchanges that are used at once.
@@ -24,6 +25,16 @@ struct Orders {
 }
 
 impl BlockDiagonal {
+    /// That of a process: of its colour-ordered form where it has no diagrams.
+    pub fn of_process(process: &Process) -> BlockDiagonal {
+        match &process.color_ordered {
+            Some(form) if process.amplitudes.is_empty() => {
+                BlockDiagonal::of_orders(form.rungs.len(), &form.row, form.denominator)
+            }
+            _ => BlockDiagonal::new(&process.color),
+        }
+    }
+
     /// For all orders of so many things, from the first row of their matrix.
     pub fn of_orders(count: usize, row: &[f64], denominator: f64) -> BlockDiagonal {
         let exchanges = (count / 2).min(EXCHANGES);
@@ -83,7 +94,11 @@ impl Orders {
             let exchanged = |by: usize| {
                 let name = |&x: &u8| {
                     let pair = usize::from(x / 2);
-                    if pair < exchanges && by >> pair & 1 == 1 { x ^ 1 } else { x }
+                    if pair < exchanges && by >> pair & 1 == 1 {
+                        x ^ 1
+                    } else {
+                        x
+                    }
                 };
                 number_of(&order.iter().map(name).collect::<Vec<u8>>()) as Slot
             };
@@ -116,9 +131,17 @@ impl Orders {
             let mut total = 0.0;
             for (by, &flow) in self.cosets[j].iter().enumerate() {
                 seen.clear();
-                seen.extend(self.all[flow as usize].iter().map(|&x| place[usize::from(x)]));
+                seen.extend(
+                    self.all[flow as usize]
+                        .iter()
+                        .map(|&x| place[usize::from(x)]),
+                );
                 let x = row[number_of(&seen)];
-                total += if (by & sum).count_ones() % 2 == 1 { -x } else { x };
+                total += if (by & sum).count_ones() % 2 == 1 {
+                    -x
+                } else {
+                    x
+                };
             }
             total / self.cosets[j].len() as f64
         })
@@ -149,7 +172,11 @@ mod tests {
             let old: Vec<Complex64> = orbit.0.iter().map(|&s| x[s as usize]).collect();
             for (c, &slot) in orbit.0.iter().enumerate() {
                 let term = |(v, z): (usize, &Complex64)| {
-                    if (c & v).count_ones() % 2 == 1 { -z } else { *z }
+                    if (c & v).count_ones() % 2 == 1 {
+                        -z
+                    } else {
+                        *z
+                    }
                 };
                 x[slot as usize] = old.iter().enumerate().map(term).sum();
             }
@@ -178,7 +205,8 @@ mod tests {
                     for j in 0..count {
                         let near = i.abs_diff(j) as f64;
                         let place = |x: u8| t.iter().position(|y| *y == x).unwrap();
-                        sum += near.powi(2) * (0.3 * place(s[i]).abs_diff(place(s[j])) as f64).cos();
+                        sum +=
+                            near.powi(2) * (0.3 * place(s[i]).abs_diff(place(s[j])) as f64).cos();
                     }
                 }
                 sum.sin()
@@ -201,7 +229,10 @@ mod tests {
                 }
             }
             let own = in_blocks(&split, &x);
-            assert!((own - whole).abs() < 1e-11 * whole.abs().max(1.0), "{count}: {own} {whole}");
+            assert!(
+                (own - whole).abs() < 1e-11 * whole.abs().max(1.0),
+                "{count}: {own} {whole}"
+            );
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::color::{Child, TreeColor, VertexColor};
 use super::flows;
 use super::matrix::matrix;
-use super::ordered::Line;
 use super::number::Number;
+use super::ordered::Line;
 use super::strings::Strings;
 use super::subprocess::Subprocess;
 use super::trees::{Diagrams, Node, Tree, TreeId};
@@ -434,7 +434,12 @@ impl<'a> Assembly<'a> {
         Ok(found)
     }
 
-    pub(super) fn routine(&mut self, lorentz: Vec<u32>, particles: &[u16], result: Option<usize>) -> u32 {
+    pub(super) fn routine(
+        &mut self,
+        lorentz: Vec<u32>,
+        particles: &[u16],
+        result: Option<usize>,
+    ) -> u32 {
         let model = self.shared.model;
         let spins: Vec<u8> = particles.iter().map(|&p| model.of(p).spin).collect();
         let massless = result.is_some_and(|leg| {

@@ -39,7 +39,12 @@ pub struct Line {
 
 impl Line {
     /// The line of a process, if it has one: by its legs, and by what can be a propagator.
-    pub fn of(subprocess: &Subprocess, model: &Model, rules: &Rules, lowest: &Lowest) -> Option<Line> {
+    pub fn of(
+        subprocess: &Subprocess,
+        model: &Model,
+        rules: &Rules,
+        lowest: &Lowest,
+    ) -> Option<Line> {
         let outgoing = &subprocess.outgoing;
         let with_color = |color: i8| -> Vec<usize> {
             let legs = (0..outgoing.len()).filter(|&leg| model.of(outgoing[leg]).color == color);
@@ -134,8 +139,8 @@ impl Line {
         // Every diagram has the orders of as many vertices of three legs as there are rungs.
         let of = |v: u32| &model.vertices[v as usize].orders;
         let twice = of(two).iter().map(|n| 2 * n);
-        let regular = of(three).iter().copied().eq(twice)
-            && line.is_none_or(|(_, line)| of(line) == of(two));
+        let regular =
+            of(three).iter().copied().eq(twice) && line.is_none_or(|(_, line)| of(line) == of(two));
         let weights = model.orders.iter().map(|(_, weight)| *weight);
         let weighted = of(two).iter().zip(weights).map(|(n, w)| n * w).sum();
         let orders = of(two).iter().copied().chain([weighted]);
@@ -232,7 +237,10 @@ impl Line {
             };
             all.iter().map(term).collect()
         };
-        orders(self.rungs.len() + 1).into_iter().map(terms).collect()
+        orders(self.rungs.len() + 1)
+            .into_iter()
+            .map(terms)
+            .collect()
     }
 }
 

@@ -183,13 +183,16 @@ impl Pools {
         let within = |address: u32, shift: u32, offset: u64, size: u32| {
             let shift = largest.get(shift as usize);
             shift.is_some_and(|&shift| {
-                u64::from(address) + u64::from(shift) + offset + u64::from(size) <= u64::from(vectors)
+                u64::from(address) + u64::from(shift) + offset + u64::from(size)
+                    <= u64::from(vectors)
             })
         };
         let last = u64::from(op.count.saturating_sub(1));
         let place = |p: &Place| {
             let from = p.index as usize;
-            let offsets = self.indices.get(from..from.saturating_add(op.count as usize));
+            let offsets = self
+                .indices
+                .get(from..from.saturating_add(op.count as usize));
             offsets.is_some_and(|offsets| {
                 let most = offsets.iter().copied().max().unwrap_or(0);
                 within(p.address, p.shift, most.into(), ELEMENT)
@@ -210,7 +213,8 @@ impl Pools {
         };
         let known = |address: u32, size: u32| within(address, 0, 0, size);
         let needs_factor = !matches!(op.kind, ArrayKind::Sum | ArrayKind::Contract);
-        let momenta = |p: &Pair| op.kind != ArrayKind::Vector || p.momenta.iter().all(|&m| known(m, 4));
+        let momenta =
+            |p: &Pair| op.kind != ArrayKind::Vector || p.momenta.iter().all(|&m| known(m, 4));
         let together = match op.kind {
             ArrayKind::Contract if self.fours => 4,
             ArrayKind::LineIn | ArrayKind::LineOut if op.twos => 2,
@@ -222,7 +226,10 @@ impl Pools {
             && op.count % together == 0
             && (op.mirror == 0 || op.count % 2 == 0)
             && within(op.out, 0, last * u64::from(own), size)
-            && pairs.iter().chain(wide).all(|p| place(&p.a) && place(&p.b) && momenta(p))
+            && pairs
+                .iter()
+                .chain(wide)
+                .all(|p| place(&p.a) && place(&p.b) && momenta(p))
             && triples.iter().all(|t| t.places.iter().all(place))
             && addends
                 .iter()
@@ -234,8 +241,12 @@ impl Pools {
     /// Multiply-adds of an operation, as [`crate::plan::count`](../plan/count/index.html) counts.
     pub fn multiply_adds(&self, op: &ArrayOp) -> usize {
         let size = |of: [u32; 2]| (of[1] - of[0]) as usize;
-        let (pairs, wide, triples, addends) =
-            (size(op.pairs), size(op.wide), size(op.triples), size(op.addends));
+        let (pairs, wide, triples, addends) = (
+            size(op.pairs),
+            size(op.wide),
+            size(op.triples),
+            size(op.addends),
+        );
         let each = match op.kind {
             ArrayKind::LineIn | ArrayKind::LineOut => {
                 32 * pairs + 16 + if op.propagate { 32 } else { 0 }
@@ -245,7 +256,11 @@ impl Pools {
             ArrayKind::Sum => 8 * addends,
             ArrayKind::Contract => 16 * (pairs + wide),
         };
-        let computed = if op.mirror == 0 { op.count } else { op.count / 2 };
+        let computed = if op.mirror == 0 {
+            op.count
+        } else {
+            op.count / 2
+        };
         each * computed as usize
     }
 }

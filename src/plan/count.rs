@@ -50,10 +50,7 @@ impl Count {
             momenta: plan.momenta.len(),
             propagators: plan.propagators.len(),
             vectors: plan.vectors as usize,
-            multiply_adds: in_currents
-                + helicities * in_amplitudes
-                + 2 * jamp_terms
-                + in_loops.2,
+            multiply_adds: in_currents + helicities * in_amplitudes + 2 * jamp_terms + in_loops.2,
             squares: plan
                 .channels
                 .squares

@@ -53,7 +53,10 @@ impl Plan {
             && self.operations_in_order()
             && self.jamps_in_order()
             && self.loops.is_some() == process.amplitudes.is_empty()
-            && self.loops.as_ref().is_none_or(|loops| loops.in_order(&self))
+            && self
+                .loops
+                .as_ref()
+                .is_none_or(|loops| loops.in_order(&self))
             && self.channels_in_order(process);
         match valid {
             true => Ok(ValidPlan(self)),

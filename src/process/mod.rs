@@ -126,7 +126,8 @@ impl Process {
 
     /// Whether on a CPU the colour-ordered form is less work than the diagrams, where there are both.
     pub fn is_served_by_color_order(&self) -> bool {
-        let jamps = |form: &ColorOrdered| form.jamps() >= FEWEST_JAMPS[usize::from(form.line.is_none())];
+        let jamps =
+            |form: &ColorOrdered| form.jamps() >= FEWEST_JAMPS[usize::from(form.line.is_none())];
         !self.amplitudes.is_empty() && self.color_ordered.as_ref().is_some_and(jamps)
     }
 

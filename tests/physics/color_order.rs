@@ -47,7 +47,9 @@ fn seen(process: &Process, batch: &Batch, switches: &Switches, off_shell: bool) 
     };
     bridge.run(&batch.events(), &mut answers).expect("answers");
     let first = &batch.momenta[..4 * process.legs.len()];
-    let event = bridge.one_event(first, batch.g_s[0], true).expect("an event");
+    let event = bridge
+        .one_event(first, batch.g_s[0], true)
+        .expect("an event");
     seen.contributions = event.contributions.clone();
     seen.jamp2 = event.jamp2.clone();
     seen
@@ -154,14 +156,18 @@ fn with_helicities(process: &Process, rows: &[usize]) -> Process {
 /// Seven gluons with a quark pair, and eight gluons: Ward identities, rotations and exchanges of gluons.
 #[test]
 fn beyond_diagrams() {
-    for (text, row) in [("g g > t t~ g g g g g", 0b101001101), ("g g > g g g g g g", 0b10110010)] {
+    for (text, row) in [
+        ("g g > t t~ g g g g g", 0b101001101),
+        ("g g > g g g g g g", 0b10110010),
+    ] {
         let process = one(text);
         assert!(process.amplitudes.is_empty(), "{text}");
         process.validate().expect("valid");
         let process = with_helicities(&process, &[row]);
         let card = gauge_invariant(&process);
         let point = points(&process, &card, 2000.0, 1, 8).remove(0);
-        let value = |process: &Process, point: &Point| squared(process, &card, &[point.clone()], 1.2)[0];
+        let value =
+            |process: &Process, point: &Point| squared(process, &card, &[point.clone()], 1.2)[0];
         let first = value(&process, &point);
         let last = process.legs.len() - 1;
         for leg in [0, last] {
@@ -174,7 +180,10 @@ fn beyond_diagrams() {
         let mut rng = ChaCha8Rng::seed_from_u64(4);
         let at = Lorentz::rotation(&mut rng).apply(&at);
         let second = value(&exchanged, &at);
-        assert!((second / first - 1.0).abs() < 1e-9, "{text}: {first:e} {second:e}");
+        assert!(
+            (second / first - 1.0).abs() < 1e-9,
+            "{text}: {first:e} {second:e}"
+        );
     }
 }
 

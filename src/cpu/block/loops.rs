@@ -24,6 +24,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         };
         let profile = self.engine.profile;
         let each = self.worker.each.is_some();
+        let stride = 2 * loops.helicities as usize;
         let mut done = 0;
         let start = profile.then(Instant::now);
         // SAFETY: a valid plan, whose operations stay within the memory.
@@ -48,17 +49,18 @@ impl<T: Real> Blocks<'_, '_, T> {
                     if each {
                         self.clear(m);
                     }
-                    let mine = m.shifted(element * loops.stride);
                     let start = profile.then(Instant::now);
                     V::call(AddNumbers {
+                        count: self.engine.plan.flows,
+                        from: (m.pointer(loops.products + 2 * element), stride),
                         sums: &loops.sums.0,
                         numbers: m.pointer(loops.numbers + element * loops.numbers_stride),
-                        to: mine.pointer(self.engine.plan.jamp_base),
+                        to: m.pointer(self.engine.plan.jamp_base),
                     });
                     if let Some(start) = start {
                         self.worker.timers.amplitudes += start.elapsed();
                     }
-                    self.square(m, mine, h, done, colors);
+                    self.square(m, m, h, done, colors);
                     done += 1;
                     if each {
                         self.note_each(m);

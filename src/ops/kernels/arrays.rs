@@ -48,44 +48,52 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
     }
 }
 
-/// Adds sums of numbers to other numbers, one behind the other.
+/// Gathers numbers that lie apart into a row, and adds sums of other numbers.
 pub struct AddNumbers<'a, T: Real> {
-    /// The sums.
+    /// How many there are.
+    pub count: usize,
+    /// The first, and how many vectors it is from one to the next.
+    pub from: (*const T, usize),
+    /// The sums; none where nothing is added.
     pub sums: &'a [u32],
-    /// The numbers.
+    /// The numbers that are added.
     pub numbers: *const T,
-    /// To what the sums are added.
+    /// Where the results go.
     pub to: *mut T,
 }
 
-/// `run`: the sums hold ([`crate::ops::arrays::NumberSums::hold`]) for what is at `numbers` and at `to`, which is aligned as
-/// registers are.
+/// `run`: the sums hold ([`crate::ops::arrays::NumberSums::hold`]) for so many numbers and what is at `numbers`; all are there,
+/// aligned as registers are.
 impl<T: Real> Task<T> for AddNumbers<'_, T> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = T>>(self) {
         let mut rest = self.sums;
-        let mut at = self.to;
-        while let [plus, minus, behind @ ..] = rest {
-            let (terms, behind) = behind.split_at((plus + minus) as usize);
-            let (plus, minus) = terms.split_at(*plus as usize);
-            rest = behind;
+        for at in 0..self.count {
             // SAFETY: the caller's promise.
             unsafe {
-                let number = |i: &u32| self.numbers.add(2 * *i as usize * V::LANES);
-                let mut sum = Cx::new(V::load(at), V::load(at.add(V::LANES)));
-                for i in plus {
-                    let x = number(i);
-                    sum = sum + Cx::new(V::load(x), V::load(x.add(V::LANES)));
+                let from = self.from.0.add(at * self.from.1 * V::LANES);
+                let mut re = V::load(from);
+                let mut im = V::load(from.add(V::LANES));
+                if let [plus, minus, behind @ ..] = rest {
+                    let (terms, behind) = behind.split_at((plus + minus) as usize);
+                    let (plus, minus) = terms.split_at(*plus as usize);
+                    rest = behind;
+                    for i in plus {
+                        let x = self.numbers.add(2 * *i as usize * V::LANES);
+                        re = re + V::load(x);
+                        im = im + V::load(x.add(V::LANES));
+                    }
+                    for i in minus {
+                        let x = self.numbers.add(2 * *i as usize * V::LANES);
+                        re = re - V::load(x);
+                        im = im - V::load(x.add(V::LANES));
+                    }
                 }
-                for i in minus {
-                    let x = number(i);
-                    sum = sum - Cx::new(V::load(x), V::load(x.add(V::LANES)));
-                }
-                sum.re.store(at);
-                sum.im.store(at.add(V::LANES));
-                at = at.add(2 * V::LANES);
+                let to = self.to.add(2 * at * V::LANES);
+                re.store(to);
+                im.store(to.add(V::LANES));
             }
         }
     }
@@ -118,7 +126,11 @@ impl<V: Simd> At<'_, V> {
     #[inline(always)]
     unsafe fn pairs(&self, of: [u32; 2]) -> &[Pair] {
         // SAFETY: the operation holds.
-        unsafe { self.pools.pairs.get_unchecked(of[0] as usize..of[1] as usize) }
+        unsafe {
+            self.pools
+                .pairs
+                .get_unchecked(of[0] as usize..of[1] as usize)
+        }
     }
 
     #[inline(always)]
@@ -169,7 +181,8 @@ impl<V: Simd> At<'_, V> {
                     }
                 }
                 let out = op.out + r * ELEMENT;
-                self.m.put_four(out, scaled(self.propagated::<IN>(op, first), factor));
+                self.m
+                    .put_four(out, scaled(self.propagated::<IN>(op, first), factor));
                 if step == 2 {
                     let second = scaled(self.propagated::<IN>(op, second), factor);
                     self.m.put_four(out + ELEMENT, second);
@@ -259,7 +272,11 @@ impl<V: Simd> At<'_, V> {
         unsafe {
             let factor = self.m.complex(op.factors[0]);
             let of_triples = self.m.complex(op.factors[1]);
-            let computed = if op.mirror == 0 { op.count } else { op.count / 2 };
+            let computed = if op.mirror == 0 {
+                op.count
+            } else {
+                op.count / 2
+            };
             let zero = Cx::new(V::zero(), V::zero());
             // One pair after the other, since what its momenta give is the same for all elements.
             let mut first = true;
@@ -332,7 +349,11 @@ impl<V: Simd> At<'_, V> {
                     let shift = self.shifts.get_unchecked(addend.shift as usize);
                     let v = self.m.four(addend.address + shift + r * ELEMENT);
                     for i in 0..4 {
-                        sum[i] = if addend.minus { sum[i] - v[i] } else { sum[i] + v[i] };
+                        sum[i] = if addend.minus {
+                            sum[i] - v[i]
+                        } else {
+                            sum[i] + v[i]
+                        };
                     }
                 }
                 self.m.put_four(op.out + r * ELEMENT, formed(sum, op.form));
@@ -377,7 +398,11 @@ impl<V: Simd> At<'_, V> {
             let buffer = self.pools.buffer;
             if !self.pools.fours {
                 for r in 0..op.count {
-                    let mut sum = if first { zero } else { self.m.complex(buffer + 2 * r) };
+                    let mut sum = if first {
+                        zero
+                    } else {
+                        self.m.complex(buffer + 2 * r)
+                    };
                     let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
                     for i in 0..4 {
                         sum = self.part(a, i).mul_add(self.part(b, i), sum);

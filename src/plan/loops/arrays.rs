@@ -65,7 +65,9 @@ impl Helicities {
 
     /// Elements of an array.
     pub fn count(&self, legs: Legs, whole: bool) -> u32 {
-        self.order(legs, whole).map(|place| self.radix[place]).product()
+        self.order(legs, whole)
+            .map(|place| self.radix[place])
+            .product()
     }
 
     /// An array as an operand of one over these legs.

@@ -11,7 +11,7 @@
 const PRODUCT: f64 = 16.0;
 const VERTEX: f64 = 40.0;
 /// The same of adding a number; they wait for loads.
-const ADDEND: f64 = 3.0;
+const ADDEND: f64 = 4.0;
 
 /// Which blocks are treated how.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,7 +88,11 @@ fn with(
                 (true, true) => cover.left[m].push(k),
                 (false, false) => {
                     let length = (m - k) as f64;
-                    let sums = PRODUCT / length + ADDEND * 2f64.powi((m - k) as i32 - 1) / length;
+                    let addend = std::env::var("MEB_ADD")
+                        .ok()
+                        .and_then(|t| t.parse().ok())
+                        .unwrap_or(ADDEND);
+                    let sums = PRODUCT / length + addend * 2f64.powi((m - k) as i32 - 1) / length;
                     if m - k <= short && PRODUCT <= sums {
                         cost += PRODUCT;
                         cover.all.push((k, m));

@@ -75,7 +75,9 @@ impl Lowering<'_> {
     fn keep_last(&mut self, op: &mut ArrayOp) {
         let somewhere = |address: Address| address != NOWHERE.address;
         let pairs = self.pools.pairs.split_off(op.pairs[0] as usize);
-        let kept = pairs.into_iter().filter(|p| somewhere(p.a.address) && somewhere(p.b.address));
+        let kept = pairs
+            .into_iter()
+            .filter(|p| somewhere(p.a.address) && somewhere(p.b.address));
         self.pools.pairs.extend(kept);
         op.pairs[1] = self.pools.pairs.len() as u32;
         let triples = self.pools.triples.split_off(op.triples[0] as usize);

@@ -85,7 +85,8 @@ pub(super) struct Lowering<'a> {
     pub(super) numbers_stride: u32,
     sums: NumberSums,
     jamp_base: Address,
-    stride: u32,
+    /// Products of all JAMPs in a run.
+    tile: Address,
 }
 
 /// A quark line.
@@ -139,9 +140,9 @@ impl<'a> Lowering<'a> {
         };
         let fours = fours(outer);
         let helicities = Helicities::new(radix, outer, runs);
-        let stride = spread(2 * jamps);
         let count_all = helicities.count(all, false);
-        let jamp_base = compiler.allocate(count_all * stride);
+        let jamp_base = compiler.allocate(2 * jamps);
+        let tile = compiler.allocate(2 * jamps * count_all);
         let buffer = compiler.allocate(2 * count_all);
         Ok(Lowering {
             compiler,
@@ -171,7 +172,7 @@ impl<'a> Lowering<'a> {
             numbers_stride: 0,
             sums: NumberSums::default(),
             jamp_base,
-            stride,
+            tile,
         })
     }
 
@@ -195,7 +196,11 @@ impl<'a> Lowering<'a> {
         self.compiler.momentum(&signs)
     }
 
-    pub(super) fn factor(&mut self, constant: &Constant, propagator: Option<(Legs, f64, f64)>) -> Address {
+    pub(super) fn factor(
+        &mut self,
+        constant: &Constant,
+        propagator: Option<(Legs, f64, f64)>,
+    ) -> Address {
         let propagator = propagator.map(|(legs, mass, width)| {
             let signs = self.signs(legs);
             self.compiler.propagator(&signs, mass, width)
@@ -239,7 +244,9 @@ impl<'a> Lowering<'a> {
         let mut sets: Vec<u32> = (1..1u32 << self.count).collect();
         sets.sort_by_key(|set| (set.count_ones(), *set));
         for set in sets {
-            let rungs: Vec<u8> = (0..self.count as u8).filter(|r| set >> r & 1 == 1).collect();
+            let rungs: Vec<u8> = (0..self.count as u8)
+                .filter(|r| set >> r & 1 == 1)
+                .collect();
             let size = rungs.len();
             // The longest are needed for no more than one order of the line, as are those that no sum asks for.
             if size > 1 {
@@ -268,9 +275,12 @@ impl<'a> Lowering<'a> {
         let legs = rungs(order);
         let elements = self.helicities.count(legs, true);
         let out = self.allocate(elements);
-        let op = self.vector_op(legs, true, &mut |lowering, from, to| {
-            lowering.rung_once(order, from, to)
-        }, order.len());
+        let op = self.vector_op(
+            legs,
+            true,
+            &mut |lowering, from, to| lowering.rung_once(order, from, to),
+            order.len(),
+        );
         let sign = |parity: f64| {
             let own = if order.len() % 2 == 0 { 1.0 } else { -1.0 };
             own * if order.len() % 2 == 0 { parity } else { 1.0 }
@@ -337,7 +347,11 @@ impl<'a> Lowering<'a> {
         let from = self.pools.addends.len() as u32;
         for order in all {
             let array = self.currents[&order];
-            let shift = if whole { 0 } else { self.helicities.shift(array) };
+            let shift = if whole {
+                0
+            } else {
+                self.helicities.shift(array)
+            };
             self.pools.addends.push(Addend {
                 address: array.address,
                 shift,
@@ -388,7 +402,8 @@ impl<'a> Lowering<'a> {
             form: Form::Slashed,
             ..ArrayOp::default()
         });
-        self.slashed.insert(order.to_vec(), Array { address, ..array });
+        self.slashed
+            .insert(order.to_vec(), Array { address, ..array });
     }
 
     /// A current of rungs for a current that is computed once.
@@ -465,11 +480,12 @@ impl<'a> Lowering<'a> {
         wide: Vec<Pair>,
         numbers: &[(u32, bool)],
     ) {
+        let count = self.helicities.count(self.all(), false);
         let op = ArrayOp {
             kind: ArrayKind::Contract,
-            out: self.jamp_base + 2 * number_of(order) as u32,
-            count: self.helicities.count(self.all(), false),
-            stride: self.stride,
+            out: self.tile + 2 * count * number_of(order) as u32,
+            count,
+            stride: 2,
             pairs: self.push_pairs(pairs),
             wide: self.push_pairs(wide),
             ..ArrayOp::default()
@@ -522,7 +538,7 @@ impl<'a> Lowering<'a> {
                 ..self.pools
             },
             helicities: count,
-            stride: self.stride,
+            products: self.tile,
             numbers: self.numbers,
             numbers_stride: self.numbers_stride,
             sums: self.sums,
@@ -552,7 +568,8 @@ pub(super) fn parts(count: usize, size: usize) -> Vec<Vec<u8>> {
     for _ in 0..size {
         let longer = |order: &Vec<u8>| {
             let free = (0..count as u8).filter(|x| !order.contains(x));
-            free.map(|x| [order.as_slice(), &[x]].concat()).collect::<Vec<_>>()
+            free.map(|x| [order.as_slice(), &[x]].concat())
+                .collect::<Vec<_>>()
         };
         all = all.iter().flat_map(longer).collect();
     }
@@ -590,7 +607,12 @@ fn runs(radix: &[u32], rows: &[Vec<u32>], jamps: usize) -> (Legs, Vec<Vec<u32>>)
         jamps * inner.map(|place| radix[place] as usize).product::<usize>()
     };
     for place in (1..last).rev() {
-        if size(outer) <= std::env::var("MEB_TILE").ok().and_then(|t| t.parse().ok()).unwrap_or(TILE) {
+        if size(outer)
+            <= std::env::var("MEB_TILE")
+                .ok()
+                .and_then(|t| t.parse().ok())
+                .unwrap_or(TILE)
+        {
             break;
         }
         outer |= 1 << place;
@@ -668,7 +690,8 @@ fn three(compiler: &Compiler, vertices: &[OrderedVertex]) -> Result<Option<Const
     couplings.sort_by_key(|c| (c.coupling, c.negative));
     couplings.dedup();
     for coupling in couplings {
-        let [a, b, c] = [0, 1, 2].map(|i: usize| sums[i].get(&coupling).copied().unwrap_or_default());
+        let [a, b, c] =
+            [0, 1, 2].map(|i: usize| sums[i].get(&coupling).copied().unwrap_or_default());
         let middle = b / 2.0;
         let tiny = 1e-9 * middle.norm();
         if (a + middle).norm() > tiny || (c + middle).norm() > tiny {
@@ -714,7 +737,8 @@ fn parity(
         let mut signs = Vec::new();
         for (i, c) in &constant.1 {
             let coupling = constant.0[*i];
-            let Coupling::Polynomial(values) = &compiler.binding.couplings[coupling.coupling as usize]
+            let Coupling::Polynomial(values) =
+                &compiler.binding.couplings[coupling.coupling as usize]
             else {
                 return None;
             };

@@ -62,7 +62,8 @@ pub fn lower(lowering: &mut Lowering, line: &Line) {
             let (start, end) = (whole[..k].to_vec(), whole[k..].to_vec());
             let vector = vector(lowering, line, &made, &start, &end);
             if cover.sums.contains(&(k, m)) {
-                made.products.insert((start.clone(), end.clone()), made.numbers);
+                made.products
+                    .insert((start.clone(), end.clone()), made.numbers);
                 made.numbers += products(lowering, vector, &whole, made.numbers);
             }
             made.vectors.insert((start, end), vector);
@@ -76,7 +77,13 @@ pub fn lower(lowering: &mut Lowering, line: &Line) {
 /// A current of an end and rungs, with its propagator.
 fn current(lowering: &mut Lowering, line: &Line, made: &Parts, end: usize, order: &[u8]) -> Array {
     let size = order.len();
-    let splits = (0..size).map(|i| if end == 0 { (i, i, size) } else { (i + 1, 0, i + 1) });
+    let splits = (0..size).map(|i| {
+        if end == 0 {
+            (i, i, size)
+        } else {
+            (i + 1, 0, i + 1)
+        }
+    });
     let splits = splits.map(|(at, from, to)| {
         let rest = if end == 0 { &order[..at] } else { &order[at..] };
         (made.ends[end][rest], from, to)
@@ -152,13 +159,7 @@ fn spinor(
 }
 
 /// The vector of the currents of both ends.
-fn vector(
-    lowering: &mut Lowering,
-    line: &Line,
-    made: &Parts,
-    start: &[u8],
-    end: &[u8],
-) -> Array {
+fn vector(lowering: &mut Lowering, line: &Line, made: &Parts, start: &[u8], end: &[u8]) -> Array {
     if let Some(&known) = made.vectors.get(&(start.to_vec(), end.to_vec())) {
         return known;
     }
@@ -197,7 +198,9 @@ fn vector(
 /// The products of a vector with the currents of all rungs but these, in all orders with the smallest first, as numbers
 /// from one on; gives how many they are.
 fn products(lowering: &mut Lowering, vector: Array, without: &[u8], first: u32) -> u32 {
-    let rest: Order = (0..lowering.count as u8).filter(|r| !without.contains(r)).collect();
+    let rest: Order = (0..lowering.count as u8)
+        .filter(|r| !without.contains(r))
+        .collect();
     let all = lowering.all();
     let count = lowering.helicities.count(all, false);
     let orders = orders(rest.len() - 1);
@@ -236,8 +239,16 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
     for at in 0..=order.len() {
         let (start, end) = order.split_at(at);
         let products = [
-            (&cover.right[at], made.ends[0].get(start), made.joined[1].get(end)),
-            (&cover.left[at], made.joined[0].get(start), made.ends[1].get(end)),
+            (
+                &cover.right[at],
+                made.ends[0].get(start),
+                made.joined[1].get(end),
+            ),
+            (
+                &cover.left[at],
+                made.joined[0].get(start),
+                made.ends[1].get(end),
+            ),
         ];
         for (blocks, first, second) in products {
             if let (false, Some(&first), Some(&second)) = (blocks.is_empty(), first, second) {
