@@ -223,8 +223,8 @@ impl Pools {
         op.count > 0
             && (!contract || within(self.buffer, 0, 2 * last, 2))
             && op.stride >= size
-            && op.count % together == 0
-            && (op.mirror == 0 || op.count % 2 == 0)
+            && op.count.is_multiple_of(together)
+            && (op.mirror == 0 || op.count.is_multiple_of(2))
             && within(op.out, 0, last * u64::from(own), size)
             && pairs
                 .iter()

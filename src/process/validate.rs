@@ -223,11 +223,8 @@ impl Process {
             self.validate_quantity(vertex.width)?;
         }
         let finite = ordered.row.iter().all(|x| x.is_finite());
-        if ordered.row.len() != jamps
-            || !finite
-            || !(ordered.denominator.is_finite() && ordered.denominator > 0.0)
-            || !ordered.closing.is_finite()
-        {
+        let numbers = finite && ordered.denominator.is_finite() && ordered.closing.is_finite();
+        if ordered.row.len() != jamps || !numbers || ordered.denominator <= 0.0 {
             return bad("its colour matrix is none");
         }
         let mut terms = ordered.flows.iter().flatten();

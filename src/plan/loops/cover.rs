@@ -10,8 +10,11 @@
 /// Multiply-adds of a product, and of a vertex of the line.
 const PRODUCT: f64 = 16.0;
 const VERTEX: f64 = 40.0;
-/// The same of adding a number; they wait for loads.
-const ADDEND: f64 = 4.0;
+
+/// The same of adding a number, which waits for loads. With many rungs all else waits for more of them. (Measured.)
+fn addend(count: usize) -> f64 {
+    if count > 6 { 2.0 } else { 4.0 }
+}
 
 /// Which blocks are treated how.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,11 +91,8 @@ fn with(
                 (true, true) => cover.left[m].push(k),
                 (false, false) => {
                     let length = (m - k) as f64;
-                    let addend = std::env::var("MEB_ADD")
-                        .ok()
-                        .and_then(|t| t.parse().ok())
-                        .unwrap_or(ADDEND);
-                    let sums = PRODUCT / length + addend * 2f64.powi((m - k) as i32 - 1) / length;
+                    let sums =
+                        PRODUCT / length + addend(count) * 2f64.powi((m - k) as i32 - 1) / length;
                     if m - k <= short && PRODUCT <= sums {
                         cost += PRODUCT;
                         cover.all.push((k, m));

@@ -19,8 +19,8 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// Currents of so many rungs are kept for all of their orders; longer ones for those alone with the smallest first.
 pub(super) const SHORT: usize = 4;
-/// Vectors of the JAMPs of one run: about what the caches of a core hold.
-const TILE: usize = 1 << 17;
+/// Vectors of the JAMPs of one run, at most; measured at 512z, where they are some MiB.
+const TILE: usize = 100_000;
 
 /// The plan of a process in its colour-ordered form for the helicities with these indices.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Result<Plan> {
@@ -281,9 +281,10 @@ impl<'a> Lowering<'a> {
             &mut |lowering, from, to| lowering.rung_once(order, from, to),
             order.len(),
         );
-        let sign = |parity: f64| {
-            let own = if order.len() % 2 == 0 { 1.0 } else { -1.0 };
-            own * if order.len() % 2 == 0 { parity } else { 1.0 }
+        // -1 for each leg, and what conjugation makes of the vertices, of which there is one less.
+        let sign = |parity: f64| match order.len().is_multiple_of(2) {
+            true => parity,
+            false => -1.0,
         };
         let mirror = self.parity.map_or(0, |parity| sign(parity) as i8);
         let factors = self.factors(Some(legs), 1.0);
@@ -607,12 +608,7 @@ fn runs(radix: &[u32], rows: &[Vec<u32>], jamps: usize) -> (Legs, Vec<Vec<u32>>)
         jamps * inner.map(|place| radix[place] as usize).product::<usize>()
     };
     for place in (1..last).rev() {
-        if size(outer)
-            <= std::env::var("MEB_TILE")
-                .ok()
-                .and_then(|t| t.parse().ok())
-                .unwrap_or(TILE)
-        {
+        if size(outer) <= TILE {
             break;
         }
         outer |= 1 << place;
