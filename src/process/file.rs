@@ -228,7 +228,7 @@ mod tests {
             bytes.len(),
             crc32fast::hash(&bytes[HEADER..]),
         );
-        assert_eq!(seen, (4, 518, 3_759_795_313));
+        assert_eq!(seen, (5, 519, 4_125_145_035));
     }
 
     #[test]
