@@ -2,12 +2,13 @@
 //! without them.
 
 use crate::batch::{Batch, squared};
-use crate::kinematics::{Lorentz, Point, points};
+use crate::kinematics::{Lorentz, Point, masses, points};
 use crate::processes::gauge_invariant;
 use crate::ward;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::generate;
+use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
 use rand::SeedableRng;
@@ -187,13 +188,24 @@ fn beyond_diagrams() {
     }
 }
 
-/// Gluons that nearly coincide, and energies far beyond what there is: finite, and as from the other lanes.
+/// Energies far beyond what there is, and the threshold: finite, and as from the other lanes.
 #[test]
 fn at_the_edges() {
     let process = ordered("g g > t t~ g g g");
     let card = process.model.default_card();
     let mut all = points(&process, &card, 1e6, 3, 6);
-    all.extend(points(&process, &card, 350.0 + 1e-3, 2, 6));
+    // At the threshold, where gluons are soft and the quarks at rest.
+    let incoming = [0.0; 2];
+    let masses = masses(&process, &card);
+    let space = PhaseSpace::new(2.0 * masses[2] + 0.01, &incoming, &masses[2..]).expect("energy");
+    for i in 0..2 {
+        let random: Vec<f64> = (0..space.randoms())
+            .map(|j| (0.37 + 0.61 * (7 * i + j) as f64).fract())
+            .collect();
+        let mut momenta = vec![0.0; space.components()];
+        space.event(&random, &mut momenta);
+        all.push(momenta.as_chunks().0.to_vec());
+    }
     let together = squared(&process, &card, &all, 1.2);
     for (point, x) in all.iter().zip(&together) {
         assert!(x.is_finite() && *x > 0.0, "{x:e}");
