@@ -314,16 +314,16 @@ impl Bridge {
     /// Finds the good helicities, unless they are known, and says how many there are. They do not
     /// depend on these events, which are those of the call that asks.
     pub fn find_good_helicities(&mut self, events: &Events) -> Result<usize> {
-        if events.count(self.process.legs.len())? == 0 {
-            return Err(Error::NoEvents);
-        }
-        self.check_channels(events)?;
         if let (Some(ordered), None) = (&mut self.ordered, events.channels) {
             return ordered.find_good_helicities(events);
         }
         if let Some(engines) = &self.engines {
             return Ok(engines.diagrams.plan().helicities.len());
         }
+        if events.count(self.process.legs.len())? == 0 {
+            return Err(Error::NoEvents);
+        }
+        self.check_channels(events)?;
         let all: Vec<u32> = (0..self.process.helicities.len() as u32).collect();
         let plan = match &self.trial {
             Some(trial) if !self.all_helicities => self.plan_of_good(trial, all)?,

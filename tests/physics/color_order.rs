@@ -167,8 +167,9 @@ fn beyond_diagrams() {
         let process = with_helicities(&process, &[row]);
         let card = gauge_invariant(&process);
         let point = points(&process, &card, 2000.0, 1, 8).remove(0);
-        let value =
-            |process: &Process, point: &Point| squared(process, &card, &[point.clone()], 1.2)[0];
+        let value = |process: &Process, point: &Point| {
+            squared(process, &card, std::slice::from_ref(point), 1.2)[0]
+        };
         let first = value(&process, &point);
         let last = process.legs.len() - 1;
         for leg in [0, last] {

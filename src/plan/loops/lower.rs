@@ -248,7 +248,7 @@ impl<'a> Lowering<'a> {
                 .filter(|r| set >> r & 1 == 1)
                 .collect();
             let size = rungs.len();
-            // The longest are needed for no more than one order of the line, as are those that no sum asks for.
+            // Of long ones other orders are made where they are needed.
             if size > 1 {
                 for order in orders(size) {
                     let order: Vec<u8> = order.iter().map(|&i| rungs[usize::from(i)]).collect();
