@@ -56,6 +56,8 @@ pub struct Bridge {
     nevt: usize,
     clocks: Clocks,
     engines: Option<Engines>,
+    /// The process in its colour-ordered form, where that serves calls without channels better than its diagrams.
+    ordered: Option<Box<Bridge>>,
     singles: [Option<Single>; 2],
 }
 
@@ -145,10 +147,20 @@ impl Bridge {
         switches: &Switches,
         nevt: usize,
     ) -> Result<Self> {
+        let ordered = match (&target, process.by_color_order()) {
+            (&Target::Cpu { level, threads }, Some(ordered))
+                if process.is_served_by_color_order() =>
+            {
+                let target = Target::Cpu { level, threads };
+                let bridge = Bridge::on(target, ordered, card, switches, nevt)?;
+                Some(Box::new(bridge))
+            }
+            _ => None,
+        };
         let binding = in_default_environment(|| Binding::new(&process.model, card))?;
         let plans = Plans::new(Cache::new(&switches.cache), &process, card);
         Ok(Bridge {
-            color: plans.color(&process.color),
+            color: plans.color(&process),
             plans,
             trial: Trial::new(&process, &binding),
             process,
@@ -165,6 +177,7 @@ impl Bridge {
             nevt,
             clocks: Clocks::None,
             engines: None,
+            ordered,
             singles: [None, None],
         })
     }
@@ -175,6 +188,9 @@ impl Bridge {
     pub fn allow_off_shell(&mut self) -> bool {
         let can = self.engines.is_none() && matches!(self.target, Target::Cpu { .. });
         self.off_shell |= can;
+        if let Some(ordered) = &mut self.ordered {
+            ordered.allow_off_shell();
+        }
         can
     }
 
@@ -233,8 +249,17 @@ impl Bridge {
     /// The plan that serves calls with or without channels, and whether it is a recursion; after the
     /// first call.
     pub fn serving(&self, channels: bool) -> Option<(&Plan, bool)> {
+        if let Some(ordered) = self.without_channels(channels) {
+            return ordered.serving(channels);
+        }
         let (backend, recursion) = self.server(channels)?;
         Some((backend.plan(), recursion))
+    }
+
+    /// The colour-ordered form, where it serves such calls and has been made.
+    fn without_channels(&self, channels: bool) -> Option<&Bridge> {
+        let ordered = self.ordered.as_deref()?;
+        (!channels && ordered.engines.is_some()).then_some(ordered)
     }
 
     /// What serves calls with or without channels, and whether it is a recursion.
@@ -261,15 +286,23 @@ impl Bridge {
     /// Multiply-adds of an event in calls with or without channels, with those of the colour sums;
     /// after the first call.
     pub fn multiply_adds(&self, channels: bool) -> Option<usize> {
+        if let Some(ordered) = self.without_channels(channels) {
+            return ordered.multiply_adds(channels);
+        }
         let (plan, _) = self.serving(channels)?;
         let squares = if channels { plan.count.squares } else { 0 };
         let colors = plan.helicities.len() * self.color.multiply_adds();
         Some(plan.count.multiply_adds + squares + colors)
     }
 
-    /// The list of diagrams, once the good helicities are known.
+    /// The list of diagrams, once the good helicities are known; that of the colour-ordered form while nothing else was
+    /// asked for.
     pub fn plan(&self) -> Option<&Plan> {
-        self.engines.as_ref().map(|engines| engines.diagrams.plan())
+        match (&self.engines, &self.ordered) {
+            (Some(engines), _) => Some(engines.diagrams.plan()),
+            (None, Some(ordered)) => ordered.plan(),
+            (None, None) => None,
+        }
     }
 
     /// The recursion, where there is one that serves any calls.
@@ -286,6 +319,9 @@ impl Bridge {
     /// What to measure of where the time goes.
     pub fn set_profile(&mut self, clocks: Clocks) {
         self.clocks = clocks;
+        if let Some(ordered) = &mut self.ordered {
+            ordered.set_profile(clocks);
+        }
         if let Some(engines) = &mut self.engines {
             engines.diagrams.set_profile(clocks);
             if let Recursion::Ready { backend, .. } = &mut engines.recursion {
@@ -297,6 +333,9 @@ impl Bridge {
     /// Where the time went, as far as [`Bridge::set_profile`] asked.
     pub fn timers(&self) -> Timers {
         let mut sum = Timers::default();
+        if let Some(ordered) = &self.ordered {
+            sum.merge(&ordered.timers());
+        }
         if let Some(engines) = &self.engines {
             let diagrams = std::iter::once(engines.diagrams.as_ref());
             for backend in diagrams.chain(engines.recursion.backend()) {
@@ -309,8 +348,11 @@ impl Bridge {
     /// Finds the good helicities, unless they are known, and says how many there are. They do not
     /// depend on these events, which are those of the call that asks.
     pub fn find_good_helicities(&mut self, events: &Events) -> Result<usize> {
-        if let Some(known) = self.good_helicities() {
-            return Ok(known);
+        if let (Some(ordered), None) = (&mut self.ordered, events.channels) {
+            return ordered.find_good_helicities(events);
+        }
+        if let Some(engines) = &self.engines {
+            return Ok(engines.diagrams.plan().helicities.len());
         }
         if events.count(self.process.legs.len())? == 0 {
             return Err(Error::NoEvents);
@@ -499,6 +541,9 @@ impl Bridge {
             return Ok(());
         }
         self.check_channels(events)?;
+        if let (Some(ordered), None) = (&mut self.ordered, events.channels) {
+            return ordered.run_with_amp2(events, answers);
+        }
         self.prepare(events)?;
         let mine = Answers {
             matrix_elements: answers.matrix_elements,

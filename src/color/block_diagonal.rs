@@ -209,7 +209,7 @@ fn connected(matrix: Matrix, slots: Vec<Slot>, work: &mut Work) -> Form {
 }
 
 /// An orbit of a group of commuting signed involutions.
-struct Labelled {
+pub(super) struct Labelled {
     /// Its flows: number `a ^ b` is the image of number `a` under the product of the generators
     /// of the orbit that have a bit in `b`.
     flows: Vec<u32>,
@@ -239,13 +239,13 @@ impl Labelled {
         self.fixing.iter().all(fits).then_some(c ^ self.signs)
     }
 
-    fn in_slots(&self, slots: &[Slot]) -> Orbit {
+    pub(super) fn in_slots(&self, slots: &[Slot]) -> Orbit {
         Orbit(self.flows.iter().map(|&f| slots[f as usize]).collect())
     }
 }
 
 /// The orbits of commuting involutions. None if the signs within one are not those of a product.
-fn orbits(group: &[super::symmetry::Involution], size: usize) -> Option<Vec<Labelled>> {
+pub(super) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Option<Vec<Labelled>> {
     let mut seen = vec![false; size];
     let mut orbits = Vec::new();
     for first in 0..size {
@@ -288,7 +288,7 @@ fn orbits(group: &[super::symmetry::Involution], size: usize) -> Option<Vec<Labe
 }
 
 /// A block, given by the signs of the generators, and the slots of its sums.
-fn block(
+pub(super) fn block(
     matrix: &Matrix,
     slots: &[Slot],
     orbits: &[Labelled],

@@ -1,6 +1,7 @@
 //! The colour matrix in blocks, by its symmetries; see [`block_diagonal`].
 
 pub mod block_diagonal;
+pub mod orders;
 pub mod symmetry;
 
 pub use block_diagonal::BlockDiagonal;

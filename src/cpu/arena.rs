@@ -24,10 +24,11 @@ impl<T: Copy> Arena<T> {
     pub fn new(numbers: usize) -> Result<Self> {
         let bytes = numbers.saturating_mul(size_of::<T>());
         let count = bytes.div_ceil(ALIGNMENT).max(1);
-        let mut lines = Vec::new();
+        let mut lines: Vec<Line> = Vec::new();
         lines
             .try_reserve_exact(count)
             .map_err(|_| Error::Memory { bytes })?;
+        ask_for_large_pages(lines.as_mut_ptr().cast(), count * ALIGNMENT);
         lines.resize(count, Line([0; ALIGNMENT]));
         Ok(Arena {
             lines,
@@ -47,6 +48,24 @@ impl<T: Copy> Arena<T> {
     /// The first number.
     pub fn as_mut_ptr(&mut self) -> *mut T {
         self.lines.as_mut_ptr().cast()
+    }
+}
+
+/// Asks the system for pages of 2 MiB where memory is that large: what a plan of many megabytes touches would otherwise be
+/// more pages than a core has in its tables. Must come before the memory is written to.
+fn ask_for_large_pages(first: *mut u8, bytes: usize) {
+    const LARGE: usize = 2 << 20;
+    const SMALL: usize = 4096;
+    let skipped = first.addr().next_multiple_of(SMALL) - first.addr();
+    if bytes < 2 * LARGE + skipped {
+        return;
+    }
+    #[cfg(target_os = "linux")]
+    // SAFETY: whole pages of memory that the caller has reserved; this advice does not change what they hold, and that it
+    // may not be followed does not matter.
+    unsafe {
+        let whole = (bytes - skipped) / SMALL * SMALL;
+        libc::madvise(first.add(skipped).cast(), whole, libc::MADV_HUGEPAGE);
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Engine<T: Real> {
     pub(super) drawn: Vec<(u32, u32)>,
     /// JAMP2 of the colour flows, where it is not |JAMP|^2.
     pub(super) flow_weights: Vec<FlowWeight>,
+    /// Number of colour flows.
+    flows: usize,
     /// How contributions of helicities are added.
     pub(super) helicity_sum: HelicitySum,
     /// External wavefunctions: the plan's, then those that lanes choose from.
@@ -213,6 +215,7 @@ impl<T: Real> Engine<T> {
             color_allowed,
             drawn,
             flow_weights: process.flow_weights.clone(),
+            flows: process.color_flows(),
             helicity_sum: process.helicity_sum,
             externals: plan.externals.clone(),
             lane_externals: Vec::new(),
@@ -240,10 +243,7 @@ impl<T: Real> Engine<T> {
 
     /// Number of colour flows.
     pub(super) fn color_flows(&self) -> usize {
-        match self.flow_weights.len() {
-            0 => self.plan.flows,
-            flows => flows,
-        }
+        self.flows
     }
 
     /// Numbers in one vector.

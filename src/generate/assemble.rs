@@ -4,11 +4,13 @@ use super::color::{Child, TreeColor, VertexColor};
 use super::flows;
 use super::matrix::matrix;
 use super::number::Number;
+use super::ordered::Line;
 use super::strings::Strings;
 use super::subprocess::Subprocess;
 use super::trees::{Diagrams, Node, Tree, TreeId};
 use crate::model::{Model, Parameters, derive};
 use crate::process::channels::{Amp2, Channels};
+use crate::process::color::ColorMatrix;
 use crate::process::lorentz::Routine;
 use crate::process::{
     Contract, CouplingRef, External, ExternalKind, HelicitySum, Leg, LinearMap, Process, Quantity,
@@ -16,6 +18,7 @@ use crate::process::{
 };
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// Colour flows beyond this have a colour matrix of gigabytes.
@@ -61,22 +64,84 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// The process with these diagrams, if one of them has colour.
-    pub fn process(
-        &self,
-        subprocess: &Subprocess,
-        diagrams: Diagrams,
-        tail: &str,
-    ) -> Result<Option<Process>, String> {
-        let mut assembly = Assembly {
+    fn assembly<'b>(&'b self, trees: &'b [Tree]) -> Assembly<'b> {
+        Assembly {
             shared: self,
-            trees: &diagrams.trees,
-            ways: vec![None; diagrams.trees.len()],
+            trees,
+            ways: vec![None; trees.len()],
             parameters: Parameters::new(self.model),
             routines: Vec::new(),
             routine_ids: HashMap::default(),
             wavefunctions: Vec::new(),
+        }
+    }
+
+    /// A process by recursion alone, if it has such a form with these coupling orders.
+    pub fn without_diagrams(
+        &self,
+        subprocess: &Subprocess,
+        line: &Line,
+        allowed: &[RangeInclusive<u32>],
+        tail: &str,
+    ) -> Result<Option<Process>, String> {
+        let mut assembly = self.assembly(&[]);
+        let helicities = self.helicities(subprocess)?;
+        let legs = assembly.externals(subprocess);
+        let Some(form) = line.form(&mut assembly, allowed)? else {
+            return Ok(None);
         };
+        let strings = line.strings()?;
+        let lines = strings.iter();
+        let lines = lines.map(|f| flows::lines(f, subprocess.outgoing.len(), subprocess.incoming));
+        Ok(Some(Process {
+            name: self.name(subprocess, tail),
+            model_name: self.model.name.clone(),
+            legs,
+            other_flavours: Vec::new(),
+            helicities,
+            helicity_sum: HelicitySum::Positive,
+            beam_weights: Vec::new(),
+            iden: self.iden(subprocess),
+            color: ColorMatrix {
+                flows: form.jamps() as u32,
+                denominator: form.denominator,
+                upper: Vec::new(),
+            },
+            // One configuration, so that colour flows can be asked for.
+            channels: Channels {
+                color_allowed: vec![vec![true; strings.len()]],
+                color_flows: lines.collect(),
+                amp2: Vec::new(),
+                config_diagram: vec![0],
+            },
+            jamp: LinearMap::default(),
+            model: assembly.parameters.finish()?,
+            routines: assembly.routines,
+            wavefunctions: assembly.wavefunctions,
+            amplitudes: Vec::new(),
+            diagrams: 0,
+            flow_weights: Vec::new(),
+            contract: Contract::Unknown,
+            color_ordered: Some(form),
+        }))
+    }
+
+    fn name(&self, subprocess: &Subprocess, tail: &str) -> String {
+        let names = |particles| self.model.names(particles);
+        let (incoming, outgoing) = subprocess.particles.split_at(subprocess.incoming);
+        format!("{} > {}{tail}", names(incoming), names(outgoing))
+    }
+
+    /// The process with these diagrams, if one of them has colour. `line` says that it may have a colour-ordered form.
+    pub fn process(
+        &self,
+        subprocess: &Subprocess,
+        diagrams: Diagrams,
+        line: Option<&Line>,
+        allowed: &[RangeInclusive<u32>],
+        tail: &str,
+    ) -> Result<Option<Process>, String> {
+        let mut assembly = self.assembly(&diagrams.trees);
         let helicities = self.helicities(subprocess)?;
         let legs = assembly.externals(subprocess);
         let mut flows = Flows::default();
@@ -115,10 +180,12 @@ impl<'a> Assembler<'a> {
         let sorted = flows.sorted();
         let lines = sorted.flows.iter();
         let lines = lines.map(|f| flows::lines(f, subprocess.outgoing.len(), subprocess.incoming));
-        let names = |particles| self.model.names(particles);
-        let (incoming, outgoing) = subprocess.particles.split_at(subprocess.incoming);
+        let color_ordered = match line {
+            Some(line) if line.strings()? == sorted.flows => line.form(&mut assembly, allowed)?,
+            _ => None,
+        };
         Ok(Some(Process {
-            name: format!("{} > {}{tail}", names(incoming), names(outgoing)),
+            name: self.name(subprocess, tail),
             model_name: self.model.name.clone(),
             legs,
             other_flavours: Vec::new(),
@@ -141,6 +208,7 @@ impl<'a> Assembler<'a> {
             diagrams: count,
             flow_weights: Vec::new(),
             contract: Contract::Unknown,
+            color_ordered,
         }))
     }
 
@@ -207,7 +275,7 @@ impl<'a> Assembler<'a> {
 }
 
 /// One process that grows.
-struct Assembly<'a> {
+pub(super) struct Assembly<'a> {
     shared: &'a Assembler<'a>,
     trees: &'a [Tree],
     /// The ways through each tree that was needed so far.
@@ -218,8 +286,23 @@ struct Assembly<'a> {
     wavefunctions: Vec<Wavefunction>,
 }
 
-impl Assembly<'_> {
-    fn quantity(&mut self, name: &Option<String>) -> Quantity {
+impl<'a> Assembly<'a> {
+    pub(super) fn model(&self) -> &'a Model {
+        self.shared.model
+    }
+
+    pub(super) fn color(&self, vertex: u32, term: usize) -> Result<Rc<VertexColor>, String> {
+        self.shared.color(vertex, term)
+    }
+
+    pub(super) fn coupling(&mut self, name: &str) -> CouplingRef {
+        CouplingRef {
+            coupling: self.parameters.coupling(name),
+            negative: false,
+        }
+    }
+
+    pub(super) fn quantity(&mut self, name: &Option<String>) -> Quantity {
         Quantity(name.as_ref().map(|name| self.parameters.parameter(name)))
     }
 
@@ -308,10 +391,7 @@ impl Assembly<'_> {
             let couplings: Vec<CouplingRef> = term
                 .lorentz
                 .iter()
-                .map(|(_, coupling)| CouplingRef {
-                    coupling: self.parameters.coupling(coupling),
-                    negative: false,
-                })
+                .map(|(_, coupling)| self.coupling(coupling))
                 .collect();
             let lorentz = term.lorentz.iter().map(|(l, _)| *l).collect();
             let routine = self.routine(lorentz, &interaction.particles, result);
@@ -354,7 +434,12 @@ impl Assembly<'_> {
         Ok(found)
     }
 
-    fn routine(&mut self, lorentz: Vec<u32>, particles: &[u16], result: Option<usize>) -> u32 {
+    pub(super) fn routine(
+        &mut self,
+        lorentz: Vec<u32>,
+        particles: &[u16],
+        result: Option<usize>,
+    ) -> u32 {
         let model = self.shared.model;
         let spins: Vec<u8> = particles.iter().map(|&p| model.of(p).spin).collect();
         let massless = result.is_some_and(|leg| {

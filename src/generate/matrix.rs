@@ -44,7 +44,7 @@ pub fn matrix(flows: &[Strings]) -> Result<ColorMatrix, String> {
 }
 
 /// The sum over all colours of one product times the complex conjugate of another.
-fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
+pub fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
     let fail = |_| "there are too many coloured particles".to_owned();
     let mut whole = a.times(&b.conjugate()).map_err(fail)?;
     let first = |s: &Strings, trace: bool| {

@@ -10,6 +10,7 @@
 //! | `trees` | diagrams |
 //! | `number`, `strings`, `color` | the algebra of colour |
 //! | `flows`, `matrix` | colour flows and the colour matrix |
+//! | `ordered` | currents of neighbours in a colour flow, in place of diagrams |
 //! | `assemble` | all of it into a [`Process`] |
 //!
 //! docs/generate.md says which conventions hold, and what cannot be generated.
@@ -19,6 +20,7 @@ mod color;
 mod flows;
 mod matrix;
 mod number;
+mod ordered;
 mod request;
 mod strings;
 mod subprocess;
@@ -29,6 +31,7 @@ pub use request::is_process;
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::process::Process;
+use ordered::Line;
 use request::Request;
 use subprocess::Subprocess;
 use trees::Rules;
@@ -70,10 +73,23 @@ pub fn generate_with(text: &str, model: &Model) -> Result<Vec<Process>> {
         if lowest.whole.is_none() || low.into_iter().any(|(n, allowed)| n > allowed.end()) {
             continue;
         }
-        let diagrams = rules
-            .diagrams(&subprocess.outgoing, lowest, &orders)
-            .map_err(fail)?;
-        let Some(process) = builder.process(subprocess, diagrams, &tail).map_err(fail)? else {
+        let line = Line::of(subprocess, model, &rules, lowest);
+        let large = line.as_ref().filter(|line| line.is_large());
+        let mut process = match large {
+            Some(line) => builder
+                .without_diagrams(subprocess, line, &orders, &tail)
+                .map_err(fail)?,
+            None => None,
+        };
+        if process.is_none() {
+            let diagrams = rules
+                .diagrams(&subprocess.outgoing, lowest, &orders)
+                .map_err(fail)?;
+            process = builder
+                .process(subprocess, diagrams, line.as_ref(), &orders, &tail)
+                .map_err(fail)?;
+        }
+        let Some(process) = process else {
             continue;
         };
         let pdg = process.legs.iter().map(|leg| leg.pdg).collect();

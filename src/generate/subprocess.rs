@@ -110,6 +110,7 @@ pub fn equal(a: &Process, b: &Process) -> bool {
         && a.routines == b.routines
         && a.color == b.color
         && a.channels == b.channels
+        && a.color_ordered == b.color_ordered
 }
 
 /// Why a request gives no process, with what would.

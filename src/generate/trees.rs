@@ -242,6 +242,23 @@ impl<'a> Rules<'a> {
         orders
     }
 
+    /// The particles that can be a propagator between legs with these particles.
+    pub fn propagators(&self, particles: &[ParticleId], lowest: &Lowest) -> Vec<ParticleId> {
+        let full: Legs = (1 << particles.len()) - 1;
+        let mut found = Vec::new();
+        for legs in 1..full {
+            let others = &lowest.lines[(full & !legs) as usize];
+            let many = legs.count_ones() > 1 && (full & !legs).count_ones() > 1;
+            for particle in lowest.lines[legs as usize].keys() {
+                let met = many && others.contains_key(&self.model.anti(*particle));
+                if met && !found.contains(particle) {
+                    found.push(*particle);
+                }
+            }
+        }
+        found
+    }
+
     /// All diagrams between legs with these particles whose orders are allowed.
     pub fn diagrams(
         &self,

@@ -143,6 +143,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
                 ..tables.channels
             },
             contract,
+            color_ordered: None,
         };
         process.validate().map_err(|e| Error::Import {
             path: path.clone(),

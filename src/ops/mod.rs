@@ -10,9 +10,11 @@
 //! | [`opcode`] | what follows from it: the enum, layouts, costs |
 //! | [`visit`] | the operand visitor, which follows from that table |
 //! | [`kernels`] | how each is computed on SIMD registers |
+//! | [`arrays`] | operations on arrays of wavefunctions, for all helicities at once |
 //! | [`general`] | Lorentz structures without an opcode of their own, as interpreted instructions |
 //! | [`recognize`](mod@recognize) | which opcode computes what a routine of a process computes |
 
+pub mod arrays;
 pub mod general;
 pub mod kernels;
 pub mod opcode;

@@ -1,6 +1,7 @@
 //! The plan compiler.
 
 use super::binding::Binding;
+use super::loops;
 use super::memory_reuse;
 use super::partial;
 use super::passes::Pass;
@@ -27,6 +28,9 @@ pub(super) fn compile_until(
     binding: &Binding,
     helicities: &[u32],
 ) -> Result<Plan> {
+    if process.amplitudes.is_empty() {
+        return loops::compile(process, binding, helicities);
+    }
     let mut compiler = Compiler::new(process, binding, helicities, used(process));
     compiler.last = last;
     compiler.externals();
@@ -53,7 +57,7 @@ pub(super) struct Compiler<'a> {
     /// For each helicity and leg, which of the leg's helicity values it is.
     pub(super) digits: Vec<Vec<u32>>,
     /// For each leg its helicity values.
-    values: Vec<Vec<i8>>,
+    pub(super) values: Vec<Vec<i8>>,
     /// For each routine, and whether the mass is zero, the kernel; `None` for the general path.
     recognized: HashMap<(u32, bool), Option<Recognized>>,
     constants: HashMap<u64, Address>,

@@ -5,6 +5,7 @@
 //! plans with each other, and throughput with the hardware's peak.
 
 use super::Plan;
+use super::loops::Loops;
 use crate::ops::Batch;
 use crate::ops::opcode::{Consumed, FOUR, MOMENTUM, Operands};
 use crate::ops::visit::{Access, visit};
@@ -41,14 +42,15 @@ impl Count {
         let amplitudes = plan.amplitudes.iter().map(work);
         let (amplitudes, in_amplitudes) = amplitudes.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let jamp_terms = helicities * plan.jamp.len();
+        let in_loops = plan.loops.as_ref().map(Loops::work).unwrap_or_default();
         Count {
-            currents,
-            amplitudes: helicities * amplitudes,
+            currents: currents + in_loops.0,
+            amplitudes: helicities * amplitudes + in_loops.1,
             jamp_terms,
             momenta: plan.momenta.len(),
             propagators: plan.propagators.len(),
             vectors: plan.vectors as usize,
-            multiply_adds: in_currents + helicities * in_amplitudes + 2 * jamp_terms,
+            multiply_adds: in_currents + helicities * in_amplitudes + 2 * jamp_terms + in_loops.2,
             squares: plan
                 .channels
                 .squares

@@ -9,12 +9,13 @@
 //! fills in [`Plan::constants`] (once), couplings, momenta, propagators and factors, then the
 //! external wavefunctions, then runs the batches of [`Plan::currents`] in order. After that, for
 //! each helicity, it runs [`Plan::amplitudes`] with that helicity's table, and
-//! [`Plan::jamp`]. A plan for a CPU may leave currents to
+//! [`Plan::jamp`]. A process without diagrams has [`Plan::loops`] in place of these. A plan for a CPU may leave currents to
 //! [`Plan::tiles`], to be computed in between.
 
 pub mod binding;
 mod compile;
 pub mod count;
+pub mod loops;
 pub mod memory_reuse;
 mod partial;
 pub mod passes;
@@ -29,6 +30,7 @@ pub use validate::ValidPlan;
 
 use crate::ops::{Address, Batch, GeneralRoutine};
 use crate::process::ExternalKind;
+use loops::Loops;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
 use sums::Sums;
@@ -82,6 +84,8 @@ pub struct Plan {
     pub channels: ChannelPlan,
     /// Lorentz structures that no kernel knows, by the index in [`Opcode::General`](crate::ops::Opcode::General).
     pub general: Vec<GeneralRoutine>,
+    /// Of a process without diagrams what is run in place of currents, amplitudes and JAMP sums.
+    pub loops: Option<Loops>,
     /// How much work there is.
     pub count: Count,
 }

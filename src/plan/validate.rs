@@ -52,6 +52,11 @@ impl Plan {
             && self.event_in_order(process)
             && self.operations_in_order()
             && self.jamps_in_order()
+            && self.loops.is_some() == process.amplitudes.is_empty()
+            && self
+                .loops
+                .as_ref()
+                .is_none_or(|loops| loops.in_order(&self))
             && self.channels_in_order(process);
         match valid {
             true => Ok(ValidPlan(self)),

@@ -36,10 +36,12 @@ impl Process {
     /// order of [`super::model::Model::card`].
     ///
     /// # Panics
-    /// If there are not as many momenta as legs or not as many card values as parameters.
+    /// If there are not as many momenta as legs or not as many card values as parameters, or the process has no diagrams
+    /// ([`super::color_ordered`]).
     pub fn evaluate(&self, momenta: &[Momentum], g: f64, card: &[f64]) -> Evaluation {
         assert_eq!(momenta.len(), self.legs.len(), "one momentum for each leg");
         assert_eq!(card.len(), self.model.card.len(), "one value each");
+        assert!(!self.amplitudes.is_empty(), "a process with diagrams");
         let values = self.model.evaluate(card, g);
         let event = Event {
             process: self,

@@ -97,6 +97,7 @@ pub fn scalars() -> Process {
             color_flows: vec![vec![(0, 0); 4]],
         },
         contract: Contract::WithIgraph,
+        color_ordered: None,
     }
 }
 

@@ -18,6 +18,7 @@ pub mod arith;
 pub mod card;
 pub mod channels;
 pub mod color;
+pub mod color_ordered;
 pub mod evaluate;
 pub mod example;
 pub mod external;
@@ -33,6 +34,7 @@ mod validate;
 
 use channels::Channels;
 use color::{ColorMatrix, FlowWeight};
+use color_ordered::ColorOrdered;
 use lorentz::Routine;
 use model::Model;
 use serde::{Deserialize, Serialize};
@@ -77,7 +79,13 @@ pub struct Process {
     pub channels: Channels,
     /// Which generation of the Fortran contract the directory was written for.
     pub contract: Contract,
+    /// How colour flows follow without diagrams, where that is known. Where there are no diagrams, JAMPs and the colour
+    /// matrix are those of this form, and `color` has no entries.
+    pub color_ordered: Option<ColorOrdered>,
 }
+
+/// JAMPs from which on [`Process::is_served_by_color_order`], with a quark line and of gluons alone: measured.
+const FEWEST_JAMPS: [usize; 2] = [120, 24];
 
 /// How `SMATRIX<i>` adds the contributions of helicity configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,10 +115,42 @@ pub enum Contract {
 impl Process {
     /// Number of colour flows.
     pub fn color_flows(&self) -> usize {
-        match self.flow_weights.len() {
-            0 => self.color.flows as usize,
-            flows => flows,
+        match (self.flow_weights.len(), &self.color_ordered) {
+            (0, Some(ordered)) if self.amplitudes.is_empty() && !ordered.flows.is_empty() => {
+                ordered.flows.len()
+            }
+            (0, _) => self.color.flows as usize,
+            (flows, _) => flows,
         }
+    }
+
+    /// Whether on a CPU the colour-ordered form is less work than the diagrams, where there are both.
+    pub fn is_served_by_color_order(&self) -> bool {
+        let jamps =
+            |form: &ColorOrdered| form.jamps() >= FEWEST_JAMPS[usize::from(form.line.is_none())];
+        !self.amplitudes.is_empty() && self.color_ordered.as_ref().is_some_and(jamps)
+    }
+
+    /// The process by recursion alone, without its diagrams and their channels, if it has such a form.
+    pub fn by_color_order(&self) -> Option<Process> {
+        let ordered = self.color_ordered.as_ref()?;
+        let external = |w: &Wavefunction| matches!(w, Wavefunction::External(_));
+        let externals = self.wavefunctions.iter().take_while(|w| external(w));
+        Some(Process {
+            wavefunctions: externals.cloned().collect(),
+            amplitudes: Vec::new(),
+            jamp: LinearMap::default(),
+            color: ColorMatrix {
+                flows: ordered.jamps() as u32,
+                denominator: ordered.denominator,
+                upper: Vec::new(),
+            },
+            channels: Channels {
+                amp2: Vec::new(),
+                ..self.channels.clone()
+            },
+            ..self.clone()
+        })
     }
 
     /// For each leg what its momentum counts in the sum that is zero: 1 coming in, -1 going out.

@@ -1,6 +1,7 @@
 //! Checks that a process is whole: that every index in it points at something.
 
 use super::color::ColorMatrix;
+use super::color_ordered::{ColorOrdered, MOST_RUNGS, OrderedVertex};
 use super::{LinearMap, Process, Quantity, Source, Vertex, Wavefunction};
 use crate::error::{Error, Result};
 
@@ -127,16 +128,19 @@ impl Process {
                 }
             }
         }
-        if self.amplitudes.is_empty() {
+        if let Some(ordered) = &self.color_ordered {
+            self.validate_ordered(ordered)?;
+        } else if self.amplitudes.is_empty() {
             return bad("there are no amplitudes".into());
         }
+        let by_order = self.amplitudes.is_empty();
         for (i, vertex) in self.amplitudes.iter().enumerate() {
             self.validate_vertex(vertex, &components, true)?;
             if union(&vertex.inputs, &below).map(u32::count_ones) != Some(legs as u32) {
                 return bad(format!("amplitude {}: not every leg comes in once", i + 1));
             }
         }
-        if self.diagrams as usize > self.amplitudes.len() {
+        if !by_order && self.diagrams as usize > self.amplitudes.len() {
             return bad(format!(
                 "{} diagrams have only {} amplitudes",
                 self.diagrams,
@@ -148,10 +152,11 @@ impl Process {
         }
         self.jamp.validate(self.amplitudes.len())?;
         let flows = self.color.flows as usize;
-        if flows == 0
-            || self.jamp.outputs.len() != flows
-            || self.color.upper.len() != ColorMatrix::triangle(flows)
-        {
+        let (outputs, entries) = match &self.color_ordered {
+            Some(ordered) if by_order && flows == ordered.jamps() => (0, 0),
+            _ => (flows, ColorMatrix::triangle(flows)),
+        };
+        if flows == 0 || self.jamp.outputs.len() != outputs || self.color.upper.len() != entries {
             return bad(format!(
                 "{} colour flows, {} JAMPs and {} entries of the colour matrix do not match",
                 flows,
@@ -172,6 +177,61 @@ impl Process {
             }
         }
         self.validate_channels(self.color_flows())
+    }
+
+    fn validate_ordered(&self, ordered: &ColorOrdered) -> Result<()> {
+        let bad = |what: &str| {
+            Err(Error::InvalidProcess {
+                what: format!("colour-ordered form: {what}"),
+            })
+        };
+        let ends = [ordered.ends[0], ordered.ends[1]];
+        let mut legs = vec![0; self.legs.len()];
+        for w in ordered.rungs.iter().chain(&ends) {
+            match self.wavefunctions.get(*w as usize) {
+                Some(Wavefunction::External(e)) if e.kind.components() == 6 => {
+                    legs[e.leg as usize] += 1;
+                }
+                _ => return bad("an end or a rung is no external fermion or vector"),
+            }
+        }
+        if !(1..=MOST_RUNGS).contains(&ordered.rungs.len()) || legs.iter().any(|n| *n != 1) {
+            return bad("not every leg is an end or a rung");
+        }
+        let jamps = ordered.jamps();
+        let fits = |v: &OrderedVertex, neighbours: usize| {
+            let routine = self.routines.get(v.routine as usize);
+            let mut seen = v.inputs.clone();
+            seen.sort_unstable();
+            routine.is_some_and(|r| {
+                r.inputs == vec![6; neighbours]
+                    && r.outputs.len() == 6
+                    && r.couplings as usize == v.couplings.len()
+            }) && seen.iter().copied().eq(0..neighbours as u8)
+                && v.couplings
+                    .iter()
+                    .all(|c| (c.coupling as usize) < self.model.couplings.len())
+                && v.factor.0.is_finite()
+                && v.factor.1.is_finite()
+        };
+        let two = ordered.line.iter().chain([&ordered.two]);
+        if !(two.clone().all(|v| fits(v, 2)) && ordered.three.iter().all(|v| fits(v, 3))) {
+            return bad("a vertex names what is not there");
+        }
+        for vertex in two.chain(&ordered.three) {
+            self.validate_quantity(vertex.mass)?;
+            self.validate_quantity(vertex.width)?;
+        }
+        let finite = ordered.row.iter().all(|x| x.is_finite());
+        let numbers = finite && ordered.denominator.is_finite() && ordered.closing.is_finite();
+        if ordered.row.len() != jamps || !numbers || ordered.denominator <= 0.0 {
+            return bad("its colour matrix is none");
+        }
+        let mut terms = ordered.flows.iter().flatten();
+        match terms.all(|t| (t.jamp as usize) < jamps) {
+            true => Ok(()),
+            false => bad("a colour flow names a JAMP that is not there"),
+        }
     }
 
     fn validate_model(&self) -> Result<()> {

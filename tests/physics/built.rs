@@ -180,6 +180,7 @@ fn pairs(
         },
         color,
         contract: Contract::WithIgraph,
+        color_ordered: None,
     };
     process.validate().expect("a whole process");
     process

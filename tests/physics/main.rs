@@ -11,6 +11,7 @@ mod built;
 mod channels;
 mod choices;
 mod closed_formulas;
+mod color_order;
 #[path = "../common/mod.rs"]
 mod common;
 mod conservation;

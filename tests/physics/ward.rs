@@ -13,7 +13,7 @@ use mebridge::process::{Process, Source};
 const GAUGE_BOSONS: [i32; 2] = [21, 22];
 
 /// The process with the polarisation of one leg replaced by its momentum.
-fn with_momentum(process: &Process, leg: usize) -> Process {
+pub fn with_momentum(process: &Process, leg: usize) -> Process {
     let mut process = process.clone();
     for row in &mut process.helicities {
         row[leg] = MOMENTUM;

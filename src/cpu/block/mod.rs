@@ -6,6 +6,7 @@
 
 mod answer;
 mod jamp;
+mod loops;
 mod momentum_check;
 mod sample;
 mod start;
@@ -22,7 +23,7 @@ use crate::ops::kernels::{self, Direct, Memory, Table};
 use crate::ops::opcode::Opcode;
 use crate::ops::{Address, Batch};
 use crate::sample::{Bad, Rows, Sample};
-use crate::simd::{Real, Simd, Task, dispatch_unchecked};
+use crate::simd::{Cx, Real, Simd, Task, dispatch_unchecked};
 use std::time::Instant;
 
 /// The events of a chunk, block after block.
@@ -137,6 +138,9 @@ impl<T: Real> Blocks<'_, '_, T> {
             if weights && !plan.channels.squares.is_empty() {
                 self.squares(m);
             }
+            if let Some(loops) = &plan.loops {
+                return self.loops(m, loops, colors);
+            }
             let mut done = 0;
             let mut tiles = plan.tiles.iter().peekable();
             for (group, at) in plan.groups.iter().zip(0..) {
@@ -158,35 +162,83 @@ impl<T: Real> Blocks<'_, '_, T> {
                     let start = profile.then(Instant::now);
                     let mine = m.shifted(place * plan.pair_stride);
                     sums(mine, engine);
-                    if colors && !engine.flow_weights.is_empty() {
-                        self.weigh_flows(m, mine);
-                    } else if colors {
-                        for flow in 0..plan.flows as u32 {
-                            let jamp = mine.complex(plan.jamp_base + 2 * flow);
-                            let sum = m.real(scratch.jamp2 + flow);
-                            let sum = jamp.re.mul_add(jamp.re, jamp.im.mul_add(jamp.im, sum));
-                            m.put_real(scratch.jamp2 + flow, sum);
-                        }
+                    if let Some(start) = start {
+                        self.worker.timers.amplitudes += start.elapsed();
                     }
-                    let middle = profile.then(Instant::now);
-                    match &engine.color {
-                        ColorSum::Same(color) => V::call(Sum {
-                            color,
-                            jamp: lane_of(mine, plan.jamp_base, 0),
-                            scratch: lane_of(m, scratch.color, 0),
-                            result: lane_of(m, scratch.matrix_elements + h, 0),
-                        }),
-                        ColorSum::Single(color) => self.color_single(m, mine, color, done),
-                    }
+                    self.square(m, mine, h, done, colors);
                     done += 1;
-                    if let (Some(start), Some(middle)) = (start, middle) {
-                        self.worker.timers.amplitudes += middle - start;
-                        self.worker.timers.color += middle.elapsed();
-                    }
                 }
                 if each {
                     self.note_each(m);
                 }
+            }
+        }
+    }
+
+    /// Colour sum and JAMP2 of a helicity, whose JAMPs are there. `mine` is the memory as it sees it; `done` came before.
+    #[inline(always)]
+    unsafe fn square<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        mine: Memory<V>,
+        h: u32,
+        done: usize,
+        colors: bool,
+    ) {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let scratch = &engine.scratch;
+        let start = self.worker.profile.then(Instant::now);
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            if colors {
+                self.jamp2(m, mine);
+            }
+            let middle = self.worker.profile.then(Instant::now);
+            match &engine.color {
+                ColorSum::Same(color) => V::call(Sum {
+                    color,
+                    jamp: lane_of(mine, plan.jamp_base, 0),
+                    scratch: lane_of(m, scratch.color, 0),
+                    result: lane_of(m, scratch.matrix_elements + h, 0),
+                }),
+                ColorSum::Single(color) => self.color_single(m, mine, color, done),
+            }
+            if let (Some(start), Some(middle)) = (start, middle) {
+                self.worker.timers.amplitudes += middle - start;
+                self.worker.timers.color += middle.elapsed();
+            }
+        }
+    }
+
+    /// Adds to JAMP2.
+    #[inline(always)]
+    unsafe fn jamp2<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>) {
+        let plan = &self.engine.plan;
+        let scratch = &self.engine.scratch;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            let add = |flow: u32, jamp: Cx<V>| {
+                let sum = m.real(scratch.jamp2 + flow);
+                let sum = jamp.re.mul_add(jamp.re, jamp.im.mul_add(jamp.im, sum));
+                m.put_real(scratch.jamp2 + flow, sum);
+            };
+            let jamp = |i: u32| mine.complex(plan.jamp_base + 2 * i);
+            let of_loops = plan.loops.as_ref().map_or(&[][..], |loops| &loops.flows);
+            if !self.engine.flow_weights.is_empty() {
+                self.weigh_flows(m, mine);
+            } else if of_loops.is_empty() {
+                for flow in 0..plan.flows as u32 {
+                    add(flow, jamp(flow));
+                }
+            }
+            for (terms, flow) in of_loops.iter().zip(0..) {
+                let mut sum = Cx::new(V::zero(), V::zero());
+                for term in terms {
+                    let jamp = jamp(term.jamp);
+                    sum = if term.minus { sum - jamp } else { sum + jamp };
+                }
+                add(flow, sum);
             }
         }
     }

@@ -143,14 +143,16 @@ unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbe
 #[inline(always)]
 unsafe fn loaded_momenta<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) -> V::Mask {
     let plan = &engine.plan;
-    let mut check = MomentumCheck::new(V::zero());
-    for (leg, (&mass, &incoming)) in plan.masses.iter().zip(&engine.incoming).enumerate() {
-        let at = plan.leg_momenta + 4 * leg as u32;
-        // SAFETY: addresses of the plan.
-        let p = unsafe { [0, 1, 2, 3].map(|i| m.real(at + i)) };
-        check.leg(p, mass, incoming, engine.off_shell);
+    // SAFETY: the level is there; addresses of the plan.
+    unsafe {
+        let mut check = MomentumCheck::new(V::zero());
+        for (leg, (&mass, &incoming)) in plan.masses.iter().zip(&engine.incoming).enumerate() {
+            let at = plan.leg_momenta + 4 * leg as u32;
+            let p = [0, 1, 2, 3].map(|i| m.real(at + i));
+            check.leg(p, mass, incoming, engine.off_shell);
+        }
+        check.good()
     }
-    check.good()
 }
 
 /// Copies momenta of a sample into vectors; lanes without an event repeat the last one.

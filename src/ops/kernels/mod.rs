@@ -10,6 +10,7 @@
 //! therefore is two 2x2 matrices of the four numbers `V0 + V3`, `V0 - V3`, `V1 + i V2` and
 //! `V1 - i V2`, each computed once.
 
+mod arrays;
 mod density;
 mod external;
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod tests;
 mod vvv;
 mod vvvv;
 
+pub use arrays::{AddNumbers, Arrays};
 pub use external::external;
 
 use crate::ops::Opcode;

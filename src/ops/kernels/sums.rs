@@ -171,7 +171,7 @@ fn add_four<V: Simd>(a: [Cx<V>; 4], b: [Cx<V>; 4]) -> [Cx<V>; 4] {
 
 /// `f2 gamma f1`.
 #[inline(always)]
-fn current<V: Simd>(f1: [Cx<V>; 4], f2: [Cx<V>; 4]) -> [Cx<V>; 4] {
+pub(super) fn current<V: Simd>(f1: [Cx<V>; 4], f2: [Cx<V>; 4]) -> [Cx<V>; 4] {
     let s = f1[2].mul_add(f2[0], f1[1] * f2[3]);
     let t = f1[3].mul_add(f2[1], f1[0] * f2[2]);
     let x = f1[0].neg_mul_add(f2[3], f1[2] * f2[1]);

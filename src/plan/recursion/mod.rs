@@ -37,6 +37,9 @@ pub(crate) fn compile_until(
     binding: &Binding,
     helicities: &[u32],
 ) -> Option<Plan> {
+    if process.amplitudes.is_empty() {
+        return None;
+    }
     let mut known: HashMap<(u32, bool), Option<Recognized>> = HashMap::default();
     let mut recognize = |vertex: &Vertex| {
         let massless = value(binding, vertex.mass) == 0.0;

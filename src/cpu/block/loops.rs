@@ -1,0 +1,72 @@
+//! Loops over helicities ([`crate::plan::loops`]).
+
+use super::Blocks;
+use crate::ops::kernels::{AddNumbers, Arrays, Memory};
+use crate::plan::loops::{Loops, NO_HELICITY};
+use crate::simd::{Real, Simd};
+use std::time::Instant;
+
+impl<T: Real> Blocks<'_, '_, T> {
+    /// JAMPs and |M|^2 of all helicities; JAMP2 where `colors` says so.
+    #[inline(always)]
+    pub(super) unsafe fn loops<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        loops: &Loops,
+        colors: bool,
+    ) {
+        let base = self.worker.vectors();
+        let arrays = |ops, shifts| Arrays {
+            ops,
+            pools: &loops.pools,
+            shifts,
+            base,
+        };
+        let profile = self.worker.profile;
+        let each = self.worker.each.is_some();
+        let stride = 2 * loops.helicities as usize;
+        let mut done = 0;
+        let start = profile.then(Instant::now);
+        // SAFETY: a valid plan, whose operations stay within the memory.
+        unsafe {
+            if let Some(none) = loops.runs.first() {
+                V::call(arrays(&loops.once, none));
+            }
+            if let Some(start) = start {
+                self.worker.timers.amplitudes += start.elapsed();
+            }
+            let rows = loops.rows.chunks_exact(loops.helicities as usize);
+            for (shifts, rows) in loops.runs.iter().zip(rows) {
+                let start = profile.then(Instant::now);
+                V::call(arrays(&loops.each, shifts));
+                if let Some(start) = start {
+                    self.worker.timers.amplitudes += start.elapsed();
+                }
+                for (&h, element) in rows.iter().zip(0..) {
+                    if h == NO_HELICITY {
+                        continue;
+                    }
+                    if each {
+                        self.clear(m);
+                    }
+                    let start = profile.then(Instant::now);
+                    V::call(AddNumbers {
+                        count: self.engine.plan.flows,
+                        from: (m.pointer(loops.products + 2 * element), stride),
+                        sums: &loops.sums.0,
+                        numbers: m.pointer(loops.numbers + element * loops.numbers_stride),
+                        to: m.pointer(self.engine.plan.jamp_base),
+                    });
+                    if let Some(start) = start {
+                        self.worker.timers.amplitudes += start.elapsed();
+                    }
+                    self.square(m, m, h, done, colors);
+                    done += 1;
+                    if each {
+                        self.note_each(m);
+                    }
+                }
+            }
+        }
+    }
+}

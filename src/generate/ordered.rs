@@ -1,0 +1,385 @@
+//! The colour-ordered form of a process, from the model's vertices ([`ColorOrdered`]).
+//!
+//! A process has it if its legs are gluons, and at most one quark and antiquark, and no other particle can be a
+//! propagator. "Gluon" and "quark" stand for whatever octet and triplet the model has with such vertices. What colour
+//! multiplies a vertex of neighbours by is the coefficient of the string of their generators in the order in which
+//! they stand; an octet index between two currents is summed over by `T^a_ij T^a_kl = 1/2 (d_il d_kj - ...)`, whose
+//! second term `f` makes cancel.
+
+use super::assemble::Assembly;
+use super::color::{Child, OPEN, VertexColor};
+use super::matrix::product;
+use super::number::{Number, gcd};
+use super::strings::{Label, Strings};
+use super::subprocess::Subprocess;
+use super::trees::{Lowest, Rules};
+use crate::model::{Model, ParticleId};
+use crate::process::color_ordered::{
+    ColorOrdered, FlowTerm, MOST_RUNGS, OrderedVertex, number_of, orders, shuffles,
+};
+use crate::process::{CouplingRef, Quantity};
+use std::ops::RangeInclusive;
+
+/// Beyond so many colour flows diagrams are not listed.
+const MOST_LISTED: usize = 1000;
+/// The octet leg of a vertex that is the result.
+const RESULT: usize = 0;
+
+/// The legs of a process that has a colour-ordered form.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The legs at the ends: quark and antiquark that go out, or the first and the last gluon.
+    ends: [usize; 2],
+    /// The others, ascending.
+    rungs: Vec<usize>,
+    rung: ParticleId,
+    /// The particle at the first end, where it is not a rung's.
+    quark: Option<ParticleId>,
+}
+
+impl Line {
+    /// The line of a process, if it has one: by its legs, and by what can be a propagator.
+    pub fn of(
+        subprocess: &Subprocess,
+        model: &Model,
+        rules: &Rules,
+        lowest: &Lowest,
+    ) -> Option<Line> {
+        let outgoing = &subprocess.outgoing;
+        let with_color = |color: i8| -> Vec<usize> {
+            let legs = (0..outgoing.len()).filter(|&leg| model.of(outgoing[leg]).color == color);
+            legs.collect()
+        };
+        let (octets, heads, tails) = (with_color(8), with_color(3), with_color(-3));
+        let (ends, rungs) = match (&heads[..], &tails[..]) {
+            ([head], [tail]) if outgoing[*head] == model.anti(outgoing[*tail]) => {
+                ([*head, *tail], octets)
+            }
+            ([], []) if octets.len() > 3 => (
+                [octets[0], octets[octets.len() - 1]],
+                octets[1..octets.len() - 1].to_vec(),
+            ),
+            _ => return None,
+        };
+        let rung = outgoing[*rungs.first()?];
+        let quark = (!heads.is_empty()).then_some(outgoing[ends[0]]);
+        let is_rung = |leg: &usize| outgoing[*leg] == rung;
+        let particle = model.of(rung);
+        let right = rungs.iter().all(is_rung)
+            && (quark.is_some() || ends.iter().all(is_rung))
+            && rungs.len() + 2 == outgoing.len()
+            && rungs.len() <= MOST_RUNGS
+            && particle.spin == 3
+            && particle.mass.is_none()
+            && model.anti(rung) == rung
+            && quark.is_none_or(|q| model.of(q).spin == 2);
+        let known = |p: ParticleId| {
+            p == rung || quark.is_some_and(|quark| p == quark || p == model.anti(quark))
+        };
+        (right && rules.propagators(outgoing, lowest).into_iter().all(known)).then_some(Line {
+            ends,
+            rungs,
+            rung,
+            quark,
+        })
+    }
+
+    /// Number of colour flows.
+    fn flows(&self) -> usize {
+        let free = self.rungs.len() + usize::from(self.quark.is_none());
+        (1..=free).product()
+    }
+
+    /// Whether there are too many diagrams to list them.
+    pub fn is_large(&self) -> bool {
+        self.flows() > MOST_LISTED
+    }
+
+    /// The colour flows, in MG5aMC's order.
+    pub fn strings(&self) -> Result<Vec<Strings>, String> {
+        let label = |leg: usize| leg as Label;
+        let [first, last] = self.ends;
+        let mut legs = self.rungs.clone();
+        if self.quark.is_none() {
+            legs.push(last);
+        }
+        let string = |order: Vec<u8>| {
+            let order = order.iter().map(|&i| label(legs[usize::from(i)]));
+            let mut labels = vec![label(first)];
+            labels.extend(order);
+            if self.quark.is_some() {
+                labels.push(label(last));
+            }
+            Strings::of(self.quark.is_none(), &labels)
+        };
+        let all = orders(legs.len()).into_iter().map(string);
+        all.collect::<Result<_, _>>()
+            .map_err(|_| "there are too many coloured particles".into())
+    }
+
+    /// The colour-ordered form. `None` where the model's vertices are not those of one, or their coupling orders are not
+    /// allowed.
+    pub(super) fn form(
+        &self,
+        assembly: &mut Assembly,
+        allowed: &[RangeInclusive<u32>],
+    ) -> Result<Option<ColorOrdered>, String> {
+        let model = assembly.model();
+        let g = self.rung;
+        let (Some(two), Some(three)) = (only(model, &[g; 3]), only(model, &[g; 4])) else {
+            return Ok(None);
+        };
+        let line = match self.quark {
+            None => None,
+            Some(quark) => match only(model, &[g, quark, model.anti(quark)]) {
+                Some(line) => Some((quark, line)),
+                None => return Ok(None),
+            },
+        };
+        // Every diagram has the orders of as many vertices of three legs as there are rungs.
+        let of = |v: u32| &model.vertices[v as usize].orders;
+        let twice = of(two).iter().map(|n| 2 * n);
+        let regular =
+            of(three).iter().copied().eq(twice) && line.is_none_or(|(_, line)| of(line) == of(two));
+        let weights = model.orders.iter().map(|(_, weight)| *weight);
+        let weighted = of(two).iter().zip(weights).map(|(n, w)| n * w).sum();
+        let orders = of(two).iter().copied().chain([weighted]);
+        let mut orders = orders.map(|n| n * self.rungs.len() as u32).zip(allowed);
+        if !regular || !orders.all(|(n, allowed)| allowed.contains(&n)) {
+            return Ok(None);
+        }
+        let Some(two) = rung(assembly, two, &[0, 1])?.pop() else {
+            return Ok(None);
+        };
+        let three = rung(assembly, three, &[0, 1, 2])?;
+        let line = match line {
+            Some((quark, vertex)) => match quark_line(assembly, vertex, quark)? {
+                Some(line) => Some(line),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        let (row, denominator) = self.row()?;
+        Ok(Some(ColorOrdered {
+            ends: self.ends.map(|leg| leg as u32),
+            rungs: self.rungs.iter().map(|&leg| leg as u32).collect(),
+            line,
+            // The trace at the last vertex has no factor 1/2 of a sum over an octet index, unlike those of currents.
+            closing: if self.quark.is_some() { 1.0 } else { 2.0 },
+            two,
+            three,
+            row,
+            denominator,
+            flows: self.flow_terms(),
+        }))
+    }
+
+    /// The first row of the colour matrix of JAMPs.
+    fn row(&self) -> Result<(Vec<f64>, f64), String> {
+        let count = self.rungs.len();
+        if self.quark.is_some() {
+            let (row, denominator) = first_row(count, |order| {
+                let ends = [100, 101];
+                let labels = [&ends[..1], order, &ends[1..]].concat();
+                Strings::of(false, &labels)
+            })?;
+            return Ok((row, denominator));
+        }
+        // Traces that begin with leg 0; the others in any order.
+        let (traces, denominator) = first_row(count + 1, |order| {
+            let labels: Vec<Label> = [100].iter().chain(order).copied().collect();
+            Strings::of(true, &labels)
+        })?;
+        let first = ladder(&(0..count as u8).collect::<Vec<_>>());
+        let row = orders(count).into_iter().map(|order| {
+            let second = ladder(&order);
+            let mut place = vec![0; count + 1];
+            let mut sum = 0.0;
+            for (u, plus) in &first {
+                for (at, &label) in (0..).zip(u) {
+                    place[usize::from(label)] = at;
+                }
+                for (v, also) in &second {
+                    let mut seen = [0; MOST_RUNGS + 1];
+                    for (to, &label) in seen.iter_mut().zip(v) {
+                        *to = place[usize::from(label)];
+                    }
+                    let x = traces[number_of(&seen[..=count])];
+                    sum += if plus == also { x } else { -x };
+                }
+            }
+            sum
+        });
+        Ok((row.collect(), denominator))
+    }
+
+    /// For each colour flow its JAMPs: none where each is one.
+    fn flow_terms(&self) -> Vec<Vec<FlowTerm>> {
+        if self.quark.is_some() {
+            return Vec::new();
+        }
+        let last = self.rungs.len() as u8;
+        let terms = |order: Vec<u8>| -> Vec<FlowTerm> {
+            // The trace (0, a, last, b) is that of (last, b, 0, a), so the amplitude is the current of (b, 0, a) with the
+            // last leg as its root.
+            let at = order.iter().position(|&x| x == last).unwrap_or(0);
+            let (ahead, behind) = (&order[..at], &order[at + 1..]);
+            let next = |x: &u8| x + 1;
+            let whole = behind.iter().map(next).chain([0]);
+            let whole: Vec<u8> = whole.chain(ahead.iter().map(next)).collect();
+            let (all, minus) = shuffles(&whole);
+            let term = |s: &Vec<u8>| {
+                let rest: Vec<u8> = s[1..].iter().map(|x| x - 1).collect();
+                FlowTerm {
+                    jamp: number_of(&rest) as u32,
+                    minus,
+                }
+            };
+            all.iter().map(term).collect()
+        };
+        orders(self.rungs.len() + 1)
+            .into_iter()
+            .map(terms)
+            .collect()
+    }
+}
+
+/// The only vertex of these particles.
+fn only(model: &Model, particles: &[ParticleId]) -> Option<u32> {
+    let sorted = |particles: &[ParticleId]| {
+        let mut sorted = particles.to_vec();
+        sorted.sort_unstable();
+        sorted
+    };
+    let wanted = sorted(particles);
+    let all = (0..).zip(&model.vertices);
+    let mut found = all.filter(|(_, vertex)| sorted(&vertex.particles) == wanted);
+    let (number, _) = found.next()?;
+    found.next().is_none().then_some(number)
+}
+
+/// The terms of a vertex of octets that contribute to the order of its legs behind the first, which is the result.
+fn rung(
+    assembly: &mut Assembly,
+    vertex: u32,
+    neighbours: &[u8],
+) -> Result<Vec<OrderedVertex>, String> {
+    let mut children = Vec::new();
+    for &n in neighbours {
+        children.push((usize::from(n) + 1, Child::Leg(n)));
+    }
+    let mut labels = neighbours.to_vec();
+    labels.push(OPEN);
+    let half = Number::ratio(1, 2);
+    let mut found = Vec::new();
+    for term in 0..assembly.model().vertices[vertex as usize].terms.len() {
+        let color = assembly.color(vertex, term)?;
+        let Some(number) = coefficient(&color, &children, RESULT, true, &labels)? else {
+            continue;
+        };
+        let inputs = neighbours.to_vec();
+        let number = number.times(half);
+        found.push(ordered(assembly, vertex, term, RESULT, inputs, number));
+    }
+    Ok(found)
+}
+
+/// The vertex of the quark's line from its head on.
+fn quark_line(
+    assembly: &mut Assembly,
+    vertex: u32,
+    quark: ParticleId,
+) -> Result<Option<OrderedVertex>, String> {
+    let model = assembly.model();
+    let particles = &model.vertices[vertex as usize].particles;
+    let place = |p: ParticleId| particles.iter().position(|x| *x == p);
+    let (Some(head), Some(result)) = (place(quark), place(model.anti(quark))) else {
+        return Ok(None);
+    };
+    let gluon = 3 - head - result;
+    if model.vertices[vertex as usize].terms.len() != 1 {
+        return Ok(None);
+    }
+    let children = [(head, Child::Leg(0)), (gluon, Child::Leg(1))];
+    let color = assembly.color(vertex, 0)?;
+    let Some(number) = coefficient(&color, &children, result, false, &[0, 1, OPEN])? else {
+        return Ok(None);
+    };
+    let inputs = if head < gluon { vec![0, 1] } else { vec![1, 0] };
+    Ok(Some(ordered(assembly, vertex, 0, result, inputs, number)))
+}
+
+/// The coefficient of one string, or trace, in the colour of a vertex.
+fn coefficient(
+    color: &VertexColor,
+    children: &[(usize, Child)],
+    result: usize,
+    trace: bool,
+    labels: &[Label],
+) -> Result<Option<Number>, String> {
+    let tree = color.grow(children, Some(result))?;
+    let wanted = Strings::of(trace, labels).map_err(|_| "a vertex is too large")?;
+    let mut terms = tree.flows().iter();
+    Ok(terms.find(|(s, _)| *s == wanted).map(|(_, n)| *n))
+}
+
+fn ordered(
+    assembly: &mut Assembly,
+    vertex: u32,
+    term: usize,
+    result: usize,
+    inputs: Vec<u8>,
+    number: Number,
+) -> OrderedVertex {
+    let model = assembly.model();
+    let interaction = &model.vertices[vertex as usize];
+    let lorentz = &interaction.terms[term].lorentz;
+    let couplings = lorentz.iter().map(|(_, name)| assembly.coupling(name));
+    let couplings: Vec<CouplingRef> = couplings.collect();
+    let structures = lorentz.iter().map(|(l, _)| *l).collect();
+    let routine = assembly.routine(structures, &interaction.particles, Some(result));
+    let particle = model.of(interaction.particles[result]);
+    let mass: Quantity = assembly.quantity(&particle.mass);
+    let width = assembly.quantity(&particle.width);
+    let value = number.value();
+    OrderedVertex {
+        routine,
+        inputs,
+        couplings,
+        mass,
+        width,
+        factor: (value.re, value.im),
+    }
+}
+
+/// For each order of so many labels the product of the first one's string with its own, over a common denominator.
+fn first_row<E>(
+    count: usize,
+    string: impl Fn(&[Label]) -> Result<Strings, E>,
+) -> Result<(Vec<f64>, f64), String> {
+    let of = |order: &[u8]| {
+        let string = string(order).map_err(|_| "there are too many coloured particles")?;
+        string.normal().ok_or("a colour flow vanishes")
+    };
+    let all = orders(count);
+    let first = of(&all[0])?;
+    let entries = all.iter().map(|order| product(&first, &of(order)?));
+    let entries: Vec<(i64, i64)> = entries.collect::<Result<_, String>>()?;
+    let below = entries.iter().fold(1, |all, (_, d)| all / gcd(all, *d) * d);
+    let row = entries.iter().map(|(x, d)| (x * (below / d)) as f64);
+    Ok((row.collect(), below as f64))
+}
+
+/// `Tr([..[[T^0, T^a], T^b].., T^z] T^n)` as traces that begin with leg 0: the labels behind it, those of rungs from 0 on
+/// and their number for the last leg, and whether the sign is plus. (Up to a factor, `f f .. f` from leg 0 to the last.)
+fn ladder(rungs: &[u8]) -> Vec<(Vec<u8>, bool)> {
+    let count = rungs.len();
+    let terms = (0..1u32 << count).map(|left| {
+        let is_left = |i: &usize| left >> i & 1 == 1;
+        let right = (0..count).filter(|i| !is_left(i)).map(|i| rungs[i]);
+        let back = (0..count).rev().filter(is_left).map(|i| rungs[i]);
+        let labels = right.chain([count as u8]).chain(back).collect();
+        (labels, left.count_ones() % 2 == 0)
+    });
+    terms.collect()
+}

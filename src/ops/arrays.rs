@@ -1,0 +1,266 @@
+//! Operations on arrays of wavefunctions: one for all helicities of the legs below.
+//!
+//! An *array* holds a current for all helicities of the legs below it, one behind the other. An operation makes one
+//! array (`out`, of `count` elements) from others: element `r` from those elements of the others that have the
+//! helicities that `r` has. Where these are a table says ([`Place::index`], shared by all operations over the same legs),
+//! and where legs have one helicity at a time beyond what the array is over, a *shift* that all operations share does
+//! ([`Place::shift`]): so the list of operations does not grow with helicities.
+//!
+//! Elements have four complex components; what an operation adds up, and its result, are laid out as [`crate::ops`]
+//! says. Vectors are kept in one of three forms ([`Form`]).
+
+use super::Address;
+use serde::{Deserialize, Serialize};
+
+/// Vectors of an element of four complex components.
+pub const ELEMENT: u32 = 8;
+
+/// An array as an operand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Address of its first element.
+    pub address: Address,
+    /// Which of the shifts is added to the address.
+    pub shift: u32,
+    /// Where in [`Pools::indices`] the offsets of its elements begin, one for each element of the result.
+    pub index: u32,
+}
+
+/// Two arrays that meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    /// The first: a spinor, or a vector.
+    pub a: Place,
+    /// The second.
+    pub b: Place,
+    /// Momenta of both, of two vectors.
+    pub momenta: [Address; 2],
+}
+
+/// Three vectors that meet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Triple {
+    /// They.
+    pub places: [Place; 3],
+}
+
+/// An array over the same legs as the result, whose elements are added or subtracted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Addend {
+    /// Address of its first element.
+    pub address: Address,
+    /// Which of the shifts is added to the address.
+    pub shift: u32,
+    /// Whether it is subtracted.
+    pub minus: bool,
+}
+
+/// What an operation computes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ArrayKind {
+    /// Spinors that flow in, of pairs (f1, slashed vector), as [`super::Opcode::SumFfv2`].
+    #[default]
+    LineIn,
+    /// Spinors that flow out, of pairs (f2, slashed vector), as [`super::Opcode::SumFfv1`].
+    LineOut,
+    /// Vectors of pairs (f1, f2), as [`super::Opcode::SumFfv3`].
+    Current,
+    /// Vectors of pairs and triples of vectors, as [`super::Opcode::SumVvv1`].
+    Vector,
+    /// Sums and differences of arrays of vectors; with one addend and another form, that form of it.
+    Sum,
+    /// Complex numbers, two vectors each: products of pairs component by component.
+    Contract,
+}
+
+/// In which form components of a vector are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Form {
+    /// Contravariant components.
+    #[default]
+    Plain,
+    /// Covariant components: products with plain ones are those of the metric.
+    Lower,
+    /// `V0 + V3`, `V0 - V3`, `V1 + i V2`, `V1 - i V2`.
+    Slashed,
+}
+
+/// An operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrayOp {
+    /// What it computes.
+    pub kind: ArrayKind,
+    /// Address of the first element of the result.
+    pub out: Address,
+    /// Number of elements.
+    pub count: u32,
+    /// From one element of the result to the next; [`ELEMENT`] but for [`ArrayKind::Contract`].
+    pub stride: u32,
+    /// Its pairs, from and to.
+    pub pairs: [u32; 2],
+    /// Of [`ArrayKind::Contract`] pairs whose first array is over all legs of the result.
+    pub wide: [u32; 2],
+    /// Its triples.
+    pub triples: [u32; 2],
+    /// Its addends.
+    pub addends: [u32; 2],
+    /// The factors of pairs and of triples.
+    pub factors: [Address; 2],
+    /// Momentum of a spinor, where it is propagated.
+    pub momentum: Address,
+    /// Its mass.
+    pub mass: Address,
+    /// Whether it is propagated.
+    pub propagate: bool,
+    /// Of spinors, whether elements come in twos that differ in the spinors alone that enter.
+    pub twos: bool,
+    /// Form of a vector.
+    pub form: Form,
+    /// Elements of the second half are conjugates of those of the first, from its end, with this sign; 0: they are not.
+    pub mirror: i8,
+}
+
+/// Sums of complex numbers, which lie behind each other. For each the numbers that are added and subtracted: how many of
+/// either kind, and which they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NumberSums(pub Vec<u32>);
+
+impl NumberSums {
+    /// Appends a sum.
+    pub fn push(&mut self, terms: &[(u32, bool)]) {
+        let of = |minus: bool| terms.iter().filter(move |t| t.1 == minus).map(|t| t.0);
+        let (plus, less): (Vec<u32>, Vec<u32>) = (of(false).collect(), of(true).collect());
+        self.0.extend([plus.len() as u32, less.len() as u32]);
+        self.0.extend(plus.into_iter().chain(less));
+    }
+
+    /// Whether there are so many sums, of so many numbers; and their terms.
+    pub fn hold(&self, sums: usize, numbers: u32) -> Option<usize> {
+        let mut rest = &self.0[..];
+        let mut all = 0;
+        for _ in 0..sums {
+            let &[plus, minus, ref behind @ ..] = rest else {
+                return None;
+            };
+            let count = (plus as usize).checked_add(minus as usize)?;
+            let terms = behind.get(..count)?;
+            if terms.iter().any(|&term| term >= numbers) {
+                return None;
+            }
+            rest = &behind[count..];
+            all += count;
+        }
+        rest.is_empty().then_some(all)
+    }
+}
+
+/// What operations name by numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pools {
+    /// Pairs.
+    pub pairs: Vec<Pair>,
+    /// Triples.
+    pub triples: Vec<Triple>,
+    /// Addends.
+    pub addends: Vec<Addend>,
+    /// Offsets of elements, in vectors.
+    pub indices: Vec<u32>,
+    /// Whether elements of contractions come in fours: the first end's two helicities next to each other, the second
+    /// end's half the elements apart.
+    pub fours: bool,
+    /// Address of a row of numbers, one for each element of a contraction, in which products are added up.
+    pub buffer: Address,
+}
+
+fn range<T>(all: &[T], of: [u32; 2]) -> Option<&[T]> {
+    all.get(of[0] as usize..of[1] as usize)
+}
+
+impl Pools {
+    /// Whether an operation reads and writes within so many vectors, whatever shift is used of those with these
+    /// largest values; and all it names is there.
+    pub fn holds(&self, op: &ArrayOp, largest: &[u32], vectors: u32) -> bool {
+        let within = |address: u32, shift: u32, offset: u64, size: u32| {
+            let shift = largest.get(shift as usize);
+            shift.is_some_and(|&shift| {
+                u64::from(address) + u64::from(shift) + offset + u64::from(size)
+                    <= u64::from(vectors)
+            })
+        };
+        let last = u64::from(op.count.saturating_sub(1));
+        let place = |p: &Place| {
+            let from = p.index as usize;
+            let offsets = self
+                .indices
+                .get(from..from.saturating_add(op.count as usize));
+            offsets.is_some_and(|offsets| {
+                let most = offsets.iter().copied().max().unwrap_or(0);
+                within(p.address, p.shift, most.into(), ELEMENT)
+            })
+        };
+        let (Some(pairs), Some(wide), Some(triples), Some(addends)) = (
+            range(&self.pairs, op.pairs),
+            range(&self.pairs, op.wide),
+            range(&self.triples, op.triples),
+            range(&self.addends, op.addends),
+        ) else {
+            return false;
+        };
+        let contract = op.kind == ArrayKind::Contract;
+        let (own, size) = match contract {
+            true => (op.stride, 2),
+            false => (ELEMENT, ELEMENT),
+        };
+        let known = |address: u32, size: u32| within(address, 0, 0, size);
+        let needs_factor = !matches!(op.kind, ArrayKind::Sum | ArrayKind::Contract);
+        let momenta =
+            |p: &Pair| op.kind != ArrayKind::Vector || p.momenta.iter().all(|&m| known(m, 4));
+        let together = match op.kind {
+            ArrayKind::Contract if self.fours => 4,
+            ArrayKind::LineIn | ArrayKind::LineOut if op.twos => 2,
+            _ => 1,
+        };
+        op.count > 0
+            && (!contract || within(self.buffer, 0, 2 * last, 2))
+            && op.stride >= size
+            && op.count.is_multiple_of(together)
+            && (op.mirror == 0 || op.count.is_multiple_of(2))
+            && within(op.out, 0, last * u64::from(own), size)
+            && pairs
+                .iter()
+                .chain(wide)
+                .all(|p| place(&p.a) && place(&p.b) && momenta(p))
+            && triples.iter().all(|t| t.places.iter().all(place))
+            && addends
+                .iter()
+                .all(|a| within(a.address, a.shift, last * u64::from(ELEMENT), ELEMENT))
+            && (!needs_factor || op.factors.iter().all(|&f| known(f, 2)))
+            && (!op.propagate || known(op.momentum, 4) && known(op.mass, 1))
+    }
+
+    /// Multiply-adds of an operation, as [`crate::plan::count`](../plan/count/index.html) counts.
+    pub fn multiply_adds(&self, op: &ArrayOp) -> usize {
+        let size = |of: [u32; 2]| (of[1] - of[0]) as usize;
+        let (pairs, wide, triples, addends) = (
+            size(op.pairs),
+            size(op.wide),
+            size(op.triples),
+            size(op.addends),
+        );
+        let each = match op.kind {
+            ArrayKind::LineIn | ArrayKind::LineOut => {
+                32 * pairs + 16 + if op.propagate { 32 } else { 0 }
+            }
+            ArrayKind::Current => 48 * pairs + 16,
+            ArrayKind::Vector => 72 * pairs + 96 * triples + 32,
+            ArrayKind::Sum => 8 * addends,
+            ArrayKind::Contract => 16 * (pairs + wide),
+        };
+        let computed = if op.mirror == 0 {
+            op.count
+        } else {
+            op.count / 2
+        };
+        each * computed as usize
+    }
+}

@@ -1,0 +1,467 @@
+//! Operations on arrays of wavefunctions ([`crate::ops::arrays`]).
+//!
+//! Sums are added up in registers over all that meet, and two elements (of spinors) or four (of products) at a time share
+//! what they load.
+
+use super::ffv::{propagate_in, propagate_out, slash};
+use super::sums::current;
+use super::{Memory, add, dot, dot_momentum, sub};
+use crate::ops::arrays::{Addend, ArrayKind, ArrayOp, ELEMENT, Form, Pair, Place, Pools, Triple};
+use crate::simd::{Cx, Real, Simd, Task};
+
+/// Operations of a list, one after the other.
+pub struct Arrays<'a, T: Real> {
+    /// They.
+    pub ops: &'a [ArrayOp],
+    /// What they name.
+    pub pools: &'a Pools,
+    /// The shifts.
+    pub shifts: &'a [u32],
+    /// The memory.
+    pub base: *mut T,
+}
+
+/// `run`: all operations satisfy [`Pools::holds`] for these shifts and the memory at `base`.
+impl<T: Real> Task<T> for Arrays<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = T>>(self) {
+        let at = At {
+            pools: self.pools,
+            shifts: self.shifts,
+            m: Memory::<V>::new(self.base),
+        };
+        for op in self.ops {
+            // SAFETY: the caller's promise.
+            unsafe {
+                match op.kind {
+                    ArrayKind::LineIn => at.line::<true>(op),
+                    ArrayKind::LineOut => at.line::<false>(op),
+                    ArrayKind::Current => at.currents(op),
+                    ArrayKind::Vector => at.vectors(op),
+                    ArrayKind::Sum => at.sums(op),
+                    ArrayKind::Contract => at.contract(op),
+                }
+            }
+        }
+    }
+}
+
+/// Gathers numbers that lie apart into a row, and adds sums of other numbers.
+pub struct AddNumbers<'a, T: Real> {
+    /// How many there are.
+    pub count: usize,
+    /// The first, and how many vectors it is from one to the next.
+    pub from: (*const T, usize),
+    /// The sums; none where nothing is added.
+    pub sums: &'a [u32],
+    /// The numbers that are added.
+    pub numbers: *const T,
+    /// Where the results go.
+    pub to: *mut T,
+}
+
+/// `run`: the sums hold ([`crate::ops::arrays::NumberSums::hold`]) for so many numbers and what is at `numbers`; all are there,
+/// aligned as registers are.
+impl<T: Real> Task<T> for AddNumbers<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = T>>(self) {
+        let mut rest = self.sums;
+        for at in 0..self.count {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let from = self.from.0.add(at * self.from.1 * V::LANES);
+                let mut re = V::load(from);
+                let mut im = V::load(from.add(V::LANES));
+                if let [plus, minus, behind @ ..] = rest {
+                    let (terms, behind) = behind.split_at((plus + minus) as usize);
+                    let (plus, minus) = terms.split_at(*plus as usize);
+                    rest = behind;
+                    for i in plus {
+                        let x = self.numbers.add(2 * *i as usize * V::LANES);
+                        re = re + V::load(x);
+                        im = im + V::load(x.add(V::LANES));
+                    }
+                    for i in minus {
+                        let x = self.numbers.add(2 * *i as usize * V::LANES);
+                        re = re - V::load(x);
+                        im = im - V::load(x.add(V::LANES));
+                    }
+                }
+                let to = self.to.add(2 * at * V::LANES);
+                re.store(to);
+                im.store(to.add(V::LANES));
+            }
+        }
+    }
+}
+
+struct At<'a, V: Simd> {
+    pools: &'a Pools,
+    shifts: &'a [u32],
+    m: Memory<V>,
+}
+
+/// Whether products are the first of an operation, not to be added to others, and where they go: an address, and how far it
+/// is from one to the next.
+#[derive(Clone, Copy)]
+struct Way {
+    first: bool,
+    to: (u32, u32),
+}
+
+/// Four complex numbers.
+type Four<V> = [Cx<V>; 4];
+
+#[inline(always)]
+fn scaled<V: Simd>(x: Four<V>, c: Cx<V>) -> Four<V> {
+    [x[0] * c, x[1] * c, x[2] * c, x[3] * c]
+}
+
+/// All methods: the operation holds, see [`Arrays`].
+impl<V: Simd> At<'_, V> {
+    #[inline(always)]
+    unsafe fn pairs(&self, of: [u32; 2]) -> &[Pair] {
+        // SAFETY: the operation holds.
+        unsafe {
+            self.pools
+                .pairs
+                .get_unchecked(of[0] as usize..of[1] as usize)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn triples(&self, op: &ArrayOp) -> &[Triple] {
+        let [from, to] = op.triples;
+        // SAFETY: the operation holds.
+        unsafe { self.pools.triples.get_unchecked(from as usize..to as usize) }
+    }
+
+    #[inline(always)]
+    unsafe fn addends(&self, op: &ArrayOp) -> &[Addend] {
+        let [from, to] = op.addends;
+        // SAFETY: the operation holds.
+        unsafe { self.pools.addends.get_unchecked(from as usize..to as usize) }
+    }
+
+    /// Address of the element that belongs to an element of the result.
+    #[inline(always)]
+    unsafe fn element(&self, place: &Place, r: u32) -> u32 {
+        // SAFETY: the operation holds.
+        unsafe {
+            let offset = self.pools.indices.get_unchecked((place.index + r) as usize);
+            place.address + self.shifts.get_unchecked(place.shift as usize) + offset
+        }
+    }
+
+    /// One component of an element.
+    #[inline(always)]
+    unsafe fn part(&self, element: u32, component: u32) -> Cx<V> {
+        // SAFETY: the operation holds.
+        unsafe { self.m.complex(element + 2 * component) }
+    }
+
+    #[inline(always)]
+    unsafe fn line<const IN: bool>(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let factor = self.m.complex(op.factors[0]);
+            let step = if op.twos { 2 } else { 1 };
+            for r in (0..op.count).step_by(step) {
+                let zero = Cx::new(V::zero(), V::zero());
+                let (mut first, mut second) = ([zero; 4], [zero; 4]);
+                for pair in self.pairs(op.pairs) {
+                    let v = self.m.four(self.element(&pair.b, r));
+                    self.vertex::<IN>(&mut first, self.element(&pair.a, r), v);
+                    if step == 2 {
+                        self.vertex::<IN>(&mut second, self.element(&pair.a, r + 1), v);
+                    }
+                }
+                let out = op.out + r * ELEMENT;
+                self.m
+                    .put_four(out, scaled(self.propagated::<IN>(op, first), factor));
+                if step == 2 {
+                    let second = scaled(self.propagated::<IN>(op, second), factor);
+                    self.m.put_four(out + ELEMENT, second);
+                }
+            }
+        }
+    }
+
+    /// Adds a slashed vector times a spinor.
+    #[inline(always)]
+    unsafe fn vertex<const IN: bool>(&self, sum: &mut Four<V>, spinor: u32, v: Four<V>) {
+        let [plus, minus, up, down] = v;
+        // SAFETY: the operation holds.
+        unsafe {
+            let f = |i: u32| self.part(spinor, i);
+            *sum = match IN {
+                true => {
+                    let (f0, f1) = (f(0), f(1));
+                    let (c, d) = (
+                        plus.mul_add(f0, down.mul_add(f1, sum[2])),
+                        up.mul_add(f0, minus.mul_add(f1, sum[3])),
+                    );
+                    let (f2, f3) = (f(2), f(3));
+                    [
+                        minus.mul_add(f2, down.neg_mul_add(f3, sum[0])),
+                        plus.mul_add(f3, up.neg_mul_add(f2, sum[1])),
+                        c,
+                        d,
+                    ]
+                }
+                false => {
+                    let (f2, f3) = (f(2), f(3));
+                    let (a, b) = (
+                        plus.mul_add(f2, up.mul_add(f3, sum[0])),
+                        down.mul_add(f2, minus.mul_add(f3, sum[1])),
+                    );
+                    let (f0, f1) = (f(0), f(1));
+                    [
+                        a,
+                        b,
+                        minus.mul_add(f0, up.neg_mul_add(f1, sum[2])),
+                        plus.mul_add(f1, down.neg_mul_add(f0, sum[3])),
+                    ]
+                }
+            };
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn propagated<const IN: bool>(&self, op: &ArrayOp, sum: Four<V>) -> Four<V> {
+        if !op.propagate {
+            return sum;
+        }
+        // SAFETY: the operation holds.
+        unsafe {
+            let (p, mass) = (self.m.momentum(op.momentum), self.m.real(op.mass));
+            match IN {
+                true => propagate_in(sum, p, mass, false),
+                false => propagate_out(sum, p, mass, false),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn currents(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let factor = self.m.complex(op.factors[0]);
+            for r in 0..op.count {
+                let zero = Cx::new(V::zero(), V::zero());
+                let mut sum = [zero; 4];
+                for pair in self.pairs(op.pairs) {
+                    let f1 = self.m.four(self.element(&pair.a, r));
+                    let f2 = self.m.four(self.element(&pair.b, r));
+                    let v = current(f1, f2);
+                    sum = [sum[0] + v[0], sum[1] + v[1], sum[2] + v[2], sum[3] + v[3]];
+                }
+                let sum = formed(scaled(sum, factor), op.form);
+                self.m.put_four(op.out + r * ELEMENT, sum);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn vectors(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let factor = self.m.complex(op.factors[0]);
+            let of_triples = self.m.complex(op.factors[1]);
+            let computed = if op.mirror == 0 {
+                op.count
+            } else {
+                op.count / 2
+            };
+            let zero = Cx::new(V::zero(), V::zero());
+            // One pair after the other, since what its momenta give is the same for all elements.
+            let mut first = true;
+            for pair in self.pairs(op.pairs) {
+                let p2 = self.m.momentum(pair.momenta[0]);
+                let p3 = self.m.momentum(pair.momenta[1]);
+                let p = add(p2, p3);
+                let (q2, q3, d) = (add(p, p2), add(p, p3), sub(p3, p2));
+                for r in 0..computed {
+                    let out = op.out + r * ELEMENT;
+                    let mut sum = if first { [zero; 4] } else { self.m.four(out) };
+                    let v2 = self.m.four(self.element(&pair.a, r));
+                    let v3 = self.m.four(self.element(&pair.b, r));
+                    let along = dot(v2, v3);
+                    let with2 = dot_momentum(q2, v3);
+                    let with3 = dot_momentum(q3, v2);
+                    for i in 0..4 {
+                        let x = along.scale_add(d[i], sum[i]);
+                        sum[i] = with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x));
+                    }
+                    self.m.put_four(out, sum);
+                }
+                first = false;
+            }
+            let triples = self.triples(op);
+            for r in 0..computed {
+                let out = op.out + r * ELEMENT;
+                let sum = if first { [zero; 4] } else { self.m.four(out) };
+                let mut sum = scaled(sum, factor);
+                if !triples.is_empty() {
+                    let mut fours = [zero; 4];
+                    for triple in triples {
+                        let [a, b, c] = &triple.places;
+                        let v2 = self.m.four(self.element(a, r));
+                        let v3 = self.m.four(self.element(b, r));
+                        let v4 = self.m.four(self.element(c, r));
+                        let (with2, with3, with4) = (dot(v3, v4), dot(v2, v4), dot(v2, v3));
+                        let with3 = with3 + with3;
+                        for i in 0..4 {
+                            let x = with3.mul_add(v3[i], fours[i]);
+                            fours[i] = with4.neg_mul_add(v4[i], with2.neg_mul_add(v2[i], x));
+                        }
+                    }
+                    for i in 0..4 {
+                        sum[i] = of_triples.mul_add(fours[i], sum[i]);
+                    }
+                }
+                self.m.put_four(out, formed(sum, op.form));
+                if op.mirror != 0 {
+                    let sign = factor.re.same(f64::from(op.mirror));
+                    let mut other = sum;
+                    for z in &mut other {
+                        *z = Cx::new(z.re * sign, -(z.im * sign));
+                    }
+                    let at = op.out + (op.count - 1 - r) * ELEMENT;
+                    self.m.put_four(at, formed(other, op.form));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn sums(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            for r in 0..op.count {
+                let zero = Cx::new(V::zero(), V::zero());
+                let mut sum = [zero; 4];
+                for addend in self.addends(op) {
+                    let shift = self.shifts.get_unchecked(addend.shift as usize);
+                    let v = self.m.four(addend.address + shift + r * ELEMENT);
+                    for i in 0..4 {
+                        sum[i] = if addend.minus {
+                            sum[i] - v[i]
+                        } else {
+                            sum[i] + v[i]
+                        };
+                    }
+                }
+                self.m.put_four(op.out + r * ELEMENT, formed(sum, op.form));
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn contract(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            // One pair after the other, so that its arrays stay in the first cache.
+            let (pairs, wide) = (self.pairs(op.pairs), self.pairs(op.wide));
+            let count = pairs.len() + wide.len();
+            let way = |i: usize| Way {
+                first: i == 0,
+                to: match i + 1 == count {
+                    true => (op.out, op.stride),
+                    false => (self.pools.buffer, 2),
+                },
+            };
+            for (i, pair) in pairs.iter().enumerate() {
+                self.products::<false>(op, pair, way(i));
+            }
+            for (i, pair) in wide.iter().enumerate() {
+                self.products::<true>(op, pair, way(pairs.len() + i));
+            }
+            for r in 0..if count == 0 { op.count } else { 0 } {
+                let zero = Cx::new(V::zero(), V::zero());
+                self.m.put_complex(op.out + r * op.stride, zero);
+            }
+        }
+    }
+
+    /// The products of a pair.
+    #[inline(always)]
+    unsafe fn products<const WIDE: bool>(&self, op: &ArrayOp, pair: &Pair, way: Way) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let zero = Cx::new(V::zero(), V::zero());
+            let Way { first, to } = way;
+            let buffer = self.pools.buffer;
+            if !self.pools.fours {
+                for r in 0..op.count {
+                    let mut sum = if first {
+                        zero
+                    } else {
+                        self.m.complex(buffer + 2 * r)
+                    };
+                    let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
+                    for i in 0..4 {
+                        sum = self.part(a, i).mul_add(self.part(b, i), sum);
+                    }
+                    self.m.put_complex(to.0 + r * to.1, sum);
+                }
+                return;
+            }
+            let half = op.count / 2;
+            for r in (0..half).step_by(2) {
+                let r = [r, r + 1, r + half, r + half + 1];
+                let mut s = match first {
+                    true => [zero; 4],
+                    false => [
+                        self.m.complex(buffer + 2 * r[0]),
+                        self.m.complex(buffer + 2 * r[1]),
+                        self.m.complex(buffer + 2 * r[2]),
+                        self.m.complex(buffer + 2 * r[3]),
+                    ],
+                };
+                let b = self.element(&pair.b, r[0]);
+                let (a0, a1) = (self.element(&pair.a, r[0]), self.element(&pair.a, r[1]));
+                if WIDE {
+                    let (a2, a3) = (self.element(&pair.a, r[2]), self.element(&pair.a, r[3]));
+                    for i in 0..4 {
+                        let z = self.part(b, i);
+                        s[0] = self.part(a0, i).mul_add(z, s[0]);
+                        s[1] = self.part(a1, i).mul_add(z, s[1]);
+                        s[2] = self.part(a2, i).mul_add(z, s[2]);
+                        s[3] = self.part(a3, i).mul_add(z, s[3]);
+                    }
+                } else {
+                    let d = self.element(&pair.b, r[2]);
+                    for i in 0..4 {
+                        let (x, y) = (self.part(a0, i), self.part(a1, i));
+                        let (z, w) = (self.part(b, i), self.part(d, i));
+                        s[0] = x.mul_add(z, s[0]);
+                        s[1] = y.mul_add(z, s[1]);
+                        s[2] = x.mul_add(w, s[2]);
+                        s[3] = y.mul_add(w, s[3]);
+                    }
+                }
+                for i in 0..4 {
+                    self.m.put_complex(to.0 + r[i] * to.1, s[i]);
+                }
+            }
+        }
+    }
+}
+
+/// A vector in another form than the plain one.
+#[inline(always)]
+fn formed<V: Simd>(v: Four<V>, form: Form) -> Four<V> {
+    match form {
+        Form::Plain => v,
+        Form::Lower => [v[0], -v[1], -v[2], -v[3]],
+        Form::Slashed => {
+            let s = slash(v);
+            [s.plus, s.minus, s.up, s.down]
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Plans as loops over helicities: that of a process in its colour-ordered form.
+//!
+//! What [`crate::process::color_ordered`] says becomes operations on arrays ([`crate::ops::arrays`]). Currents of rungs
+//! are computed once an event, for all helicities. The helicities of some rungs, the *outer* ones, are then taken one
+//! after the other, so that the JAMPs of all orders for those of the other legs fit the cache. How JAMPs are made of
+//! currents is said in `quark` and `gluons`.
+
+mod arrays;
+mod cover;
+mod gluons;
+mod lower;
+mod quark;
+
+pub use lower::compile;
+
+use super::Plan;
+use crate::ops::Address;
+use crate::ops::arrays::{ArrayKind, ArrayOp, NumberSums, Pools};
+use crate::process::color_ordered::FlowTerm;
+use serde::{Deserialize, Serialize};
+
+/// No helicity of the plan.
+pub const NO_HELICITY: u32 = u32::MAX;
+
+/// The loops of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Loops {
+    /// For each run of `each` the shifts of addresses; the first is 0.
+    pub runs: Vec<Vec<u32>>,
+    /// Operations that come once an event.
+    pub once: Vec<ArrayOp>,
+    /// Operations of each run.
+    pub each: Vec<ArrayOp>,
+    /// What they name.
+    pub pools: Pools,
+    /// Helicities of a run.
+    pub helicities: u32,
+    /// Address of products that are part of JAMPs: for each JAMP those of all helicities of a run, two vectors each.
+    pub products: Address,
+    /// Address of numbers that JAMPs are sums of, of a run's first helicity; two vectors each.
+    pub numbers: Address,
+    /// Vectors of those of one helicity.
+    pub numbers_stride: u32,
+    /// For each JAMP what is added of them; empty where there are none.
+    pub sums: NumberSums,
+    /// For each run and each of its helicities the index of that among the plan's, or [`NO_HELICITY`].
+    pub rows: Vec<u32>,
+    /// For each colour flow its JAMPs; none where each JAMP is one.
+    pub flows: Vec<Vec<FlowTerm>>,
+}
+
+impl Loops {
+    /// Whether all operations of a plan with these loops stay within its memory, and its tables fit each other.
+    pub(super) fn in_order(&self, plan: &Plan) -> bool {
+        let classes = self.runs.first().map_or(0, Vec::len);
+        let none = vec![0; classes];
+        let mut largest = none.clone();
+        for run in &self.runs {
+            for (largest, &shift) in largest.iter_mut().zip(run) {
+                *largest = shift.max(*largest);
+            }
+        }
+        let vectors = plan.vectors;
+        let mut seen = vec![false; plan.helicities.len()];
+        let products = 2 * u64::from(self.helicities) * plan.flows as u64;
+        classes > 0
+            && self
+                .runs
+                .iter()
+                .all(|run| run.len() == classes && run[0] == 0)
+            && self
+                .once
+                .iter()
+                .all(|op| self.pools.holds(op, &none, vectors))
+            && self
+                .each
+                .iter()
+                .all(|op| self.pools.holds(op, &largest, vectors))
+            && self.helicities > 0
+            && self.rows.len() as u64 == self.runs.len() as u64 * u64::from(self.helicities)
+            && u64::from(self.products) + products <= u64::from(vectors)
+            && self.numbers_in_order(plan)
+            && self.rows.iter().filter(|&&h| h != NO_HELICITY).all(|&h| {
+                let seen = seen.get_mut(h as usize);
+                seen.is_some_and(|seen| !std::mem::replace(seen, true))
+            })
+            && seen.iter().all(|&seen| seen)
+            && self
+                .flows
+                .iter()
+                .flatten()
+                .all(|t| (t.jamp as usize) < plan.flows)
+            && plan.groups.iter().all(|group| group.len() == 1)
+            && plan.groups.len() == plan.helicities.len()
+    }
+
+    fn numbers_in_order(&self, plan: &Plan) -> bool {
+        let all = u64::from(self.numbers_stride) * u64::from(self.helicities);
+        let within = u64::from(self.numbers) + all <= u64::from(plan.vectors);
+        let sums = if self.sums.0.is_empty() {
+            0
+        } else {
+            plan.flows
+        };
+        within && self.sums.hold(sums, self.numbers_stride / 2).is_some()
+    }
+
+    /// Elements computed once and in all runs, among them those of contractions, and their multiply-adds.
+    pub(super) fn work(&self) -> (usize, usize, usize) {
+        let mut all = (0, 0, 0);
+        let mut add = |op: &ArrayOp, times: usize| {
+            let elements = times * op.count as usize;
+            match op.kind {
+                ArrayKind::Contract => all.1 += elements,
+                _ => all.0 += elements,
+            }
+            all.2 += times * self.pools.multiply_adds(op);
+        };
+        self.once.iter().for_each(|op| add(op, 1));
+        self.each.iter().for_each(|op| add(op, self.runs.len()));
+        // Two for each term; what stands there beside terms are two numbers for each sum.
+        let helicities = self.rows.iter().filter(|&&h| h != NO_HELICITY);
+        all.2 += 2 * helicities.count() * self.sums.0.len();
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate;
+    use crate::plan::binding::Binding;
+    use crate::plan::compile;
+    use crate::process::Process;
+
+    fn made(text: &str) -> (Process, Plan) {
+        let process = generate(text).unwrap().remove(0).by_color_order().unwrap();
+        let card = process.model.default_card();
+        let binding = Binding::new(&process.model, &card).unwrap();
+        // Those of massless quarks that come in are opposite.
+        let rows = (0..).zip(&process.helicities);
+        let good = rows.filter(|(_, row)| row[0] == -row[1]).map(|(h, _)| h);
+        let plan = compile(&process, &binding, &good.collect::<Vec<u32>>()).unwrap();
+        (process, plan)
+    }
+
+    /// What an engine follows without looking is looked at: each of these would lead it out of its memory.
+    #[test]
+    fn loops_that_lead_astray_are_refused() {
+        // Massless ends, whose helicities are outer ones: there are two runs.
+        let (process, plan) = made("u u~ > g g g g");
+        let vectors = plan.vectors;
+        assert!(plan.clone().validate(&process).is_ok());
+        type Change = Box<dyn Fn(&mut Loops)>;
+        let of_op = |change: fn(&mut ArrayOp, u32)| -> Vec<Change> {
+            let kinds = [ArrayKind::LineIn, ArrayKind::LineOut, ArrayKind::Current];
+            let kinds =
+                kinds
+                    .into_iter()
+                    .chain([ArrayKind::Vector, ArrayKind::Sum, ArrayKind::Contract]);
+            let change = move |kind| -> Change {
+                Box::new(move |loops: &mut Loops| {
+                    let all = loops.once.iter_mut().chain(&mut loops.each);
+                    all.filter(|op| op.kind == kind)
+                        .for_each(|op| change(op, vectors));
+                })
+            };
+            kinds.map(change).collect()
+        };
+        let mut changes = of_op(|op, vectors| op.out = vectors - 1);
+        changes.extend(of_op(|op, _| op.out = u32::MAX));
+        changes.extend(of_op(|op, _| op.count = 1 << 30));
+        changes.extend(of_op(|op, _| op.stride = 1));
+        changes.extend(of_op(|op, _| op.pairs[1] = u32::MAX));
+        changes.extend(of_op(|op, _| op.wide = [1, 0]));
+        changes.extend(of_op(|op, _| op.triples = [7, u32::MAX]));
+        changes.extend(of_op(|op, _| op.addends = [u32::MAX, u32::MAX]));
+        let more: [Change; 15] = [
+            Box::new(|l| l.pools.indices.iter_mut().for_each(|i| *i = u32::MAX)),
+            Box::new(|l| l.pools.indices.truncate(3)),
+            Box::new(|l| l.pools.pairs.iter_mut().for_each(|p| p.a.shift = 1 << 20)),
+            Box::new(|l| l.pools.pairs.iter_mut().for_each(|p| p.b.index = u32::MAX)),
+            Box::new(move |l| l.pools.addends.iter_mut().for_each(|a| a.address = vectors)),
+            Box::new(move |l| {
+                l.pools
+                    .triples
+                    .iter_mut()
+                    .for_each(|t| t.places[2].address = vectors)
+            }),
+            Box::new(move |l| l.pools.buffer = vectors),
+            Box::new(move |l| l.runs[0].iter_mut().skip(1).for_each(|s| *s = vectors)),
+            Box::new(|l| l.runs.clear()),
+            Box::new(|l| l.rows[1] = l.rows[0]),
+            Box::new(|l| l.rows[0] = 1 << 20),
+            Box::new(|l| l.helicities *= 2),
+            Box::new(move |l| l.products = vectors - 2),
+            Box::new(move |l| l.numbers = vectors),
+            Box::new(|l| {
+                l.flows = vec![vec![FlowTerm {
+                    jamp: 120,
+                    minus: false,
+                }]]
+            }),
+        ];
+        changes.extend(more);
+        for (i, change) in changes.iter().enumerate() {
+            let mut other = plan.clone();
+            let loops = other.loops.as_mut().unwrap();
+            change(loops);
+            let same = other.loops == plan.loops;
+            let valid = other.validate(&process).is_ok();
+            assert!(!same && !valid, "change {i}");
+        }
+        let mut other = plan.clone();
+        other.loops = None;
+        assert!(other.validate(&process).is_err());
+    }
+
+    /// Currents of gluons are computed once; the operations of a larger process do not grow with its helicities.
+    #[test]
+    fn operations_do_not_grow_with_helicities() {
+        let (_, plan) = made("g g > t t~ g g g");
+        let loops = plan.loops.unwrap();
+        let operations = loops.once.len() + loops.each.len();
+        assert!(operations < 2000, "{operations}");
+        assert!(plan.count.multiply_adds > 1_000_000);
+    }
+}

@@ -1,0 +1,136 @@
+//! How an order of rungs along a quark line becomes products.
+//!
+//! Cut the line behind rung `h`. In every diagram one vertex of the line is the first that holds a rung behind the cut,
+//! by a current of the rungs `k + 1` to `m` with `k <= h < m`: a JAMP is the sum over all *blocks* `(k, m)` of the line's
+//! current for the rungs before, the block's current, and the second end's current for the rungs behind. Some blocks are
+//! joined with what is on their right, those with the same `k` added up, some with what is on their left; what is
+//! left are products of the block's current with the vector of both sides, for all orders of the block, or for those
+//! from which the others follow as sums.
+
+/// Multiply-adds of a product, and of a vertex of the line.
+const PRODUCT: f64 = 16.0;
+const VERTEX: f64 = 40.0;
+
+/// The same of adding a number, which waits for loads. With many rungs all else waits for more of them. (Measured.)
+fn addend(count: usize) -> f64 {
+    if count > 6 { 2.0 } else { 4.0 }
+}
+
+/// Which blocks are treated how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cover {
+    /// The last rung before which the line is cut.
+    pub cut: usize,
+    /// For each `k` up to the cut the `m` of the blocks that are joined with the second end's currents.
+    pub right: Vec<Vec<usize>>,
+    /// For each `m` the `k` of the blocks that are joined with the line's currents.
+    pub left: Vec<Vec<usize>>,
+    /// Blocks whose currents of all orders are multiplied.
+    pub all: Vec<(usize, usize)>,
+    /// Blocks of whose orders those with the smallest first are.
+    pub sums: Vec<(usize, usize)>,
+}
+
+impl Cover {
+    /// The cheapest one for so many rungs; currents of more than `short` are not kept for all orders.
+    pub fn new(count: usize, short: usize) -> Cover {
+        let mut best: Option<(f64, Cover)> = None;
+        for cut in 0..count {
+            let (firsts, lasts) = (cut + 1, count - cut);
+            for joined in 0..1u32 << (firsts + lasts) {
+                let right = |k: usize| joined >> k & 1 == 1;
+                let left = |m: usize| joined >> (firsts + m - cut - 1) & 1 == 1;
+                let (cost, cover) = with(count, short, cut, right, left);
+                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    best = Some((cost, cover));
+                }
+            }
+        }
+        best.map(|(_, cover)| cover).unwrap_or_default()
+    }
+}
+
+/// Elements of a current of one end and so many of `count` rungs, for each JAMP.
+fn weight(count: usize, rungs: usize) -> f64 {
+    let others = (count - rungs) as i32;
+    let orders: f64 = (1..=others).map(f64::from).product();
+    1.0 / (orders * 2f64.powi(others + 1))
+}
+
+fn with(
+    count: usize,
+    short: usize,
+    cut: usize,
+    right: impl Fn(usize) -> bool,
+    left: impl Fn(usize) -> bool,
+) -> (f64, Cover) {
+    let mut cover = Cover {
+        cut,
+        right: vec![Vec::new(); count + 1],
+        left: vec![Vec::new(); count + 1],
+        ..Cover::default()
+    };
+    let mut cost = 0.0;
+    for k in 0..=cut {
+        cost += if right(k) { PRODUCT } else { 0.0 };
+        // The line's own current.
+        cost += k as f64 * VERTEX * weight(count, k);
+    }
+    for m in cut + 1..=count {
+        cost += if left(m) { PRODUCT } else { 0.0 };
+        cost += (count - m) as f64 * VERTEX * weight(count, count - m);
+    }
+    for k in 0..=cut {
+        for m in cut + 1..=count {
+            let to_right = VERTEX * weight(count, count - k);
+            let to_left = VERTEX * weight(count, m);
+            match (right(k), left(m)) {
+                (true, false) => cover.right[k].push(m),
+                (false, true) => cover.left[m].push(k),
+                (true, true) if to_right < to_left => cover.right[k].push(m),
+                (true, true) => cover.left[m].push(k),
+                (false, false) => {
+                    let length = (m - k) as f64;
+                    let sums =
+                        PRODUCT / length + addend(count) * 2f64.powi((m - k) as i32 - 1) / length;
+                    if m - k <= short && PRODUCT <= sums {
+                        cost += PRODUCT;
+                        cover.all.push((k, m));
+                    } else {
+                        cost += sums;
+                        cover.sums.push((k, m));
+                    }
+                    continue;
+                }
+            }
+            cost += match cover.right[k].last() == Some(&m) {
+                true => to_right,
+                false => to_left,
+            };
+        }
+    }
+    (cost, cover)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_is_treated_once() {
+        for count in 1..=7 {
+            let cover = Cover::new(count, 4);
+            let mut blocks: Vec<(usize, usize)> = [&cover.all[..], &cover.sums].concat();
+            for (k, ms) in cover.right.iter().enumerate() {
+                blocks.extend(ms.iter().map(|&m| (k, m)));
+            }
+            for (m, ks) in cover.left.iter().enumerate() {
+                blocks.extend(ks.iter().map(|&k| (k, m)));
+            }
+            blocks.sort_unstable();
+            let of_cut = |k| (cover.cut + 1..=count).map(move |m| (k, m));
+            let expected: Vec<(usize, usize)> = (0..=cover.cut).flat_map(of_cut).collect();
+            assert_eq!(blocks, expected);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Gluons alone: the line is that of the first one.
+//!
+//! The orders are walked through as a tree; currents of the line for the rungs so far lie in one place for each depth.
+//! A JAMP is the sum over the number of rungs before them of the line's current, times that of the second end with the
+//! rungs left, without its propagator, in which the second end meets one or two currents of rungs.
+
+use super::arrays::Array;
+use super::lower::{Lowering, SHORT, parts, rungs};
+use crate::ops::Address;
+use crate::ops::arrays::{ArrayOp, Form, Pair, Triple};
+
+/// Adds the operations of all JAMPs.
+pub fn lower(lowering: &mut Lowering) {
+    lowering.ends();
+    lowering.walk(&mut Vec::new());
+}
+
+/// Stands for an array that does not exist.
+const NOWHERE: Array = Array {
+    address: Address::MAX,
+    legs: 0,
+    whole: true,
+};
+
+impl Lowering<'_> {
+    /// Memory along the line, and the currents of the second end that are short.
+    fn ends(&mut self) {
+        let count = self.count;
+        for rungs in 0..count {
+            let line = self.allocate_any(1, rungs);
+            self.lines.push(line);
+        }
+        for size in 1..=count.min(SHORT) {
+            for order in parts(count, size) {
+                let elements = self.helicities.count(rungs(&order) | self.last(), false);
+                let address = self.allocate(elements);
+                self.root(&order, address);
+            }
+        }
+    }
+
+    /// The current of the second end and the rungs before it.
+    fn root(&mut self, order: &[u8], address: Address) {
+        let legs = rungs(order) | self.last();
+        let root = self.external(self.count + 1);
+        let size = order.len() + 1;
+        // Only vertices that the second end is at.
+        let mut op = self.vector_op(
+            legs,
+            false,
+            &mut |lowering, from, to| match (from, to) {
+                (from, to) if to == size && from == size - 1 => root,
+                (_, to) if to == size => NOWHERE,
+                (from, to) => lowering.rung_within(order, from, to),
+            },
+            size,
+        );
+        self.keep_last(&mut op);
+        let op = ArrayOp {
+            out: address,
+            factors: self.factors(None, self.closing),
+            form: Form::Lower,
+            ..op
+        };
+        self.each.push(op);
+        let array = Array {
+            address,
+            legs,
+            whole: false,
+        };
+        self.roots.insert(order.to_vec(), array);
+    }
+
+    /// Leaves out pairs and triples with what is nowhere.
+    fn keep_last(&mut self, op: &mut ArrayOp) {
+        let somewhere = |address: Address| address != NOWHERE.address;
+        let pairs = self.pools.pairs.split_off(op.pairs[0] as usize);
+        let kept = pairs
+            .into_iter()
+            .filter(|p| somewhere(p.a.address) && somewhere(p.b.address));
+        self.pools.pairs.extend(kept);
+        op.pairs[1] = self.pools.pairs.len() as u32;
+        let triples = self.pools.triples.split_off(op.triples[0] as usize);
+        let whole = |t: &Triple| t.places.iter().all(|p| somewhere(p.address));
+        self.pools.triples.extend(triples.into_iter().filter(whole));
+        op.triples[1] = self.pools.triples.len() as u32;
+    }
+
+    fn rung_within(&mut self, order: &[u8], from: usize, to: usize) -> Array {
+        // Behind the rungs of the line, where its own currents do not look.
+        let before = self.count - order.len();
+        let mut whole = vec![0; before];
+        whole.extend(order);
+        self.rung(&whole, before + from, before + to, Form::Plain)
+    }
+
+    /// Walks through the orders that begin with some rungs.
+    fn walk(&mut self, start: &mut Vec<u8>) {
+        if start.len() == self.count {
+            return self.jamp(start);
+        }
+        if !start.is_empty() {
+            self.line_current(start);
+        }
+        let free = (0..self.count as u8).filter(|r| !start.contains(r));
+        for next in free.collect::<Vec<u8>>() {
+            start.push(next);
+            self.walk(start);
+            start.pop();
+        }
+    }
+
+    /// The current of the line with some rungs.
+    fn line_array(&self, start: &[u8]) -> Array {
+        match start {
+            [] => self.external(0),
+            _ => Array {
+                address: self.lines[start.len()],
+                legs: rungs(start) | 1,
+                whole: false,
+            },
+        }
+    }
+
+    fn line_current(&mut self, start: &[u8]) {
+        let legs = rungs(start) | 1;
+        let op = self.vector_op(
+            legs,
+            false,
+            &mut |lowering, from, to| match from {
+                0 => lowering.line_array(&start[..to - 1]),
+                _ => lowering.rung(start, from - 1, to - 1, Form::Plain),
+            },
+            start.len() + 1,
+        );
+        let op = ArrayOp {
+            out: self.lines[start.len()],
+            factors: self.factors(Some(legs), 1.0),
+            ..op
+        };
+        self.each.push(op);
+    }
+
+    /// The JAMP of an order.
+    fn jamp(&mut self, order: &[u8]) {
+        let all = self.all();
+        let mut pairs = Vec::new();
+        for at in 0..self.count {
+            let (start, rest) = order.split_at(at);
+            let left = rest.len();
+            if !self.roots.contains_key(rest) {
+                let address = match self.long_roots.get(&left) {
+                    Some(&address) => address,
+                    None => {
+                        let last = self.last();
+                        let address = self.allocate_any(last, left);
+                        self.long_roots.insert(left, address);
+                        address
+                    }
+                };
+                self.roots.retain(|order, _| order.len() != left);
+                self.root(rest, address);
+            }
+            let (first, second) = (self.line_array(start), self.roots[rest]);
+            pairs.push(Pair {
+                a: self.helicities.place(all, false, first),
+                b: self.helicities.place(all, false, second),
+                momenta: [0; 2],
+            });
+        }
+        self.push_jamp(order, pairs, Vec::new(), &[]);
+    }
+}

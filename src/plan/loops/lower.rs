@@ -1,0 +1,757 @@
+//! From the colour-ordered form of a process to loops.
+
+use super::arrays::{Array, Helicities, Legs};
+use super::{Loops, NO_HELICITY, gluons, quark};
+use crate::error::{Error, Result};
+use crate::ops::Address;
+use crate::ops::arrays::{
+    Addend, ArrayKind, ArrayOp, ELEMENT, Form, NumberSums, Pair, Pools, Triple,
+};
+use crate::ops::opcode::Opcode;
+use crate::ops::recognize::recognize;
+use crate::plan::binding::{Binding, Coupling};
+use crate::plan::compile::{Compiler, value};
+use crate::plan::{Count, Plan};
+use crate::process::color_ordered::{ColorOrdered, OrderedVertex, number_of, orders, shuffles};
+use crate::process::{CouplingRef, ExternalKind, Process, Wavefunction};
+use num_complex::Complex64;
+use rustc_hash::FxHashMap as HashMap;
+
+/// Currents of so many rungs are kept for all of their orders; longer ones for those alone with the smallest first.
+pub(super) const SHORT: usize = 4;
+/// Vectors of the JAMPs of one run, at most; measured at 512z, where they are some MiB.
+const TILE: usize = 100_000;
+
+/// The plan of a process in its colour-ordered form for the helicities with these indices.
+pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Result<Plan> {
+    let Some(form) = &process.color_ordered else {
+        return Err(bad("there is none"));
+    };
+    let used = vec![true; process.wavefunctions.len()];
+    let mut compiler = Compiler::new(process, binding, helicities, used);
+    compiler.externals();
+    let mut lowering = Lowering::new(compiler, form)?;
+    lowering.rungs();
+    match lowering.line.clone() {
+        Some(line) => quark::lower(&mut lowering, &line),
+        None => gluons::lower(&mut lowering),
+    }
+    Ok(lowering.finish())
+}
+
+fn bad(what: &str) -> Error {
+    Error::InvalidProcess {
+        what: format!("colour-ordered form: {what}"),
+    }
+}
+
+/// The constant of a vertex: couplings with their coefficients.
+type Constant = (Vec<CouplingRef>, Vec<(usize, Complex64)>);
+
+pub(super) struct Lowering<'a> {
+    compiler: Compiler<'a>,
+    pub(super) helicities: Helicities,
+    pub(super) pools: Pools,
+    once: Vec<ArrayOp>,
+    pub(super) each: Vec<ArrayOp>,
+    /// Number of rungs.
+    pub(super) count: usize,
+    /// For each place its external wavefunction.
+    externals: Vec<u32>,
+    /// The kernel of the line's currents from the first end on; none where they are vectors.
+    line: Option<Line>,
+    two: Constant,
+    three: Option<Constant>,
+    /// What conjugation makes of the vertex of two rungs, where currents of all helicities reversed are conjugates.
+    parity: Option<f64>,
+    /// Currents of rungs by their order, plain.
+    pub(super) currents: HashMap<Vec<u8>, Array>,
+    /// The same, slashed.
+    slashed: HashMap<Vec<u8>, Array>,
+    /// Sums of long currents that are needed for a while: by where they begin in an order and their length, with the
+    /// order that is there.
+    scratch: HashMap<(usize, usize), (Address, Vec<u8>)>,
+    /// The same for what is computed once.
+    scratch_once: HashMap<(usize, usize), (Address, Vec<u8>)>,
+    /// Of gluons alone: currents of the line, for each number of rungs.
+    pub(super) lines: Vec<Address>,
+    /// Of gluons alone: currents of the second end by the rungs before it, without propagator.
+    pub(super) roots: HashMap<Vec<u8>, Array>,
+    /// Where such long ones are, by the number of rungs.
+    pub(super) long_roots: HashMap<usize, Address>,
+    /// What the vertex at the second end has beyond that of a current.
+    pub(super) closing: f64,
+    pub(super) numbers: Address,
+    pub(super) numbers_stride: u32,
+    sums: NumberSums,
+    jamp_base: Address,
+    /// Products of all JAMPs in a run.
+    tile: Address,
+}
+
+/// A quark line.
+#[derive(Clone)]
+pub(super) struct Line {
+    /// Whether the line flows in at the first end.
+    pub(super) flows_in: bool,
+    pub(super) constant: Constant,
+    pub(super) mass: f64,
+    pub(super) width: f64,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(mut compiler: Compiler<'a>, form: &'a ColorOrdered) -> Result<Self> {
+        let process = compiler.process;
+        let count = form.rungs.len();
+        let mut externals = vec![form.ends[0]];
+        externals.extend(&form.rungs);
+        externals.push(form.ends[1]);
+        let leg = |w: u32| match process.wavefunctions[w as usize] {
+            Wavefunction::External(e) => e.leg as usize,
+            Wavefunction::Internal(_) => 0,
+        };
+        let legs: Vec<usize> = externals.iter().map(|&w| leg(w)).collect();
+        let of_row = |digits: &Vec<u32>| legs.iter().map(|&leg| digits[leg]).collect::<Vec<u32>>();
+        let rows: Vec<Vec<u32>> = compiler.digits.iter().map(of_row).collect();
+        let radix: Vec<u32> = (0..legs.len())
+            .map(|place| rows.iter().map(|row| row[place] + 1).max().unwrap_or(1))
+            .collect();
+        let (outer, runs) = runs(&radix, &rows, 2 * form.jamps());
+        let line = match &form.line {
+            Some(vertex) => Some(line(&compiler, vertex, externals[0])?),
+            None => None,
+        };
+        let two = match recognized(&compiler, &form.two, Opcode::Vvv1) {
+            Some((order, mut constant)) => {
+                if order == [1, 0] {
+                    negate(&mut constant);
+                }
+                constant
+            }
+            None => return Err(bad("its vertex of two currents is not that of gluons")),
+        };
+        let three = three(&compiler, &form.three)?;
+        let parity = parity(&compiler, form, &two, three.as_ref());
+        let jamps = form.jamps() as u32;
+        let all = (1 << legs.len()) - 1;
+        let fours = |outer: Legs| {
+            let ends = 1 | 1 << (count + 1);
+            outer & ends == 0 && radix[0] == 2 && radix[count + 1] == 2
+        };
+        let fours = fours(outer);
+        let helicities = Helicities::new(radix, outer, runs);
+        let count_all = helicities.count(all, false);
+        let jamp_base = compiler.allocate(2 * jamps);
+        let tile = compiler.allocate(2 * jamps * count_all);
+        let buffer = compiler.allocate(2 * count_all);
+        Ok(Lowering {
+            compiler,
+            helicities,
+            pools: Pools {
+                fours,
+                buffer,
+                ..Pools::default()
+            },
+            once: Vec::new(),
+            each: Vec::new(),
+            count,
+            externals,
+            line,
+            two,
+            three,
+            parity,
+            currents: HashMap::default(),
+            slashed: HashMap::default(),
+            scratch: HashMap::default(),
+            scratch_once: HashMap::default(),
+            lines: Vec::new(),
+            roots: HashMap::default(),
+            long_roots: HashMap::default(),
+            closing: form.closing,
+            numbers: 0,
+            numbers_stride: 0,
+            sums: NumberSums::default(),
+            jamp_base,
+            tile,
+        })
+    }
+
+    pub(super) fn all(&self) -> Legs {
+        (1 << (self.count + 2)) - 1
+    }
+
+    pub(super) fn last(&self) -> Legs {
+        1 << (self.count + 1)
+    }
+
+    /// The signs of the momenta of legs.
+    fn signs(&self, legs: Legs) -> Vec<i8> {
+        let places = (0..self.externals.len()).filter(|place| legs >> place & 1 == 1);
+        let inputs: Vec<u32> = places.map(|place| self.externals[place]).collect();
+        self.compiler.sum_of(&inputs)
+    }
+
+    pub(super) fn momentum(&mut self, legs: Legs) -> Address {
+        let signs = self.signs(legs);
+        self.compiler.momentum(&signs)
+    }
+
+    pub(super) fn factor(
+        &mut self,
+        constant: &Constant,
+        propagator: Option<(Legs, f64, f64)>,
+    ) -> Address {
+        let propagator = propagator.map(|(legs, mass, width)| {
+            let signs = self.signs(legs);
+            self.compiler.propagator(&signs, mass, width)
+        });
+        self.compiler.factor(&constant.0, &constant.1, propagator)
+    }
+
+    pub(super) fn external(&self, place: usize) -> Array {
+        let line = &self.compiler.lines[self.externals[place] as usize];
+        Array {
+            address: line.instances.first().copied().unwrap_or(0),
+            legs: 1 << place,
+            whole: true,
+        }
+    }
+
+    pub(super) fn allocate(&mut self, elements: u32) -> Address {
+        self.compiler.allocate(ELEMENT * elements)
+    }
+
+    /// Memory for arrays over one or both ends and any so many rungs in a run.
+    pub(super) fn allocate_any(&mut self, ends: Legs, rungs: usize) -> Address {
+        let masks = (0..1u32 << self.count).filter(|m| m.count_ones() as usize == rungs);
+        let counts = masks.map(|m| self.helicities.count(ends | m << 1, false));
+        let most = counts.max().unwrap_or(1);
+        self.allocate(most)
+    }
+
+    pub(super) fn push_pairs(&mut self, pairs: Vec<Pair>) -> [u32; 2] {
+        let from = self.pools.pairs.len() as u32;
+        self.pools.pairs.extend(pairs);
+        [from, self.pools.pairs.len() as u32]
+    }
+
+    /// Currents of rungs that are kept.
+    fn rungs(&mut self) {
+        for rung in 0..self.count {
+            let array = self.external(rung + 1);
+            self.currents.insert(vec![rung as u8], array);
+        }
+        let mut sets: Vec<u32> = (1..1u32 << self.count).collect();
+        sets.sort_by_key(|set| (set.count_ones(), *set));
+        for set in sets {
+            let rungs: Vec<u8> = (0..self.count as u8)
+                .filter(|r| set >> r & 1 == 1)
+                .collect();
+            let size = rungs.len();
+            // Of long ones other orders are made where they are needed.
+            if size > 1 {
+                for order in orders(size) {
+                    let order: Vec<u8> = order.iter().map(|&i| rungs[usize::from(i)]).collect();
+                    if order[0] == rungs[0] {
+                        self.current(&order);
+                    } else if size <= SHORT {
+                        self.short_sum(&order);
+                    }
+                }
+            }
+        }
+        if self.line.is_some() {
+            let mut orders: Vec<Vec<u8>> = self.currents.keys().cloned().collect();
+            orders.retain(|order| order.len() <= SHORT);
+            orders.sort();
+            for order in orders {
+                self.slash(&order);
+            }
+        }
+    }
+
+    /// A current of rungs with the smallest first, from vertices.
+    fn current(&mut self, order: &[u8]) {
+        let legs = rungs(order);
+        let elements = self.helicities.count(legs, true);
+        let out = self.allocate(elements);
+        let op = self.vector_op(
+            legs,
+            true,
+            &mut |lowering, from, to| lowering.rung_once(order, from, to),
+            order.len(),
+        );
+        // -1 for each leg, and what conjugation makes of the vertices, of which there is one less.
+        let sign = |parity: f64| match order.len().is_multiple_of(2) {
+            true => parity,
+            false => -1.0,
+        };
+        let mirror = self.parity.map_or(0, |parity| sign(parity) as i8);
+        let factors = self.factors(Some(legs), 1.0);
+        self.once.push(ArrayOp {
+            out,
+            factors,
+            mirror,
+            ..op
+        });
+        let array = Array {
+            address: out,
+            legs,
+            whole: true,
+        };
+        self.currents.insert(order.to_vec(), array);
+    }
+
+    /// Pairs and triples of neighbours among so many things, whose arrays `of` gives from their places.
+    pub(super) fn vector_op(
+        &mut self,
+        legs: Legs,
+        whole: bool,
+        of: &mut dyn FnMut(&mut Self, usize, usize) -> Array,
+        size: usize,
+    ) -> ArrayOp {
+        let mut pairs = Vec::new();
+        let mut triples = Vec::new();
+        for i in 1..size {
+            let (a, b) = (of(self, 0, i), of(self, i, size));
+            pairs.push(Pair {
+                a: self.helicities.place(legs, whole, a),
+                b: self.helicities.place(legs, whole, b),
+                momenta: [self.momentum(a.legs), self.momentum(b.legs)],
+            });
+            for j in i + 1..size {
+                if self.three.is_none() {
+                    continue;
+                }
+                let (b, c) = (of(self, i, j), of(self, j, size));
+                let place = |h: &mut Helicities, array| h.place(legs, whole, array);
+                triples.push(Triple {
+                    places: [a, b, c].map(|array| place(&mut self.helicities, array)),
+                });
+            }
+        }
+        let from = self.pools.triples.len() as u32;
+        self.pools.triples.extend(triples);
+        ArrayOp {
+            kind: ArrayKind::Vector,
+            count: self.helicities.count(legs, whole),
+            stride: ELEMENT,
+            pairs: self.push_pairs(pairs),
+            triples: [from, self.pools.triples.len() as u32],
+            ..ArrayOp::default()
+        }
+    }
+
+    /// The operation that adds up the currents from which one follows.
+    fn sum_op(&mut self, order: &[u8], whole: bool, out: Address, form: Form) -> ArrayOp {
+        let (all, minus) = shuffles(order);
+        let from = self.pools.addends.len() as u32;
+        for order in all {
+            let array = self.currents[&order];
+            let shift = if whole {
+                0
+            } else {
+                self.helicities.shift(array)
+            };
+            self.pools.addends.push(Addend {
+                address: array.address,
+                shift,
+                minus,
+            });
+        }
+        ArrayOp {
+            kind: ArrayKind::Sum,
+            out,
+            count: self.helicities.count(rungs(order), whole),
+            stride: ELEMENT,
+            addends: [from, self.pools.addends.len() as u32],
+            form,
+            ..ArrayOp::default()
+        }
+    }
+
+    fn short_sum(&mut self, order: &[u8]) {
+        let legs = rungs(order);
+        let count = self.helicities.count(legs, true);
+        let address = self.allocate(count);
+        let op = self.sum_op(order, true, address, Form::Plain);
+        self.once.push(op);
+        let array = Array {
+            address,
+            legs,
+            whole: true,
+        };
+        self.currents.insert(order.to_vec(), array);
+    }
+
+    fn slash(&mut self, order: &[u8]) {
+        let array = self.currents[order];
+        let count = self.helicities.count(array.legs, true);
+        let address = self.allocate(count);
+        let from = self.pools.addends.len() as u32;
+        self.pools.addends.push(Addend {
+            address: array.address,
+            shift: 0,
+            minus: false,
+        });
+        self.once.push(ArrayOp {
+            kind: ArrayKind::Sum,
+            out: address,
+            count,
+            stride: ELEMENT,
+            addends: [from, from + 1],
+            form: Form::Slashed,
+            ..ArrayOp::default()
+        });
+        self.slashed
+            .insert(order.to_vec(), Array { address, ..array });
+    }
+
+    /// A current of rungs for a current that is computed once.
+    fn rung_once(&mut self, order: &[u8], from: usize, to: usize) -> Array {
+        let order = &order[from..to];
+        if let Some(&array) = self.currents.get(order) {
+            return array;
+        }
+        let legs = rungs(order);
+        let key = (from, order.len());
+        let count = self.helicities.count(legs, true);
+        let (address, there) = match self.scratch_once.get(&key) {
+            Some((address, there)) => (*address, there.clone()),
+            None => (self.allocate(count), Vec::new()),
+        };
+        if there != order {
+            let op = self.sum_op(order, true, address, Form::Plain);
+            self.once.push(op);
+            self.scratch_once.insert(key, (address, order.to_vec()));
+        }
+        Array {
+            address,
+            legs,
+            whole: true,
+        }
+    }
+
+    /// A current of the rungs from one place of an order on, within a run.
+    pub(super) fn rung(&mut self, order: &[u8], from: usize, to: usize, form: Form) -> Array {
+        let part = &order[from..to];
+        let kept = match form {
+            Form::Slashed => &self.slashed,
+            _ => &self.currents,
+        };
+        if let Some(&array) = kept.get(part) {
+            return array;
+        }
+        let legs = rungs(part);
+        let key = (from, part.len());
+        let (address, there) = match self.scratch.get(&key) {
+            Some((address, there)) => (*address, there.clone()),
+            None => (self.allocate_any(0, part.len()), Vec::new()),
+        };
+        if there != part {
+            let op = self.sum_op(part, false, address, form);
+            self.each.push(op);
+            self.scratch.insert(key, (address, part.to_vec()));
+        }
+        Array {
+            address,
+            legs,
+            whole: false,
+        }
+    }
+
+    /// The factors of pairs and triples of rungs' currents, with the propagator of the legs below.
+    pub(super) fn factors(&mut self, legs: Option<Legs>, scale: f64) -> [Address; 2] {
+        let propagator = legs.map(|legs| (legs, 0.0, 0.0));
+        let scaled = |constant: &Constant| {
+            let terms = constant.1.iter().map(|&(i, c)| (i, c * scale));
+            (constant.0.clone(), terms.collect())
+        };
+        let (two, three) = (scaled(&self.two), self.three.as_ref().map(scaled));
+        let factor = self.factor(&two, propagator);
+        let of_triples = three.map_or(factor, |three| self.factor(&three, propagator));
+        [factor, of_triples]
+    }
+
+    /// The operation of a JAMP.
+    pub(super) fn push_jamp(
+        &mut self,
+        order: &[u8],
+        pairs: Vec<Pair>,
+        wide: Vec<Pair>,
+        numbers: &[(u32, bool)],
+    ) {
+        let count = self.helicities.count(self.all(), false);
+        let op = ArrayOp {
+            kind: ArrayKind::Contract,
+            out: self.tile + 2 * count * number_of(order) as u32,
+            count,
+            stride: 2,
+            pairs: self.push_pairs(pairs),
+            wide: self.push_pairs(wide),
+            ..ArrayOp::default()
+        };
+        self.each.push(op);
+        if !numbers.is_empty() {
+            self.sums.push(numbers);
+        }
+    }
+
+    /// Memory for so many numbers of each helicity of a run that JAMPs are sums of.
+    pub(super) fn allocate_numbers(&mut self, numbers: u32) {
+        self.numbers_stride = spread(2 * numbers);
+        let count = self.helicities.count(self.all(), false);
+        self.numbers = self.compiler.allocate(count * self.numbers_stride);
+    }
+
+    /// Address of a constant.
+    pub(super) fn constant(&mut self, x: f64) -> Address {
+        self.compiler.constant(x)
+    }
+
+    fn finish(self) -> Plan {
+        let count = self.helicities.count(self.all(), false);
+        let legs: Vec<usize> = self.externals.iter().map(|&w| self.leg(w)).collect();
+        let mut rows_of: HashMap<Vec<u32>, u32> = HashMap::default();
+        for (h, digits) in (0..).zip(&self.compiler.digits) {
+            rows_of.insert(legs.iter().map(|&leg| digits[leg]).collect(), h);
+        }
+        let mut rows = Vec::new();
+        for run in 0..self.helicities.runs() {
+            for element in 0..count {
+                let row = rows_of.get(&self.helicities.of_element(run, element));
+                rows.push(row.copied().unwrap_or(NO_HELICITY));
+            }
+        }
+        let mut plan = self.compiler.plan;
+        let good = rows.iter().filter(|&&h| h != NO_HELICITY);
+        plan.groups = good.map(|&h| vec![h]).collect();
+        plan.tables = vec![Vec::new(); plan.helicities.len()];
+        plan.jamp_base = self.jamp_base;
+        let (indices, runs) = self.helicities.finish();
+        let form = self.compiler.process.color_ordered.as_ref();
+        plan.loops = Some(Loops {
+            runs,
+            once: self.once,
+            each: self.each,
+            pools: Pools {
+                indices,
+                ..self.pools
+            },
+            helicities: count,
+            products: self.tile,
+            numbers: self.numbers,
+            numbers_stride: self.numbers_stride,
+            sums: self.sums,
+            rows,
+            flows: form.map(|form| form.flows.clone()).unwrap_or_default(),
+        });
+        plan.count = Count::of(&plan);
+        plan
+    }
+
+    fn leg(&self, wavefunction: u32) -> usize {
+        match self.compiler.process.wavefunctions[wavefunction as usize] {
+            Wavefunction::External(e) => e.leg as usize,
+            Wavefunction::Internal(_) => 0,
+        }
+    }
+}
+
+/// The places of rungs.
+pub(super) fn rungs(order: &[u8]) -> Legs {
+    order.iter().map(|r| 2u32 << r).sum()
+}
+
+/// All orders of any `size` of so many rungs.
+pub(super) fn parts(count: usize, size: usize) -> Vec<Vec<u8>> {
+    let mut all: Vec<Vec<u8>> = vec![Vec::new()];
+    for _ in 0..size {
+        let longer = |order: &Vec<u8>| {
+            let free = (0..count as u8).filter(|x| !order.contains(x));
+            free.map(|x| [order.as_slice(), &[x]].concat())
+                .collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    all
+}
+
+/// So many vectors or a few more, such that what lies so far apart is in different sets of a cache.
+fn spread(vectors: u32) -> u32 {
+    match vectors % 64 {
+        0..=2 => vectors - vectors % 64 + 2,
+        _ => vectors - vectors % 64 + 66,
+    }
+}
+
+/// The outer legs, and their helicities in each run. Ends that do not have all combinations of their helicities are
+/// among them.
+fn runs(radix: &[u32], rows: &[Vec<u32>], jamps: usize) -> (Legs, Vec<Vec<u32>>) {
+    let last = radix.len() - 1;
+    let mut ends: Vec<(u32, u32)> = rows.iter().map(|row| (row[0], row[last])).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let mut outer: Legs = 0;
+    let mut runs = vec![vec![0; radix.len()]];
+    if (ends.len() as u32) < radix[0] * radix[last] {
+        outer |= 1 | 1 << last;
+        let run = |&(first, second): &(u32, u32)| {
+            let mut run = vec![0; radix.len()];
+            (run[0], run[last]) = (first, second);
+            run
+        };
+        runs = ends.iter().map(run).collect();
+    }
+    let size = |outer: Legs| {
+        let inner = (0..radix.len()).filter(|place| outer >> place & 1 == 0);
+        jamps * inner.map(|place| radix[place] as usize).product::<usize>()
+    };
+    for place in (1..last).rev() {
+        if size(outer) <= TILE {
+            break;
+        }
+        outer |= 1 << place;
+        let with = |run: &Vec<u32>| {
+            let run = run.clone();
+            (0..radix[place]).map(move |h| {
+                let mut run = run.clone();
+                run[place] = h;
+                run
+            })
+        };
+        runs = runs.iter().flat_map(with).collect();
+    }
+    (outer, runs)
+}
+
+/// The order of its neighbours in which a kernel takes them, and its constant, if a vertex is that kernel's.
+fn recognized(
+    compiler: &Compiler,
+    vertex: &OrderedVertex,
+    opcode: Opcode,
+) -> Option<(Vec<u8>, Constant)> {
+    let routine = &compiler.process.routines[vertex.routine as usize];
+    let massless = value(compiler.binding, vertex.mass) == 0.0;
+    let found = recognize(routine, massless)?;
+    let [factor] = &found.factors[..] else {
+        return None;
+    };
+    let order = found.input_permutation.iter();
+    let order = order.map(|&argument| vertex.inputs[argument]).collect();
+    let color = Complex64::new(vertex.factor.0, vertex.factor.1);
+    let terms = factor.iter().map(|&(i, c)| (i, c * color)).collect();
+    (found.opcode == opcode).then_some((order, (vertex.couplings.clone(), terms)))
+}
+
+fn negate(constant: &mut Constant) {
+    constant.1.iter_mut().for_each(|(_, c)| *c = -*c);
+}
+
+fn line(compiler: &Compiler, vertex: &OrderedVertex, first: u32) -> Result<Line> {
+    let flows_in = match &compiler.process.wavefunctions[first as usize] {
+        Wavefunction::External(e) => e.kind == ExternalKind::FermionIn,
+        Wavefunction::Internal(_) => false,
+    };
+    let opcode = if flows_in { Opcode::Ffv2 } else { Opcode::Ffv1 };
+    match recognized(compiler, vertex, opcode) {
+        Some((order, constant)) if order == [0, 1] => Ok(Line {
+            flows_in,
+            constant,
+            mass: value(compiler.binding, vertex.mass),
+            width: value(compiler.binding, vertex.width),
+        }),
+        _ => Err(bad("its line is not that of a quark and gluons")),
+    }
+}
+
+/// The constant of `2 B (A C) - A (B C) - C (A B)` for neighbours A, B and C.
+fn three(compiler: &Compiler, vertices: &[OrderedVertex]) -> Result<Option<Constant>> {
+    let none = || bad("its vertex of three currents is not that of gluons");
+    // For each neighbour that gives the direction the constant of the product of the others.
+    let mut sums: Vec<HashMap<CouplingRef, Complex64>> = vec![HashMap::default(); 3];
+    for vertex in vertices {
+        let (order, (couplings, terms)) =
+            recognized(compiler, vertex, Opcode::VvvvDiff1).ok_or_else(none)?;
+        for (i, c) in terms {
+            // Of V2, V3 and V4 it is V3 (V2 V4) - V4 (V2 V3).
+            for (which, sign) in [(1, 1.0), (2, -1.0)] {
+                let sum = &mut sums[usize::from(order[which])];
+                *sum.entry(couplings[i]).or_default() += c * sign;
+            }
+        }
+    }
+    let mut found: Constant = Default::default();
+    let mut couplings: Vec<CouplingRef> = sums.iter().flat_map(|s| s.keys().copied()).collect();
+    couplings.sort_by_key(|c| (c.coupling, c.negative));
+    couplings.dedup();
+    for coupling in couplings {
+        let [a, b, c] =
+            [0, 1, 2].map(|i: usize| sums[i].get(&coupling).copied().unwrap_or_default());
+        let middle = b / 2.0;
+        let tiny = 1e-9 * middle.norm();
+        if (a + middle).norm() > tiny || (c + middle).norm() > tiny {
+            return Err(none());
+        }
+        if middle.norm() > 0.0 {
+            found.1.push((found.0.len(), middle));
+            found.0.push(coupling);
+        }
+    }
+    Ok((!found.0.is_empty()).then_some(found))
+}
+
+/// What conjugation makes of the constant of two rungs, if currents of rungs with all helicities reversed are conjugates
+/// up to a sign: rungs are massless vectors with two helicities, and constants are real or imaginary (see
+/// [`crate::plan::recursion`]).
+fn parity(
+    compiler: &Compiler,
+    form: &ColorOrdered,
+    two: &Constant,
+    three: Option<&Constant>,
+) -> Option<f64> {
+    for &w in &form.rungs {
+        let Wavefunction::External(e) = &compiler.process.wavefunctions[w as usize] else {
+            return None;
+        };
+        let opposite = match &compiler.values[e.leg as usize][..] {
+            [a, b] => *a == -*b && *a != 0,
+            _ => false,
+        };
+        if e.kind != ExternalKind::Vector || value(compiler.binding, e.mass) != 0.0 || !opposite {
+            return None;
+        }
+    }
+    let massless = |vertex: &OrderedVertex| {
+        let of = |quantity| value(compiler.binding, quantity) == 0.0;
+        of(vertex.mass) && of(vertex.width)
+    };
+    if !massless(&form.two) || !form.three.iter().all(massless) {
+        return None;
+    }
+    let sign = |constant: &Constant| -> Option<f64> {
+        let mut signs = Vec::new();
+        for (i, c) in &constant.1 {
+            let coupling = constant.0[*i];
+            let Coupling::Polynomial(values) =
+                &compiler.binding.couplings[coupling.coupling as usize]
+            else {
+                return None;
+            };
+            for v in values.iter().filter(|v| v.norm() > 0.0) {
+                let z = v * c;
+                let tiny = 1e-12 * z.norm();
+                signs.push(match (z.im.abs() <= tiny, z.re.abs() <= tiny) {
+                    (true, _) => 1.0,
+                    (false, true) => -1.0,
+                    (false, false) => return None,
+                });
+            }
+        }
+        let first = *signs.first()?;
+        signs.iter().all(|s| *s == first).then_some(first)
+    };
+    let two = sign(two)?;
+    let three = three.map_or(Some(1.0), sign)?;
+    (three == 1.0).then_some(two)
+}

@@ -1,0 +1,236 @@
+//! Processes in their colour-ordered form: equal to their diagrams where these can be listed, and beyond what must hold
+//! without them.
+
+use crate::batch::{Batch, squared};
+use crate::kinematics::{Lorentz, Point, masses, points};
+use crate::processes::gauge_invariant;
+use crate::ward;
+use mebridge::bridge::Bridge;
+use mebridge::events::{Answers, Events};
+use mebridge::generate;
+use mebridge::phase_space::PhaseSpace;
+use mebridge::process::Process;
+use mebridge::runtime::Switches;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+fn one(text: &str) -> Process {
+    generate(text).expect("generated").remove(0)
+}
+
+fn ordered(text: &str) -> Process {
+    one(text).by_color_order().expect("a colour-ordered form")
+}
+
+/// Answers of one bridge, those of single helicities of the first event among them.
+struct Seen {
+    squared: Vec<f64>,
+    chosen: (Vec<i32>, Vec<i32>),
+    contributions: Vec<f64>,
+    jamp2: Vec<f64>,
+}
+
+fn seen(process: &Process, batch: &Batch, switches: &Switches, off_shell: bool) -> Seen {
+    let card = process.model.default_card();
+    let mut bridge = Bridge::new(process.clone(), &card, switches, batch.len()).expect("bridge");
+    assert!(!off_shell || bridge.allow_off_shell());
+    let count = batch.len();
+    let mut seen = Seen {
+        squared: vec![0.0; count],
+        chosen: (vec![0; count], vec![0; count]),
+        contributions: Vec::new(),
+        jamp2: Vec::new(),
+    };
+    let mut answers = Answers {
+        matrix_elements: &mut seen.squared,
+        helicity: &mut seen.chosen.0,
+        color: &mut seen.chosen.1,
+    };
+    bridge.run(&batch.events(), &mut answers).expect("answers");
+    let first = &batch.momenta[..4 * process.legs.len()];
+    let event = bridge
+        .one_event(first, batch.g_s[0], true)
+        .expect("an event");
+    seen.contributions = event.contributions.clone();
+    seen.jamp2 = event.jamp2.clone();
+    seen
+}
+
+fn close(what: &str, a: &[f64], b: &[f64], tolerance: f64) {
+    let size = b.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    assert_eq!(a.len(), b.len());
+    for (x, y) in a.iter().zip(b) {
+        assert!((x - y).abs() <= tolerance * size, "{what}: {x:e} and {y:e}");
+    }
+}
+
+/// A quark line of either direction and mass, at either end of the beam, and gluons alone; on and off mass shells.
+#[test]
+fn equal_to_diagrams() {
+    let cpu = [("CUDACPP_RUNTIME_BACKEND", "cpu")];
+    let switches = Switches::from_pairs(cpu).expect("switches");
+    for text in [
+        "g g > t t~",
+        "t~ t > g g",
+        "g g > t t~ g",
+        "u g > u g g",
+        "g u~ > u~ g g g",
+        "g g > g g",
+        "g g > g g g",
+        "g g > g g g g",
+        "g g > t t~ g g g",
+    ] {
+        let (diagrams, ordered) = (one(text), ordered(text));
+        ordered.validate().expect("valid");
+        let card = diagrams.model.default_card();
+        let configurations = diagrams.channels.config_diagram.len() as i32;
+        let igraph: Vec<i32> = (0..=configurations.min(7)).collect();
+        let batch = Batch::new(&points(&diagrams, &card, 900.0, 9, 3), 1.2);
+        let batch = batch.varied(5).with_igraph(&igraph);
+        // Where the diagrams' own bridge would take the colour-ordered form.
+        let diagrams = Process {
+            color_ordered: None,
+            ..diagrams
+        };
+        let mut off = batch.clone();
+        let legs = diagrams.legs.len();
+        for event in off.momenta.chunks_exact_mut(4 * legs) {
+            // What is added to one that goes out is taken from another.
+            for (i, by) in [30.0, -20.0, 10.0, 5.0].into_iter().enumerate() {
+                event[8 + i] += by;
+                event[12 + i] -= by;
+            }
+        }
+        for (batch, off_shell) in [(&batch, false), (&off, true)] {
+            let a = seen(&ordered, batch, &switches, off_shell);
+            let b = seen(&diagrams, batch, &switches, off_shell);
+            for (x, y) in a.squared.iter().zip(&b.squared) {
+                assert!((x / y - 1.0).abs() < 1e-11, "{text}: {x:e} {y:e}");
+            }
+            assert_eq!(a.chosen, b.chosen, "{text}");
+            close(text, &a.contributions, &b.contributions, 1e-12);
+            close(text, &a.jamp2, &b.jamp2, 1e-12);
+        }
+    }
+}
+
+/// The bridge of a process with both forms takes either, and both agree.
+#[test]
+fn calls_with_channels_are_served_by_diagrams() {
+    let process = one("g g > g g g g");
+    let card = process.model.default_card();
+    let batch = Batch::new(&points(&process, &card, 900.0, 3, 3), 1.2);
+    let run = |batch: &Batch, bridge: &mut Bridge| {
+        let mut out = (vec![0.0; 3], vec![0; 3], vec![0; 3]);
+        let mut answers = Answers {
+            matrix_elements: &mut out.0,
+            helicity: &mut out.1,
+            color: &mut out.2,
+        };
+        bridge.run(&batch.events(), &mut answers).expect("answers");
+        out.0
+    };
+    let switches = Switches::from_pairs([("CUDACPP_RUNTIME_BACKEND", "cpu")]).expect("switches");
+    let mut bridge = Bridge::new(process.clone(), &card, &switches, 3).expect("bridge");
+    let all = run(&batch, &mut bridge);
+    let plan = |bridge: &Bridge| bridge.serving(false).map(|(plan, _)| plan.loops.is_some());
+    assert_eq!(plan(&bridge), Some(true));
+    let mut sum = vec![0.0; 3];
+    for &channel in &process.channels.config_diagram {
+        let batch = batch.clone().in_channels(&[channel as i32]);
+        for (sum, x) in sum.iter_mut().zip(run(&batch, &mut bridge)) {
+            *sum += x;
+        }
+    }
+    close("channels", &sum, &all, 1e-12);
+}
+
+/// Some rows of the helicity table: all of a large process would take a while here.
+fn with_helicities(process: &Process, rows: &[usize]) -> Process {
+    let rows = rows.iter().map(|&row| process.helicities[row].clone());
+    Process {
+        helicities: rows.collect(),
+        ..process.clone()
+    }
+}
+
+/// Seven gluons with a quark pair, and eight gluons: Ward identities, rotations and exchanges of gluons.
+#[test]
+fn beyond_diagrams() {
+    for (text, row) in [
+        ("g g > t t~ g g g g g", 0b101001101),
+        ("g g > g g g g g g", 0b10110010),
+    ] {
+        let process = one(text);
+        assert!(process.amplitudes.is_empty(), "{text}");
+        process.validate().expect("valid");
+        let process = with_helicities(&process, &[row]);
+        let card = gauge_invariant(&process);
+        let point = points(&process, &card, 2000.0, 1, 8).remove(0);
+        let value = |process: &Process, point: &Point| {
+            squared(process, &card, std::slice::from_ref(point), 1.2)[0]
+        };
+        let first = value(&process, &point);
+        let last = process.legs.len() - 1;
+        for leg in [0, last] {
+            let second = value(&ward::with_momentum(&process, leg), &point);
+            assert!(second / first < 1e-18, "{text}: {first:e} {second:e}");
+        }
+        let (mut exchanged, mut at) = (process.clone(), point.clone());
+        at.swap(last - 2, last);
+        exchanged.helicities[0].swap(last - 2, last);
+        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        let at = Lorentz::rotation(&mut rng).apply(&at);
+        let second = value(&exchanged, &at);
+        assert!(
+            (second / first - 1.0).abs() < 1e-9,
+            "{text}: {first:e} {second:e}"
+        );
+    }
+}
+
+/// Energies far beyond what there is, and the threshold: finite, and as from the other lanes.
+#[test]
+fn at_the_edges() {
+    let process = ordered("g g > t t~ g g g");
+    let card = process.model.default_card();
+    let mut all = points(&process, &card, 1e6, 3, 6);
+    // At the threshold, where gluons are soft and the quarks at rest.
+    let incoming = [0.0; 2];
+    let masses = masses(&process, &card);
+    let space = PhaseSpace::new(2.0 * masses[2] + 0.01, &incoming, &masses[2..]).expect("energy");
+    for i in 0..2 {
+        let random: Vec<f64> = (0..space.randoms())
+            .map(|j| (0.37 + 0.61 * (7 * i + j) as f64).fract())
+            .collect();
+        let mut momenta = vec![0.0; space.components()];
+        space.event(&random, &mut momenta);
+        all.push(momenta.as_chunks().0.to_vec());
+    }
+    let together = squared(&process, &card, &all, 1.2);
+    for (point, x) in all.iter().zip(&together) {
+        assert!(x.is_finite() && *x > 0.0, "{x:e}");
+        let alone = squared(&process, &card, std::slice::from_ref(point), 1.2);
+        assert_eq!(alone[0], *x);
+    }
+    let switches = Switches::from_pairs([("CUDACPP_RUNTIME_BACKEND", "cpu")]).expect("switches");
+    let mut bridge = Bridge::new(process.clone(), &card, &switches, 1).expect("bridge");
+    let mut bad = all[0].clone();
+    bad[6][0] *= 1.1;
+    let momenta: Vec<f64> = bad.iter().flatten().copied().collect();
+    let events = Events {
+        momenta: &momenta,
+        g_s: &[1.2],
+        random_helicity: &[0.5],
+        random_color: &[0.5],
+        channels: None,
+        igraph: None,
+    };
+    let mut out = ([0.0], [0], [0]);
+    let mut answers = Answers {
+        matrix_elements: &mut out.0,
+        helicity: &mut out.1,
+        color: &mut out.2,
+    };
+    assert!(bridge.run(&events, &mut answers).is_err());
+}
