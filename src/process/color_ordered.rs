@@ -132,7 +132,7 @@ mod tests {
             assert_eq!(number_of(order), number);
         }
         assert_eq!(number_of(&[9, 3, 5]), 4);
-        assert_eq!(orders(0), [vec![]]);
+        assert_eq!(orders(0), [Vec::<u8>::new()]);
     }
 
     #[test]
