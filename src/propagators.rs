@@ -180,7 +180,7 @@ mod tests {
     use crate::bridge::Bridge;
     use crate::events::Answers;
     use crate::import::import_directory;
-    use crate::runtime::{Backend, CachePlace, Switches};
+    use crate::runtime::{BackendChoice, CachePlace, Switches};
     use std::path::Path;
 
     /// g g > t t~ by the formulas of its three diagrams.
@@ -224,7 +224,7 @@ mod tests {
         let binding = Binding::new(&process.model, &card).unwrap();
         let switches = Switches {
             cache: CachePlace::Off,
-            backend: Backend::Cpu,
+            backend: BackendChoice::Cpu,
             ..Switches::default()
         };
         let mut bridge = Bridge::new(process.clone(), &card, &switches, 3).unwrap();

@@ -143,7 +143,7 @@ pub const SWITCHES: &[Switch] = &[
 
 /// Which engine evaluates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Backend {
+pub enum BackendChoice {
     /// The best that is there.
     #[default]
     Auto,
@@ -267,7 +267,7 @@ pub struct Switches {
     /// `PARAMCARD`.
     pub param_card: Option<PathBuf>,
     /// `BACKEND`.
-    pub backend: Backend,
+    pub backend: BackendChoice,
     /// `SIMD`: the name of a level, or `None` for the best.
     pub simd: Option<String>,
     /// `FPTYPE`.
@@ -308,7 +308,7 @@ impl Default for Switches {
         Switches {
             process: None,
             param_card: None,
-            backend: Backend::default(),
+            backend: BackendChoice::default(),
             simd: None,
             precision: Precision::default(),
             threads: 1,
@@ -375,9 +375,9 @@ impl Switches {
             "PARAMCARD" => self.param_card = Some(value.into()),
             "BACKEND" => {
                 self.backend = match word.as_str() {
-                    "auto" => Backend::Auto,
-                    "cpu" => Backend::Cpu,
-                    "cuda" => Backend::Cuda,
+                    "auto" => BackendChoice::Auto,
+                    "cpu" => BackendChoice::Cpu,
+                    "cuda" => BackendChoice::Cuda,
                     _ => return Err(bad()),
                 };
             }
@@ -532,7 +532,7 @@ mod tests {
         assert_eq!(one("THREADS", "4").unwrap().threads, 4);
         assert_eq!(one("SIMD", "512y").unwrap().simd.as_deref(), Some("512y"));
         assert_eq!(one("SIMD", "auto").unwrap().simd, None);
-        assert_eq!(one("BACKEND", "cpu").unwrap().backend, Backend::Cpu);
+        assert_eq!(one("BACKEND", "cpu").unwrap().backend, BackendChoice::Cpu);
         let devices = |value| one("DEVICE", value).unwrap().device;
         assert_eq!(devices("3"), Devices::These(vec![3]));
         assert_eq!(devices("1, 0"), Devices::These(vec![1, 0]));
@@ -670,7 +670,7 @@ mod tests {
 
     #[test]
     fn a_gpu_can_be_asked_for() {
-        assert_eq!(one("BACKEND", "cuda").unwrap().backend, Backend::Cuda);
+        assert_eq!(one("BACKEND", "cuda").unwrap().backend, BackendChoice::Cuda);
     }
 
     #[test]

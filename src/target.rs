@@ -14,7 +14,7 @@ use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
 use crate::plan::passes::Pass;
 use crate::process::Process;
-use crate::runtime::{Backend, Devices, Precision, Switches};
+use crate::runtime::{BackendChoice, Devices, Precision, Switches};
 use crate::simd::{Level, Real};
 use std::io::Write;
 use std::sync::Once;
@@ -80,16 +80,16 @@ impl Target {
             threads: switches.threads,
         };
         match switches.backend {
-            Backend::Cpu => Ok(cpu),
-            Backend::Auto if calls.cpu_only.is_some() => Ok(cpu),
-            Backend::Auto if !gpu::might_be_there() => Ok(cpu),
+            BackendChoice::Cpu => Ok(cpu),
+            BackendChoice::Auto if calls.cpu_only.is_some() => Ok(cpu),
+            BackendChoice::Auto if !gpu::might_be_there() => Ok(cpu),
             // Who names a GPU wants it.
-            Backend::Auto
+            BackendChoice::Auto
                 if switches.device == Devices::Auto && !calls.fill_a_gpu(switches.threads) =>
             {
                 Ok(cpu)
             }
-            Backend::Auto => match Gpus::open(switches, Cache::new(&switches.cache)) {
+            BackendChoice::Auto => match Gpus::open(switches, Cache::new(&switches.cache)) {
                 Ok(gpus) => Ok(Target::Gpu(gpus)),
                 Err(error) if switches.device != Devices::Auto => Err(error),
                 Err(error) => {
@@ -103,7 +103,7 @@ impl Target {
                     Ok(cpu)
                 }
             },
-            Backend::Cuda => {
+            BackendChoice::Cuda => {
                 if let Some(what) = calls.cpu_only {
                     return Err(Error::NotOnGpu { what });
                 }

@@ -12,7 +12,7 @@ use mebridge::import::{Options, import_cached, import_directory};
 use mebridge::locate::locate;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
-use mebridge::runtime::{Backend, CachePlace, ProcessChoice, Switches};
+use mebridge::runtime::{BackendChoice, CachePlace, ProcessChoice, Switches};
 use proptest::prelude::*;
 use rand::distr::Open01;
 use rand::{Rng, SeedableRng};
@@ -31,7 +31,7 @@ fn at(folder: &Path) -> CachePlace {
 fn answers(directory: &Path, cache: CachePlace) -> Vec<(Vec<u64>, Vec<i32>, Vec<i32>)> {
     let switches = Switches {
         process: Some(ProcessChoice::parse(directory)),
-        backend: Backend::Cpu,
+        backend: BackendChoice::Cpu,
         cache,
         ..Switches::default()
     };

@@ -8,7 +8,7 @@ use mebridge::bridge::Bridge;
 use mebridge::events::Answers;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
-use mebridge::runtime::{Backend, Precision, Switches};
+use mebridge::runtime::{BackendChoice, Precision, Switches};
 use mebridge::sample::{Momenta, Rows, Sample, SampleAnswers};
 use mebridge::simd::Level;
 
@@ -65,7 +65,7 @@ fn sampled(process: &Process, r: &Reference, nevt: usize, level: Level) -> (Vec<
 
 fn switches(level: Level, precision: Precision) -> Switches {
     Switches {
-        backend: Backend::Cpu,
+        backend: BackendChoice::Cpu,
         simd: Some(level.name().to_owned()),
         precision,
         ..Switches::default()

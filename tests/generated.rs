@@ -8,7 +8,7 @@ use mebridge::import::import_directory;
 use mebridge::model::Model;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
-use mebridge::runtime::{Backend, Switches};
+use mebridge::runtime::{BackendChoice, Switches};
 use mebridge::{Answers, Bridge, Events, generate};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -26,7 +26,7 @@ fn run(
     random: &[f64],
 ) -> (Vec<f64>, Vec<i32>) {
     let switches = Switches {
-        backend: Backend::Cpu,
+        backend: BackendChoice::Cpu,
         ..Switches::default()
     };
     let count = g.len();

@@ -6,7 +6,7 @@ use mebridge::bridge::Bridge;
 use mebridge::events::Answers;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
-use mebridge::runtime::{Backend, Switches};
+use mebridge::runtime::{BackendChoice, Switches};
 use std::path::{Path, PathBuf};
 
 fn directory() -> PathBuf {
@@ -85,7 +85,7 @@ fn the_reference_numbers_hold() {
     let nevt = r.g_s.len();
     let card = process.model.default_card();
     let switches = Switches {
-        backend: Backend::Cpu,
+        backend: BackendChoice::Cpu,
         ..Switches::default()
     };
     let mut bridge = Bridge::new(process, &card, &switches, nevt).unwrap();

@@ -5,7 +5,7 @@ use mebridge::events::{Answers, Events};
 use mebridge::phase_space::PhaseSpace;
 use mebridge::plan::binding::Binding;
 use mebridge::process::Process;
-use mebridge::runtime::{Backend, Precision, Switches};
+use mebridge::runtime::{BackendChoice, Precision, Switches};
 use rand::distr::Open01;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -53,7 +53,7 @@ impl Calls {
             .position(|&d| d != 0)
             .expect("a channel");
         let switches = Switches {
-            backend: Backend::Cpu,
+            backend: BackendChoice::Cpu,
             precision,
             ..Switches::default()
         };

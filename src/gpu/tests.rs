@@ -9,7 +9,7 @@ use crate::cache::Cache;
 use crate::events::{Answers, Events};
 use crate::import::import_directory;
 use crate::process::Process;
-use crate::runtime::{Backend, Precision, Switches};
+use crate::runtime::{BackendChoice, Precision, Switches};
 use crate::target::{Calls, Target};
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ fn bridges_with(
 ) -> [Bridge; 2] {
     let switches = Switches {
         precision,
-        backend: Backend::Cpu,
+        backend: BackendChoice::Cpu,
         ..switches
     };
     let card = process.model.default_card();

@@ -3,7 +3,7 @@
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::process::Process;
-use mebridge::runtime::{Backend, Switches};
+use mebridge::runtime::{BackendChoice, Switches};
 
 /// Bytes of a process file ahead of its body.
 pub const HEADER: usize = 24;
@@ -63,7 +63,7 @@ pub fn evaluate(process: Process, momenta: &[f64]) -> bool {
         color: &mut color,
     };
     let switches = Switches {
-        backend: Backend::Cpu,
+        backend: BackendChoice::Cpu,
         ..Switches::default()
     };
     Bridge::new(process, &card, &switches, 3)

@@ -5,7 +5,7 @@ use crate::support::{Gpu, is_child, some};
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
 use mebridge::gpu::Gpus;
-use mebridge::runtime::{Backend, CachePlace, Switches};
+use mebridge::runtime::{BackendChoice, CachePlace, Switches};
 use mebridge::target::Target;
 use std::time::Instant;
 
@@ -46,7 +46,7 @@ fn child() {
     let (_, process) = some(&[&name]).pop().expect("it is there");
     let place = std::env::var(CACHE).expect("the cache");
     let switches = Switches {
-        backend: Backend::Cuda,
+        backend: BackendChoice::Cuda,
         cache: match place.as_str() {
             "" => CachePlace::Off,
             folder => CachePlace::Folder(folder.into()),

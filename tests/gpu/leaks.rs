@@ -90,7 +90,7 @@ fn bridges_leave_nothing_behind() {
     };
     let switches = Switches {
         cache: mebridge::runtime::CachePlace::Folder(crate::support::cache()),
-        backend: mebridge::runtime::Backend::Cuda,
+        backend: mebridge::runtime::BackendChoice::Cuda,
         ..Switches::default()
     };
     let batch = Batch::random(&process, EVENTS);

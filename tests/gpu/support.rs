@@ -6,7 +6,7 @@ use mebridge::gpu::cuda::Cuda;
 use mebridge::gpu::driver::Driver;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
-use mebridge::runtime::{Backend, CachePlace, Precision, Switches};
+use mebridge::runtime::{BackendChoice, CachePlace, Precision, Switches};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -48,7 +48,7 @@ impl Gpu {
     pub fn switches(&self) -> Switches {
         self.driver();
         Switches {
-            backend: Backend::Cuda,
+            backend: BackendChoice::Cuda,
             gpu_group: Some(0),
             cache: CachePlace::Folder(cache()),
             ..Switches::default()
@@ -113,7 +113,7 @@ pub fn bridge(process: &Process, switches: &Switches) -> Bridge {
 /// A bridge on all cores of the CPU.
 pub fn on_cpu(process: &Process) -> Bridge {
     let switches = Switches {
-        backend: Backend::Cpu,
+        backend: BackendChoice::Cpu,
         threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
         cache: CachePlace::Folder(cache()),
         ..Switches::default()

@@ -5,7 +5,7 @@ use mebridge::Result;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::process::Process;
-use mebridge::runtime::{Backend, Switches};
+use mebridge::runtime::{BackendChoice, Switches};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
@@ -139,7 +139,7 @@ impl Outcome {
 /// Switches that mean the CPU, on any machine.
 pub fn cpu() -> Switches {
     Switches {
-        backend: Backend::Cpu,
+        backend: BackendChoice::Cpu,
         ..Switches::default()
     }
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::locate::locate;
 use crate::process::Process;
 use crate::process::card::Card;
-use crate::runtime::{Backend, Switches};
+use crate::runtime::{BackendChoice, Switches};
 use once_cell::sync::OnceCell;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -119,7 +119,7 @@ impl Elements {
             // A thread of the caller's is one thread; GPUs are asked for, not chosen.
             threads: 1,
             backend: match self.switches.backend {
-                Backend::Auto => Backend::Cpu,
+                BackendChoice::Auto => BackendChoice::Cpu,
                 chosen => chosen,
             },
             ..self.switches.clone()

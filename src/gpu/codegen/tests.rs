@@ -18,7 +18,7 @@ use crate::phase_space::PhaseSpace;
 use crate::plan::binding::Binding;
 use crate::plan::{Plan, compile, recursion};
 use crate::process::{Process, example};
-use crate::runtime::{Backend, Switches};
+use crate::runtime::{BackendChoice, Switches};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::Path;
@@ -266,7 +266,7 @@ fn check(process: &Process, channels: bool, igraph: bool) {
     let split = BlockDiagonal::new(&process.color);
     let allowed = process.channels.allowed_flows();
     let switches = Switches {
-        backend: Backend::Cpu,
+        backend: BackendChoice::Cpu,
         ..Switches::default()
     };
     let mut bridge = Bridge::new(process.clone(), &card, &switches, EVENTS).expect("bridge");

@@ -8,7 +8,7 @@ use mebridge::events::{Answers, Events};
 use mebridge::import::{Options, import_with};
 use mebridge::process::evaluate::Evaluation;
 use mebridge::process::{HelicitySum, Process, Quantity, Wavefunction};
-use mebridge::runtime::{Backend, Switches};
+use mebridge::runtime::{BackendChoice, Switches};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -89,7 +89,7 @@ pub fn bridge(
     channel: Option<Channel>,
 ) -> Result<Vec<Answer>> {
     let switches = Switches {
-        backend: Backend::Cpu,
+        backend: BackendChoice::Cpu,
         ..Switches::default()
     };
     let mut bridge = Bridge::new(

@@ -9,7 +9,7 @@ use mebridge::events::{Answers, Events};
 use mebridge::plan::binding::Binding;
 use mebridge::process::Process;
 use mebridge::process::card::Card;
-use mebridge::runtime::{Backend, CachePlace, Switches};
+use mebridge::runtime::{BackendChoice, CachePlace, Switches};
 use mebridge::{Error, Result};
 use std::collections::HashMap;
 use std::f64::consts::PI;
@@ -339,7 +339,7 @@ impl Element {
                 switches.cache = CachePlace::Off;
             }
             if off_shell {
-                switches.backend = Backend::Cpu;
+                switches.backend = BackendChoice::Cpu;
             }
             let mut bridge = Bridge::new(process, card, &switches, CHUNK)?;
             if off_shell {
