@@ -216,6 +216,9 @@ impl Bridge {
     pub fn set_card(&mut self, card: &[f64]) -> Result<()> {
         let process = &self.process;
         let binding = in_default_environment(|| Binding::new(&process.model, card))?;
+        if let Some(ordered) = &mut self.ordered {
+            ordered.set_card(card)?;
+        }
         self.plans = Plans::new(Cache::new(&self.cache), process, card);
         self.trial = Trial::new(process, &binding);
         self.binding = binding;

@@ -14,8 +14,8 @@ const WORTH_A_THREAD: usize = 512;
 /// Evaluates samples, one thread at a time. Samplers of a bridge share its plans, run at the same time, and go on when
 /// the bridge is gone.
 pub struct Sampler {
-    /// For calls that ask for diagrams and colours.
-    with_diagrams: Box<dyn Session>,
+    /// For calls that ask for diagrams and colours; none where no such call was to come.
+    with_diagrams: Option<Box<dyn Session>>,
     /// For the others, where a better plan serves them.
     without: Option<Box<dyn Session>>,
     legs: usize,
@@ -24,11 +24,12 @@ pub struct Sampler {
 }
 
 impl Bridge {
-    /// A sampler. The first one finds the good helicities and makes the plans.
-    pub fn sampler(&mut self) -> Result<Sampler> {
+    /// A sampler; with `diagrams` for samples that ask for diagrams and colours, too. The first one finds the good
+    /// helicities and makes the plans.
+    pub fn sampler(&mut self, diagrams: bool) -> Result<Sampler> {
         let legs = self.process.legs.len();
         // Questions about the process are asked on points of its own; where there are none, it is not asked.
-        let event = Events {
+        let mut event = Events {
             momenta: &vec![0.0; 4 * legs],
             g_s: &[0.0],
             random_helicity: &[0.0],
@@ -36,20 +37,23 @@ impl Bridge {
             channels: None,
             igraph: None,
         };
-        self.prepare(&event)?;
-        let session = |channels: bool| match self.server(channels) {
-            Some((backend, recursion)) => Ok((backend.session()?, recursion)),
-            None => Err(Error::NoEvents),
-        };
-        // Without squared diagrams there is nothing to serve better.
-        let (with_diagrams, recursion) = session(true)?;
-        let same = self
-            .server(false)
-            .is_some_and(|(_, other)| other == recursion);
-        let without = match same {
-            true => None,
-            false => Some(session(false)?.0),
-        };
+        let (mut with_diagrams, mut without) = (None, None);
+        if let Some(ordered) = &mut self.ordered {
+            ordered.prepare(&event)?;
+            without = Some(ordered.session(false)?.0);
+            // Any channel asks for diagrams.
+            event.channels = Some(&[1]);
+        }
+        if diagrams || without.is_none() {
+            self.prepare(&event)?;
+            let (session, recursion) = self.session(true)?;
+            with_diagrams = Some(session);
+            // Without squared diagrams there may be nothing to serve better.
+            let others = self.server(false).map(|(_, recursion)| recursion);
+            if without.is_none() && others != Some(recursion) {
+                without = Some(self.session(false)?.0);
+            }
+        }
         Ok(Sampler {
             with_diagrams,
             without,
@@ -57,6 +61,14 @@ impl Bridge {
             diagrams: self.process.diagrams as usize,
             helicities: self.process.helicities.len(),
         })
+    }
+
+    /// Of what serves calls with or without channels, and whether that is a recursion.
+    fn session(&self, channels: bool) -> Result<(Box<dyn Session>, bool)> {
+        match self.server(channels) {
+            Some((backend, recursion)) => Ok((backend.session()?, recursion)),
+            None => Err(Error::NoEvents),
+        }
     }
 }
 
@@ -69,8 +81,12 @@ impl Bridge {
         };
         // A thread is worth it where it has some events.
         let threads = threads.min(sample.momenta.events() / WORTH_A_THREAD).max(1);
+        let lacks = |sampler: &Sampler| sample.diagrams && sampler.with_diagrams.is_none();
+        if self.samplers.iter().any(lacks) {
+            self.samplers.clear();
+        }
         while self.samplers.len() < threads {
-            let sampler = self.sampler()?;
+            let sampler = self.sampler(sample.diagrams)?;
             self.samplers.push(sampler);
         }
         if threads == 1 {
@@ -123,9 +139,14 @@ impl Sampler {
         if sample.momenta.events() == 0 {
             return Ok(Bad::default());
         }
-        let session = match &mut self.without {
-            Some(session) if !sample.diagrams => session,
-            _ => &mut self.with_diagrams,
+        let session = match (&mut self.with_diagrams, &mut self.without) {
+            (_, Some(session)) if !sample.diagrams => session,
+            (Some(session), _) => session,
+            (None, _) => {
+                return Err(Error::Internal {
+                    what: "a sampler that was made without diagrams".into(),
+                });
+            }
         };
         Ok(in_default_environment(|| session.run(sample, answers)))
     }

@@ -147,8 +147,12 @@ impl Compiled {
     /// A sampler for each matrix element.
     pub fn samplers(&self) -> Result<Vec<Sampler>> {
         let bridges = self.bridges.iter();
-        let sampler =
-            |bridge: &Mutex<Bridge>| bridge.lock().map_err(|_| Error::BridgeBroken)?.sampler();
+        let sampler = |bridge: &Mutex<Bridge>| {
+            bridge
+                .lock()
+                .map_err(|_| Error::BridgeBroken)?
+                .sampler(true)
+        };
         bridges.map(sampler).collect()
     }
 
