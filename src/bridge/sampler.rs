@@ -192,3 +192,90 @@ impl Sampler {
         index("diagram", sample.diagram, self.diagrams)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::Answers;
+    use crate::process::Process;
+    use crate::runtime::{BackendChoice, CachePlace, Switches};
+    use crate::sample::Momenta;
+
+    fn bridge(process: &Process, card: &[f64]) -> Bridge {
+        let switches = Switches {
+            backend: BackendChoice::Cpu,
+            cache: CachePlace::Off,
+            ..Switches::default()
+        };
+        Bridge::new(process.clone(), card, &switches, 64).expect("bridge")
+    }
+
+    fn called(bridge: &mut Bridge, events: &Events) -> (Vec<f64>, Vec<i32>) {
+        let nevt = events.g_s.len();
+        let mut out = (vec![0.0; nevt], vec![0; nevt], vec![0; nevt]);
+        let mut answers = Answers {
+            matrix_elements: &mut out.0,
+            helicity: &mut out.1,
+            color: &mut out.2,
+        };
+        bridge.run(events, &mut answers).expect("answers");
+        (out.0, out.1)
+    }
+
+    fn sampled(bridge: &mut Bridge, events: &Events, diagrams: bool) -> (Vec<f64>, Vec<i32>) {
+        let nevt = events.g_s.len();
+        let sample = Sample {
+            momenta: Momenta::rows(events.momenta, bridge.process().legs.len()),
+            g_s: events.g_s,
+            random_helicity: events.random_helicity,
+            random_color: events.random_color,
+            random_diagram: events.random_color,
+            helicity: None,
+            diagram: None,
+            diagrams,
+        };
+        let mut out = (vec![0.0; nevt], vec![0; nevt], vec![0; nevt], vec![0; nevt]);
+        let answers = SampleAnswers {
+            matrix_elements: &mut out.0,
+            helicity: &mut out.1,
+            color: &mut out.2,
+            diagram: &mut out.3,
+            amp2: None,
+        };
+        let bad = bridge.evaluate(&sample, answers).expect("a sample");
+        assert_eq!(bad.count, 0);
+        (out.0, out.1.iter().map(|h| h + 1).collect())
+    }
+
+    /// Samples are served by either form as calls are, and other values of the card reach both.
+    #[test]
+    fn both_forms_of_a_process_serve() {
+        let process = crate::generate("g g > t t~ g").expect("process").remove(0);
+        let ordered = process.by_color_order().expect("colour-ordered form");
+        let card = process.model.default_card();
+        let mut wide = card.clone();
+        wide[process.model.card_parameter("WT").expect("a width")] = 40.0;
+        // This process is too small to be given both by itself.
+        let mut both = bridge(&process, &card);
+        assert!(both.ordered.is_none());
+        both.ordered = Some(Box::new(bridge(&ordered, &card)));
+        let points = bridge(&process, &card).trial.expect("points");
+        let events = points.events();
+        let mut squared = Vec::new();
+        for card in [&card, &wide, &card] {
+            both.set_card(card).expect("a card");
+            let expected = called(&mut bridge(&ordered, card), &events);
+            assert_eq!(called(&mut both, &events), expected);
+            for diagrams in [false, true, false] {
+                let (x, helicity) = sampled(&mut both, &events, diagrams);
+                // By the diagrams the last digits are others.
+                for (x, y) in x.iter().zip(&expected.0) {
+                    assert!((x / y - 1.0).abs() < 1e-10, "{x:e} {y:e}");
+                }
+                assert_eq!(helicity, expected.1);
+            }
+            squared.push(expected.0);
+        }
+        assert!(squared[0] == squared[2] && squared[0] != squared[1]);
+    }
+}

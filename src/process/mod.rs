@@ -85,7 +85,7 @@ pub struct Process {
 }
 
 /// JAMPs from which on [`Process::is_served_by_color_order`], with a quark line and of gluons alone: measured.
-const FEWEST_JAMPS: [usize; 2] = [120, 24];
+const FEWEST_JAMPS: [usize; 2] = [720, 24];
 
 /// How `SMATRIX<i>` adds the contributions of helicity configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,7 +11,6 @@ use mebridge::generate;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
-use mebridge::sample::{Momenta, Sample, SampleAnswers};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -144,66 +143,6 @@ fn calls_with_channels_are_served_by_diagrams() {
         }
     }
     close("channels", &sum, &all, 1e-12);
-}
-
-/// Samples are served by either form as calls are, and other values of the card reach both.
-#[test]
-fn samples_and_other_cards() {
-    let process = one("g g > t t~ g g g");
-    let card = process.model.default_card();
-    let batch = Batch::new(&points(&process, &card, 900.0, 3, 3), 1.2);
-    let switches = Switches::from_pairs([("CUDACPP_RUNTIME_BACKEND", "cpu")]).expect("switches");
-    let called = |bridge: &mut Bridge| {
-        let mut out = (vec![0.0; 3], vec![0; 3], vec![0; 3]);
-        let mut answers = Answers {
-            matrix_elements: &mut out.0,
-            helicity: &mut out.1,
-            color: &mut out.2,
-        };
-        bridge.run(&batch.events(), &mut answers).expect("answers");
-        (out.0, out.1)
-    };
-    let sampled = |bridge: &mut Bridge, diagrams: bool| {
-        let events = batch.events();
-        let sample = Sample {
-            momenta: Momenta::rows(events.momenta, process.legs.len()),
-            g_s: events.g_s,
-            random_helicity: events.random_helicity,
-            random_color: events.random_color,
-            random_diagram: events.random_color,
-            helicity: None,
-            diagram: None,
-            diagrams,
-        };
-        let mut out = (vec![0.0; 3], vec![0; 3], vec![0; 3], vec![0; 3]);
-        let answers = SampleAnswers {
-            matrix_elements: &mut out.0,
-            helicity: &mut out.1,
-            color: &mut out.2,
-            diagram: &mut out.3,
-            amp2: None,
-        };
-        let bad = bridge.evaluate(&sample, answers).expect("a sample");
-        assert_eq!(bad.count, 0);
-        (out.0, out.1.iter().map(|h| h + 1).collect::<Vec<_>>())
-    };
-    let mut bridge = Bridge::new(process.clone(), &card, &switches, 3).expect("bridge");
-    let mut wide = card.clone();
-    wide[process.model.card_parameter("WT").expect("a width")] = 40.0;
-    let first = called(&mut bridge);
-    for card in [&card, &wide, &card] {
-        bridge.set_card(card).expect("a card");
-        let mut fresh = Bridge::new(process.clone(), card, &switches, 3).expect("bridge");
-        let expected = called(&mut fresh);
-        assert_eq!(expected.0 == first.0, card[..] != wide[..]);
-        assert_eq!(called(&mut bridge), expected);
-        // By the diagrams the last digits are others.
-        for diagrams in [false, true, false] {
-            let (squared, helicity) = sampled(&mut bridge, diagrams);
-            close("samples", &squared, &expected.0, 1e-11);
-            assert_eq!(helicity, expected.1);
-        }
-    }
 }
 
 /// Some rows of the helicity table: all of a large process would take a while here.
