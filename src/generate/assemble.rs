@@ -94,14 +94,8 @@ impl<'a> Assembler<'a> {
         let lines = strings.iter();
         let lines = lines.map(|f| flows::lines(f, subprocess.outgoing.len(), subprocess.incoming));
         Ok(Some(Process {
-            name: self.name(subprocess, tail),
-            model_name: self.model.name.clone(),
             legs,
-            other_flavours: Vec::new(),
             helicities,
-            helicity_sum: HelicitySum::Positive,
-            beam_weights: Vec::new(),
-            iden: self.iden(subprocess),
             color: ColorMatrix {
                 flows: form.jamps() as u32,
                 denominator: form.denominator,
@@ -114,6 +108,29 @@ impl<'a> Assembler<'a> {
                 amp2: Vec::new(),
                 config_diagram: vec![0],
             },
+            color_ordered: Some(form),
+            ..self.of_assembly(subprocess, tail, assembly)?
+        }))
+    }
+
+    /// A process with these wavefunctions, and nothing made of them yet.
+    fn of_assembly(
+        &self,
+        subprocess: &Subprocess,
+        tail: &str,
+        assembly: Assembly,
+    ) -> Result<Process, String> {
+        Ok(Process {
+            name: self.name(subprocess, tail),
+            model_name: self.model.name.clone(),
+            legs: Vec::new(),
+            other_flavours: Vec::new(),
+            helicities: Vec::new(),
+            helicity_sum: HelicitySum::Positive,
+            beam_weights: Vec::new(),
+            iden: self.iden(subprocess),
+            color: ColorMatrix::default(),
+            channels: Channels::default(),
             jamp: LinearMap::default(),
             model: assembly.parameters.finish()?,
             routines: assembly.routines,
@@ -122,8 +139,8 @@ impl<'a> Assembler<'a> {
             diagrams: 0,
             flow_weights: Vec::new(),
             contract: Contract::Unknown,
-            color_ordered: Some(form),
-        }))
+            color_ordered: None,
+        })
     }
 
     fn name(&self, subprocess: &Subprocess, tail: &str) -> String {
@@ -185,14 +202,8 @@ impl<'a> Assembler<'a> {
             _ => None,
         };
         Ok(Some(Process {
-            name: self.name(subprocess, tail),
-            model_name: self.model.name.clone(),
             legs,
-            other_flavours: Vec::new(),
             helicities,
-            helicity_sum: HelicitySum::Positive,
-            beam_weights: Vec::new(),
-            iden: self.iden(subprocess),
             color: matrix(&sorted.flows)?,
             channels: Channels {
                 color_allowed: sorted.allowed(&config_diagram),
@@ -201,14 +212,10 @@ impl<'a> Assembler<'a> {
                 config_diagram,
             },
             jamp: sorted.jamp,
-            model: assembly.parameters.finish()?,
-            routines: assembly.routines,
-            wavefunctions: assembly.wavefunctions,
             amplitudes,
             diagrams: count,
-            flow_weights: Vec::new(),
-            contract: Contract::Unknown,
             color_ordered,
+            ..self.of_assembly(subprocess, tail, assembly)?
         }))
     }
 
