@@ -55,12 +55,7 @@ impl<T: Real> Blocks<'_, '_, T> {
                 value = value * self.channel_weights(m);
             }
             let answers = &mut self.answers.matrix_elements[first..first + count];
-            if count == V::LANES {
-                value.store_doubles(answers.as_mut_ptr());
-            } else {
-                m.put_real(scratch.lanes, value);
-                spread(m, scratch.lanes, answers, |x| x.to_f64());
-            }
+            put_doubles(m, scratch.lanes, value, answers);
             let answers = &mut self.answers.helicity[first..first + count];
             if count == V::LANES {
                 chosen.store_integers(answers.as_mut_ptr());
@@ -160,6 +155,28 @@ impl<T: Real> Blocks<'_, '_, T> {
         let configs = &mut self.worker.configs;
         configs.clear();
         configs.extend((first..first + count).map(config));
+    }
+}
+
+/// Stores a vector as one number for each event, of which there are as many as lanes or fewer.
+///
+/// # Safety
+/// A valid address, and at most `LANES` answers.
+#[inline(always)]
+pub(super) unsafe fn put_doubles<V: Simd>(
+    m: Memory<V>,
+    at: Address,
+    value: V,
+    answers: &mut [f64],
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if answers.len() == V::LANES {
+            value.store_doubles(answers.as_mut_ptr());
+        } else {
+            m.put_real(at, value);
+            spread(m, at, answers, |x| x.to_f64());
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a sampler asks beyond a matrix element: all squared diagrams, one of them drawn, the colour flow by it, the
 //! contribution of one helicity. Counted from 0.
 
-use super::answer::{choose, spread};
+use super::answer::{choose, put_doubles, spread};
 use super::{Blocks, lane_of};
 use crate::ops::kernels::Memory;
 use crate::simd::{Real, Simd};
@@ -76,12 +76,7 @@ impl<T: Real> Blocks<'_, '_, T> {
                         next = diagram as usize + 1;
                         let share = V::select(finite, m.real(address) / total, zero);
                         let row = &mut rows.row(diagram as usize)[first..first + count];
-                        if count == V::LANES {
-                            share.store_doubles(row.as_mut_ptr());
-                        } else {
-                            m.put_real(scratch.lanes, share);
-                            spread(m, scratch.lanes, row, |x| x.to_f64());
-                        }
+                        put_doubles(m, scratch.lanes, share, row);
                     }
                     for without in next..rows.count() {
                         rows.row(without)[first..first + count].fill(0.0);
