@@ -147,13 +147,12 @@ impl Bridge {
         switches: &Switches,
         nevt: usize,
     ) -> Result<Self> {
-        let ordered = match (&target, process.by_color_order()) {
-            (&Target::Cpu { level, threads }, Some(ordered))
-                if process.is_served_by_color_order() =>
-            {
+        let ordered = match target {
+            Target::Cpu { level, threads } if process.is_served_by_color_order() => {
                 let target = Target::Cpu { level, threads };
-                let bridge = Bridge::on(target, ordered, card, switches, nevt)?;
-                Some(Box::new(bridge))
+                let ordered = process.by_color_order();
+                let bridge = ordered.map(|o| Bridge::on(target, o, card, switches, nevt));
+                bridge.transpose()?.map(Box::new)
             }
             _ => None,
         };
@@ -186,11 +185,11 @@ impl Bridge {
     /// element of other masses at the momenta of an event. On a CPU alone; false where a GPU evaluates, or events
     /// have been evaluated already.
     pub fn allow_off_shell(&mut self) -> bool {
-        let can = self.engines.is_none() && matches!(self.target, Target::Cpu { .. });
-        self.off_shell |= can;
+        let mut can = self.engines.is_none() && matches!(self.target, Target::Cpu { .. });
         if let Some(ordered) = &mut self.ordered {
-            ordered.allow_off_shell();
+            can = can && ordered.allow_off_shell();
         }
+        self.off_shell |= can;
         can
     }
 
