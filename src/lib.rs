@@ -111,3 +111,4 @@ pub mod simd;
 pub mod target;
 #[doc(hidden)]
 pub mod trial;
+pub mod whole_file;

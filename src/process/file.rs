@@ -19,9 +19,9 @@
 
 use super::Process;
 use crate::error::{Error, Result};
+use crate::whole_file;
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Version of the format. To be raised whenever a type within [`Process`] changes; the test
 /// `the_encoding_is_that_of_this_version` fails where that was forgotten.
@@ -101,23 +101,7 @@ impl Process {
 
     /// Writes a process file: whole, or not at all.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        let bytes = self.to_bytes()?;
-        let temporary = temporary_beside(path);
-        let written = (|| {
-            let mut file = fs::OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(&temporary)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            fs::rename(&temporary, path)
-        })();
-        if written.is_err() {
-            // It may not even exist; the error that matters is the one above.
-            let _ = fs::remove_file(&temporary);
-        }
-        written.map_err(Error::io(path))
+        whole_file::write(path.as_ref(), &self.to_bytes()?, false)
     }
 
     /// Reads a process file.
@@ -133,17 +117,6 @@ impl Process {
         let bytes = fs::read(path).map_err(Error::io(path))?;
         Process::from_bytes(&bytes, path)
     }
-}
-
-/// A name that nobody else uses, in the same directory so that it can be renamed.
-fn temporary_beside(path: &Path) -> PathBuf {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    name.push(format!(".{}.{count}.tmp", std::process::id()));
-    path.with_file_name(name)
 }
 
 fn decode(bytes: &[u8]) -> std::result::Result<Process, Defect> {

@@ -9,9 +9,8 @@ use mebridge::describe::describe;
 use mebridge::locate::process_text;
 use mebridge::process::Process;
 use mebridge::runtime::ProcessChoice;
-use mebridge::{Error, Result};
+use mebridge::{Error, Result, whole_file};
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Make a library that carries a process, for MadSpace, MadGraph7 and whatever speaks UMAMI
@@ -69,7 +68,8 @@ impl Options {
                  (on_shell_propagators is empty), so a sampler integrates over all their virtualities",
             );
         }
-        write(&self.output, &copy)?;
+        // Where the former one is loaded it stays what it is.
+        whole_file::write(&self.output, &copy, true)?;
         output::write_json(&json, &[description])?;
         if json != Path::new("-") {
             let names: Vec<&str> = processes.iter().map(|p| p.name.as_str()).collect();
@@ -92,30 +92,6 @@ fn with_card(source: Source) -> Process {
         parameter.default = *value;
     }
     process
-}
-
-/// Writes a library: whole, or not at all. One that is loaded somewhere stays what it is there, because the new one is
-/// another file under the same name.
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let temporary = PathBuf::from(name);
-    let written = (|| {
-        let mut file = std::fs::File::create_new(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            file.set_permissions(std::fs::Permissions::from_mode(0o755))?;
-        }
-        std::fs::rename(&temporary, path)
-    })();
-    if written.is_err() {
-        // It may not even exist; the error that matters is the one above.
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written.map_err(Error::io(path))
 }
 
 /// Which matrix elements stand for the process with both beams exchanged, too: what mirrorprocs.inc of a directory
