@@ -83,6 +83,8 @@ pub use runtime::Switches;
 #[doc(hidden)]
 pub mod abi;
 #[doc(hidden)]
+pub mod atomic_file;
+#[doc(hidden)]
 pub mod backend;
 #[doc(hidden)]
 pub mod cache;
@@ -111,4 +113,3 @@ pub mod simd;
 pub mod target;
 #[doc(hidden)]
 pub mod trial;
-pub mod whole_file;

@@ -18,8 +18,8 @@
 //! second.
 
 use super::Process;
+use crate::atomic_file;
 use crate::error::{Error, Result};
-use crate::whole_file;
 use std::fs;
 use std::path::Path;
 
@@ -101,7 +101,7 @@ impl Process {
 
     /// Writes a process file: whole, or not at all.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
-        whole_file::write(path.as_ref(), &self.to_bytes()?, false)
+        atomic_file::write(path.as_ref(), &self.to_bytes()?, false)
     }
 
     /// Reads a process file.

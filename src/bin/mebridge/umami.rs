@@ -9,7 +9,7 @@ use mebridge::describe::describe;
 use mebridge::locate::process_text;
 use mebridge::process::Process;
 use mebridge::runtime::ProcessChoice;
-use mebridge::{Error, Result, whole_file};
+use mebridge::{Error, Result, atomic_file};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,7 @@ impl Options {
             );
         }
         // Where the former one is loaded it stays what it is.
-        whole_file::write(&self.output, &copy, true)?;
+        atomic_file::write(&self.output, &copy, true)?;
         output::write_json(&json, &[description])?;
         if json != Path::new("-") {
             let names: Vec<&str> = processes.iter().map(|p| p.name.as_str()).collect();

@@ -1,4 +1,5 @@
-//! Files that are written whole or not at all: under another name beside the path, then renamed.
+//! Atomic replacement of files: written under another name beside the path, then renamed, so that a file is there whole
+//! or not at all.
 
 use crate::error::{Error, Result};
 use std::fs;
