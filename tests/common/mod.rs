@@ -6,9 +6,15 @@ use std::path::PathBuf;
 
 pub mod require;
 
+/// The folder that a variable names; an empty one names none.
+fn named(variable: &str) -> Option<PathBuf> {
+    let path = std::env::var_os(variable).filter(|path| !path.is_empty());
+    path.map(PathBuf::from)
+}
+
 /// The folder that holds real MG5aMC outputs (`*.mad`), from `MEBRIDGE_MG5_OUTPUTS`.
 pub fn mg5_outputs() -> Option<PathBuf> {
-    let Some(path) = std::env::var_os("MEBRIDGE_MG5_OUTPUTS").map(PathBuf::from) else {
+    let Some(path) = named("MEBRIDGE_MG5_OUTPUTS") else {
         require::skipped(
             "outputs",
             "set MEBRIDGE_MG5_OUTPUTS to the folder that holds the *.mad outputs",
@@ -31,7 +37,7 @@ pub fn mg5_outputs() -> Option<PathBuf> {
 
 /// The folder of reference files, from `MEBRIDGE_REFERENCE` or beside the project.
 pub fn reference_folder() -> Option<PathBuf> {
-    let named = std::env::var_os("MEBRIDGE_REFERENCE").map(PathBuf::from);
+    let named = named("MEBRIDGE_REFERENCE");
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/reference");
     // A folder that was named has to be there.
     if named.is_some() || beside.is_dir() {
