@@ -444,6 +444,45 @@ fn jamp2_may_be_handed_out() {
     other.is_refused("JAMP2 is not the sum over helicities");
 }
 
+/// `set group_subprocesses False`: matrix.f, which goes by MAPCONFIG of configs.inc; what CONFSUB says is not meant.
+#[test]
+fn ungrouped_outputs_are_their_fortran() {
+    let of_all = "          IF (CONFSUB(1,D).GT.0) BOTH = BOTH+AMP2(CONFSUB(1,D))\n";
+    let name = "old/P1_gg_ttx";
+    let mut other = changed(name, "matrix1.f", of_all, "          BOTH = BOTH+AMP2(D)\n");
+    let text = std::fs::read_to_string(other.path.join("matrix1.f")).unwrap();
+    let text = ["SMATRIX", "MATRIX"]
+        .iter()
+        .fold(text, |text, name| text.replace(&format!("{name}1"), name));
+    let diagram = "      INTEGER MAPCONFIG(0:LMAXCONFIGS), ICONFIG\n      COMMON/TO_MCONFIGS/MAPCONFIG, ICONFIG\n";
+    let text = text
+        .replace("DO D = 1, LMAXCONFIGS", "DO D = 1, NDIAGS")
+        .replace("AMP2(POLE(1))", "AMP2(MAPCONFIG(ICONFIG))")
+        .replace("      INTEGER POLE(MAXSPROC), BEAMS(2)\n", diagram)
+        .replace("      COMMON/TO_SUB_DIAG/POLE,BEAMS\n", "");
+    let write = |file: &str, text: &str| std::fs::write(other.path.join(file), text).unwrap();
+    write("matrix.f", &text);
+    std::fs::remove_file(other.path.join("matrix1.f")).unwrap();
+    let data = |name: &str, values: [u32; 3]| {
+        let line = |(config, value)| format!("      DATA {name}{config})/{value}/\n");
+        (1..).zip(values).map(line).collect::<String>()
+    };
+    write("config_subproc_map.inc", &data("CONFSUB(1,", [1; 3]));
+    let topology = "      DATA (IFOREST(I,-1,1),I=1,2)/4,3/\n      DATA TPRID(-1,1)/21/\n";
+    // Numbers of configurations need not be those of diagrams; ICOLAMP goes by diagrams.
+    let configs = data("MAPCONFIG(", [3, 1, 2]) + topology + "      DATA MAPCONFIG(0)/3/\n";
+    write("configs.inc", &configs);
+    let known = import_directory(&outputs().join("old/SubProcesses/P1_gg_ttx")).unwrap();
+    other.file = "matrix.f".into();
+    let (channels, known) = (other.agrees().channels, &known[0].channels);
+    assert_eq!(channels.amp2, known.amp2);
+    assert_eq!(channels.config_diagram, [3, 1, 2]);
+    let order = [2, 0, 1].map(|config: usize| known.color_allowed[config].clone());
+    assert_eq!(channels.color_allowed, order);
+    std::fs::remove_file(other.path.join("configs.inc")).unwrap();
+    other.is_refused("it has no configs.inc");
+}
+
 /// The run card's polbeam1 and polbeam2, as SMATRIX<i> has them in COMMON blocks.
 #[test]
 fn beams_may_be_polarised() {

@@ -176,18 +176,35 @@ fn tables(directory: &Directory, number: &str, matrix: &matrix::Matrix) -> Resul
     let which = number.parse().unwrap_or(1);
     let path = directory.table("leshouche.inc")?;
     let events = tables::leshouche(&path, which, matrix.legs, matrix.flows)?;
-    let map = directory
-        .table("config_subproc_map.inc")
-        .or_else(|e| directory.table("configs.inc").map_err(|_| e))?;
+    // An ungrouped output has CONFSUB, too, but its matrix.f goes by MAPCONFIG; CONFSUB is 1 everywhere.
+    let map = directory.table(match number {
+        "" => "configs.inc",
+        _ => "config_subproc_map.inc",
+    })?;
     let config_diagram = tables::configurations(&map, which)?;
     if config_diagram.iter().any(|&d| d > matrix.diagrams) {
         return Err(Error::Import {
             path: map,
-            what: "CONFSUB names a diagram that does not exist".into(),
+            what: "a configuration is that of a diagram that does not exist".into(),
         });
     }
     let coloramps = directory.table("coloramps.inc")?;
-    let color_allowed = tables::color_allowed(&coloramps, which, &config_diagram, matrix.flows)?;
+    let color_allowed = match number {
+        "" => {
+            // Rows are those of diagrams (`diag_number` of driver.f and addmothers.f).
+            let channel = |diagram: &u32| config_diagram.contains(diagram);
+            let diagrams: Vec<u32> = (1..=matrix.diagrams)
+                .map(|diagram| if channel(&diagram) { diagram } else { 0 })
+                .collect();
+            let rows = tables::color_allowed(&coloramps, which, &diagrams, matrix.flows)?;
+            let row = |&diagram: &u32| match diagram {
+                0 => vec![false; matrix.flows],
+                _ => rows[diagram as usize - 1].clone(),
+            };
+            config_diagram.iter().map(row).collect()
+        }
+        _ => tables::color_allowed(&coloramps, which, &config_diagram, matrix.flows)?,
+    };
     Ok(Tables {
         pdg: events.pdg,
         other_flavours: events.other_flavours,

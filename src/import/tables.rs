@@ -43,6 +43,11 @@ impl<F: FnMut(&str, &[i64], &Constant) -> Parsed<()>> Setter for Elements<F> {
                 .get(name)
                 .copied()
                 .ok_or_else(|| format!("{name} is no loop variable")),
+            // Of propagators, which are counted downwards from -1.
+            Expr::Sum(terms) => match &terms[..] {
+                [(true, Expr::Int(i))] => Ok(-i),
+                _ => Err("a subscript is a sum".into()),
+            },
             _ => Err("a subscript that is neither a number nor a loop variable".into()),
         }
     }
@@ -147,7 +152,7 @@ fn once<T>(element: &mut Option<T>, value: T) -> Parsed<()> {
     }
 }
 
-/// Reads CONFSUB: for each configuration the diagram of matrix element `process`, or 0.
+/// Reads CONFSUB, or MAPCONFIG: for each configuration the diagram of matrix element `process`, or 0.
 pub fn configurations(path: &Path, process: i64) -> Result<Vec<u32>> {
     let mut diagrams: Vec<Option<u32>> = Vec::new();
     let mut count = None;

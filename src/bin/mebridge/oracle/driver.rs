@@ -270,11 +270,12 @@ pub fn stand_ins() -> &'static str {
       COMMON/MEB_RANDOM/RHEL
       R=RHEL
       END
-      REAL*8 FUNCTION XRAN1(IDUM)
+C     Single precision, as in Source/ran1.f; below 1.
+      REAL FUNCTION XRAN1(IDUM)
       INTEGER IDUM
       REAL*8 RHEL
       COMMON/MEB_RANDOM/RHEL
-      XRAN1=RHEL
+      XRAN1=MIN(REAL(RHEL),1-EPSILON(1.))
       END
       REAL*8 FUNCTION GET_CHANNEL_CUT(P,CONFIG)
       REAL*8 P(*)
