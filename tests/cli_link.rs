@@ -455,9 +455,23 @@ fn what_cannot_be_written_is_told_and_nothing_is_lost() {
         let stderr = String::from_utf8_lossy(&limited.stderr).into_owned();
         assert_eq!(limited.status.code(), Some(1), "{stderr}");
         assert!(stderr.contains("too large"), "{stderr}");
-        unlink(&output);
         same(&snapshot(&output), &before);
     }
+    // What is to be undone needs no space.
+    let madevent = p(&output).join("madevent");
+    fs::write(&madevent, "an executable").unwrap();
+    let built = snapshot(&output);
+    link(&output, &[]).ok();
+    let limited = Command::new("sh")
+        .arg("-c")
+        .arg("trap '' XFSZ; ulimit -f 0; exec \"$@\"")
+        .args(["sh", env!("CARGO_BIN_EXE_mebridge"), "unlink"])
+        .arg(&output)
+        .output()
+        .unwrap();
+    assert!(limited.status.success(), "{limited:?}");
+    same(&snapshot(&output), &built);
+    fs::remove_file(&madevent).unwrap();
     // A folder that cannot be made.
     fs::write(output.join("Source/.mebridge"), "in the way").unwrap();
     let refused = link(&output, &[]);

@@ -2,8 +2,9 @@
 //!
 //! `Source/.mebridge/link.json` lists every file that is made, changed or put aside, before any of it happens;
 //! files that are changed or put aside stay beside it as they were. So an interrupted link or unlink is undone by the
-//! next call, and unlink gives back what was there. Files appear by renaming, whole or not at all. One process at a
-//! time holds `Source/.mebridge/lock`.
+//! next call, and unlink gives back what was there. Files appear by renaming, whole or not at all. Undoing begins by
+//! renaming the list to `undo.json`, so that it needs no space on the disk. One process at a time holds
+//! `Source/.mebridge/lock`.
 
 use super::{card, makefile, wrong};
 use card::Sizes;
@@ -14,6 +15,10 @@ use std::path::{Path, PathBuf};
 
 /// The folder, within the output.
 const FOLDER: &str = "Source/.mebridge";
+/// The record in it.
+const RECORD: &str = "link.json";
+/// The record while it is being undone.
+const UNDO: &str = "undo.json";
 
 /// How far a link is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +27,7 @@ pub enum State {
     Linking,
     /// It is done.
     Linked,
-    /// It is being undone, or that was interrupted.
+    /// It is being undone, or that was interrupted: what `undo.json` says, whatever is written in it.
     Unlinking,
 }
 
@@ -127,12 +132,19 @@ impl Journal {
 
     /// Whether an output has a record, without locking it.
     pub fn peek(root: &Path) -> Result<Option<Record>> {
-        read(&root.join(FOLDER).join("link.json"))
+        let folder = root.join(FOLDER);
+        match read(&folder.join(UNDO))? {
+            Some(record) => Ok(Some(Record {
+                state: State::Unlinking,
+                ..record
+            })),
+            None => read(&folder.join(RECORD)),
+        }
     }
 
     /// The record.
     pub fn record(&self) -> Result<Option<Record>> {
-        read(&self.folder().join("link.json"))
+        Journal::peek(&self.root)
     }
 
     /// The output.
@@ -146,9 +158,27 @@ impl Journal {
 
     /// Writes the record.
     pub fn write(&self, record: &Record) -> Result<()> {
-        let path = self.folder().join("link.json");
+        let path = self.folder().join(RECORD);
         let text = serde_json::to_vec_pretty(record).map_err(|e| Error::io(&path)(e.into()))?;
         put(&path, &text)
+    }
+
+    /// Notes that a link is being undone.
+    pub fn begin_undo(&self, record: &Record) -> Result<()> {
+        match record.state {
+            // What was begun is undone by the next call in any case.
+            State::Linking | State::Unlinking => Ok(()),
+            State::Linked => {
+                let path = self.folder().join(RECORD);
+                fs::rename(&path, self.folder().join(UNDO)).map_err(Error::io(&path))
+            }
+        }
+    }
+
+    /// Notes that it is undone but for what this record holds.
+    pub fn end_undo(&self, record: &Record) -> Result<()> {
+        self.write(record)?;
+        remove(&self.folder().join(UNDO))
     }
 
     /// Keeps a file as it is now, for [`Change::Edit`] and [`Change::Aside`].
@@ -259,13 +289,14 @@ impl Journal {
 
     /// Forgets the record.
     pub fn forget(&self) -> Result<()> {
-        remove(&self.folder().join("link.json"))
+        remove(&self.folder().join(RECORD))?;
+        remove(&self.folder().join(UNDO))
     }
 
     /// Ends without a link: nothing of ours stays.
     pub fn close(self) -> Result<()> {
+        self.forget()?;
         let folder = self.folder();
-        remove(&folder.join("link.json"))?;
         let before = folder.join("before");
         if before.is_dir() {
             fs::remove_dir_all(&before).map_err(Error::io(&before))?;

@@ -16,20 +16,23 @@ pub const MARK: &str = "# mebridge link";
 /// The makefile that stands in the place of the plugin's.
 pub const PLUGIN: &str = "mebridge_cudacpp.mk";
 
-/// Adds our line to `Source/make_opts`.
+/// Adds our line to `Source/make_opts`; it ends as the file did, with the end of a line or without.
 pub fn hook(make_opts: &str) -> String {
-    let mut text = make_opts.to_owned();
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
+    match make_opts.is_empty() || make_opts.ends_with('\n') {
+        true => format!("{make_opts}-include {NAME} {MARK}\n"),
+        false => format!("{make_opts}\n-include {NAME} {MARK}"),
     }
-    let _ = writeln!(text, "-include {NAME} {MARK}");
-    text
 }
 
 /// Takes it out again, whatever else has changed.
 pub fn unhook(make_opts: &str) -> String {
     let lines = make_opts.split_inclusive('\n');
-    lines.filter(|line| !line.contains(MARK)).collect()
+    let mut text: String = lines.filter(|line| !line.contains(MARK)).collect();
+    let unended = make_opts.lines().last().is_some_and(|l| l.contains(MARK)) && !make_opts.ends_with('\n');
+    if unended && text.ends_with('\n') {
+        text.pop();
+    }
+    text
 }
 
 /// `mebridge.mk` of a P directory whose `madevent` is Fortran. `library` is the folder of the library.
@@ -154,8 +157,9 @@ mod tests {
         for before in ["A=1\nendef\n", "A=1\nendef", ""] {
             let hooked = hook(before);
             assert_eq!(hooked.matches(MARK).count(), 1);
-            assert_eq!(unhook(&hooked).trim_end(), before.trim_end());
+            assert_eq!(unhook(&hooked), before);
         }
-        assert_eq!(unhook("B=2\n-include mebridge.mk # mebridge link"), "B=2\n");
+        // MG5aMC writes the file without the end of its last line.
+        assert_eq!(unhook("B=2\n-include mebridge.mk # mebridge link"), "B=2");
     }
 }

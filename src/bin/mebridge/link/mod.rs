@@ -150,8 +150,12 @@ impl Options {
                 match journal.record() {
                     Ok(None) => journal.close()?,
                     Ok(Some(record)) if record.state == State::Linking && before.is_none() => {
-                        undo(&journal, record, &[])?;
-                        journal.close()?;
+                        match undo(&journal, record, &[]).and_then(|()| journal.close()) {
+                            Ok(()) => output::warn("what was begun is undone: the output is as it was"),
+                            Err(undoing) => output::warn(&format!(
+                                "{undoing}\nmebridge: so what was begun is not undone; the next link or unlink does it"
+                            )),
+                        }
                     }
                     _ => {}
                 }
@@ -498,15 +502,17 @@ fn recover(journal: &Journal) -> Result<Option<Record>> {
 /// Undoes a link but for the P directories `keep`.
 fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
     let layout = Layout::find(journal.root())?;
-    record.state = State::Unlinking;
-    journal.write(&record)?;
+    journal.begin_undo(&record)?;
     let (stay, go): (Vec<Change>, Vec<Change>) = record.changes.into_iter().partition(|change| {
         let of_directory = change.path().starts_with("SubProcesses/");
         !keep.is_empty() && (!of_directory || keep.iter().any(|name| change.is_of(name)))
     });
-    // Last comes what was put aside: it takes the place of what was made since.
+    // First goes what was made, which leaves space on the disk for the rest. Last comes what was put aside: it takes
+    // the place of what was made since.
+    let is_make = |change: &&Change| matches!(change, Change::Make { .. });
+    let is_edit = |change: &&Change| matches!(change, Change::Edit { .. });
     let is_aside = |change: &&Change| matches!(change, Change::Aside { .. });
-    for change in go.iter().rev().filter(|c| !is_aside(c)) {
+    for change in go.iter().filter(is_make).chain(go.iter().filter(is_edit)) {
         journal.undo(change)?;
     }
     let gone = record.directories.iter().filter(|d| !keep.contains(d));
@@ -525,7 +531,7 @@ fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
     record.state = State::Linked;
     record.changes = stay;
     record.directories.retain(|name| keep.contains(name));
-    journal.write(&record)
+    journal.end_undo(&record)
 }
 
 impl Undo {
