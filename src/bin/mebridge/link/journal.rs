@@ -236,6 +236,8 @@ impl Journal {
             }
             Change::Edit { kept, how, .. } => {
                 let kept = self.root.join(kept);
+                remove_unfinished(&path);
+                remove_unfinished(&kept);
                 if !kept.exists() {
                     return Ok(());
                 }
@@ -338,9 +340,7 @@ fn make_parent(path: &Path) -> Result<()> {
 fn put(path: &Path, contents: &[u8]) -> Result<()> {
     use std::io::Write;
     make_parent(path)?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".mebridge-new");
-    let temporary = path.with_file_name(name);
+    let temporary = unfinished(path);
     let written = (|| {
         let mut file = File::create(&temporary)?;
         file.write_all(contents)?;
@@ -357,11 +357,21 @@ fn put(path: &Path, contents: &[u8]) -> Result<()> {
     written.map_err(Error::io(path))
 }
 
-/// Removes a file, if it is there, and what an interrupted [`put`] left of it.
-pub fn remove(path: &Path) -> Result<()> {
+/// What [`put`] writes first.
+fn unfinished(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".mebridge-new");
-    let _ = fs::remove_file(path.with_file_name(name));
+    path.with_file_name(name)
+}
+
+/// Removes what an interrupted [`put`] left; mostly it left nothing.
+fn remove_unfinished(path: &Path) {
+    let _ = fs::remove_file(unfinished(path));
+}
+
+/// Removes a file, if it is there, and what an interrupted [`put`] left of it.
+pub fn remove(path: &Path) -> Result<()> {
+    remove_unfinished(path);
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(error)),
         _ => Ok(()),

@@ -28,7 +28,8 @@ pub fn hook(make_opts: &str) -> String {
 pub fn unhook(make_opts: &str) -> String {
     let lines = make_opts.split_inclusive('\n');
     let mut text: String = lines.filter(|line| !line.contains(MARK)).collect();
-    let unended = make_opts.lines().last().is_some_and(|l| l.contains(MARK)) && !make_opts.ends_with('\n');
+    let unended =
+        make_opts.lines().last().is_some_and(|l| l.contains(MARK)) && !make_opts.ends_with('\n');
     if unended && text.ends_with('\n') {
         text.pop();
     }

@@ -151,7 +151,9 @@ impl Options {
                     Ok(None) => journal.close()?,
                     Ok(Some(record)) if record.state == State::Linking && before.is_none() => {
                         match undo(&journal, record, &[]).and_then(|()| journal.close()) {
-                            Ok(()) => output::warn("what was begun is undone: the output is as it was"),
+                            Ok(()) => {
+                                output::warn("what was begun is undone: the output is as it was")
+                            }
                             Err(undoing) => output::warn(&format!(
                                 "{undoing}\nmebridge: so what was begun is not undone; the next link or unlink does it"
                             )),
