@@ -504,6 +504,16 @@ fn what_cannot_be_written_is_told_and_nothing_is_lost() {
     assert!(refused.failed(1).contains("nothing was changed"));
     fs::remove_file(output.join("Source/.mebridge")).unwrap();
     same(&snapshot(&output), &before);
+    // A run of MG5aMC.
+    fs::write(output.join("RunWeb"), "1234").unwrap();
+    let refused = link(&output, &[]);
+    assert!(
+        refused.failed(1).contains("MG5aMC is at work"),
+        "{}",
+        refused.stderr
+    );
+    fs::remove_file(output.join("RunWeb")).unwrap();
+    same(&snapshot(&output), &before);
     // Two at once.
     fs::create_dir(output.join("Source/.mebridge")).unwrap();
     let lock = fs::File::create(output.join("Source/.mebridge/lock")).unwrap();

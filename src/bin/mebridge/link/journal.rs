@@ -92,8 +92,17 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Locks an output.
+    /// Locks an output that no run of MG5aMC is at work on: that would mix executables and sizes of batches.
     pub fn open(root: &Path) -> Result<Journal> {
+        let run = root.join("RunWeb");
+        if run.exists() {
+            return Err(wrong(
+                &run,
+                "this file says that MG5aMC is at work on the output; wait until it is done, or remove the file if no \
+                 run goes on (nothing was changed)"
+                    .into(),
+            ));
+        }
         let folder = root.join(FOLDER);
         let path = folder.join("lock");
         loop {
