@@ -186,7 +186,14 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
         let text = element::latin(&layout.root.join("Cards/run_card.dat"))?;
         events = card::sizes(&text).events();
         report.line("events a call", format!("{events} by the run card"));
-        if events == 1 && linked.is_some() {
+        if card::samples_helicities(&text) {
+            if events > 1 {
+                report.wrong(
+                    "nhel of the run card is not 0: MadEvent picks one helicity for all events of a batch, and its cross \
+                     sections are wrong; set nhel to 0, or vector_size and nb_warp to 1",
+                );
+            }
+        } else if events == 1 && linked.is_some() {
             report.wrong(
                 "vector_size and nb_warp of the run card are 1: MadEvent asks for one event at a time, which is slow; \
                  run mebridge link again",

@@ -59,6 +59,11 @@ pub fn sizes(card: &str) -> Sizes {
     }
 }
 
+/// Whether MadEvent samples helicities: then it picks one for all events of a batch, so that batches have no place.
+pub fn samples_helicities(card: &str) -> bool {
+    entry(card, "nhel").is_some_and(|value| value.parse() != Ok(0))
+}
+
 /// The run card with these sizes.
 pub fn with_sizes(card: &str, sizes: Sizes) -> String {
     let card = set(card, "vector_size", sizes.vector_size);
@@ -170,6 +175,13 @@ mod tests {
             },
         );
         assert!(back.contains("64 = vector_size"));
+    }
+
+    #[test]
+    fn sampled_helicities_are_seen() {
+        assert!(samples_helicities("  1  = nhel ! sampled\n"));
+        assert!(!samples_helicities("  0  = nhel\n  1 = vector_size\n"));
+        assert!(!samples_helicities("  10 = nevents\n"));
     }
 
     #[test]

@@ -273,6 +273,17 @@ pub fn batch(element: &Element, process: &Process, around: Surroundings) -> Opti
     if !element.matrix.takes("AMP2") {
         f.push_str("      COMMON/TO_AMPS/MEBAMP2,MEBJAMP2\n");
     }
+    f.push_str(
+        "C     MadEvent has one HEL_PICKED for all events of a batch.
+      IF(MEBHEL.NE.0.AND.VECSIZE_MEMMAX.GT.1)THEN
+        WRITE(0,*) 'mebridge: ERROR nhel of the run card is not 0: '
+     $   //'MadEvent would pick one helicity for all events of a '
+     $   //'batch, and cross sections would be wrong; set nhel to 0,'
+     $   //' or vector_size and nb_warp to 1'
+        STOP 1
+      ENDIF
+",
+    );
     // What only SMATRIX<i> does is left to it; its MATRIX<i> is ours as well.
     f.push_str(
         "C     Single helicities, polarised beams, cuts on channels: SMATRIX.

@@ -368,7 +368,23 @@ impl Options {
         let path = "Cards/run_card.dat";
         let text = latin(&layout.root.join(path))?;
         let now = card::sizes(&text);
+        let sampled = card::samples_helicities(&text);
+        if sampled && (self.vector.is_some() || now.events() > 1) {
+            return Err(wrong(
+                &layout.root.join(path),
+                "nhel is not 0: MadEvent would pick one helicity for all events of a batch, and its cross sections would \
+                 be wrong; set nhel to 0, or vector_size and nb_warp to 1 (without --vector)"
+                    .into(),
+            ));
+        }
         let sizes = match self.vector {
+            None if sampled => {
+                let _ = writeln!(
+                    work.report,
+                    "{path}: nhel is not 0, so events come one by one"
+                );
+                now
+            }
             Some(n) => Sizes::of(n as usize),
             None if now.events() == 1 => Sizes::of(EVENTS),
             None if now.nb_warp == 1 => Sizes {
