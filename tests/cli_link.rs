@@ -581,6 +581,37 @@ fn what_is_no_output_is_refused() {
     assert!(link(&output, &[]).failed(1).contains("Source/RUNNING"));
 }
 
+/// The launcher writes another Source/vector.inc when the run card has another size: nothing of the old one may stay.
+#[test]
+fn everything_is_compiled_for_another_size_of_batches() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_batch.f");
+    make(&output);
+    let (fortran, _) = run(&p(&output), INPUTS[1]);
+    link(&output, &["--vector", "64"]).ok();
+    make(&output);
+    let vector = output.join("Source/vector.inc");
+    let text = fs::read_to_string(&vector).unwrap();
+    fs::write(&vector, text.replace("=64)", "=32)")).unwrap();
+    make(&output);
+    let (answers, _) = run(&p(&output), INPUTS[1]);
+    agree(&answers, &fortran);
+    let time = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    let objects = fs::read_dir(p(&output)).unwrap().map(|e| e.unwrap().path());
+    let objects: Vec<PathBuf> = objects
+        .filter(|path| path.extension().is_some_and(|e| e == "o"))
+        .collect();
+    assert!(objects.len() > 5, "{objects:?}");
+    for object in objects {
+        // The process as bytes has no size.
+        let bytes = object.ends_with("mebridge_process.o");
+        assert!(bytes || time(&object) > time(&vector), "{object:?} is old");
+    }
+}
+
 /// MadEvent has one helicity for all events of a batch where it samples them.
 #[test]
 fn sampled_helicities_come_one_by_one() {

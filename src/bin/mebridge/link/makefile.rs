@@ -36,8 +36,30 @@ pub fn unhook(make_opts: &str) -> String {
     text
 }
 
-/// `mebridge.mk` of a P directory whose `madevent` is Fortran. `library` is the folder of the library.
-pub fn plain(elements: &[Element], library: &str) -> String {
+/// Objects depend on the size of a batch. MG5aMC's own makefiles say so for some of them only: after another
+/// `vector_size` in the run card of an output that is compiled, the others would be of the old size, and cross sections
+/// wrong.
+fn sized(vector_inc: &str) -> String {
+    format!("$(patsubst %.f,%.o,$(wildcard *.f)): {vector_inc}\n")
+}
+
+/// `mebridge.mk` of a folder in Source, where `vector.inc` lies at `vector_inc`.
+pub fn source(vector_inc: &str) -> String {
+    let mut m = format!(
+        "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
+         mebridge_goal := $(.DEFAULT_GOAL)\n{}",
+        sized(vector_inc)
+    );
+    if vector_inc == "vector.inc" {
+        m.push_str("$(LIBDIR)libpdf.$(libext): vector.inc\n");
+    }
+    m.push_str(".DEFAULT_GOAL := $(mebridge_goal)\n");
+    m
+}
+
+/// `mebridge.mk` of a P directory whose `madevent` is Fortran. `library` is the folder of the library, `vector` whether
+/// there is a Source/vector.inc.
+pub fn plain(elements: &[Element], library: &str, vector: bool) -> String {
     let mut m = String::from(
         "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
          mebridge_goal := $(.DEFAULT_GOAL)\n\
@@ -103,6 +125,9 @@ pub fn plain(elements: &[Element], library: &str) -> String {
              \tnm -g --defined-only $< | awk '$$2 == \"T\" && $$3 != \"matrix{n}_\" {{ print $$3 }}' > mebridge_weak{n}.inc\n\
              \tobjcopy --weaken-symbols=mebridge_weak{n}.inc --redefine-sym matrix{n}_=mebfortran{n}_ $< $@\n"
         );
+    }
+    if vector {
+        m.push_str(&sized("../../Source/vector.inc"));
     }
     m.push_str("\n.DEFAULT_GOAL := $(mebridge_goal)\n");
     m

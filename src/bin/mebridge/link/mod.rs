@@ -322,7 +322,7 @@ impl Options {
                 made("mebridge_process.s", fortran::processes(&numbers).into());
                 made("mebridge_nhel.awk", makefile::NHEL.into());
                 let folder = library.parent().unwrap_or(Path::new("/"));
-                let text = makefile::plain(&elements, &folder.to_string_lossy());
+                let text = makefile::plain(&elements, &folder.to_string_lossy(), layout.vector);
                 made(makefile::NAME, text.into_bytes());
                 match elements.iter().all(|e| e.batch.is_some()) {
                     true => "batches of events",
@@ -410,6 +410,19 @@ impl Options {
         let new = card::vector_inc(&text, sizes);
         // The plugin's launcher takes care of its own.
         let plain = subprocesses.iter().any(|s| s.kind == Kind::Plain);
+        let folders = [
+            ("Source", "vector.inc"),
+            ("Source/MODEL", "../vector.inc"),
+            ("Source/PDF", "../vector.inc"),
+        ];
+        for (folder, vector_inc) in folders {
+            if plain && layout.root.join(folder).is_dir() {
+                work.made.push(Made {
+                    path: format!("{folder}/{}", makefile::NAME),
+                    contents: makefile::source(vector_inc).into_bytes(),
+                });
+            }
+        }
         if new != text && plain {
             let events = sizes.events();
             let _ = writeln!(
