@@ -52,7 +52,7 @@ struct mebridge_options {
    */
   const char *param_card;
   /*
-   BACKEND: "auto", "cpu" or "cuda".
+   BACKEND: "auto", "cpu" or "cuda"; "cuda:1" for the second GPU (DEVICE), and so on.
    */
   const char *backend;
   /*
@@ -254,6 +254,20 @@ int32_t mebridge_one_event(struct mebridge_bridge *bridge,
  */
 int32_t mebridge_evaluate(struct mebridge_bridge *bridge,
                           struct mebridge_sample *sample);
+
+/*
+ Evaluates a sample in the memory of a GPU, by a bridge that was created for one (BACKEND "cuda"): all pointers of the
+ sample are addresses there, and matrix_elements may be NULL. `stream` is the CUstream into which all work is put; NULL
+ is the legacy default stream. The function returns when that is done, and does not wait for the work. `bad_events` is
+ 0: that an event is bad is told by its NaN alone, and so is an index that names nothing. The first call compiles.
+
+ The caller sees to it:
+ The arrays have these lengths, no output overlaps another array, and they and the stream stay until it has come past
+ the work.
+ */
+int32_t mebridge_evaluate_on_device(struct mebridge_bridge *bridge,
+                                    struct mebridge_sample *sample,
+                                    void *stream);
 
 /*
  Everything that a sampler has to know of the process (legs, channels as topologies with propagators, colour flows,

@@ -30,7 +30,7 @@
 #define UMAMI_ERROR 1
 
 /*
- There is no such thing in this library (GPUs, parameters that are no part of the process).
+ There is no such thing here (a GPU that can be used, parameters that are no part of the process).
  */
 #define UMAMI_ERROR_NOT_IMPLEMENTED 2
 
@@ -155,6 +155,12 @@
  */
 #define UMAMI_OUT_DIAGRAM_INDEX 4
 
+/*
+ Of a library for GPUs: the pointer is the CUstream into which all work is put. Otherwise, and for NULL, that is the
+ legacy default stream.
+ */
+#define UMAMI_OUT_GPU_STREAM 5
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -213,9 +219,13 @@ int32_t umami_free(void *handle);
  An event whose momenta are no event's (not finite, not conserved, not on their mass shells) has NaN as its matrix
  element and 0 as its squared diagrams; what is wrong is said once on stderr.
 
+ Of a library for GPUs all arrays lie in the memory of the GPU. The call puts its work into the stream (output 5) and
+ returns; indices that name nothing make an event bad, and nothing is said of bad events.
+
  The caller sees to it:
  Keys and pointers are as many as their counts say; each pointer that is not NULL points at an array of its key's
- type that reaches to the last event of the call, and nobody writes the events of this call in the meantime.
+ type that reaches to the last event of the call, and nobody writes the events of this call in the meantime. On a GPU
+ that lasts until the stream has come past the work.
  */
 int32_t umami_matrix_element(void *handle,
                              size_t count,

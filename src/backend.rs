@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::plan::Plan;
-use crate::sample::{Bad, Sample, SampleAnswers};
+use crate::sample::{Bad, DeviceSample, Sample, SampleAnswers};
 use serde::Serialize;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A plan, ready to run.
@@ -49,9 +50,26 @@ pub trait Backend: Send {
     /// change, and may outlive this.
     fn session(&self) -> Result<Box<dyn Session>> {
         Err(Error::NotOnGpu {
-            what: "samples of a sampler",
+            what: "samples in the memory of the host",
         })
     }
+
+    /// What evaluates samples in the memory of a GPU. All that has to be compiled or found out is there when it is.
+    fn device_session(&self) -> Result<Arc<dyn DeviceSession>> {
+        Err(Error::NotOnCpu {
+            what: "samples in the memory of a GPU",
+        })
+    }
+}
+
+/// Evaluates samples in the memory of a GPU, for any number of threads, and for as long as anybody has it.
+pub trait DeviceSession: Send + Sync {
+    /// Puts all work on a sample into its stream, and returns. Bad events have no number; that is all that is said.
+    ///
+    /// # Safety
+    /// The arrays have the sizes that [`DeviceSample`] says, none that is written overlaps another one, and they stay
+    /// until the stream has come past the work. The stream is one of their GPU's, or 0.
+    unsafe fn run(&self, sample: &DeviceSample) -> Result<()>;
 }
 
 /// One thread's way to evaluate samples.

@@ -4,9 +4,11 @@
 //! finds the good helicities, on points of its own ([`crate::trial`]), makes the plan for them, and from
 //! then on evaluates whatever it is given.
 
+mod device;
 mod sampler;
 mod single;
 
+pub use device::{DeviceSampler, current_gpu};
 pub use sampler::Sampler;
 
 use crate::backend::{Backend, Clocks, Failure, Kernels, NOT_CONSERVED, OFF_SHELL, Timers};
@@ -50,6 +52,8 @@ pub struct Bridge {
     card: Vec<f64>,
     /// One for each thread that evaluates samples, once one came.
     samplers: Vec<Sampler>,
+    /// For samples in the memory of a GPU, once one came.
+    device_sampler: Option<DeviceSampler>,
     weights: ChannelWeights,
     /// `sde_strategy` 2, where it was asked for.
     propagators: Option<Propagators>,
@@ -171,6 +175,7 @@ impl Bridge {
             cache: switches.cache.clone(),
             card: card.to_vec(),
             samplers: Vec::new(),
+            device_sampler: None,
             weights: ChannelWeights::Amp2,
             propagators: None,
             nevt,
@@ -224,6 +229,7 @@ impl Bridge {
         self.card = card.to_vec();
         self.engines = None;
         self.samplers.clear();
+        self.device_sampler = None;
         self.singles = [None, None];
         self.set_channel_weights(self.weights)
     }

@@ -112,6 +112,20 @@ pub enum Error {
         /// What no GPU code exists for.
         what: &'static str,
     },
+    /// Something that is for GPUs where a CPU evaluates.
+    #[error("{what} cannot be evaluated by the CPU; ask for a GPU (CUDACPP_RUNTIME_BACKEND=cuda)")]
+    NotOnCpu {
+        /// What it is.
+        what: &'static str,
+    },
+    /// Memory that a GPU does not reach.
+    #[error("{what} are not in the memory of {gpu}, which evaluates; pass addresses in its memory")]
+    NotOnThisGpu {
+        /// What lies there.
+        what: &'static str,
+        /// The GPU.
+        gpu: String,
+    },
     /// A call without events where some are needed.
     #[error("there are no events to find the good helicities on; call with at least one")]
     NoEvents,

@@ -308,6 +308,110 @@ impl<'a> SampleAnswers<'a> {
     }
 }
 
+/// A sample in the memory of a GPU. Arrays are addresses there, `[events]` where nothing else is said, 0 where they are
+/// not given or not asked for. What it says of events is what [`Sample`] and [`SampleAnswers`] say; an index that names
+/// nothing makes an event bad.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceSample {
+    /// How many.
+    pub events: usize,
+    /// Doubles at the sum of their strides.
+    pub momenta: u64,
+    /// Theirs.
+    pub strides: Strides,
+    /// Doubles.
+    pub alpha_s: u64,
+    /// g_s without them.
+    pub default_g_s: f64,
+    /// Doubles in [0, 1); 0.5 without them, as for the others.
+    pub random_helicity: u64,
+    /// Doubles in [0, 1).
+    pub random_color: u64,
+    /// Doubles in [0, 1).
+    pub random_diagram: u64,
+    /// 32-bit integers as all indices: rows of the helicity table.
+    pub fixed_helicity: u64,
+    /// Diagrams by which colour flows are drawn.
+    pub fixed_diagram: u64,
+    /// Which matrix element each event is about; others leave it alone.
+    pub flavor: u64,
+    /// Doubles.
+    pub matrix_elements: u64,
+    /// Integers.
+    pub helicity: u64,
+    /// Integers.
+    pub color: u64,
+    /// Integers.
+    pub diagram: u64,
+    /// Doubles, `[diagram][event]`.
+    pub amp2: u64,
+    /// From a diagram to the next.
+    pub amp2_stride: usize,
+    /// The CUstream of all work; 0 is the legacy default stream.
+    pub stream: u64,
+    /// Which matrix element this is.
+    pub element: Element,
+}
+
+/// One of several matrix elements that share arrays, and where it begins to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// Which.
+    pub index: usize,
+    /// Of how many.
+    pub count: usize,
+    /// Its first helicity.
+    pub helicity: usize,
+    /// Its first colour flow.
+    pub color: usize,
+    /// Its first diagram.
+    pub diagram: usize,
+    /// Diagrams of all.
+    pub diagrams: usize,
+}
+
+impl Element {
+    /// The only one.
+    pub fn only(diagrams: usize) -> Element {
+        Element {
+            index: 0,
+            count: 1,
+            helicity: 0,
+            color: 0,
+            diagram: 0,
+            diagrams,
+        }
+    }
+}
+
+impl DeviceSample {
+    /// Whether diagrams and colours are asked for.
+    pub fn diagrams(&self) -> bool {
+        [self.amp2, self.color, self.diagram]
+            .iter()
+            .any(|&array| array != 0)
+    }
+
+    /// All arrays, with their names.
+    pub fn arrays(&self) -> [(&'static str, u64); 13] {
+        [
+            ("momenta", self.momenta),
+            ("alpha_s", self.alpha_s),
+            ("random numbers for helicities", self.random_helicity),
+            ("random numbers for colours", self.random_color),
+            ("random numbers for diagrams", self.random_diagram),
+            ("fixed helicities", self.fixed_helicity),
+            ("fixed diagrams", self.fixed_diagram),
+            ("flavour indices", self.flavor),
+            ("matrix elements", self.matrix_elements),
+            ("helicities", self.helicity),
+            ("colours", self.color),
+            ("diagrams", self.diagram),
+            ("amp2", self.amp2),
+        ]
+    }
+}
+
 /// Events that have no matrix element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bad {

@@ -54,6 +54,11 @@ impl Calls {
     }
 }
 
+/// The GPU that the calling thread works with, if it works with one.
+pub fn current_gpu() -> Option<usize> {
+    gpu::cuda::current()
+}
+
 /// What evaluates.
 pub enum Target {
     /// Threads at a SIMD level.

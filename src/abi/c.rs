@@ -17,9 +17,11 @@ use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::locate::locate;
 use crate::runtime::{CachePlace, Switches};
-use crate::sample::{DEFAULT_ALPHA_S, Momenta, Rows, Sample, SampleAnswers, Strides, g_s};
+use crate::sample::{
+    DEFAULT_ALPHA_S, DeviceSample, Element, Momenta, Rows, Sample, SampleAnswers, Strides, g_s,
+};
 use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, c_char, c_void};
 
 /// Everything went well.
 pub const MEBRIDGE_OK: i32 = 0;
@@ -42,7 +44,7 @@ pub struct MebridgeOptions {
     pub process: *const c_char,
     /// PARAMCARD: a parameter card. NULL: the card of the P directory, else the process's values.
     pub param_card: *const c_char,
-    /// BACKEND: "auto", "cpu" or "cuda".
+    /// BACKEND: "auto", "cpu" or "cuda"; "cuda:1" for the second GPU (DEVICE), and so on.
     pub backend: *const c_char,
     /// SIMD: "auto", "none", "sse4", "avx2", "512y" or "512z".
     pub simd: *const c_char,
@@ -309,6 +311,86 @@ pub unsafe extern "C" fn mebridge_evaluate(
         // SAFETY: the caller's promise.
         with(bridge, |entry| unsafe { evaluate(NAME, entry, sample) })
     })
+}
+
+/// Evaluates a sample in the memory of a GPU, by a bridge that was created for one (BACKEND "cuda"): all pointers of the
+/// sample are addresses there, and matrix_elements may be NULL. `stream` is the CUstream into which all work is put; NULL
+/// is the legacy default stream. The function returns when that is done, and does not wait for the work. `bad_events` is
+/// 0: that an event is bad is told by its NaN alone, and so is an index that names nothing. The first call compiles.
+///
+/// # Safety
+/// The arrays have these lengths, no output overlaps another array, and they and the stream stay until it has come past
+/// the work.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_evaluate_on_device(
+    bridge: *mut MebridgeBridge,
+    sample: *mut MebridgeSample,
+    stream: *mut c_void,
+) -> i32 {
+    const NAME: &str = "mebridge_evaluate_on_device";
+    status(|| {
+        // SAFETY: the caller's promise; NULL is refused.
+        let sample = unsafe { sample.as_mut() }.ok_or_else(|| null(NAME, "sample"))?;
+        with(bridge, |entry| {
+            // SAFETY: the caller's promise.
+            unsafe { evaluate_on_device(NAME, entry, sample, stream) }
+        })
+    })
+}
+
+/// # Safety
+/// As for [`mebridge_evaluate_on_device`].
+unsafe fn evaluate_on_device(
+    name: &'static str,
+    entry: &mut Entry,
+    asked: &mut MebridgeSample,
+    stream: *mut c_void,
+) -> Result<()> {
+    asked.bad_events = 0;
+    if asked.events == 0 {
+        return Ok(());
+    }
+    check_pointer(name, "momenta", asked.momenta)?;
+    if !asked.amp2.is_null() && asked.amp2_stride < asked.events {
+        return Err(Error::Call {
+            function: name,
+            what: format!(
+                "amp2_stride is {}, but there are {} events",
+                asked.amp2_stride, asked.events
+            ),
+        });
+    }
+    fn address<T>(pointer: *const T) -> u64 {
+        pointer as usize as u64
+    }
+    let [event, leg, component] = asked.momenta_strides;
+    let sample = DeviceSample {
+        events: asked.events,
+        momenta: address(asked.momenta),
+        strides: Strides {
+            event,
+            leg,
+            component,
+        },
+        alpha_s: address(asked.alpha_s),
+        default_g_s: g_s(DEFAULT_ALPHA_S),
+        random_helicity: address(asked.random_helicity),
+        random_color: address(asked.random_color),
+        random_diagram: address(asked.random_diagram),
+        fixed_helicity: address(asked.fixed_helicity),
+        fixed_diagram: address(asked.fixed_diagram),
+        flavor: 0,
+        matrix_elements: address(asked.matrix_elements),
+        helicity: address(asked.helicity),
+        color: address(asked.color),
+        diagram: address(asked.diagram),
+        amp2: address(asked.amp2),
+        amp2_stride: asked.amp2_stride,
+        stream: address(stream),
+        element: Element::only(entry.bridge.process().diagrams as usize),
+    };
+    // SAFETY: the caller's promise.
+    unsafe { entry.bridge.evaluate_on_device(&sample) }
 }
 
 /// # Safety
@@ -659,6 +741,12 @@ unsafe fn switches(options: &MebridgeOptions) -> Result<Switches> {
         if !value.is_null() {
             // SAFETY: the caller's promise.
             let value = unsafe { CStr::from_ptr(value) };
+            let device = value.to_str().ok().and_then(|v| v.strip_prefix("cuda:"));
+            if let ("BACKEND", Some(device)) = (name, device) {
+                switches.set(name, "cuda".into())?;
+                switches.set("DEVICE", device.into())?;
+                continue;
+            }
             switches.set(name, os_string(value))?;
         }
     }

@@ -1,7 +1,7 @@
 //! Samples of a sampler: what each thread of a caller's holds of a bridge.
 
 use super::Bridge;
-use crate::backend::Session;
+use crate::backend::{Backend, Session};
 use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::float_environment::in_default_environment;
@@ -27,6 +27,22 @@ impl Bridge {
     /// A sampler; with `diagrams` for samples that ask for diagrams and colours, too. The first one finds the good
     /// helicities and makes the plans.
     pub fn sampler(&mut self, diagrams: bool) -> Result<Sampler> {
+        let (with_diagrams, without) = self.sessions(diagrams, |backend| backend.session())?;
+        Ok(Sampler {
+            with_diagrams,
+            without,
+            legs: self.process.legs.len(),
+            diagrams: self.process.diagrams as usize,
+            helicities: self.process.helicities.len(),
+        })
+    }
+
+    /// What evaluates samples with diagrams and colours, if such may come, and others, where a better plan serves them.
+    pub(super) fn sessions<S>(
+        &mut self,
+        diagrams: bool,
+        session: impl Fn(&dyn Backend) -> Result<S>,
+    ) -> Result<(Option<S>, Option<S>)> {
         let legs = self.process.legs.len();
         // Questions about the process are asked on points of its own; where there are none, it is not asked.
         let mut event = Events {
@@ -37,38 +53,28 @@ impl Bridge {
             channels: None,
             igraph: None,
         };
+        let of = |bridge: &Bridge, channels| match bridge.server(channels) {
+            Some((backend, recursion)) => Ok((session(backend)?, recursion)),
+            None => Err(Error::NoEvents),
+        };
         let (mut with_diagrams, mut without) = (None, None);
         if let Some(ordered) = &mut self.ordered {
             ordered.prepare(&event)?;
-            without = Some(ordered.session(false)?.0);
+            without = Some(of(ordered, false)?.0);
             // Any channel asks for diagrams.
             event.channels = Some(&[1]);
         }
         if diagrams || without.is_none() {
             self.prepare(&event)?;
-            let (session, recursion) = self.session(true)?;
+            let (session, recursion) = of(self, true)?;
             with_diagrams = Some(session);
             // Without squared diagrams there may be nothing to serve better.
             let others = self.server(false).map(|(_, recursion)| recursion);
             if without.is_none() && others != Some(recursion) {
-                without = Some(self.session(false)?.0);
+                without = Some(of(self, false)?.0);
             }
         }
-        Ok(Sampler {
-            with_diagrams,
-            without,
-            legs,
-            diagrams: self.process.diagrams as usize,
-            helicities: self.process.helicities.len(),
-        })
-    }
-
-    /// Of what serves calls with or without channels, and whether that is a recursion.
-    fn session(&self, channels: bool) -> Result<(Box<dyn Session>, bool)> {
-        match self.server(channels) {
-            Some((backend, recursion)) => Ok((backend.session()?, recursion)),
-            None => Err(Error::NoEvents),
-        }
+        Ok((with_diagrams, without))
     }
 }
 

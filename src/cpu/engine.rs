@@ -189,12 +189,7 @@ impl<T: Real> Engine<T> {
         let channels = &process.channels;
         let mut color_allowed = channels.allowed_flows();
         color_allowed.push((0..process.color_flows() as u32).collect());
-        let drawn = (1..=process.diagrams).filter_map(|diagram| {
-            channels.config_of(diagram)?;
-            let amp2 = plan.channels.amp2_of_diagram.get(diagram as usize)?;
-            Some((diagram - 1, (*amp2)?))
-        });
-        let drawn = drawn.collect();
+        let drawn = plan.channels.drawn(channels);
         Ok(Engine {
             general: plan
                 .general

@@ -15,6 +15,7 @@ mod expression;
 mod helicity;
 mod hoisting;
 mod register_allocation;
+pub mod sample;
 #[cfg(test)]
 mod tests;
 mod value_graph;
@@ -77,6 +78,9 @@ pub struct Generator<'a> {
     /// Values of subsets that depend on the helicities of at most so many fixed legs are computed by a
     /// kernel of their own, which comes first.
     pub hoisted: u32,
+    /// For samples: diagrams (from 0) that have an AMP2 and a configuration, each with its AMP2. Then kernels take
+    /// [`SampleArguments`](super::structures::SampleArguments).
+    pub sample: Option<&'a [(u32, u32)]>,
     /// Whether there are clocks in it, which tell colour sums from all else; then kernels have a last
     /// argument for what they say.
     pub clocks: bool,
@@ -152,7 +156,10 @@ impl Generator<'_> {
                     self.check(text);
                     self.room(&steps, text);
                     self.steps(&whole, steps.groups.iter().flatten(), text);
-                    self.answer(&whole, text);
+                    match self.sample {
+                        Some(_) => self.answer_sample(&whole, text),
+                        None => self.answer(&whole, text),
+                    }
                 });
                 Source {
                     text,
@@ -285,13 +292,16 @@ impl Generator<'_> {
     /// The beginning of a kernel, up to its arguments.
     fn head(&self, name: &str, text: &mut String) {
         let (threads, blocks) = (self.threads, self.blocks);
+        let (arguments, variables) = match self.sample {
+            Some(_) => ("SampleArguments", sample::VARIABLES.to_owned()),
+            None => ("GeneratedArguments", GeneratedArguments::variables()),
+        };
         let _ = write!(
             text,
             r#"
 extern "C" __global__ void __launch_bounds__({threads}, {blocks})
-{name}(ARGUMENTS(GeneratedArguments) a) {{
-{}"#,
-            GeneratedArguments::variables()
+{name}(ARGUMENTS({arguments}) a) {{
+{variables}"#
         );
     }
 
@@ -305,10 +315,19 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
          first += gridDim.x * blockDim.x) {{
         // Threads without an event repeat the last one.
         const unsigned mine = first + threadIdx.x, e = mine < events ? mine : events - 1;
-        const Pair *leg = (const Pair *)momenta + (Size)e * {};
-"#,
-            2 * self.masses.len()
+"#
         );
+        match self.sample {
+            Some(_) if self.subsets.is_none() => text.push_str(sample::BEGIN),
+            Some(_) => {}
+            None => {
+                let _ = writeln!(
+                    text,
+                    "        const Pair *leg = (const Pair *)momenta + (Size)e * {};",
+                    2 * self.masses.len()
+                );
+            }
+        }
         self.clocks_begin(text);
         body(text);
         self.clocks_end("threadIdx.x", text);
@@ -388,19 +407,19 @@ extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 
     /// A check of the momenta.
     fn check(&self, text: &mut String) {
+        self.read_legs(text);
         text.push_str("        bool good = true;\n        Sum sum = {{{0, 0, 0, 0}}, 0};\n");
         for (i, (&mass, &sign)) in self.masses.iter().zip(self.signs).enumerate() {
-            let at = 2 * i;
+            let leg = self.leg(i);
             let _ = writeln!(
                 text,
-                "        good = good & on_shell(load_leg(leg + {at}), {});\n        sum = add_leg(sum, load_leg(leg + {at}), {});",
+                "        good = good & on_shell({leg}, {});\n        sum = add_leg(sum, {leg}, {});",
                 number(mass),
                 number(sign)
             );
         }
-        text.push_str(
-            "        good = good & conserved(sum);\n        if (!good) atomicMin(bad, e);\n",
-        );
+        text.push_str("        good = good & conserved(sum);\n");
+        text.push_str(self.note_bad());
     }
 }
 

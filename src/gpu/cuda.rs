@@ -17,7 +17,7 @@ mod library;
 mod nvrtc;
 mod table;
 
-pub use context::devices;
+pub use context::{current, devices};
 pub use library::FOLDER;
 
 use super::driver::{
@@ -68,6 +68,8 @@ struct LoadedFunction {
 
 struct OpenStream {
     raw: CUstream,
+    /// Whether it is a caller's.
+    borrowed: bool,
     blas: Mutex<Option<Blas>>,
     context: Arc<Context>,
 }
@@ -104,7 +106,10 @@ macro_rules! handles {
 }
 handles! {
     LoadedModule: this => sys::cuModuleUnload(this.raw);
-    OpenStream: this => sys::cuStreamDestroy_v2(this.raw);
+    OpenStream: this => match this.borrowed {
+        true => CUresult::CUDA_SUCCESS,
+        false => sys::cuStreamDestroy_v2(this.raw),
+    };
     OpenEvent: this => sys::cuEventDestroy_v2(this.raw);
     OpenGraph: this => sys::cuGraphExecDestroy(
         *this.raw.get_mut().unwrap_or_else(|e| e.into_inner())
@@ -344,9 +349,43 @@ impl Driver for Cuda {
         })?;
         Ok(Stream(self.streams.add(OpenStream {
             raw,
+            borrowed: false,
             blas: Mutex::new(None),
             context: self.context.clone(),
         })))
+    }
+
+    unsafe fn stream_of(&self, raw: u64) -> Result<Stream> {
+        // By its name, so that it is that one whatever the caller was compiled with.
+        const LEGACY: u64 = 1;
+        let raw = if raw == 0 { LEGACY } else { raw };
+        Ok(Stream(self.streams.add(OpenStream {
+            raw: raw as usize as CUstream,
+            borrowed: true,
+            blas: Mutex::new(None),
+            context: self.context.clone(),
+        })))
+    }
+
+    fn reaches(&self, memory: Pointer) -> Result<bool> {
+        use sys::CUpointer_attribute::{
+            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+        };
+        let _entered = self.context.enter()?;
+        let get = |attribute| {
+            let mut value = 0i32;
+            // SAFETY: an int is there for either attribute; the address is only looked up.
+            let result =
+                unsafe { sys::cuPointerGetAttribute((&raw mut value).cast(), attribute, memory) };
+            (result == CUresult::CUDA_SUCCESS).then_some(value)
+        };
+        let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as i32;
+        Ok(match get(CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
+            None => false,
+            // Pinned memory of the host.
+            Some(kind) if kind != device => true,
+            Some(_) => get(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) == Some(self.context.device()),
+        })
     }
 
     fn drop_stream(&self, stream: Stream) {

@@ -144,6 +144,16 @@ pub trait Driver: Send + Sync {
     /// A new queue.
     fn stream(&self) -> Result<Stream>;
 
+    /// A queue of a caller's, by its CUstream; 0 is the legacy default stream. It is given back as others are, which
+    /// leaves the caller's as it is.
+    ///
+    /// # Safety
+    /// It is a stream of this GPU, and stays until it is given back.
+    unsafe fn stream_of(&self, raw: u64) -> Result<Stream>;
+
+    /// Whether kernels of this GPU reach memory of a caller's.
+    fn reaches(&self, memory: Pointer) -> Result<bool>;
+
     /// Gives a queue back.
     fn drop_stream(&self, stream: Stream);
 

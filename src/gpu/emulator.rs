@@ -52,6 +52,9 @@ struct State {
     points: Vec<Option<Point>>,
     graphs: Vec<Option<Arc<Vec<Work>>>>,
     recordings: Recordings,
+    /// The default queue, once somebody asked for it, and those of callers.
+    default: Option<Stream>,
+    borrowed: Vec<Stream>,
     log: Log,
     cost: Option<Cost>,
     /// How much later it is than by the clock of the machine.
@@ -405,8 +408,34 @@ impl Driver for Emulator {
         Ok(Stream(state.queues.len() - 1))
     }
 
+    /// Callers name queues by their numbers, counted from 1.
+    unsafe fn stream_of(&self, raw: u64) -> Result<Stream> {
+        let mut state = self.state();
+        let stream = match (raw, state.default) {
+            (0, Some(default)) => default,
+            (0, None) => {
+                state.queues.push(Some(Queue::default()));
+                let default = Stream(state.queues.len() - 1);
+                state.default = Some(default);
+                default
+            }
+            _ => Stream(raw as usize - 1),
+        };
+        named(&mut state.queues, stream.0, "stream")?;
+        state.borrowed.push(stream);
+        Ok(stream)
+    }
+
+    fn reaches(&self, memory: Pointer) -> Result<bool> {
+        Ok(self.state().memory.inside(memory, 1).is_ok())
+    }
+
     fn drop_stream(&self, stream: Stream) {
         let mut state = self.state();
+        if let Some(i) = state.borrowed.iter().position(|&s| s == stream) {
+            state.borrowed.remove(i);
+            return;
+        }
         let until = named(&mut state.queues, stream.0, "stream").map(|queue| queue.put);
         insist(until.and_then(|until| state.run(stream, until)));
         state.queues[stream.0] = None;

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `chunks` | a call: its chunks, and what is put into a stream for each |
 //! | `launch` | the launches that evaluate a chunk |
+//! | `samples` | samples of a caller's, in the memory of the GPU |
 //! | `check` | which generated code serves a call, and whether it agrees with the tables |
 //! | `kernel_spec` | what generated code is made from |
 //! | `contributions` | what helicities and diagrams contribute to a few events |
@@ -34,6 +35,7 @@ mod launch;
 mod memory;
 mod phase;
 mod report;
+mod samples;
 mod slot;
 mod tuning;
 mod workspace;
@@ -63,6 +65,7 @@ use kernel_spec::{KernelSpec, MOST_GENERATED, WHOLE};
 use launch::Launch;
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
+use samples::Samples;
 use slot::Slot;
 use std::sync::Arc;
 use workspace::WorkspaceSize;
@@ -112,6 +115,8 @@ impl Default for Options {
 
 /// A plan on a GPU.
 pub struct Engine {
+    /// The first to go: it waits for what is under way.
+    samples: Samples,
     library: Arc<ModuleCache>,
     plan: ValidPlan,
     binding: Binding,
@@ -253,6 +258,7 @@ impl Engine {
         };
         let groups = workspace.groups(&tables).len();
         Ok(Engine {
+            samples: Samples::default(),
             wanted: memory::workspaces_wanted(driver, &workspace, &options)?,
             groups,
             load: library.function(&ends, "load", 0)?,

@@ -4,7 +4,9 @@ use super::cuda::{self, Cuda};
 use super::driver::{Driver, Properties};
 use super::engine::{Engine, Options, Phase};
 use super::module_cache::ModuleCache;
-use crate::backend::{Backend, BadMomentum, Clocks, Contributions, Failure, Kernels, Timers};
+use crate::backend::{
+    Backend, BadMomentum, Clocks, Contributions, DeviceSession, Failure, Kernels, Timers,
+};
 use crate::cache::Cache;
 use crate::color::BlockDiagonal;
 use crate::error::Result;
@@ -13,7 +15,8 @@ use crate::plan::binding::Binding;
 use crate::plan::{Plan, ValidPlan};
 use crate::process::Process;
 use crate::runtime::{Precision, Switches};
-use std::sync::Arc;
+use crate::sample::DeviceSample;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Whether there might be a GPU that can be used; it costs little to ask.
@@ -113,7 +116,7 @@ impl Gpus {
     ) -> Result<Engines> {
         let engine = |library| {
             let plan = plan.clone();
-            Engine::new(
+            let engine = Engine::new(
                 library,
                 process,
                 color,
@@ -121,27 +124,45 @@ impl Gpus {
                 plan,
                 precision,
                 self.options,
-            )
+            )?;
+            Ok(Arc::new(Mutex::new(engine)))
         };
-        Ok(Engines {
-            engines: self.libraries.iter().map(engine).collect::<Result<_>>()?,
-        })
+        let engines: Vec<_> = self.libraries.iter().map(engine).collect::<Result<_>>()?;
+        let plan = lock(&engines[0]).plan().clone();
+        Ok(Engines { engines, plan })
     }
 }
 
 /// A plan on one or several GPUs, which share the events of a call.
 pub struct Engines {
-    engines: Vec<Engine>,
+    /// Each is also that of sessions for samples, if there are any.
+    engines: Vec<Arc<Mutex<Engine>>>,
+    plan: Plan,
+}
+
+/// What a call left half done is seen to by the next one.
+fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
+    engine.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Samples on the first of them.
+struct Samples(Arc<Mutex<Engine>>);
+
+impl DeviceSession for Samples {
+    unsafe fn run(&self, sample: &DeviceSample) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { lock(&self.0).run_sample(sample) }
+    }
 }
 
 impl Backend for Engines {
     fn plan(&self) -> &Plan {
-        self.engines[0].plan()
+        &self.plan
     }
 
     fn set_profile(&mut self, clocks: Clocks) {
-        for engine in &mut self.engines {
-            engine.set_profile(clocks);
+        for engine in &self.engines {
+            lock(engine).set_profile(clocks);
         }
     }
 
@@ -149,20 +170,23 @@ impl Backend for Engines {
         let mut timers = Timers::default();
         for phase in Phase::ALL {
             for engine in &self.engines {
-                timers.add(phase.name(), Duration::from_secs_f64(engine.seconds(phase)));
+                timers.add(
+                    phase.name(),
+                    Duration::from_secs_f64(lock(engine).seconds(phase)),
+                );
             }
         }
         timers
     }
 
     fn kernels(&self, channels: bool) -> Result<Kernels> {
-        self.engines[0].kernels(channels)
+        lock(&self.engines[0]).kernels(channels)
     }
 
     fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure> {
         let nevt = events.g_s.len();
-        if let [engine] = &mut self.engines[..] {
-            return Ok(engine.run(events, answers)??);
+        if let [engine] = &self.engines[..] {
+            return Ok(lock(engine).run(events, answers)??);
         }
         let size = nevt.div_ceil(self.engines.len()).next_multiple_of(32);
         let Answers {
@@ -174,10 +198,10 @@ impl Backend for Engines {
             .chunks_mut(size)
             .zip(helicity.chunks_mut(size))
             .zip(color.chunks_mut(size));
-        let subsets = self.engines.iter_mut().zip(answers).enumerate();
+        let subsets = self.engines.iter().zip(answers).enumerate();
         let results: Vec<Result<Result<(), BadMomentum>>> = std::thread::scope(|scope| {
             let start = |(i, (engine, ((matrix_elements, helicity), color)))| {
-                let (engine, matrix_elements): (&mut Engine, &mut [f64]) =
+                let (engine, matrix_elements): (&Arc<Mutex<Engine>>, &mut [f64]) =
                     (engine, matrix_elements);
                 let events = events.part(i * size, matrix_elements.len());
                 let answers = Answers {
@@ -189,7 +213,7 @@ impl Backend for Engines {
                     let bad = |bad: BadMomentum| BadMomentum {
                         event: bad.event + i * size,
                     };
-                    Ok(engine.run(events, answers)?.map_err(bad))
+                    Ok(lock(engine).run(events, answers)?.map_err(bad))
                 })
             };
             let threads: Vec<_> = subsets.map(start).collect();
@@ -206,12 +230,18 @@ impl Backend for Engines {
     }
 
     fn wait_for_compiler(&mut self) {
-        for engine in &mut self.engines {
-            engine.wait_for_compiler();
+        for engine in &self.engines {
+            lock(engine).wait_for_compiler();
         }
     }
 
     fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure> {
-        Ok(self.engines[0].contributions_of(events)??)
+        Ok(lock(&self.engines[0]).contributions_of(events)??)
+    }
+
+    fn device_session(&self) -> Result<Arc<dyn DeviceSession>> {
+        let engine = &self.engines[0];
+        lock(engine).prepare_samples()?;
+        Ok(Arc::new(Samples(engine.clone())))
     }
 }

@@ -33,6 +33,8 @@ pub mod module_cache;
 pub mod routine;
 #[cfg(test)]
 mod routine_tests;
+#[cfg(test)]
+mod sample_tests;
 pub mod source;
 pub mod structures;
 #[cfg(test)]

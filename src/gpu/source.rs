@@ -5,12 +5,13 @@
 //! generated code, which follows from the table of operations ([`crate::ops`]) alone. A
 //! [`Unit`] is what is compiled, and kept, by itself: nearly all units are the same for every process.
 
-use super::codegen::{Generator, Source};
+use super::codegen::{Generator, Source, sample};
 use super::level_schedule::{Kind, LevelSchedule};
 use super::routine;
 use super::structures::{
     AnswerArguments, Choices, DeviceStructure, DotsArguments, GatherArguments, GeneratedArguments,
     Helicities, HelicitiesArguments, HelicityArguments, LoadArguments, RunArguments,
+    SumPartsArguments,
 };
 use crate::ops::GeneralRoutine;
 use crate::ops::opcode::{Layout, Opcode};
@@ -27,6 +28,7 @@ const LOAD: &str = include_str!("../../cuda/load.cuh");
 const HELICITIES: &str = include_str!("../../cuda/helicities.cuh");
 const COLOR: &str = include_str!("../../cuda/color.cuh");
 const ANSWER: &str = include_str!("../../cuda/answer.cuh");
+const SAMPLE_TABLES: &str = include_str!("../../cuda/sample_tables.cuh");
 const CLOCKS: &str = include_str!("../../cuda/clocks.cuh");
 
 /// Threads of a block.
@@ -148,6 +150,25 @@ impl Shape {
         }
     }
 
+    /// The kernels `load_sample`, `sum_parts` and `answer_sample`.
+    pub fn ends_of_samples(&self) -> Unit {
+        let text = [
+            &self.of_events().defines(),
+            NUMBER,
+            MEMORY,
+            &Choices::declaration(),
+            &sample::declarations(),
+            &SumPartsArguments::declaration(),
+            SAMPLE_TABLES,
+        ];
+        Unit {
+            text: text.join("\n"),
+            kernels: ["load_sample", "sum_parts", "answer_sample"]
+                .map(String::from)
+                .to_vec(),
+        }
+    }
+
     /// The kernel `color_dots`.
     pub fn dots(&self) -> Unit {
         let shape = Shape {
@@ -182,6 +203,9 @@ impl Shape {
         text.double_color = self.double_color;
         let mut text = text.prelude();
         text.push_str(&declarations_of_generated());
+        if generator.sample.is_some() {
+            text.push_str(&sample::declarations());
+        }
         if generator.clocks {
             text.push_str(CLOCKS);
         }

@@ -27,6 +27,9 @@ macro_rules! device_type {
     (double) => {
         f64
     };
+    (Size) => {
+        u64
+    };
     ($($name:ident)+ *) => {
         $crate::gpu::driver::Pointer
     };
@@ -38,6 +41,9 @@ macro_rules! pointer_at {
         None
     };
     ($structure:ident $field:ident double) => {
+        None
+    };
+    ($structure:ident $field:ident Size) => {
         None
     };
     ($structure:ident $field:ident $($name:ident)+ *) => {
@@ -280,6 +286,85 @@ device_structures! {
         events: [unsigned],
         /// `[AMP2][padded events]`
         amp2: [Real *],
+    }
+
+    /// What samples need to know of a process.
+    SampleTables {
+        /// Diagrams (from 0) that have an AMP2 and a configuration, each with its AMP2.
+        drawn: [const unsigned *],
+        drawn_count: [unsigned],
+        /// Diagrams, and rows of the helicity table.
+        diagrams: [unsigned],
+        rows: [unsigned],
+    }
+
+    /// Of all kernels for samples ([`crate::sample::DeviceSample`]). Arrays without a size are `[events]`.
+    SampleArguments {
+        choices: [const Choices *],
+        process: [const SampleTables *],
+        /// Memory of blocks, numbers of an event in it, and how many events.
+        memory: [Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        /// The number of a component stands at the sum of these strides, which may be negative.
+        momenta: [const double *],
+        event_stride: [Size],
+        leg_stride: [Size],
+        component_stride: [Size],
+        /// Optional, and g_s where there is none.
+        alpha_s: [const double *],
+        default_g_s: [double],
+        /// Optional: 0.5 otherwise.
+        random_helicity: [const double *],
+        random_color: [const double *],
+        random_diagram: [const double *],
+        /// Optional: which matrix element each event is about, of so many; this is one of them.
+        flavor: [const int *],
+        elements: [unsigned],
+        element: [unsigned],
+        /// Where this matrix element begins to count its helicities, colour flows and diagrams.
+        first_helicity: [unsigned],
+        first_color: [unsigned],
+        first_diagram: [unsigned],
+        /// Rows of `shares`.
+        share_rows: [unsigned],
+        /// Optional.
+        fixed_helicity: [const int *],
+        fixed_diagram: [const int *],
+        /// Answers, all of them optional.
+        matrix_elements: [double *],
+        helicity: [int *],
+        color: [int *],
+        diagram: [int *],
+        /// `[share_rows]`, a stride from one to the next.
+        shares: [double *],
+        share_stride: [Size],
+        /// Whether momenta are bad; not of kernels that do all by themselves.
+        bad: [unsigned *],
+        /// As [`AnswerArguments`] has them; `answer_sample` takes one part of JAMP2 and AMP2.
+        contributions: [Real *],
+        jamp2: [Real *],
+        amp2: [Real *],
+        normalization: [const double *],
+        /// Of the kernel `load_sample`, as [`LoadArguments`] has them.
+        legs: [unsigned],
+        leg_momenta: [unsigned],
+        g: [unsigned],
+        constant_count: [unsigned],
+        masses: [const double *],
+        constants: [const unsigned *],
+        values: [const double *],
+        /// Whether diagrams and colours are asked for.
+        diagrams: [unsigned],
+    }
+
+    /// Of the kernel `sum_parts`.
+    SumPartsArguments {
+        /// `[parts][rows][events]`: the sums over parts go to the first.
+        numbers: [Real *],
+        parts: [unsigned],
+        rows: [unsigned],
+        events: [unsigned],
     }
 
     /// Of kernels that are generated for all of a process.

@@ -30,6 +30,7 @@ pub use validate::ValidPlan;
 
 use crate::ops::{Address, Batch, GeneralRoutine};
 use crate::process::ExternalKind;
+use crate::process::channels::Channels;
 use loops::Loops;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
@@ -171,6 +172,15 @@ impl ChannelPlan {
     /// Number of AMP2, 0 if the plan does not compute them.
     pub fn len(&self) -> usize {
         self.amp2.len().max(self.totals.len())
+    }
+
+    /// Diagrams (from 0) that have an AMP2 and a configuration, each with its AMP2: those that a sampler draws from.
+    pub fn drawn(&self, channels: &Channels) -> Vec<(u32, u32)> {
+        let amp2 = |(diagram, amp2): (u32, &Option<u32>)| {
+            channels.config_of(diagram)?;
+            Some((diagram - 1, (*amp2)?))
+        };
+        (0..).zip(&self.amp2_of_diagram).filter_map(amp2).collect()
     }
 
     /// Whether the plan computes no AMP2.

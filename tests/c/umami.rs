@@ -4,6 +4,7 @@ use super::library;
 use mebridge::abi::umami::attached::attach;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
+use mebridge::runtime::BackendChoice;
 use mebridge::{Answers, Bridge, Events, Switches};
 use rand::{Rng, SeedableRng};
 use std::ffi::{CString, c_char, c_int, c_void};
@@ -137,7 +138,7 @@ impl Umami {
 fn carrying(folder: &Path, name: &str, processes: &[Process]) -> PathBuf {
     let path = folder.join(name);
     let bytes = std::fs::read(library()).unwrap();
-    let copy = attach(&bytes, &library(), processes).unwrap();
+    let copy = attach(&bytes, &library(), processes, BackendChoice::Auto).unwrap();
     std::fs::write(&path, copy).unwrap();
     path
 }

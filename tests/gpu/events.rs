@@ -105,6 +105,22 @@ impl Batch {
         }
     }
 
+    /// So many events, these over and over.
+    pub fn repeated(&self, nevt: usize) -> Batch {
+        fn again<T: Copy>(of: &[T], count: usize) -> Vec<T> {
+            of.iter().copied().cycle().take(count).collect()
+        }
+        Batch {
+            legs: self.legs,
+            momenta: again(&self.momenta, 4 * self.legs * nevt),
+            g_s: again(&self.g_s, nevt),
+            random_helicity: again(&self.random_helicity, nevt),
+            random_color: again(&self.random_color, nevt),
+            channels: again(&self.channels, nevt),
+            igraph: again(&self.igraph, nevt),
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.g_s.len()
     }

@@ -27,3 +27,4 @@ mod reference;
 mod side_by_side;
 mod support;
 mod tuning;
+mod umami;

@@ -10,12 +10,14 @@
 //!
 //! | appended bytes | what |
 //! |---|---|
+//! | 1 | what evaluates: 0 for what `CUDACPP_RUNTIME_BACKEND` says, 1 for the CPU, 2 for CUDA |
 //! | 4 | how many matrix elements, little-endian as all numbers |
 //! | 8 each | the length of each process file |
 //! | | the process files, see [`crate::process::file`] |
 
 use crate::error::{Error, Result};
 use crate::process::Process;
+use crate::runtime::BackendChoice;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -68,8 +70,11 @@ impl Attached {
     }
 }
 
-/// The matrix elements that this library carries, and its file; `None` if it carries none.
-pub fn attached() -> Result<Option<(Vec<Process>, PathBuf)>> {
+/// What evaluates, as it is written.
+const BACKENDS: [BackendChoice; 3] = [BackendChoice::Auto, BackendChoice::Cpu, BackendChoice::Cuda];
+
+/// The matrix elements that this library carries, and what evaluates them; `None` if it carries none.
+pub fn attached() -> Result<Option<(Vec<Process>, BackendChoice)>> {
     // SAFETY: a static of ours, which nobody writes.
     let mark = unsafe { (&raw const MARK).read_volatile() };
     let Some(attached) = Attached::read(&mark.0) else {
@@ -77,7 +82,7 @@ pub fn attached() -> Result<Option<(Vec<Process>, PathBuf)>> {
     };
     let path = own_file()?;
     let bytes = read(&path, &attached)?;
-    Ok(Some((decode(&bytes, &path)?, path)))
+    Ok(Some(decode(&bytes, &path)?))
 }
 
 fn damaged(path: &Path, what: &str) -> Error {
@@ -113,10 +118,12 @@ fn read(path: &Path, attached: &Attached) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn encode(processes: &[Process]) -> Result<Vec<u8>> {
+fn encode(processes: &[Process], backend: BackendChoice) -> Result<Vec<u8>> {
     let files = processes.iter().map(Process::to_bytes);
     let files = files.collect::<Result<Vec<_>>>()?;
-    let mut bytes = (files.len() as u32).to_le_bytes().to_vec();
+    let number = BACKENDS.iter().position(|&known| known == backend);
+    let mut bytes = vec![number.unwrap_or(0) as u8];
+    bytes.extend((files.len() as u32).to_le_bytes());
     for file in &files {
         bytes.extend((file.len() as u64).to_le_bytes());
     }
@@ -124,9 +131,11 @@ fn encode(processes: &[Process]) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn decode(bytes: &[u8], path: &Path) -> Result<Vec<Process>> {
+fn decode(bytes: &[u8], path: &Path) -> Result<(Vec<Process>, BackendChoice)> {
     // The hash was right, so this is what was written: by another version, if it does not decode.
     let other = || damaged(path, "its process cannot be read by this version");
+    let (&backend, bytes) = bytes.split_first().ok_or_else(other)?;
+    let backend = *BACKENDS.get(usize::from(backend)).ok_or_else(other)?;
     let (count, mut rest) = bytes.split_first_chunk::<4>().ok_or_else(other)?;
     let count = u32::from_le_bytes(*count);
     let mut lengths = Vec::new();
@@ -143,14 +152,19 @@ fn decode(bytes: &[u8], path: &Path) -> Result<Vec<Process>> {
         rest = behind;
     }
     match processes.is_empty() {
-        false => Ok(processes),
+        false => Ok((processes, backend)),
         true => Err(other()),
     }
 }
 
-/// A copy of a library (`library` is its contents, `path` its name for messages) that carries these matrix elements. If
-/// it carried others, they are replaced.
-pub fn attach(library: &[u8], path: &Path, processes: &[Process]) -> Result<Vec<u8>> {
+/// A copy of a library (`library` is its contents, `path` its name for messages) that carries these matrix elements, and
+/// what evaluates them (`Auto`: what `CUDACPP_RUNTIME_BACKEND` says). If it carried others, they are replaced.
+pub fn attach(
+    library: &[u8],
+    path: &Path,
+    processes: &[Process],
+    backend: BackendChoice,
+) -> Result<Vec<u8>> {
     let wrong = |what: &str| Error::ProcessFile {
         path: path.to_owned(),
         defect: format!("{what}; name libmebridge.so of this version with --library"),
@@ -182,7 +196,7 @@ pub fn attach(library: &[u8], path: &Path, processes: &[Process]) -> Result<Vec<
         return Err(wrong("is damaged"));
     };
     let begin = Attached::read(mark).map_or(library.len(), |a| a.begin as usize);
-    let data = encode(processes)?;
+    let data = encode(processes, backend)?;
     let mut copy = library[..begin].to_vec();
     // Aligned, for tools that look at it.
     copy.resize(begin.next_multiple_of(16), 0);
@@ -284,7 +298,7 @@ mod tests {
         let mut other = example::scalars();
         other.name = "other".into();
         let processes = [example::scalars(), other.clone()];
-        let copy = attach(&library(), &path, &processes).unwrap();
+        let copy = attach(&library(), &path, &processes, BackendChoice::Cuda).unwrap();
         let read_back = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
             let at = 1000 + 32 + 100;
@@ -292,11 +306,15 @@ mod tests {
             let attached = Attached::read(mark).unwrap();
             read(&path, &attached).and_then(|bytes| decode(&bytes, &path))
         };
-        assert_eq!(read_back(&copy).unwrap(), processes);
+        let (read, backend) = read_back(&copy).unwrap();
+        assert_eq!((&read[..], backend), (&processes[..], BackendChoice::Cuda));
         // Again: replaced, not appended once more.
-        let again = attach(&copy, &path, &[other.clone()]).unwrap();
+        let again = attach(&copy, &path, &[other.clone()], BackendChoice::Auto).unwrap();
         assert!(again.len() < copy.len());
-        assert_eq!(read_back(&again).unwrap(), [other]);
+        assert_eq!(
+            read_back(&again).unwrap(),
+            (vec![other], BackendChoice::Auto)
+        );
         for (bytes, text) in [
             (copy[..copy.len() - 1].to_vec(), "ends too early"),
             ([&copy[..copy.len() - 1], &[77]].concat(), "changed"),
@@ -310,8 +328,8 @@ mod tests {
         wrong[1000 + 32 + 100 + 32..][..8].copy_from_slice(&1000u64.to_le_bytes());
         let length = wrong.len() as u64 - 1000;
         wrong[1000 + 32 + 100 + 40..][..8].copy_from_slice(&length.to_le_bytes());
-        assert!(attach(&wrong, &path, &processes).is_err());
-        let none = attach(&[0; 5000], &path, &processes);
+        assert!(attach(&wrong, &path, &processes, BackendChoice::Auto).is_err());
+        let none = attach(&[0; 5000], &path, &processes, BackendChoice::Auto);
         let error = none.unwrap_err().to_string();
         assert!(error.contains("no library of mebridge"), "{error}");
     }

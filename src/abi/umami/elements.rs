@@ -5,13 +5,13 @@
 //! helicities and colour flows are counted through: where a later one has the very same as an earlier one its are the
 //! same, otherwise they come behind all before ([`Tables`]).
 
-use crate::bridge::{Bridge, Sampler};
+use crate::bridge::{Bridge, DeviceSampler, Sampler, current_gpu};
 use crate::describe::Tables;
 use crate::error::{Error, Result};
 use crate::locate::locate;
 use crate::process::Process;
 use crate::process::card::Card;
-use crate::runtime::{BackendChoice, Switches};
+use crate::runtime::{BackendChoice, Devices, Switches};
 use once_cell::sync::OnceCell;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -61,7 +61,11 @@ pub fn fit_together(processes: &[Process]) -> Result<()> {
 /// What serves one set of card values: a bridge for each matrix element, of which each thread takes samplers.
 pub struct Compiled {
     cards: Vec<Vec<f64>>,
+    /// Which GPU, where one evaluates.
+    device: Devices,
     bridges: Vec<Mutex<Bridge>>,
+    /// For each matrix element, where a GPU evaluates.
+    on_device: Vec<DeviceSampler>,
     /// Masses of the legs in GeV.
     pub masses: Vec<f64>,
 }
@@ -74,9 +78,12 @@ impl Elements {
     }
 
     fn find() -> Result<Elements> {
-        let switches = Switches::from_env()?;
+        let mut switches = Switches::from_env()?;
         let (processes, cards) = match super::attached::attached()? {
-            Some((processes, _)) => {
+            Some((processes, backend)) => {
+                if backend != BackendChoice::Auto {
+                    switches.backend = backend;
+                }
                 let cards = processes.iter().map(|p| p.model.default_card());
                 let cards = cards.collect();
                 (processes, cards)
@@ -96,6 +103,11 @@ impl Elements {
         })
     }
 
+    /// Whether arrays of callers lie in the memory of a GPU. They are asked for, not chosen.
+    pub fn on_gpu(&self) -> bool {
+        self.switches.backend == BackendChoice::Cuda
+    }
+
     /// The values of a card for each matrix element, or those that hold without one.
     pub fn cards(&self, card: Option<&Path>) -> Result<Vec<Vec<f64>>> {
         let Some(path) = card else {
@@ -111,17 +123,24 @@ impl Elements {
         // Whoever comes while it is made waits for it. Nothing in the list can be half made.
         let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|compiled| compiled.strong_count() > 0);
+        // The GPU that the caller works with holds its arrays.
+        let device = match (&self.switches.device, self.on_gpu().then(current_gpu)) {
+            (Devices::Auto, Some(Some(current))) => Devices::These(vec![current]),
+            (device, _) => device.clone(),
+        };
         let mut there = known.iter().filter_map(Weak::upgrade);
-        if let Some(compiled) = there.find(|compiled| compiled.cards == cards) {
+        let same = |compiled: &Arc<Compiled>| compiled.cards == cards && compiled.device == device;
+        if let Some(compiled) = there.find(same) {
             return Ok(compiled);
         }
         let switches = Switches {
-            // A thread of the caller's is one thread; GPUs are asked for, not chosen.
+            // A thread of the caller's is one thread.
             threads: 1,
-            backend: match self.switches.backend {
-                BackendChoice::Auto => BackendChoice::Cpu,
-                chosen => chosen,
+            backend: match self.on_gpu() {
+                true => BackendChoice::Cuda,
+                false => BackendChoice::Cpu,
             },
+            device: device.clone(),
             ..self.switches.clone()
         };
         let mut bridges = Vec::new();
@@ -131,19 +150,35 @@ impl Elements {
         // Majorana fermions may have negative ones.
         let masses = bridges.first().map(Bridge::masses).unwrap_or_default();
         let masses = masses.into_iter().map(f64::abs).collect();
+        let on_device = match self.on_gpu() {
+            true => bridges
+                .iter_mut()
+                .map(Bridge::device_sampler)
+                .collect::<Result<_>>()?,
+            false => Vec::new(),
+        };
         let compiled = Arc::new(Compiled {
             cards,
+            device,
+            on_device,
             bridges: bridges.into_iter().map(Mutex::new).collect(),
             masses,
         });
-        // Plans are made here, not in the first thread that evaluates.
-        compiled.samplers()?;
+        if !self.on_gpu() {
+            // Plans are made here, not in the first thread that evaluates.
+            compiled.samplers()?;
+        }
         known.push(Arc::downgrade(&compiled));
         Ok(compiled)
     }
 }
 
 impl Compiled {
+    /// For each matrix element what evaluates in the memory of a GPU; none where the CPU evaluates.
+    pub fn on_device(&self) -> &[DeviceSampler] {
+        &self.on_device
+    }
+
     /// A sampler for each matrix element.
     pub fn samplers(&self) -> Result<Vec<Sampler>> {
         let bridges = self.bridges.iter();

@@ -9,7 +9,7 @@ use super::{
     UMAMI_ERROR_UNSUPPORTED_INPUT, UMAMI_ERROR_UNSUPPORTED_OUTPUT, UMAMI_IN_ALPHA_S,
     UMAMI_IN_DIAGRAM_INDEX, UMAMI_IN_FLAVOR_INDEX, UMAMI_IN_HELICITY_INDEX, UMAMI_IN_MOMENTA,
     UMAMI_IN_RANDOM_COLOR, UMAMI_IN_RANDOM_DIAGRAM, UMAMI_IN_RANDOM_HELICITY,
-    UMAMI_OUT_COLOR_INDEX, UMAMI_OUT_DIAGRAM_AMP2, UMAMI_OUT_DIAGRAM_INDEX,
+    UMAMI_OUT_COLOR_INDEX, UMAMI_OUT_DIAGRAM_AMP2, UMAMI_OUT_DIAGRAM_INDEX, UMAMI_OUT_GPU_STREAM,
     UMAMI_OUT_HELICITY_INDEX, UMAMI_OUT_MATRIX_ELEMENT, wrong,
 };
 use crate::bridge::Sampler;
@@ -25,7 +25,7 @@ const NAME: &str = "umami_matrix_element";
 /// Events of a chunk: enough that what is done once for each does not count, and the scratch stays in the cache.
 const CHUNK: usize = 1024;
 /// g_s where no alpha_s is given, as MadGraph7's own matrix elements have it: alpha_s = 0.118.
-const DEFAULT_G_S: f64 = 1.2177157847767195;
+pub(super) const DEFAULT_G_S: f64 = 1.2177157847767195;
 /// No list of keys is as long, each being there once.
 const MOST_KEYS: usize = 255;
 /// Where no random number is given.
@@ -41,20 +41,22 @@ pub struct Part {
 
 /// The arrays of a call. They are there where their keys were.
 pub struct Call {
-    part: Part,
-    momenta: *const f64,
-    alpha_s: Option<*const f64>,
-    random_color: Option<*const f64>,
-    random_helicity: Option<*const f64>,
-    random_diagram: Option<*const f64>,
-    flavor: Option<*const i32>,
-    helicity: Option<*const i32>,
-    diagram: Option<*const i32>,
-    matrix_element: Option<*mut f64>,
-    amp2: Option<*mut f64>,
-    chosen_color: Option<*mut i32>,
-    chosen_helicity: Option<*mut i32>,
-    chosen_diagram: Option<*mut i32>,
+    pub(super) part: Part,
+    pub(super) momenta: *const f64,
+    pub(super) alpha_s: Option<*const f64>,
+    pub(super) random_color: Option<*const f64>,
+    pub(super) random_helicity: Option<*const f64>,
+    pub(super) random_diagram: Option<*const f64>,
+    pub(super) flavor: Option<*const i32>,
+    pub(super) helicity: Option<*const i32>,
+    pub(super) diagram: Option<*const i32>,
+    pub(super) matrix_element: Option<*mut f64>,
+    pub(super) amp2: Option<*mut f64>,
+    pub(super) chosen_color: Option<*mut i32>,
+    pub(super) chosen_helicity: Option<*mut i32>,
+    pub(super) chosen_diagram: Option<*mut i32>,
+    /// The CUstream of all work; 0 where none is given.
+    pub(super) stream: u64,
 }
 
 /// An array of a call: where its events begin and end, for whoever tests what overlaps.
@@ -126,6 +128,7 @@ impl Call {
             chosen_color: None,
             chosen_helicity: None,
             chosen_diagram: None,
+            stream: 0,
         };
         let legs = elements.legs();
         let (mut read, mut written) = (Vec::new(), Vec::new());
@@ -184,6 +187,11 @@ impl Call {
                     UMAMI_ERROR_UNSUPPORTED_OUTPUT,
                     format!("{NAME}: there is no output {key}"),
                 ));
+            }
+            if key == UMAMI_OUT_GPU_STREAM {
+                // The pointer is the stream.
+                call.stream = pointer as usize as u64;
+                continue;
             }
             let name = format!("output {key}");
             let place = match key {
@@ -320,10 +328,18 @@ struct Chunk<'a> {
     answers: SampleAnswers<'a>,
 }
 
+/// What a thread needs of its own: nothing where a GPU evaluates.
+fn of_thread(elements: &Elements, compiled: &Compiled) -> crate::Result<Vec<Sampler>> {
+    match elements.on_gpu() {
+        true => Ok(Vec::new()),
+        false => compiled.samplers(),
+    }
+}
+
 impl Instance {
     pub fn new(elements: &'static Elements, compiled: Arc<Compiled>) -> crate::Result<Instance> {
         Ok(Instance {
-            samplers: compiled.samplers()?,
+            samplers: of_thread(elements, &compiled)?,
             elements,
             compiled,
             scratch: Scratch {
@@ -350,6 +366,10 @@ impl Instance {
     /// # Safety
     /// The arrays of the call are what its keys say.
     pub unsafe fn run(&mut self, call: &Call) -> Answer {
+        if self.elements.on_gpu() {
+            // SAFETY: the caller's promise.
+            return unsafe { super::device::run(self.elements, &self.compiled, call) };
+        }
         for begin in (0..call.part.count).step_by(CHUNK) {
             let events = CHUNK.min(call.part.count - begin);
             // SAFETY: the caller's promise.
@@ -505,7 +525,7 @@ impl Instance {
             return Err(no_parameter("umami_set_parameter", name));
         }
         let compiled = self.elements.compiled(cards)?;
-        self.samplers = compiled.samplers()?;
+        self.samplers = of_thread(self.elements, &compiled)?;
         self.compiled = compiled;
         Ok(())
     }

@@ -15,6 +15,7 @@
 //! where the status is the unspecific one.
 
 pub mod attached;
+mod device;
 pub mod elements;
 mod evaluate;
 
@@ -32,7 +33,7 @@ use std::sync::Arc;
 pub const UMAMI_SUCCESS: i32 = 0;
 /// Something is wrong; `mebridge_last_error` and stderr say what.
 pub const UMAMI_ERROR: i32 = 1;
-/// There is no such thing in this library (GPUs, parameters that are no part of the process).
+/// There is no such thing here (a GPU that can be used, parameters that are no part of the process).
 pub const UMAMI_ERROR_NOT_IMPLEMENTED: i32 = 2;
 /// An input that is not known.
 pub const UMAMI_ERROR_UNSUPPORTED_INPUT: i32 = 3;
@@ -86,13 +87,18 @@ pub const UMAMI_OUT_COLOR_INDEX: i32 = 2;
 pub const UMAMI_OUT_HELICITY_INDEX: i32 = 3;
 /// `int`: the diagram, drawn by the squared diagrams.
 pub const UMAMI_OUT_DIAGRAM_INDEX: i32 = 4;
+/// Of a library for GPUs: the pointer is the CUstream into which all work is put. Otherwise, and for NULL, that is the
+/// legacy default stream.
+pub const UMAMI_OUT_GPU_STREAM: i32 = 5;
 
 /// Which inputs there are, by key, and which outputs; what is beyond is not known.
 const INPUTS: [bool; 9] = [true, true, true, true, true, true, true, true, false];
 const REQUIRED: [bool; 9] = [true, false, false, false, false, false, false, false, false];
 const OUTPUTS: [bool; 6] = [true, true, true, true, true, false];
+const OUTPUTS_ON_GPU: [bool; 6] = [true, true, true, true, true, true];
 /// The same for a process without channels.
 const OUTPUTS_WITHOUT_CHANNELS: [bool; 6] = [true, false, true, true, false, false];
+const OUTPUTS_ON_GPU_WITHOUT_CHANNELS: [bool; 6] = [true, false, true, true, false, true];
 
 /// The handles of instances; they spell `umam`.
 static INSTANCES: Registry<Instance> = Registry::new(0x756d_616d_0000_0001);
@@ -169,7 +175,7 @@ pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 
         let elements = Elements::get()?;
         let tables = &elements.tables;
         let count = match key {
-            UMAMI_META_DEVICE => 0,
+            UMAMI_META_DEVICE => usize::from(elements.on_gpu()),
             UMAMI_META_PARTICLE_COUNT => elements.legs(),
             UMAMI_META_DIAGRAM_COUNT => tables.diagrams.count,
             UMAMI_META_HELICITY_COUNT => tables.helicities.count,
@@ -314,9 +320,13 @@ pub extern "C" fn umami_free(handle: *mut c_void) -> i32 {
 /// An event whose momenta are no event's (not finite, not conserved, not on their mass shells) has NaN as its matrix
 /// element and 0 as its squared diagrams; what is wrong is said once on stderr.
 ///
+/// Of a library for GPUs all arrays lie in the memory of the GPU. The call puts its work into the stream (output 5) and
+/// returns; indices that name nothing make an event bad, and nothing is said of bad events.
+///
 /// # Safety
 /// Keys and pointers are as many as their counts say; each pointer that is not NULL points at an array of its key's
-/// type that reaches to the last event of the call, and nobody writes the events of this call in the meantime.
+/// type that reaches to the last event of the call, and nobody writes the events of this call in the meantime. On a GPU
+/// that lasts until the stream has come past the work.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn umami_matrix_element(
@@ -428,9 +438,11 @@ impl Elements {
     /// Which outputs there are.
     fn outputs(&self) -> &'static [bool] {
         let channels = |p: &crate::Process| (1..=p.diagrams).any(|d| p.channels.is_channel(d));
-        match self.processes.iter().all(channels) {
-            true => &OUTPUTS,
-            false => &OUTPUTS_WITHOUT_CHANNELS,
+        match (self.processes.iter().all(channels), self.on_gpu()) {
+            (true, false) => &OUTPUTS,
+            (true, true) => &OUTPUTS_ON_GPU,
+            (false, false) => &OUTPUTS_WITHOUT_CHANNELS,
+            (false, true) => &OUTPUTS_ON_GPU_WITHOUT_CHANNELS,
         }
     }
 }

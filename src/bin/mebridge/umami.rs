@@ -6,9 +6,10 @@ use crate::{link, output};
 use mebridge::abi::umami::attached::attach;
 use mebridge::abi::umami::elements::fit_together;
 use mebridge::describe::describe;
+use mebridge::gpu::lacks;
 use mebridge::locate::process_text;
 use mebridge::process::Process;
-use mebridge::runtime::ProcessChoice;
+use mebridge::runtime::{BackendChoice, ProcessChoice};
 use mebridge::{Error, Result, atomic_file};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -34,9 +35,20 @@ pub struct Options {
     /// Parameter card whose values hold where a caller names none [default: that of the output, or those in the file]
     #[arg(long, value_name = "CARD")]
     card: Option<PathBuf>,
+    /// What evaluates: arrays of callers lie in the memory of the CPU or, with cuda, of a GPU [default: what
+    /// CUDACPP_RUNTIME_BACKEND says where the library is used, else cpu]
+    #[arg(long, value_name = "cpu|cuda", hide_possible_values = true)]
+    backend: Option<Backend>,
     /// The library to copy [default: libmebridge.so beside this command or in ../lib]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
+}
+
+/// What evaluates.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Backend {
+    Cpu,
+    Cuda,
 }
 
 impl Options {
@@ -50,7 +62,15 @@ impl Options {
         fit_together(&processes)?;
         let library = link::library(self.library.as_deref())?;
         let bytes = std::fs::read(&library).map_err(Error::io(&library))?;
-        let copy = attach(&bytes, &library, &processes)?;
+        let backend = match self.backend {
+            None => BackendChoice::Auto,
+            Some(Backend::Cpu) => BackendChoice::Cpu,
+            Some(Backend::Cuda) => BackendChoice::Cuda,
+        };
+        if let (BackendChoice::Cuda, Some(what)) = (backend, processes.iter().find_map(lacks)) {
+            return Err(Error::NotOnGpu { what });
+        }
+        let copy = attach(&bytes, &library, &processes, backend)?;
         let json = match &self.json {
             Some(json) => json.clone(),
             None => self.output.with_extension("json"),

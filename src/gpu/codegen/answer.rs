@@ -109,7 +109,7 @@ impl Generator<'_> {
     }
 
     /// Words of bits for the colour flows of a configuration.
-    fn words(&self) -> usize {
+    pub(super) fn words(&self) -> usize {
         self.tables.flows.div_ceil(32)
     }
 

@@ -321,6 +321,7 @@ fn check(process: &Process, channels: bool, igraph: bool) {
             functions: false,
             subsets: None,
             hoisted: 0,
+            sample: None,
             clocks: false,
         };
         for variant in variants(generator) {
@@ -434,6 +435,7 @@ fn shares_find_what_they_have_in_common() {
         functions: false,
         subsets: Some(&subsets),
         hoisted: 0,
+        sample: None,
         clocks: false,
     };
     let whole = generator.whole().expect("values");

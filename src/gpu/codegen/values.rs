@@ -67,7 +67,7 @@ impl Generator<'_> {
         let tables = self.tables;
         let ends = self.ends();
         let mut graph = ValueGraph::default();
-        let g = graph.push(Type::Real, Expression::Leaf("Real(g_s[e])".into()));
+        let g = graph.push(Type::Real, Expression::Leaf(self.coupling().into()));
         graph.memory.insert(tables.g, g);
         for &(address, x) in &tables.constants {
             let id = graph.literal(Type::Real, Expression::number(x));
@@ -165,10 +165,10 @@ impl Generator<'_> {
 
     /// All values up to the amplitudes, once more for each part.
     fn event(&self, graph: &mut ValueGraph, ends: &HashMap<u32, u32>) -> Option<()> {
-        for leg in 0..self.masses.len() as u32 {
-            let text = format!("load_leg(leg + {})", 2 * leg);
-            let id = graph.push(Type::Momentum, Expression::Leaf(text));
-            graph.memory.insert(self.tables.leg_momenta + 4 * leg, id);
+        for leg in 0..self.masses.len() {
+            let id = graph.push(Type::Momentum, Expression::Leaf(self.leg(leg)));
+            let at = self.tables.leg_momenta + 4 * leg as u32;
+            graph.memory.insert(at, id);
         }
         for operation in self.operations(ends, &self.tables.levels) {
             self.event_operation(graph, &operation?)?;

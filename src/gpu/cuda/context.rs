@@ -20,6 +20,21 @@ pub fn devices() -> Result<usize> {
         .map_err(|what| Error::NoGpu { what })
 }
 
+/// The GPU whose context is current on this thread, if there is one.
+pub fn current() -> Option<usize> {
+    let devices = devices().ok()?;
+    let mut device = 0;
+    // SAFETY: libcuda is there, and so is the place.
+    let found = unsafe { sys::cuCtxGetDevice(&mut device) };
+    let is = |ordinal: &usize| {
+        let mut other = 0;
+        // SAFETY: as above.
+        let known = unsafe { sys::cuDeviceGet(&mut other, *ordinal as i32) };
+        known == CUresult::CUDA_SUCCESS && other == device
+    };
+    (0..devices).find(|ordinal| found == CUresult::CUDA_SUCCESS && is(ordinal))
+}
+
 fn start() -> std::result::Result<usize, String> {
     const NAME: &str = if cfg!(windows) {
         "nvcuda.dll"

@@ -4,7 +4,7 @@ use super::workspace::WorkspaceSize;
 use crate::gpu::arena::{Arena, Offset};
 use crate::gpu::color::ColorTables;
 use crate::gpu::level_schedule::{Kind, LevelSchedule, Squares};
-use crate::gpu::structures::{Choices, Helicities};
+use crate::gpu::structures::{Choices, Helicities, SampleTables};
 use crate::plan::Plan;
 use crate::process::Process;
 use crate::runtime::Precision;
@@ -25,6 +25,7 @@ pub(super) struct DeviceLayout {
     /// The same where AMP2 come in parts.
     pub(super) choices_of_subsets: Offset,
     pub(super) normalization: Offset,
+    pub(super) samples: Offset,
 }
 
 impl DeviceLayout {
@@ -140,7 +141,21 @@ impl DeviceLayout {
         };
         let choices_of_subsets = choices(None);
         let choices = choices(totals);
+        let drawn = plan.channels.drawn(channels);
+        let drawn_count = count(drawn.len());
+        let drawn = arena.numbers(
+            drawn
+                .into_iter()
+                .flat_map(|(diagram, amp2)| [diagram, amp2]),
+        );
+        let samples = arena.structure(&SampleTables {
+            drawn: drawn.pointer(),
+            drawn_count,
+            diagrams: process.diagrams,
+            rows: count(process.helicities.len()),
+        });
         DeviceLayout {
+            samples,
             operands,
             starts,
             numbers,

@@ -58,6 +58,8 @@ pub(super) struct KernelSpec {
     /// Unless a thread does all helicities.
     pub(super) subsets: Option<HelicitySplit>,
     pub(super) allowed: Vec<Vec<u32>>,
+    /// See [`Generator::sample`].
+    pub(super) drawn: Vec<(u32, u32)>,
     /// See [`Generator::signs`].
     pub(super) signs: Vec<f64>,
     pub(super) normalization: f64,
@@ -110,6 +112,7 @@ impl KernelSpec {
             split: split.clone(),
             subsets,
             allowed: process.channels.allowed_flows(),
+            drawn: plan.channels.drawn(&process.channels),
             signs: process.signs(),
             normalization: 1.0 / f64::from(process.iden),
             group: options.group,
@@ -143,6 +146,7 @@ impl KernelSpec {
             split: split.clone(),
             subsets: None,
             allowed: Vec::new(),
+            drawn: Vec::new(),
             // It gets momenta that have been looked at.
             signs: Vec::new(),
             normalization: 1.0,
@@ -169,6 +173,16 @@ impl KernelSpec {
             registers: HELICITY_REGISTERS,
             ..generator
         })
+    }
+
+    /// The code for samples, without or with diagrams; that for a helicity is the same as for calls.
+    pub(super) fn unit_of_samples(&self, diagrams: bool) -> Option<Unit> {
+        let generator = Generator {
+            sample: Some(&self.drawn),
+            ..self.generator(diagrams)
+        };
+        // Groups are for experiments with calls.
+        (self.group == 0 && !self.helicity).then(|| self.shape.whole(&generator))?
     }
 
     pub(super) fn generator(&self, channels: bool) -> Generator<'_> {
@@ -202,6 +216,7 @@ impl KernelSpec {
                 let fixed = subsets.fixed.iter().filter(|fixed| **fixed).count() as u32;
                 HOISTED.min(fixed.saturating_sub(1))
             }),
+            sample: None,
             clocks: false,
         }
     }

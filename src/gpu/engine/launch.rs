@@ -21,7 +21,7 @@ pub(super) struct Launch {
 }
 
 /// A thread for each event, so many in a block.
-fn by_event(count: usize, threads: u32) -> Shape {
+pub(super) fn by_event(count: usize, threads: u32) -> Shape {
     let padded = (count as u32).next_multiple_of(LANES);
     Shape {
         blocks: [padded.div_ceil(threads), 1, 1],
@@ -31,7 +31,7 @@ fn by_event(count: usize, threads: u32) -> Shape {
 }
 
 /// An address, or 0 where there is nothing.
-fn optional(there: bool, at: Pointer) -> Pointer {
+pub(super) fn optional(there: bool, at: Pointer) -> Pointer {
     if there { at } else { 0 }
 }
 
@@ -169,11 +169,9 @@ impl Engine {
         (count, channels, igraph, all_amp2): (usize, bool, bool, bool),
         helicity: Option<Function>,
     ) -> Result<()> {
-        let marks = self.profile() && !self.graphs();
         let layout = &self.layout;
         let at = |offset| self.uploaded.at(offset);
         let events = count as u32;
-        let blocks = events.div_ceil(LANES);
         let vectors = self.tables.vectors;
         let memory = slot.memory.pointer();
         let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
@@ -197,6 +195,46 @@ impl Engine {
         };
         let threads = slot.sizes.threads(self.load, BY_EVENT);
         launch(slot, self.load, by_event(count, threads), &load)?;
+        let key = (count, channels, igraph, all_amp2);
+        let (sums, parts) = self.amplitudes(slot, key, helicity)?;
+        let marks = self.profile() && !self.graphs();
+        let choices = self.uploaded.at(layout.choices);
+        self.answer(
+            slot,
+            arrays,
+            (count, channels, igraph),
+            choices,
+            sums,
+            parts,
+        )?;
+        if all_amp2 && !matches!(self.tables.squares, Squares::Amplitudes(_)) {
+            let arguments = GatherArguments {
+                choices,
+                memory,
+                vectors,
+                events,
+                amp2: slot.amp2.pointer(),
+            };
+            launch(slot, self.gather, by_event(count, BY_EVENT), &arguments)?;
+        }
+        slot.mark(marks, 5)
+    }
+
+    /// From events in the memory of blocks to the contributions of helicities, JAMP2 and AMP2, and in how many parts
+    /// the latter two are.
+    pub(super) fn amplitudes(
+        &self,
+        slot: &Slot,
+        (count, channels, igraph, all_amp2): (usize, bool, bool, bool),
+        helicity: Option<Function>,
+    ) -> Result<([Pointer; 3], u32)> {
+        let marks = self.profile() && !self.graphs();
+        let layout = &self.layout;
+        let at = |offset| self.uploaded.at(offset);
+        let events = count as u32;
+        let blocks = events.div_ceil(LANES);
+        let vectors = self.tables.vectors;
+        let memory = slot.memory.pointer();
         let operations = |levels: &[Vec<Launch>]| {
             for run in levels.iter().flatten() {
                 let slots = slot.sizes.threads(run.function, source::THREADS) / LANES;
@@ -303,26 +341,6 @@ impl Engine {
             }
         }
         slot.mark(marks, 4)?;
-        let choices = self.uploaded.at(layout.choices);
-        let sums = [contributions, jamp2, amp2];
-        self.answer(
-            slot,
-            arrays,
-            (count, channels, igraph),
-            choices,
-            sums,
-            parts,
-        )?;
-        if all_amp2 && !by_amplitudes {
-            let arguments = GatherArguments {
-                choices,
-                memory,
-                vectors,
-                events,
-                amp2: slot.amp2.pointer(),
-            };
-            launch(slot, self.gather, by_event(count, BY_EVENT), &arguments)?;
-        }
-        slot.mark(marks, 5)
+        Ok(([contributions, jamp2, amp2], parts))
     }
 }

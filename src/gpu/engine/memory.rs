@@ -19,6 +19,9 @@ const WORKSPACES_SHARE: f64 = 0.25;
 const LARGEST_CHUNK: usize = 1 << 20;
 /// Multiply-adds of a chunk where several are under way, at least.
 const CHUNK_WORK: usize = 2_000_000_000;
+/// Multiply-adds of a chunk of samples, which follow each other, and the share of the memory that it may take.
+const SAMPLES_WORK: usize = 4 * CHUNK_WORK;
+const SAMPLES_SHARE: f64 = 0.25;
 /// Events of a chunk where several are under way, at least.
 const SMALLEST_CHUNK: usize = 1 << 14;
 
@@ -137,6 +140,31 @@ impl Engine {
                 "{} bytes for {LANES} events",
                 self.bytes_of(1).iter().sum::<usize>()
             ),
+            free: limit,
+            total,
+        })
+    }
+
+    /// The events of a chunk of samples, at most. Its memory is kept, and is not the only one's on the GPU.
+    pub(super) fn largest_of_samples(&self) -> Result<usize> {
+        let worth = SAMPLES_WORK / self.plan.count.multiply_adds.max(1);
+        let mut size = worth
+            .clamp(SMALLEST_CHUNK, LARGEST_CHUNK)
+            .next_power_of_two();
+        let (free, total) = self.library.driver().memory()?;
+        let limit = (free as f64 * self.options.memory * SAMPLES_SHARE) as usize;
+        let bytes = |events: usize| -> usize {
+            let blocks = events.div_ceil(LANES as usize);
+            self.bytes_of(blocks).iter().sum()
+        };
+        while size > LANES as usize && bytes(size) > limit {
+            size /= 2;
+        }
+        if bytes(size) <= limit {
+            return Ok(size);
+        }
+        Err(Error::GpuMemory {
+            what: format!("{} bytes for {LANES} events", bytes(size)),
             free: limit,
             total,
         })

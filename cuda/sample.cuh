@@ -1,0 +1,85 @@
+// Samples (src/sample.rs) in the memory of the GPU: read where they lie, and answered there. Everything counts from 0.
+
+/// The numbers of a leg, from their strides.
+DEVICE Momentum sample_leg(const SampleArguments &a, unsigned e, unsigned leg) {
+    const long long component = (long long)a.component_stride;
+    const double *p = a.momenta + (long long)e * (long long)a.event_stride + leg * (long long)a.leg_stride;
+    return momentum((Real)p[0], (Real)p[component], (Real)p[2 * component], (Real)p[3 * component]);
+}
+
+/// The strong coupling.
+DEVICE Real sample_coupling(const SampleArguments &a, unsigned e) {
+    const double four_pi = 12.566370614359172;
+    return (Real)(a.alpha_s ? root(four_pi * a.alpha_s[e]) : a.default_g_s);
+}
+
+DEVICE Real sample_random(const double *random, unsigned e) {
+    return random_number(random ? random[e] : 0.5);
+}
+
+/// Whether an index that a caller gives names none of so many.
+DEVICE bool is_outside(int index, unsigned count) { return index < 0 || (unsigned)index >= count; }
+
+/// Whether this matrix element answers for an event: the first one does where none is meant.
+DEVICE bool is_mine(const SampleArguments &a, unsigned e) {
+    if (!a.flavor) return a.element == 0;
+    const int flavor = a.flavor[e];
+    return is_outside(flavor, a.elements) ? a.element == 0 : (unsigned)flavor == a.element;
+}
+
+/// What a caller fixes of an event: a row of the helicity table and a diagram, each -1 where it is free. Bad where an
+/// index names nothing.
+struct Fixed {
+    int row, diagram;
+    bool bad;
+};
+
+DEVICE Fixed sample_fixed(const SampleArguments &a, unsigned e) {
+    Fixed fixed = {-1, -1, a.flavor && is_outside(a.flavor[e], a.elements)};
+    if (a.fixed_helicity) {
+        fixed.row = a.fixed_helicity[e] - (int)a.first_helicity;
+        fixed.bad = fixed.bad || is_outside(fixed.row, a.process->rows);
+    }
+    if (a.fixed_diagram) {
+        fixed.diagram = a.fixed_diagram[e] - (int)a.first_diagram;
+        fixed.bad = fixed.bad || is_outside(fixed.diagram, a.process->diagrams);
+    }
+    return fixed;
+}
+
+/// |M|^2 of an event, from that of all helicities or of one, without the average.
+DEVICE void put_matrix_element(const SampleArguments &a, unsigned e, bool bad, Real value) {
+    const double zero = 0;
+    if (a.matrix_elements)
+        a.matrix_elements[e] = bad ? zero / zero : (double)(value * (Real)*a.normalization);
+}
+
+DEVICE void put_helicity(const SampleArguments &a, unsigned e, const Fixed &fixed, int chosen) {
+    if (a.fixed_helicity) chosen = a.fixed_helicity[e];
+    else chosen = (chosen < 0 ? 0 : chosen) + (int)a.first_helicity;
+    if (a.helicity) a.helicity[e] = chosen;
+}
+
+/// The share of a diagram of this matrix element.
+DEVICE void put_share(const SampleArguments &a, unsigned e, unsigned diagram, Real share) {
+    a.shares[(Size)(a.first_diagram + diagram) * a.share_stride + e] = (double)share;
+}
+
+/// Nothing for the diagrams of the others.
+DEVICE void put_other_shares(const SampleArguments &a, unsigned e) {
+    const unsigned end = a.first_diagram + a.process->diagrams;
+    for (unsigned row = 0; row < a.share_rows; row++)
+        if (row < a.first_diagram || row >= end) a.shares[(Size)row * a.share_stride + e] = 0;
+}
+
+/// The diagram that counts: the fixed one where it is one, else the one that was drawn. `first` where there is neither.
+DEVICE unsigned put_diagram(const SampleArguments &a, unsigned e, const Fixed &fixed, int chosen, unsigned first) {
+    const bool is_fixed = a.fixed_diagram && !is_outside(fixed.diagram, a.process->diagrams);
+    const unsigned diagram = is_fixed ? (unsigned)fixed.diagram : chosen < 0 ? first : (unsigned)chosen;
+    if (a.diagram) a.diagram[e] = a.fixed_diagram ? a.fixed_diagram[e] : (int)(diagram + a.first_diagram);
+    return diagram;
+}
+
+DEVICE void put_color(const SampleArguments &a, unsigned e, int chosen) {
+    if (a.color) a.color[e] = (chosen < 0 ? 0 : chosen) + (int)a.first_color;
+}

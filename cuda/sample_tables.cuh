@@ -1,0 +1,107 @@
+// Samples by the kernels that go through tables: what comes before the amplitudes, and behind them.
+
+/// As `load`; which events are bad goes to `bad`.
+extern "C" __global__ void load_sample(ARGUMENTS(SampleArguments) a) {
+    unsigned padded = (a.events + LANES - 1) / LANES * LANES;
+    for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < padded; e += gridDim.x * blockDim.x) {
+        unsigned event = e < a.events ? e : a.events - 1;
+        Memory m = {a.memory + (Size)(e / LANES) * a.vectors * LANES + e % LANES};
+        bool good = true;
+        Sum sum = {{{0, 0, 0, 0}}, 0};
+        for (unsigned leg = 0; leg < a.legs; leg++) {
+            Momentum q = sample_leg(a, event, leg);
+            m.put_momentum(a.leg_momenta + 4 * leg, q);
+            good = good && on_shell(q, (Real)a.masses[leg]);
+            sum = add_leg(sum, q, (Real)a.masses[a.legs + leg]);
+        }
+        a.bad[event] = !(good && conserved(sum));
+        m.put_real(a.g, sample_coupling(a, event));
+        for (unsigned i = 0; i < a.constant_count; i++) m.put_real(a.constants[i], (Real)a.values[i]);
+    }
+}
+
+/// Adds up what helicities leave in several parts.
+extern "C" __global__ void sum_parts(ARGUMENTS(SumPartsArguments) a) {
+    unsigned padded = (a.events + LANES - 1) / LANES * LANES;
+    Size part = (Size)a.rows * padded;
+    for (unsigned row = blockIdx.y; row < a.rows; row += gridDim.y)
+        for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < a.events; e += gridDim.x * blockDim.x) {
+            Real *numbers = a.numbers + (Size)row * padded + e, sum = 0;
+            for (unsigned i = 0; i < a.parts; i++) sum += numbers[i * part];
+            *numbers = sum;
+        }
+}
+
+/// From the contributions of helicities, JAMP2 and AMP2 to the answers of a sample.
+extern "C" __global__ void answer_sample(ARGUMENTS(SampleArguments) a) {
+    const Choices *c = a.choices;
+    const SampleTables *process = a.process;
+    unsigned padded = (a.events + LANES - 1) / LANES * LANES;
+    for (unsigned e = blockIdx.x * blockDim.x + threadIdx.x; e < a.events; e += gridDim.x * blockDim.x) {
+        if (!is_mine(a, e)) continue;
+        const Fixed fixed = sample_fixed(a, e);
+        const bool bad = a.bad[e] || fixed.bad;
+        const Real *contributions = a.contributions + e;
+        Real total = 0, of_row = 0;
+        for (unsigned i = 0; i < c->helicity_count; i++) {
+            const Real contribution = contributions[(Size)i * padded];
+            total += contribution;
+            if (c->helicities[i] == (unsigned)fixed.row) of_row = contribution;
+        }
+        put_matrix_element(a, e, bad, a.fixed_helicity ? of_row : total);
+        int chosen = -1;
+        if (a.helicity) {
+            const Real random = sample_random(a.random_helicity, e);
+            Real running = 0;
+            for (unsigned i = 0; i < c->helicity_count && chosen < 0; i++) {
+                running += contributions[(Size)i * padded];
+                if (random < running / total) chosen = (int)c->helicities[i];
+            }
+            put_helicity(a, e, fixed, chosen);
+        }
+        if (!a.diagrams) continue;
+        const Lane<LANES> m = {a.memory + (Size)(e / LANES) * a.vectors * LANES + e % LANES};
+        auto square = [&](unsigned i) {
+            const unsigned of = process->drawn[2 * i + 1];
+            return c->totals ? m.real(c->totals[of]) : a.amp2[(Size)of * padded + e];
+        };
+        const unsigned count = process->drawn_count;
+        Real squares = 0;
+        for (unsigned i = 0; i < count; i++) squares += square(i);
+        const bool finite = !bad && 0 < squares && squares - squares == 0;
+        const Real random = sample_random(a.random_diagram, e);
+        Real running = 0;
+        chosen = -1;
+        unsigned next = 0;
+        for (unsigned i = 0; i < count; i++) {
+            const unsigned diagram = process->drawn[2 * i];
+            const Real x = square(i);
+            running += x;
+            if (chosen < 0 && random < running / squares) chosen = (int)diagram;
+            if (a.shares) {
+                for (; next < diagram; next++) put_share(a, e, next, 0);
+                put_share(a, e, diagram, finite ? x / squares : 0);
+                next = diagram + 1;
+            }
+        }
+        if (a.shares) {
+            for (; next < process->diagrams; next++) put_share(a, e, next, 0);
+            put_other_shares(a, e);
+        }
+        const unsigned diagram = put_diagram(a, e, fixed, chosen, count ? process->drawn[0] : 0);
+        if (!a.color) continue;
+        const unsigned config = c->config_of_channel[diagram + 1];
+        // Without a configuration all flows are allowed.
+        const unsigned begin = config ? c->allowed[config - 1] : 0, end = config ? c->allowed[config] : c->flow_count;
+        auto flow = [&](unsigned i) { return config ? c->flows[i] : i; };
+        const Real random_color = sample_random(a.random_color, e);
+        total = running = 0;
+        chosen = -1;
+        for (unsigned i = begin; i < end; i++) total += a.jamp2[(Size)flow(i) * padded + e];
+        for (unsigned i = begin; i < end && chosen < 0; i++) {
+            running += a.jamp2[(Size)flow(i) * padded + e];
+            if (random_color < running / total) chosen = (int)flow(i);
+        }
+        put_color(a, e, chosen < 0 && begin < end ? (int)flow(begin) : chosen);
+    }
+}

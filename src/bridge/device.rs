@@ -1,0 +1,64 @@
+//! Samples in the memory of a GPU.
+
+use super::Bridge;
+use crate::backend::DeviceSession;
+use crate::error::{Error, Result};
+use crate::float_environment::in_default_environment;
+use crate::sample::DeviceSample;
+use std::sync::Arc;
+
+pub use crate::target::current_gpu;
+
+/// Evaluates samples in the memory of a GPU, for any number of threads. It goes on when the bridge is gone.
+#[derive(Clone)]
+pub struct DeviceSampler {
+    with_diagrams: Arc<dyn DeviceSession>,
+    /// Where a better plan serves samples that ask for neither diagrams nor colours.
+    without: Option<Arc<dyn DeviceSession>>,
+}
+
+impl DeviceSampler {
+    /// Puts all work on a sample into its stream, and returns.
+    ///
+    /// # Safety
+    /// As for [`DeviceSession::run`].
+    pub unsafe fn run(&self, sample: &DeviceSample) -> Result<()> {
+        let session = match &self.without {
+            Some(session) if !sample.diagrams() => session,
+            _ => &self.with_diagrams,
+        };
+        // SAFETY: the caller's promise.
+        in_default_environment(|| unsafe { session.run(sample) })
+    }
+}
+
+impl Bridge {
+    /// What evaluates samples in the memory of a GPU. Good helicities are found, plans made and code compiled here.
+    pub fn device_sampler(&mut self) -> Result<DeviceSampler> {
+        let (with_diagrams, without) = self.sessions(true, |backend| {
+            in_default_environment(|| backend.device_session())
+        })?;
+        match with_diagrams {
+            Some(with_diagrams) => Ok(DeviceSampler {
+                with_diagrams,
+                without,
+            }),
+            None => Err(Error::NoEvents),
+        }
+    }
+
+    /// Evaluates a sample in the memory of a GPU.
+    ///
+    /// # Safety
+    /// As for [`DeviceSession::run`].
+    pub unsafe fn evaluate_on_device(&mut self, sample: &DeviceSample) -> Result<()> {
+        let sampler = match self.device_sampler.take() {
+            Some(sampler) => sampler,
+            None => self.device_sampler()?,
+        };
+        // SAFETY: the caller's promise.
+        let done = unsafe { sampler.run(sample) };
+        self.device_sampler = Some(sampler);
+        done
+    }
+}

@@ -1,0 +1,555 @@
+//! Samples in the memory of the GPU ([`DeviceSample`]), on a stream of the caller's.
+//!
+//! All work goes into that stream, chunk by chunk, and nothing is waited for. There is one slot for all callers: work on
+//! a sample begins when that on the one before is done, which the GPU sees to where they are on different streams. A
+//! sample with more events than any before may need a larger slot; then the one before is waited for.
+//!
+//! Kernels are those of calls but for the ends: momenta are read where they lie, and answers are a sampler's. Where a
+//! thread does a whole event, or what subsets of helicities have in common, that is other code, compiled and compared
+//! with the tables before the first sample comes.
+
+use super::blocks::BY_EVENT;
+use super::chunks::{bytes, bytes_mut};
+use super::kernel_spec::GENERATED_SHAPE;
+use super::launch::{by_event, optional};
+use super::slot::{Arrays, Slot};
+use super::{Engine, LANES};
+use crate::error::{Error, Result};
+use crate::events::Events;
+use crate::gpu::driver::{Buffer, Driver, Event, Function, Pointer, Shape, Stream};
+use crate::gpu::generated::Generated;
+use crate::gpu::level_schedule::Squares;
+use crate::gpu::structures::{DeviceStructure, SampleArguments, SumPartsArguments};
+use crate::sample::{DeviceSample, Element, Strides};
+use std::sync::Arc;
+
+/// Events of a launch that needs no memory.
+const LARGEST_LAUNCH: usize = 1 << 24;
+/// A slot has room for so many at least.
+const SMALLEST_SLOT: usize = 1 << 10;
+/// Streams of callers that are remembered.
+const STREAMS: usize = 64;
+
+/// What an engine has for samples.
+#[derive(Default)]
+pub(super) struct Samples {
+    /// Where work ends, once samples are prepared for. The first to go.
+    tail: Option<Tail>,
+    ends: Option<Ends>,
+    slot: Option<Slot>,
+    /// Events of the largest slot that there may be.
+    largest: Option<usize>,
+    /// Generated code for samples without and with diagrams, where there is some that agrees with the tables.
+    generated: [Option<Arc<[Function]>>; 2],
+}
+
+/// Kernels around the amplitudes.
+#[derive(Clone, Copy)]
+struct Ends {
+    load: Function,
+    sum_parts: Function,
+    answer: Function,
+}
+
+/// The end of all work on samples: a stream that waits for it, and what the next one waits for.
+struct Tail {
+    driver: Arc<dyn Driver>,
+    stream: Stream,
+    event: Event,
+    /// Those of callers.
+    streams: Vec<(u64, Stream)>,
+}
+
+impl Tail {
+    fn new(driver: &Arc<dyn Driver>) -> Result<Tail> {
+        let stream = driver.stream()?;
+        let event = driver.event().inspect_err(|_| driver.drop_stream(stream))?;
+        // The first sample waits for it as all others do.
+        driver.record(stream, event)?;
+        Ok(Tail {
+            driver: driver.clone(),
+            stream,
+            event,
+            streams: Vec::new(),
+        })
+    }
+
+    /// A stream of a caller's.
+    ///
+    /// # Safety
+    /// As for [`Driver::stream_of`], while work is put into it.
+    unsafe fn stream_of(&mut self, raw: u64) -> Result<Stream> {
+        if let Some(&(_, stream)) = self.streams.iter().find(|(known, _)| *known == raw) {
+            return Ok(stream);
+        }
+        if self.streams.len() >= STREAMS {
+            self.forget();
+        }
+        // SAFETY: the caller's promise.
+        let stream = unsafe { self.driver.stream_of(raw)? };
+        self.streams.push((raw, stream));
+        Ok(stream)
+    }
+
+    fn forget(&mut self) {
+        for (_, stream) in self.streams.drain(..) {
+            self.driver.drop_stream(stream);
+        }
+    }
+
+    /// What is put into the stream from here on comes behind all work so far.
+    fn before(&self, stream: Stream) -> Result<()> {
+        self.driver.wait(stream, self.event)
+    }
+
+    /// Work ends here in the stream.
+    fn behind(&self, stream: Stream) -> Result<()> {
+        self.driver.record(stream, self.event)?;
+        self.driver.wait(self.stream, self.event)
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        self.driver.synchronize(self.stream)
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        // An error was told before, or will be.
+        let _ = self.synchronize();
+        self.forget();
+        self.driver.drop_event(self.event);
+        self.driver.drop_stream(self.stream);
+    }
+}
+
+/// Where an array goes on, if it is there.
+fn from(array: u64, first: usize, size: usize) -> Pointer {
+    optional(array != 0, array.wrapping_add((first * size) as u64))
+}
+
+impl Engine {
+    /// Compiles and compares what samples need; the second time it does nothing.
+    pub fn prepare_samples(&mut self) -> Result<()> {
+        if self.samples.ends.is_some() {
+            return Ok(());
+        }
+        if !self.tables.formula_couplings.is_empty() {
+            // They are computed by the CPU, which does not see alpha_s.
+            return Err(Error::NotOnGpu {
+                what: "samples with couplings that are no polynomials in the strong one",
+            });
+        }
+        let unit = self.shape.ends_of_samples();
+        let function = |name: &str| self.library.function(&unit, name, 0);
+        let ends = Ends {
+            load: function("load_sample")?,
+            sum_parts: function("sum_parts")?,
+            answer: function("answer_sample")?,
+        };
+        if self.samples.tail.is_none() {
+            self.samples.tail = Some(Tail::new(self.library.driver())?);
+        }
+        self.samples.ends = Some(ends);
+        let prepared = match self.of_helicity() {
+            true => self.prepare_helicity(),
+            false => self.prepare_generated(),
+        };
+        if prepared.is_err() {
+            self.samples.ends = None;
+        }
+        prepared
+    }
+
+    /// The kernel of a helicity is that of calls.
+    fn prepare_helicity(&mut self) -> Result<()> {
+        let Some(trial) = self.trial.clone() else {
+            return Ok(());
+        };
+        self.prepare(LANES as usize, 1)?;
+        let plain = trial.events();
+        let channels: &[i32] = &[1];
+        let with_channels = Events {
+            channels: Some(channels),
+            ..plain
+        };
+        let mut kinds = vec![plain];
+        if !self.plan.channels.is_empty() {
+            kinds.push(trial.like(&with_channels));
+        }
+        for events in &kinds {
+            self.generated(events.channels.is_some(), false);
+        }
+        self.wait_for_compiler();
+        for (which, events) in kinds.iter().enumerate() {
+            if self.trusted(events)? {
+                self.samples.generated[which] = self.generated(which > 0, false);
+            }
+        }
+        Ok(())
+    }
+
+    /// Code of whole events and subsets.
+    fn prepare_generated(&mut self) -> Result<()> {
+        let Some(spec) = self.spec.clone() else {
+            return Ok(());
+        };
+        let begin = |which| {
+            let spec = spec.clone();
+            Generated::begin(&self.library, move || spec.unit_of_samples(which > 0))
+        };
+        // Both at once.
+        let generated = [begin(0), begin(1)];
+        for (which, generated) in generated.iter().enumerate() {
+            if let Some(functions) = generated.wait_for_compiler()
+                && self.agrees(which, &functions)?
+            {
+                self.samples.generated[which] = Some(functions);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether generated code says the same as the tables at the points of the trial.
+    fn agrees(&mut self, which: usize, functions: &Arc<[Function]>) -> Result<bool> {
+        let Some(trial) = self.trial.clone() else {
+            return Ok(false);
+        };
+        let events = trial.events();
+        let events = events.part(0, events.g_s.len().min(LANES as usize));
+        let count = events.g_s.len();
+        let diagrams = self.plan.channels.amp2_of_diagram.len().saturating_sub(1);
+        let rows = if which > 0 { diagrams } else { 0 };
+        let driver = self.library.driver().clone();
+        let momenta = Buffer::new(&driver, size_of_val(events.momenta))?;
+        let mut values = [(); 2].map(|()| vec![0.0f64; count * (1 + rows)]);
+        let answers = Buffer::new(&driver, 8 * values[0].len())?;
+        let Some(stream) = self.samples.tail.as_ref().map(|tail| tail.stream) else {
+            return Ok(false);
+        };
+        let answer = |row: usize| answers.pointer() + (8 * count * row) as u64;
+        let sample = DeviceSample {
+            events: count,
+            momenta: momenta.pointer(),
+            strides: Strides {
+                event: 4 * self.legs() as isize,
+                leg: 4,
+                component: 1,
+            },
+            alpha_s: 0,
+            default_g_s: events.g_s[0],
+            random_helicity: 0,
+            random_color: 0,
+            random_diagram: 0,
+            fixed_helicity: 0,
+            fixed_diagram: 0,
+            flavor: 0,
+            matrix_elements: answer(0),
+            helicity: 0,
+            color: 0,
+            diagram: 0,
+            amp2: if rows > 0 { answer(1) } else { 0 },
+            amp2_stride: count,
+            stream: 0,
+            element: Element::only(diagrams),
+        };
+        for (values, generated) in values.iter_mut().zip([None, Some(functions)]) {
+            // SAFETY: buffers of this size, which are there until the stream has been waited for, as are the arrays.
+            let done = unsafe {
+                driver
+                    .upload(stream, momenta.pointer(), bytes(events.momenta))
+                    .and_then(|()| self.enqueue_sample(&sample, stream, generated))
+                    .and_then(|()| driver.download(stream, bytes_mut(values), answers.pointer()))
+            };
+            driver.synchronize(stream)?;
+            done?;
+        }
+        let tolerance = match (self.double_color, self.double) {
+            (true, _) => 1e-9,
+            (false, true) => 1e-4,
+            (false, false) => 1e-2,
+        };
+        let [tables, generated] = &values;
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs().max(1e-3) || a == b;
+        let (mes, others) = (0..count, count..tables.len());
+        let relative = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs() || a == b;
+        let agrees = tables[mes.clone()]
+            .iter()
+            .zip(&generated[mes])
+            .all(relative)
+            && tables[others.clone()]
+                .iter()
+                .zip(&generated[others])
+                .all(near);
+        if !agrees {
+            eprintln!(
+                "mebridge: generated code for samples on this GPU does not agree with the tables and is not used; please report it"
+            );
+        }
+        Ok(agrees)
+    }
+
+    /// Puts all work on a sample into its stream.
+    ///
+    /// # Safety
+    /// As for [`DeviceSession::run`](crate::backend::DeviceSession::run).
+    pub unsafe fn run_sample(&mut self, sample: &DeviceSample) -> Result<()> {
+        if sample.events == 0 {
+            return Ok(());
+        }
+        let driver = self.library.driver();
+        for (what, array) in sample.arrays() {
+            if array != 0 && !driver.reaches(array)? {
+                let gpu = driver.properties().name.clone();
+                return Err(Error::NotOnThisGpu { what, gpu });
+            }
+        }
+        let Some(tail) = &mut self.samples.tail else {
+            return Err(Error::Internal {
+                what: "an engine that was not prepared for samples".into(),
+            });
+        };
+        // SAFETY: the caller's promise.
+        let stream = unsafe { tail.stream_of(sample.stream)? };
+        tail.before(stream)?;
+        let generated = self.samples.generated[usize::from(sample.diagrams())].clone();
+        // SAFETY: the caller's promise.
+        let done = unsafe { self.enqueue_sample(sample, stream, generated.as_ref()) };
+        // What was put into the stream is waited for, whatever happened.
+        match &self.samples.tail {
+            Some(tail) => done.and(tail.behind(stream)),
+            None => done,
+        }
+    }
+
+    /// # Safety
+    /// As for [`Engine::run_sample`], with this stream.
+    unsafe fn enqueue_sample(
+        &mut self,
+        sample: &DeviceSample,
+        stream: Stream,
+        generated: Option<&Arc<[Function]>>,
+    ) -> Result<()> {
+        let subsets = self.spec.as_ref().is_some_and(|s| s.subsets.is_some());
+        let whole = generated.is_some() && !self.of_helicity() && !subsets;
+        if let (true, Some(functions)) = (whole, generated) {
+            for first in (0..sample.events).step_by(LARGEST_LAUNCH) {
+                let count = LARGEST_LAUNCH.min(sample.events - first);
+                let arguments = self.sample_arguments(sample, first, count, None);
+                let shape = by_event(count, GENERATED_SHAPE.0);
+                let driver = self.library.driver();
+                // SAFETY: the arguments are those of the kernel; the rest is the caller's promise.
+                unsafe { driver.launch(stream, functions[0], shape, &arguments.bytes())? };
+            }
+            return Ok(());
+        }
+        self.make_room(sample.events)?;
+        let Some(mut slot) = self.samples.slot.take() else {
+            return Err(Error::Internal {
+                what: "a sample without memory".into(),
+            });
+        };
+        let own = std::mem::replace(&mut slot.stream, stream);
+        let mut chunks = (0..sample.events).step_by(slot.capacity);
+        let done = chunks.try_for_each(|first| {
+            let count = slot.capacity.min(sample.events - first);
+            // SAFETY: the caller's promise.
+            unsafe { self.chunk_of_sample(&slot, sample, first, count, generated) }
+        });
+        slot.stream = own;
+        self.samples.slot = Some(slot);
+        done
+    }
+
+    /// Sees that there is a slot, and that it has room for so many events, or as many as there may be.
+    fn make_room(&mut self, events: usize) -> Result<()> {
+        let largest = match self.samples.largest {
+            Some(largest) => largest,
+            None => self.largest_of_samples()?,
+        };
+        self.samples.largest = Some(largest);
+        let mut wanted = events.next_power_of_two().max(SMALLEST_SLOT).min(largest);
+        let capacity = self.samples.slot.as_ref().map_or(0, |slot| slot.capacity);
+        if capacity >= wanted || capacity >= events {
+            return Ok(());
+        }
+        if let Some(tail) = &self.samples.tail {
+            tail.synchronize()?;
+        }
+        self.samples.slot = None;
+        let slot = loop {
+            match Slot::new(self, wanted) {
+                // Others may have taken it.
+                Err(Error::GpuMemory { .. }) if wanted > LANES as usize => wanted /= 2,
+                slot => break slot?,
+            }
+        };
+        self.samples.largest = Some(if wanted < events { wanted } else { largest });
+        self.samples.slot = Some(slot);
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`Engine::run_sample`]; the events are among those of the sample.
+    unsafe fn chunk_of_sample(
+        &self,
+        slot: &Slot,
+        sample: &DeviceSample,
+        first: usize,
+        count: usize,
+        generated: Option<&Arc<[Function]>>,
+    ) -> Result<()> {
+        let Some(ends) = self.samples.ends else {
+            return Ok(());
+        };
+        let diagrams = sample.diagrams();
+        let mut arguments = self.sample_arguments(sample, first, count, Some(slot));
+        let launch = |function, shape, arguments: &SampleArguments| {
+            // SAFETY: the arguments are those of the kernel, the tables were made for the slot; the rest is the
+            // caller's promise.
+            unsafe { slot.launch(function, shape, arguments) }
+        };
+        let parts = match generated {
+            Some(functions) if !self.of_helicity() => {
+                self.subsets_of_sample(slot, &mut arguments, functions)?
+            }
+            helicity => {
+                launch(ends.load, by_event(count, BY_EVENT), &arguments)?;
+                let helicity = helicity.map(|functions| functions[0]);
+                let key = (count, diagrams, false, false);
+                let ([contributions, jamp2, amp2], parts) = self.amplitudes(slot, key, helicity)?;
+                arguments.contributions = contributions;
+                (arguments.jamp2, arguments.amp2) = (jamp2, amp2);
+                parts
+            }
+        };
+        for (numbers, rows) in [
+            (arguments.jamp2, self.tables.flows),
+            (arguments.amp2, self.tables.squares.len()),
+        ] {
+            if numbers != 0 && parts > 1 && rows > 0 {
+                let arguments = SumPartsArguments {
+                    numbers,
+                    parts,
+                    rows: rows as u32,
+                    events: count as u32,
+                };
+                let by_event = by_event(count, BY_EVENT);
+                let shape = Shape {
+                    blocks: [by_event.blocks[0], rows.min(65535) as u32, 1],
+                    ..by_event
+                };
+                // SAFETY: so many parts were written.
+                unsafe { slot.launch(ends.sum_parts, shape, &arguments)? };
+            }
+        }
+        launch(ends.answer, by_event(count, BY_EVENT), &arguments)
+    }
+
+    /// By generated code for subsets of the helicities; gives into how many parts JAMP2 and AMP2 fall.
+    fn subsets_of_sample(
+        &self,
+        slot: &Slot,
+        arguments: &mut SampleArguments,
+        functions: &[Function],
+    ) -> Result<u32> {
+        let subsets = self.spec.as_ref().and_then(|spec| spec.subsets.as_ref());
+        let parts = subsets.map_or(1, |subsets| subsets.order.len() as u32);
+        let diagrams = arguments.diagrams != 0;
+        arguments.choices = self.uploaded.at(self.layout.choices_of_subsets);
+        arguments.contributions = slot.contributions.pointer();
+        arguments.jamp2 = optional(diagrams, slot.jamp2.pointer());
+        arguments.amp2 = optional(diagrams, slot.amp2.pointer());
+        for (i, &function) in functions.iter().enumerate() {
+            let threads = GENERATED_SHAPE.0;
+            let shape = match i {
+                // What subsets have in common.
+                0 => by_event(arguments.events as usize, threads),
+                _ => Shape {
+                    blocks: [
+                        parts.div_ceil(threads / LANES),
+                        arguments.events.div_ceil(LANES).min(65535),
+                        1,
+                    ],
+                    threads: [LANES, threads / LANES, 1],
+                    shared: 0,
+                },
+            };
+            // SAFETY: the arguments are those of the kernels, and the slot has room for the subsets.
+            unsafe { slot.launch(function, shape, arguments)? };
+        }
+        Ok(parts)
+    }
+
+    /// What kernels are told of some events of a sample.
+    fn sample_arguments(
+        &self,
+        sample: &DeviceSample,
+        first: usize,
+        count: usize,
+        slot: Option<&Slot>,
+    ) -> SampleArguments {
+        let at = |offset| self.uploaded.at(offset);
+        let layout = &self.layout;
+        let doubles = |array| from(array, first, 8);
+        let integers = |array| from(array, first, 4);
+        let Strides {
+            event,
+            leg,
+            component,
+        } = sample.strides;
+        let skipped = (first as isize).wrapping_mul(event).wrapping_mul(8);
+        let memory = slot.map_or(0, |slot| slot.memory.pointer());
+        // Samples have no helicities in the slot's outputs.
+        let bad = slot.map_or(0, |slot| {
+            slot.outputs.pointer() + Arrays::of(slot.capacity, self.legs()).helicity
+        });
+        let totals = matches!(self.tables.squares, Squares::Totals { .. });
+        debug_assert!(!totals || self.tables.squares.len() == self.plan.channels.len());
+        let element = &sample.element;
+        SampleArguments {
+            choices: at(layout.choices),
+            process: at(layout.samples),
+            memory,
+            vectors: self.tables.vectors,
+            events: count as u32,
+            momenta: sample.momenta.wrapping_add(skipped as u64),
+            event_stride: event as u64,
+            leg_stride: leg as u64,
+            component_stride: component as u64,
+            alpha_s: doubles(sample.alpha_s),
+            default_g_s: sample.default_g_s,
+            random_helicity: doubles(sample.random_helicity),
+            random_color: doubles(sample.random_color),
+            random_diagram: doubles(sample.random_diagram),
+            flavor: integers(sample.flavor),
+            elements: element.count as u32,
+            element: element.index as u32,
+            first_helicity: element.helicity as u32,
+            first_color: element.color as u32,
+            first_diagram: element.diagram as u32,
+            share_rows: element.diagrams as u32,
+            fixed_helicity: integers(sample.fixed_helicity),
+            fixed_diagram: integers(sample.fixed_diagram),
+            matrix_elements: doubles(sample.matrix_elements),
+            helicity: integers(sample.helicity),
+            color: integers(sample.color),
+            diagram: integers(sample.diagram),
+            shares: doubles(sample.amp2),
+            share_stride: sample.amp2_stride as u64,
+            bad,
+            contributions: 0,
+            jamp2: 0,
+            amp2: 0,
+            normalization: at(layout.normalization),
+            legs: self.legs() as u32,
+            leg_momenta: self.tables.leg_momenta,
+            g: self.tables.g,
+            constant_count: self.tables.constants.len() as u32,
+            masses: at(layout.masses),
+            constants: at(layout.constants),
+            values: at(layout.values),
+            diagrams: u32::from(sample.diagrams()),
+        }
+    }
+}
