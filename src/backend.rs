@@ -70,6 +70,9 @@ pub trait DeviceSession: Send + Sync {
     /// The arrays have the sizes that [`DeviceSample`] says, none that is written overlaps another one, and they stay
     /// until the stream has come past the work. The stream is one of their GPU's, or 0.
     unsafe fn run(&self, sample: &DeviceSample) -> Result<()>;
+
+    /// Waits until all work on samples so far is done.
+    fn wait(&self) -> Result<()>;
 }
 
 /// One thread's way to evaluate samples.

@@ -37,7 +37,7 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
-def umami(process: str, output: pathlib.Path, card: "str | None") -> None:
+def umami(process: str, output: pathlib.Path, card: "str | None", backend: str) -> None:
     """Writes a library that carries a process, and its JSON."""
-    arguments = ["umami", process, "-o", str(output), "--library", str(library_path())]
+    arguments = ["umami", process, "-o", str(output), "--library", str(library_path()), "--backend", backend]
     run(*arguments, *(["--card", card] if card is not None else []))

@@ -67,11 +67,12 @@ def generate_events(
     seed: int = 1,
     threads: int = 1,
     precision: float | None = None,
+    device: str = "cpu",
 ) -> Events:
     """Generates unweighted events at beams of fixed energy, without parton densities, at one alpha_s.
 
-    Phase space, VEGAS and unweighting are MadSpace's (``pip install mebridge[events]``); there is a channel for each
-    diagram of the process that has one.
+    Phase space, VEGAS and unweighting are MadSpace's (``pip install "./python[events]"`` from a checkout); there is a
+    channel for each diagram of the process that has one.
 
     Args:
         process: a process, or its name. One matrix element; parameters that were set in it do not count.
@@ -84,6 +85,7 @@ def generate_events(
         seed: of the random numbers. The same seed gives the same cross section and events with one thread.
         threads: how many.
         precision: relative error of the cross section to which the mappings are adapted first.
+        device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU, on which phase space and matrix elements are computed then.
 
     Raises:
         Error: where MadSpace is missing, or there is no such process.
@@ -96,6 +98,8 @@ def generate_events(
         process = Process(process)
     if events < 1 or threads < 1:
         raise ValueError("events and threads must be at least 1")
+    if device not in ("cpu", "cuda"):
+        raise ValueError('device is "cpu" or "cuda"')
     data = process.description
     pdg = process.pdg
     if len(data["incoming"]) != 2 or len(data["outgoing"]) < 2:
@@ -103,8 +107,8 @@ def generate_events(
     if not data["channels"]:
         raise Error(f"{process.name} has no channels; take it from a MadEvent output")
 
-    library = process.library()
-    context = madspace.Context(madspace.cpu_device(), threads)
+    library = process.library(backend=device)
+    context = madspace.Context(madspace.cuda_device() if device == "cuda" else madspace.cpu_device(), threads)
     api = context.load_matrix_element(str(library), "")
     inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
     masses = _masses(library, len(pdg))

@@ -68,6 +68,8 @@ def _load() -> ctypes.CDLL:
         "mebridge_create": (c_int32, [POINTER(Options), c_size_t, POINTER(c_void_p)]),
         "mebridge_delete": (c_int32, [c_void_p]),
         "mebridge_evaluate": (c_int32, [c_void_p, POINTER(Sample)]),
+        "mebridge_evaluate_on_device": (c_int32, [c_void_p, POINTER(Sample), c_void_p]),
+        "mebridge_wait_for_device": (c_int32, [c_void_p]),
         "mebridge_description": (c_char_p, [c_void_p]),
         "mebridge_process_name": (c_char_p, [c_void_p]),
         "mebridge_legs": (c_int64, [c_void_p]),

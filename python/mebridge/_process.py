@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from . import _command
+from . import _command, _device
 from ._library import Error, Options, Sample, check, last_error, lib
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class Parameters(MutableMapping[str, float]):
 
     def __setitem__(self, name: str, value: float) -> None:
         self[name]
-        check(lib.mebridge_set_parameter(self._process._bridge, name.encode(), float(value)))
+        for bridge in self._process._bridges():
+            check(lib.mebridge_set_parameter(bridge, name.encode(), float(value)))
 
     def __delitem__(self, name: str) -> None:
         raise TypeError("parameters cannot be removed; set them to 0")
@@ -153,20 +154,41 @@ class Process:
         def encoded(value: Path | None) -> bytes | None:
             return None if value is None else os.fsencode(value)
 
-        options = Options(
-            process=encoded(text),
-            param_card=encoded(card),
-            backend=b"cpu",
-            simd=encoded(simd),
-            fptype=encoded(precision),
-            threads=threads,
-            cache=encoded(cache),
-        )
-        bridge = ctypes.c_void_p()
-        check(lib.mebridge_create(ctypes.byref(options), 1, ctypes.byref(bridge)))
-        self._bridge = bridge.value
+        def create(backend: bytes) -> int:
+            options = Options(
+                process=encoded(text),
+                param_card=encoded(card),
+                backend=backend,
+                simd=encoded(simd) if backend == b"cpu" else None,
+                fptype=encoded(precision),
+                threads=threads,
+                cache=encoded(cache),
+            )
+            bridge = ctypes.c_void_p()
+            check(lib.mebridge_create(ctypes.byref(options), 1, ctypes.byref(bridge)))
+            return bridge.value
+
+        self._create = create
+        self._bridge = create(b"cpu")
         self._delete = weakref.finalize(self, lib.mebridge_delete, self._bridge)
+        # What evaluates on GPUs, by their numbers, once there were events.
+        self._devices: dict[int, int] = {}
         self._lock = threading.Lock()
+
+    def _bridges(self) -> list[int]:
+        with self._lock:
+            return [self._bridge, *self._devices.values()]
+
+    def _on_device(self, ordinal: int) -> int:
+        """What evaluates on this GPU, with the parameters of this process."""
+        with self._lock:
+            if ordinal not in self._devices:
+                bridge = self._create(f"cuda:{ordinal}".encode())
+                weakref.finalize(self, lib.mebridge_delete, bridge)
+                for name, value in self.parameters.items():
+                    check(lib.mebridge_set_parameter(bridge, name.encode(), value))
+                self._devices[ordinal] = bridge
+            return self._devices[ordinal]
 
     @classmethod
     def from_directory(cls, path: Path, element: int | None = None, **options: Any) -> Process:
@@ -278,6 +300,11 @@ class Process:
             The matrix elements, shape (events,), or one number for one event; an :class:`Evaluation` where anything
             else is asked for.
 
+        Momenta of CuPy, PyTorch or JAX in the memory of an NVIDIA GPU are evaluated there, and arrays of the same library
+        are given back, on its current stream. Arrays of doubles are read where they are; all others that are given are
+        taken there. ``bad="raise"`` waits for the GPU to say so; with ``bad="nan"`` nothing is waited for, but by JAX. An
+        alpha_s that is negative and a row of :attr:`helicities` that there is not make an event bad.
+
         >>> import mebridge, numpy as np
         >>> process = mebridge.Process("e+ e- > mu+ mu-")
         >>> beam = np.array([[45.0, 0, 0, 45.0], [45.0, 0, 0, -45.0], [45.0, 45.0, 0, 0], [45.0, -45.0, 0, 0]])
@@ -291,18 +318,26 @@ class Process:
             ...
         ValueError: momenta have the shape (3, 4); this process needs (events, 4, 4)
         """
-        p = np.asarray(momenta, dtype=np.float64)
+        gpu = _device.library_of(momenta)
+        p = momenta if gpu is not None else np.asarray(momenta, dtype=np.float64)
         one = p.ndim == 2
         if one:
-            p = p[np.newaxis]
-        if p.ndim != 3 or p.shape[1:] != (self.legs, 4):
-            shape = p.shape[1:] if one else p.shape
+            p = p[None]
+        if p.ndim != 3 or tuple(p.shape[1:]) != (self.legs, 4):
+            shape = tuple(p.shape[1:] if one else p.shape)
             raise ValueError(f"momenta have the shape {shape}; this process needs (events, {self.legs}, 4)")
+        if bad not in ("raise", "nan"):
+            raise ValueError('bad is "raise" or "nan"')
+        if gpu is not None:
+            choices = {"helicities": helicities, "colors": colors, "diagrams": diagrams}
+            found, chosen, rows = _device.evaluate(self, gpu, p, alpha_s, choices, amp2, helicity, bad)
+            if not chosen and rows is None:
+                return found[0] if one else found
+            of = (chosen.get(name) for name in choices)
+            return Evaluation(found, *of, None if rows is None else rows.T)
         # Views of records and the like may lie between numbers.
         if not p.flags.aligned or any(stride % p.itemsize for stride in p.strides):
             p = np.ascontiguousarray(p)
-        if bad not in ("raise", "nan"):
-            raise ValueError('bad is "raise" or "nan"')
         events = p.shape[0]
         couplings = np.ascontiguousarray(np.broadcast_to(np.asarray(alpha_s, dtype=np.float64), (events,)))
         if events and not couplings.min() >= 0.0:
@@ -352,23 +387,27 @@ class Process:
             return found
         return Evaluation(found, helicity_out, color_out, diagram_out, None if rows is None else rows.T)
 
-    def library(self, path: Path | None = None) -> pathlib.Path:
+    def library(self, path: Path | None = None, *, backend: str = "cpu") -> pathlib.Path:
         """A shared library of this process alone, for MadSpace and MadGraph7 (UMAMI), with the parameters as they came:
         those set through :attr:`parameters` are not in it, but in the card that MadSpace is given.
 
         Args:
             path: where to write it, and its JSON beside it; otherwise into a directory that is removed when this object
                 goes.
+            backend: ``"cpu"``, or ``"cuda"`` for arrays in the memory of an NVIDIA GPU.
         """
         with self._lock:
             if path is not None:
                 target = pathlib.Path(os.fspath(path))
-                _command.umami(self._source, target, self._card)
+                _command.umami(self._source, target, self._card, backend)
                 return target
-            if not hasattr(self, "_library"):
+            if not hasattr(self, "_libraries"):
                 folder = tempfile.mkdtemp(prefix="mebridge-")
                 weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-                target = pathlib.Path(folder) / "process.so"
-                _command.umami(self._source, target, self._card)
-                self._library = target
-            return self._library
+                self._libraries = {name: pathlib.Path(folder) / f"{name}.so" for name in ("cpu", "cuda")}
+            if backend not in self._libraries:
+                raise ValueError('backend is "cpu" or "cuda"')
+            target = self._libraries[backend]
+            if not target.exists():
+                _command.umami(self._source, target, self._card, backend)
+            return target

@@ -338,6 +338,12 @@ pub unsafe extern "C" fn mebridge_evaluate_on_device(
     })
 }
 
+/// Waits until the work of all calls of `mebridge_evaluate_on_device` for this bridge is done.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_wait_for_device(bridge: *mut MebridgeBridge) -> i32 {
+    status(|| with(bridge, |entry| entry.bridge.wait_for_device()))
+}
+
 /// # Safety
 /// As for [`mebridge_evaluate_on_device`].
 unsafe fn evaluate_on_device(

@@ -30,6 +30,14 @@ impl DeviceSampler {
         // SAFETY: the caller's promise.
         in_default_environment(|| unsafe { session.run(sample) })
     }
+
+    /// Waits until all work on samples so far is done.
+    pub fn wait(&self) -> Result<()> {
+        self.with_diagrams.wait()?;
+        self.without
+            .as_ref()
+            .map_or(Ok(()), |session| session.wait())
+    }
 }
 
 impl Bridge {
@@ -45,6 +53,13 @@ impl Bridge {
             }),
             None => Err(Error::NoEvents),
         }
+    }
+
+    /// Waits until all work on samples in the memory of a GPU is done.
+    pub fn wait_for_device(&self) -> Result<()> {
+        self.device_sampler
+            .as_ref()
+            .map_or(Ok(()), DeviceSampler::wait)
     }
 
     /// Evaluates a sample in the memory of a GPU.

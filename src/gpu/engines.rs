@@ -153,6 +153,10 @@ impl DeviceSession for Samples {
         // SAFETY: the caller's promise.
         unsafe { lock(&self.0).run_sample(sample) }
     }
+
+    fn wait(&self) -> Result<()> {
+        lock(&self.0).wait_for_samples()
+    }
 }
 
 impl Backend for Engines {

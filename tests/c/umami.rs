@@ -136,9 +136,19 @@ impl Umami {
 
 /// A copy of the library that carries these processes, in a folder.
 fn carrying(folder: &Path, name: &str, processes: &[Process]) -> PathBuf {
+    carrying_for(BackendChoice::Auto, folder, name, processes)
+}
+
+/// The same with what evaluates.
+fn carrying_for(
+    backend: BackendChoice,
+    folder: &Path,
+    name: &str,
+    processes: &[Process],
+) -> PathBuf {
     let path = folder.join(name);
     let bytes = std::fs::read(library()).unwrap();
-    let copy = attach(&bytes, &library(), processes, BackendChoice::Auto).unwrap();
+    let copy = attach(&bytes, &library(), processes, backend).unwrap();
     std::fs::write(&path, copy).unwrap();
     path
 }
@@ -735,6 +745,42 @@ fn umami_serves_many_threads() {
         );
     }
     umami.free(first);
+}
+
+/// A library for GPUs says so, and where there is none that no handle can be had. (tests/gpu calls it.)
+#[test]
+fn umami_for_gpus_asks_for_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = &generated("g g > t t~")[0];
+    let path = carrying_for(
+        BackendChoice::Cuda,
+        folder.path(),
+        "cuda.so",
+        std::slice::from_ref(process),
+    );
+    let umami = Umami::load(&path);
+    assert_eq!([0, 1, 2, 3, 4].map(|key| umami.meta(key)), [1, 4, 3, 16, 2]);
+    let (mut table, mut n) = (null(), 0);
+    // SAFETY: as the interface asks; the table has as many entries as it says.
+    let there = unsafe {
+        assert_eq!(umami.supported[2](&raw mut table, &raw mut n), OK);
+        std::slice::from_raw_parts(table, n as usize)
+    };
+    assert_eq!(there, [true; 6]);
+    let mut handle = null_mut();
+    // SAFETY: as the interface asks.
+    let status = unsafe { (umami.initialize)(&raw mut handle, c"".as_ptr()) };
+    if mebridge::gpu::might_be_there() {
+        assert_eq!((status, umami.free(handle)), (OK, OK), "{}", umami.error());
+    } else {
+        assert_eq!(status, 2);
+        assert!(
+            handle.is_null() && umami.error().contains("GPU"),
+            "{}",
+            umami.error()
+        );
+        assert_eq!(umami.meta_into(5, [0.0; 4].as_mut_ptr().cast()), 5);
+    }
 }
 
 /// A file that was renamed, cut off, changed or replaced.

@@ -289,6 +289,11 @@ impl Engine {
         Ok(agrees)
     }
 
+    /// Waits until all work on samples is done.
+    pub fn wait_for_samples(&self) -> Result<()> {
+        self.samples.tail.as_ref().map_or(Ok(()), Tail::synchronize)
+    }
+
     /// Puts all work on a sample into its stream.
     ///
     /// # Safety

@@ -1,0 +1,218 @@
+"""Arrays in the memory of a GPU: those of CuPy, PyTorch and JAX, without copies.
+
+Each library is asked for what it has and makes the arrays that are given back; none is imported unless an array of its
+own comes.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+
+class _Torch:
+    """PyTorch: arrays are tensors on a CUDA device."""
+
+    def __init__(self, array: Any) -> None:
+        self.torch = sys.modules["torch"]
+        self.device = array.device
+        self.ordinal = array.device.index or 0
+
+    def array(self, values: Any, kind: str) -> Any:
+        dtype = self.torch.float64 if kind == "double" else self.torch.int32
+        return self.torch.as_tensor(values, dtype=dtype, device=self.device)
+
+    def empty(self, shape: tuple[int, ...], kind: str) -> Any:
+        dtype = self.torch.float64 if kind == "double" else self.torch.int32
+        return self.torch.empty(shape, dtype=dtype, device=self.device)
+
+    def random(self, events: int) -> Any:
+        return self.torch.rand(events, dtype=self.torch.float64, device=self.device)
+
+    def expand(self, array: Any, events: int) -> Any:
+        return array.expand(events).contiguous()
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        return tuple(array.stride())
+
+    def pointer(self, array: Any) -> int:
+        return int(array.data_ptr())
+
+    def stream(self) -> int:
+        return int(self.torch.cuda.current_stream(self.device).cuda_stream)
+
+    # Its work is ordered by the stream.
+    waits = False
+
+
+class _Cupy:
+    """CuPy."""
+
+    def __init__(self, array: Any) -> None:
+        self.cupy = sys.modules["cupy"]
+        self.ordinal = int(array.device.id)
+
+    def _here(self) -> Any:
+        return self.cupy.cuda.Device(self.ordinal)
+
+    def array(self, values: Any, kind: str) -> Any:
+        with self._here():
+            return self.cupy.asarray(values, dtype="f8" if kind == "double" else "i4")
+
+    def empty(self, shape: tuple[int, ...], kind: str) -> Any:
+        with self._here():
+            return self.cupy.empty(shape, dtype="f8" if kind == "double" else "i4")
+
+    def random(self, events: int) -> Any:
+        with self._here():
+            return self.cupy.random.random(events)
+
+    def expand(self, array: Any, events: int) -> Any:
+        with self._here():
+            return self.cupy.ascontiguousarray(self.cupy.broadcast_to(array, (events,)))
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        return tuple(stride // array.itemsize for stride in array.strides)
+
+    def pointer(self, array: Any) -> int:
+        return int(array.data.ptr)
+
+    def stream(self) -> int:
+        with self._here():
+            return int(self.cupy.cuda.get_current_stream().ptr)
+
+    waits = False
+
+
+class _Jax:
+    """JAX: it has no stream that could be named, so arrays are waited for before the call and behind it."""
+
+    def __init__(self, array: Any) -> None:
+        self.jax = sys.modules["jax"]
+        (self.device,) = array.devices()
+        self.ordinal = int(self.device.local_hardware_id or 0)
+        if not self.jax.config.jax_enable_x64:
+            raise TypeError('matrix elements are doubles: jax.config.update("jax_enable_x64", True) before any array')
+
+    def _here(self) -> Any:
+        return self.jax.default_device(self.device)
+
+    def array(self, values: Any, kind: str) -> Any:
+        with self._here():
+            return self.jax.numpy.asarray(values, dtype="f8" if kind == "double" else "i4")
+
+    def empty(self, shape: tuple[int, ...], kind: str) -> Any:
+        # A buffer that is nobody else's, and is written before anybody sees it.
+        with self._here():
+            return self.jax.numpy.zeros(shape, dtype="f8" if kind == "double" else "i4")
+
+    def random(self, events: int) -> Any:
+        import numpy as np
+
+        key = self.jax.random.key(int(np.random.default_rng().integers(1 << 63)))
+        with self._here():
+            return self.jax.random.uniform(key, (events,), dtype="f8")
+
+    def expand(self, array: Any, events: int) -> Any:
+        with self._here():
+            return self.jax.numpy.broadcast_to(array, (events,))
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        # Arrays of JAX have none.
+        shape = array.shape
+        return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+
+    def pointer(self, array: Any) -> int:
+        array.block_until_ready()
+        return int(array.unsafe_buffer_pointer())
+
+    def stream(self) -> int:
+        return 0
+
+    waits = True
+
+
+def library_of(array: Any) -> Any:
+    """The library of an array in the memory of a GPU; ``None`` for all others."""
+    module = type(array).__module__.partition(".")[0]
+    if module == "torch":
+        return _Torch(array) if array.is_cuda else None
+    if module == "cupy":
+        return _Cupy(array)
+    if module in ("jax", "jaxlib"):
+        platforms = {device.platform for device in array.devices()}
+        if platforms & {"gpu", "cuda"}:
+            if len(array.devices()) != 1:
+                raise TypeError("momenta are spread over several devices; evaluate each part by itself")
+            return _Jax(array)
+    return None
+def evaluate(
+    process: Any,
+    gpu: Any,
+    momenta: Any,
+    alpha_s: Any,
+    choices: dict[str, Any],
+    amp2: bool,
+    helicity: Any,
+    bad: str,
+) -> tuple[Any, dict[str, Any], Any]:
+    """What :meth:`Process.evaluate` does, in the memory of a GPU: matrix elements, choices and squared diagrams."""
+    import ctypes
+
+    from ._library import Sample, check, lib
+
+    p = gpu.array(momenta, "double")
+    events = int(p.shape[0])
+
+    def per_event(values: Any, kind: str) -> Any:
+        array = gpu.array(values, kind)
+        return array if array.ndim == 1 and array.shape[0] == events and is_dense(array) else gpu.expand(array, events)
+
+    def is_dense(array: Any) -> bool:
+        return gpu.strides(array) == (1,)
+
+    couplings = per_event(alpha_s, "double")
+    fixed = None if helicity is None else per_event(helicity, "int")
+    random, chosen = {}, {}
+    for name, asked in choices.items():
+        if asked is False:
+            continue
+        random[name] = gpu.random(events) if asked is True else per_event(asked, "double")
+        chosen[name] = gpu.empty((events,), "int")
+    if "colors" in chosen and "diagrams" not in chosen:
+        random["diagrams"] = gpu.random(events)
+    found = gpu.empty((events,), "double")
+    rows = gpu.empty((process.diagram_count, events), "double") if amp2 else None
+
+    def at(array: Any) -> int | None:
+        return None if array is None or events == 0 else gpu.pointer(array)
+
+    sample = Sample(
+        events=events,
+        momenta=at(p),
+        momenta_strides=(ctypes.c_ssize_t * 3)(*gpu.strides(p)),
+        alpha_s=at(couplings),
+        random_helicity=at(random.get("helicities")),
+        random_color=at(random.get("colors")),
+        random_diagram=at(random.get("diagrams")),
+        fixed_helicity=at(fixed),
+        matrix_elements=at(found),
+        helicity=at(chosen.get("helicities")),
+        color=at(chosen.get("colors")),
+        diagram=at(chosen.get("diagrams")),
+        amp2=at(rows),
+        amp2_stride=events,
+    )
+    bridge = process._on_device(gpu.ordinal)
+    check(lib.mebridge_evaluate_on_device(bridge, ctypes.byref(sample), gpu.stream()))
+    if gpu.waits:
+        check(lib.mebridge_wait_for_device(bridge))
+    if bad == "raise" and (count := int((found != found).sum())):
+        from ._process import BadEvents
+
+        raise BadEvents(
+            f"{count} of {events} events have no matrix element: check momenta, masses in the card, alpha_s and rows of "
+            'helicities; bad="nan" gives NaN for them'
+        )
+    return found, chosen, rows
