@@ -368,23 +368,31 @@ impl Driver for Cuda {
     }
 
     fn reaches(&self, memory: Pointer) -> Result<bool> {
-        use sys::CUpointer_attribute::{
-            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-        };
+        use sys::CUpointer_attribute as Of;
         let _entered = self.context.enter()?;
-        let get = |attribute| {
-            let mut value = 0i32;
-            // SAFETY: an int is there for either attribute; the address is only looked up.
-            let result =
-                unsafe { sys::cuPointerGetAttribute((&raw mut value).cast(), attribute, memory) };
-            (result == CUresult::CUDA_SUCCESS).then_some(value)
-        };
-        let device = sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as i32;
-        Ok(match get(CU_POINTER_ATTRIBUTE_MEMORY_TYPE) {
-            None => false,
+        let (mut kind, mut device) = (0u32, 0i32);
+        let mut attributes = [
+            Of::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+            Of::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        ];
+        let mut places = [(&raw mut kind).cast::<c_void>(), (&raw mut device).cast()];
+        // SAFETY: a place of its type for each attribute; the address is only looked up.
+        check("cuPointerGetAttributes", unsafe {
+            sys::cuPointerGetAttributes(
+                attributes.len() as u32,
+                attributes.as_mut_ptr(),
+                places.as_mut_ptr(),
+                memory,
+            )
+        })?;
+        // Of what CUDA does not know it says 0.
+        Ok(match kind {
+            0 => false,
+            kind if kind == sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 => {
+                device == self.context.device()
+            }
             // Pinned memory of the host.
-            Some(kind) if kind != device => true,
-            Some(_) => get(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) == Some(self.context.device()),
+            _ => true,
         })
     }
 

@@ -313,8 +313,11 @@ fn compare(name: &str, by: By, precision: Precision) {
 
     // Everything.
     let sample = device.sample(&given, rows);
-    // SAFETY: arrays of these sizes, throughout.
-    unsafe { sampler.run(&sample).expect("a sample") };
+    let run = |sample: &DeviceSample| {
+        // SAFETY: arrays of these sizes, which stay.
+        unsafe { sampler.run(sample) }
+    };
+    run(&sample).expect("a sample");
     // Nothing is done before somebody waits.
     assert!(gpu.take_log().launches.is_empty());
     let found = device.found(&sample, rows);
@@ -339,7 +342,7 @@ fn compare(name: &str, by: By, precision: Precision) {
         fixed_diagram: device.put(&given.fixed_diagram),
         ..device.sample(&given, rows)
     };
-    unsafe { sampler.run(&fixed).expect("a sample") };
+    run(&fixed).expect("a sample");
     let fixed = device.found(&fixed, rows);
     check(&fixed, &expected(&mut cpu, &given, true, true), "fixed");
     assert_eq!(fixed.helicity, given.fixed_helicity);
@@ -351,7 +354,7 @@ fn compare(name: &str, by: By, precision: Precision) {
         amp2: 0,
         ..device.sample(&given, rows)
     };
-    unsafe { sampler.run(&alone).expect("a sample") };
+    run(&alone).expect("a sample");
     let mut of_cpu = expected(&mut cpu, &given, false, false);
     let none = device.put(&vec![UNTOUCHED; EVENTS]);
     let found = device.found(
@@ -390,9 +393,9 @@ fn compare(name: &str, by: By, precision: Precision) {
         stream: 0,
         ..device.sample(&given, rows)
     };
-    unsafe { sampler.run(&rows_of_events).expect("a sample") };
+    run(&rows_of_events).expect("a sample");
     // The default stream is another one than ours; the next sample comes behind it.
-    unsafe { sampler.run(&device.sample(&given, rows)).expect("a sample") };
+    run(&device.sample(&given, rows)).expect("a sample");
     let found = device.found(&rows_of_events, rows);
     let half = vec![0.5; EVENTS];
     let named = DeviceSample {
@@ -402,7 +405,7 @@ fn compare(name: &str, by: By, precision: Precision) {
         random_diagram: device.put(&half),
         ..device.sample(&given, rows)
     };
-    unsafe { sampler.run(&named).expect("a sample") };
+    run(&named).expect("a sample");
     let bits = |found: Found| {
         let bits = |numbers: Vec<f64>| numbers.into_iter().map(f64::to_bits).collect::<Vec<_>>();
         let choices = (found.helicity, found.color, found.diagram);
@@ -430,7 +433,7 @@ fn compare(name: &str, by: By, precision: Precision) {
         },
         ..device.sample(&given, rows + 25)
     };
-    unsafe { sampler.run(&second).expect("a sample") };
+    run(&second).expect("a sample");
     let others = device.found(&second, rows + 25);
     for event in 0..EVENTS {
         let me = others.matrix_elements[event];
@@ -474,7 +477,7 @@ fn compare(name: &str, by: By, precision: Precision) {
         flavor: second.flavor,
         ..device.sample(&given, rows)
     };
-    unsafe { sampler.run(&first).expect("a sample") };
+    run(&first).expect("a sample");
     let found = device.found(&first, rows);
     assert!(found.matrix_elements[10].is_nan() && found.matrix_elements[11].is_nan());
 
@@ -483,7 +486,7 @@ fn compare(name: &str, by: By, precision: Precision) {
         alpha_s: given.alpha_s.as_ptr() as u64,
         ..sample
     };
-    let refused = unsafe { sampler.run(&host) };
+    let refused = run(&host);
     let named = matches!(
         refused,
         Err(Error::NotOnThisGpu {
