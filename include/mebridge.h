@@ -270,6 +270,11 @@ int32_t mebridge_evaluate_on_device(struct mebridge_bridge *bridge,
                                     void *stream);
 
 /*
+ Waits until the work of all calls of `mebridge_evaluate_on_device` for this bridge is done.
+ */
+int32_t mebridge_wait_for_device(struct mebridge_bridge *bridge);
+
+/*
  Everything that a sampler has to know of the process (legs, channels as topologies with propagators, colour flows,
  helicities, flavours), as JSON in the words of MadGraph7's subprocesses.json: one object. Valid until the bridge is
  deleted. NULL if there is no such bridge.
