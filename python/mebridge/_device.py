@@ -6,6 +6,7 @@ own comes.
 
 from __future__ import annotations
 
+import importlib
 import math
 import sys
 from typing import Any
@@ -133,20 +134,45 @@ class _Jax:
     waits = True
 
 
-def library_of(array: Any) -> Any:
-    """The library of an array in the memory of a GPU; ``None`` for all others."""
+# CUDA, in the words of DLPack.
+_DLPACK_CUDA = 2
+
+
+def library_of(array: Any) -> tuple[Any, Any]:
+    """The library of an array in the memory of a GPU, and the array as one of it; ``None`` for all others.
+
+    What else has ``__dlpack__`` or ``__cuda_array_interface__`` there is taken by CuPy or PyTorch, the one that is in
+    use, without a copy.
+    """
     module = type(array).__module__.partition(".")[0]
     if module == "torch":
-        return _Torch(array) if array.is_cuda else None
+        return (_Torch(array) if array.is_cuda else None), array
     if module == "cupy":
-        return _Cupy(array)
+        return _Cupy(array), array
     if module in ("jax", "jaxlib"):
         platforms = {device.platform for device in array.devices()}
-        if platforms & {"gpu", "cuda"}:
-            if len(array.devices()) != 1:
-                raise TypeError("momenta are spread over several devices; evaluate each part by itself")
-            return _Jax(array)
-    return None
+        if not platforms & {"gpu", "cuda"}:
+            return None, array
+        if len(array.devices()) != 1:
+            raise TypeError("momenta are spread over several devices; evaluate each part by itself")
+        return _Jax(array), array
+    device = getattr(array, "__dlpack_device__", None)
+    dlpack = device is not None and device()[0] == _DLPACK_CUDA
+    if not dlpack and not hasattr(array, "__cuda_array_interface__"):
+        return None, array
+    for name in sorted(("cupy", "torch"), key=lambda name: name not in sys.modules):
+        try:
+            library = importlib.import_module(name)
+        except ImportError:
+            continue
+        if dlpack:
+            taken = library.from_dlpack(array)
+        else:
+            taken = library.asarray(array) if name == "cupy" else library.as_tensor(array, device="cuda")
+        return (_Cupy if name == "cupy" else _Torch)(taken), taken
+    raise TypeError(f"{type(array).__name__} lies in the memory of a GPU; CuPy or PyTorch is needed to take it")
+
+
 def evaluate(
     process: Any,
     gpu: Any,

@@ -301,7 +301,8 @@ class Process:
             else is asked for.
 
         Momenta of CuPy, PyTorch or JAX in the memory of an NVIDIA GPU are evaluated there, and arrays of the same library
-        are given back, on its current stream. Arrays of doubles are read where they are; all others that are given are
+        are given back, on its current stream; other arrays with ``__dlpack__`` or ``__cuda_array_interface__`` there are
+        taken by CuPy or PyTorch. Arrays of doubles are read where they are; all others that are given are
         taken there. ``bad="raise"`` waits for the GPU to say so; with ``bad="nan"`` nothing is waited for, but by JAX. An
         alpha_s that is negative and a row of :attr:`helicities` that there is not make an event bad.
 
@@ -318,7 +319,7 @@ class Process:
             ...
         ValueError: momenta have the shape (3, 4); this process needs (events, 4, 4)
         """
-        gpu = _device.library_of(momenta)
+        gpu, momenta = _device.library_of(momenta)
         p = momenta if gpu is not None else np.asarray(momenta, dtype=np.float64)
         one = p.ndim == 2
         if one:

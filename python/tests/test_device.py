@@ -139,6 +139,24 @@ class Torch(Device, unittest.TestCase):
         np.testing.assert_allclose(self.get(found), expected, rtol=1e-14)
 
 
+    def test_other_arrays_are_taken_by_their_protocols(self):
+        tensor = self.put(self.momenta)
+        expected = self.get(self.process.evaluate(tensor))
+
+        class Interface:
+            __cuda_array_interface__ = tensor.__cuda_array_interface__
+
+        class Dlpack:
+            __dlpack__ = staticmethod(tensor.__dlpack__)
+            __dlpack_device__ = staticmethod(tensor.__dlpack_device__)
+
+        for other in (Interface(), Dlpack()):
+            found = self.process.evaluate(other)
+            self.assertIn(type(found).__module__.partition(".")[0], ("torch", "cupy"))
+            found = found.get() if hasattr(found, "get") else self.get(found)
+            np.testing.assert_array_equal(found, expected)
+
+
 class Cupy(Device, unittest.TestCase):
     @classmethod
     def begin(cls):

@@ -23,16 +23,20 @@ pub fn devices() -> Result<usize> {
 /// The GPU whose context is current on this thread, if there is one.
 pub fn current() -> Option<usize> {
     let devices = devices().ok()?;
-    let mut device = 0;
-    // SAFETY: libcuda is there, and so is the place.
-    let found = unsafe { sys::cuCtxGetDevice(&mut device) };
+    let (mut context, mut device) = (std::ptr::null_mut(), 0);
+    // SAFETY: libcuda is there, and so are the places. Without a context there is no device to ask for.
+    let found = unsafe {
+        sys::cuCtxGetCurrent(&mut context) == CUresult::CUDA_SUCCESS
+            && !context.is_null()
+            && sys::cuCtxGetDevice(&mut device) == CUresult::CUDA_SUCCESS
+    };
     let is = |ordinal: &usize| {
         let mut other = 0;
         // SAFETY: as above.
         let known = unsafe { sys::cuDeviceGet(&mut other, *ordinal as i32) };
         known == CUresult::CUDA_SUCCESS && other == device
     };
-    (0..devices).find(|ordinal| found == CUresult::CUDA_SUCCESS && is(ordinal))
+    (0..devices).find(|ordinal| found && is(ordinal))
 }
 
 fn start() -> std::result::Result<usize, String> {
