@@ -238,7 +238,7 @@ def evaluate(
         from ._process import BadEvents
 
         raise BadEvents(
-            f"{count} of {events} events have no matrix element: check momenta, masses in the card, alpha_s and rows of "
-            'helicities; bad="nan" gives NaN for them'
+            f"{count} of {events} events have no matrix element: check momenta, masses in the card, alpha_s and rows "
+            'of helicities; bad="nan" gives NaN for them'
         )
     return found, chosen, rows

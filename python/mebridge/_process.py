@@ -300,11 +300,11 @@ class Process:
             The matrix elements, shape (events,), or one number for one event; an :class:`Evaluation` where anything
             else is asked for.
 
-        Momenta of CuPy, PyTorch or JAX in the memory of an NVIDIA GPU are evaluated there, and arrays of the same library
-        are given back, on its current stream; other arrays with ``__dlpack__`` or ``__cuda_array_interface__`` there are
-        taken by CuPy or PyTorch. Arrays of doubles are read where they are; all others that are given are
-        taken there. ``bad="raise"`` waits for the GPU to say so; with ``bad="nan"`` nothing is waited for, but by JAX. An
-        alpha_s that is negative and a row of :attr:`helicities` that there is not make an event bad.
+        Momenta of CuPy, PyTorch or JAX in the memory of an NVIDIA GPU are evaluated there, and arrays of the same
+        library are given back, on its current stream; other arrays with ``__dlpack__`` or ``__cuda_array_interface__``
+        there are taken by CuPy or PyTorch. Arrays of doubles are read where they are; all others that are given are
+        taken there. ``bad="raise"`` waits for the GPU to say so; with ``bad="nan"`` nothing is waited for, but by JAX.
+        An alpha_s that is negative and a row of :attr:`helicities` that there is not make an event bad.
 
         >>> import mebridge, numpy as np
         >>> process = mebridge.Process("e+ e- > mu+ mu-")

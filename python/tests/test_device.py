@@ -1,4 +1,4 @@
-"""Arrays in the memory of a GPU. Without an NVIDIA GPU, and for libraries that are missing, tests say so and are skipped."""
+"""Arrays in the memory of a GPU. Without an NVIDIA GPU, and without a library, tests say so and are skipped."""
 
 import ctypes
 import sys

@@ -6,30 +6,28 @@
 //!
 //! Kernels are those of calls but for the ends: momenta are read where they lie, and answers are a sampler's. Where a
 //! thread does a whole event, or what subsets of helicities have in common, that is other code, compiled and compared
-//! with the tables before the first sample comes.
+//! with the tables before the first sample comes (`prepare`).
+
+mod prepare;
+mod tail;
 
 use super::blocks::BY_EVENT;
-use super::chunks::{bytes, bytes_mut};
 use super::kernel_spec::GENERATED_SHAPE;
 use super::launch::{by_event, optional};
 use super::slot::{Arrays, Slot};
 use super::{Engine, LANES};
 use crate::error::{Error, Result};
-use crate::events::Events;
-use crate::gpu::driver::{Buffer, Driver, Event, Function, Pointer, Shape, Stream};
-use crate::gpu::generated::Generated;
+use crate::gpu::driver::{Function, Pointer, Shape, Stream};
 use crate::gpu::level_schedule::Squares;
 use crate::gpu::structures::{DeviceStructure, SampleArguments, SumPartsArguments};
-use crate::sample::{DeviceSample, Element, Strides};
+use crate::sample::{DeviceSample, Strides};
 use std::sync::Arc;
+use tail::Tail;
 
 /// Events of a launch that needs no memory.
 const LARGEST_LAUNCH: usize = 1 << 24;
 /// A slot has room for so many at least.
 const SMALLEST_SLOT: usize = 1 << 10;
-/// Streams of callers that are remembered.
-const STREAMS: usize = 64;
-
 /// What an engine has for samples.
 #[derive(Default)]
 pub(super) struct Samples {
@@ -51,244 +49,12 @@ struct Ends {
     answer: Function,
 }
 
-/// The end of all work on samples: a stream that waits for it, and what the next one waits for.
-struct Tail {
-    driver: Arc<dyn Driver>,
-    stream: Stream,
-    event: Event,
-    /// Those of callers.
-    streams: Vec<(u64, Stream)>,
-}
-
-impl Tail {
-    fn new(driver: &Arc<dyn Driver>) -> Result<Tail> {
-        let stream = driver.stream()?;
-        let event = driver.event().inspect_err(|_| driver.drop_stream(stream))?;
-        // The first sample waits for it as all others do.
-        driver.record(stream, event)?;
-        Ok(Tail {
-            driver: driver.clone(),
-            stream,
-            event,
-            streams: Vec::new(),
-        })
-    }
-
-    /// A stream of a caller's.
-    ///
-    /// # Safety
-    /// As for [`Driver::stream_of`], while work is put into it.
-    unsafe fn stream_of(&mut self, raw: u64) -> Result<Stream> {
-        if let Some(&(_, stream)) = self.streams.iter().find(|(known, _)| *known == raw) {
-            return Ok(stream);
-        }
-        if self.streams.len() >= STREAMS {
-            self.forget();
-        }
-        // SAFETY: the caller's promise.
-        let stream = unsafe { self.driver.stream_of(raw)? };
-        self.streams.push((raw, stream));
-        Ok(stream)
-    }
-
-    fn forget(&mut self) {
-        for (_, stream) in self.streams.drain(..) {
-            self.driver.drop_stream(stream);
-        }
-    }
-
-    /// What is put into the stream from here on comes behind all work so far.
-    fn before(&self, stream: Stream) -> Result<()> {
-        self.driver.wait(stream, self.event)
-    }
-
-    /// Work ends here in the stream.
-    fn behind(&self, stream: Stream) -> Result<()> {
-        self.driver.record(stream, self.event)?;
-        self.driver.wait(self.stream, self.event)
-    }
-
-    fn synchronize(&self) -> Result<()> {
-        self.driver.synchronize(self.stream)
-    }
-}
-
-impl Drop for Tail {
-    fn drop(&mut self) {
-        // An error was told before, or will be.
-        let _ = self.synchronize();
-        self.forget();
-        self.driver.drop_event(self.event);
-        self.driver.drop_stream(self.stream);
-    }
-}
-
 /// Where an array goes on, if it is there.
 fn from(array: u64, first: usize, size: usize) -> Pointer {
     optional(array != 0, array.wrapping_add((first * size) as u64))
 }
 
 impl Engine {
-    /// Compiles and compares what samples need; the second time it does nothing.
-    pub fn prepare_samples(&mut self) -> Result<()> {
-        if self.samples.ends.is_some() {
-            return Ok(());
-        }
-        if !self.tables.formula_couplings.is_empty() {
-            // They are computed by the CPU, which does not see alpha_s.
-            return Err(Error::NotOnGpu {
-                what: "samples with couplings that are no polynomials in the strong one",
-            });
-        }
-        let unit = self.shape.ends_of_samples();
-        let function = |name: &str| self.library.function(&unit, name, 0);
-        let ends = Ends {
-            load: function("load_sample")?,
-            sum_parts: function("sum_parts")?,
-            answer: function("answer_sample")?,
-        };
-        if self.samples.tail.is_none() {
-            self.samples.tail = Some(Tail::new(self.library.driver())?);
-        }
-        self.samples.ends = Some(ends);
-        let prepared = match self.of_helicity() {
-            true => self.prepare_helicity(),
-            false => self.prepare_generated(),
-        };
-        if prepared.is_err() {
-            self.samples.ends = None;
-        }
-        prepared
-    }
-
-    /// The kernel of a helicity is that of calls.
-    fn prepare_helicity(&mut self) -> Result<()> {
-        let Some(trial) = self.trial.clone() else {
-            return Ok(());
-        };
-        self.prepare(LANES as usize, 1)?;
-        let plain = trial.events();
-        let channels: &[i32] = &[1];
-        let with_channels = Events {
-            channels: Some(channels),
-            ..plain
-        };
-        let mut kinds = vec![plain];
-        if !self.plan.channels.is_empty() {
-            kinds.push(trial.like(&with_channels));
-        }
-        for events in &kinds {
-            self.generated(events.channels.is_some(), false);
-        }
-        self.wait_for_compiler();
-        for (which, events) in kinds.iter().enumerate() {
-            if self.trusted(events)? {
-                self.samples.generated[which] = self.generated(which > 0, false);
-            }
-        }
-        Ok(())
-    }
-
-    /// Code of whole events and subsets.
-    fn prepare_generated(&mut self) -> Result<()> {
-        let Some(spec) = self.spec.clone() else {
-            return Ok(());
-        };
-        let begin = |which| {
-            let spec = spec.clone();
-            Generated::begin(&self.library, move || spec.unit_of_samples(which > 0))
-        };
-        // Both at once.
-        let generated = [begin(0), begin(1)];
-        for (which, generated) in generated.iter().enumerate() {
-            if let Some(functions) = generated.wait_for_compiler()
-                && self.agrees(which, &functions)?
-            {
-                self.samples.generated[which] = Some(functions);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether generated code says the same as the tables at the points of the trial.
-    fn agrees(&mut self, which: usize, functions: &Arc<[Function]>) -> Result<bool> {
-        let Some(trial) = self.trial.clone() else {
-            return Ok(false);
-        };
-        let events = trial.events();
-        let events = events.part(0, events.g_s.len().min(LANES as usize));
-        let count = events.g_s.len();
-        let diagrams = self.plan.channels.amp2_of_diagram.len().saturating_sub(1);
-        let rows = if which > 0 { diagrams } else { 0 };
-        let driver = self.library.driver().clone();
-        let momenta = Buffer::new(&driver, size_of_val(events.momenta))?;
-        let mut values = [(); 2].map(|()| vec![0.0f64; count * (1 + rows)]);
-        let answers = Buffer::new(&driver, 8 * values[0].len())?;
-        let Some(stream) = self.samples.tail.as_ref().map(|tail| tail.stream) else {
-            return Ok(false);
-        };
-        let answer = |row: usize| answers.pointer() + (8 * count * row) as u64;
-        let sample = DeviceSample {
-            events: count,
-            momenta: momenta.pointer(),
-            strides: Strides {
-                event: 4 * self.legs() as isize,
-                leg: 4,
-                component: 1,
-            },
-            alpha_s: 0,
-            default_g_s: events.g_s[0],
-            random_helicity: 0,
-            random_color: 0,
-            random_diagram: 0,
-            fixed_helicity: 0,
-            fixed_diagram: 0,
-            flavor: 0,
-            matrix_elements: answer(0),
-            helicity: 0,
-            color: 0,
-            diagram: 0,
-            amp2: if rows > 0 { answer(1) } else { 0 },
-            amp2_stride: count,
-            stream: 0,
-            element: Element::only(diagrams),
-        };
-        for (values, generated) in values.iter_mut().zip([None, Some(functions)]) {
-            // SAFETY: buffers of this size, which are there until the stream has been waited for, as are the arrays.
-            let done = unsafe {
-                driver
-                    .upload(stream, momenta.pointer(), bytes(events.momenta))
-                    .and_then(|()| self.enqueue_sample(&sample, stream, generated))
-                    .and_then(|()| driver.download(stream, bytes_mut(values), answers.pointer()))
-            };
-            driver.synchronize(stream)?;
-            done?;
-        }
-        let tolerance = match (self.double_color, self.double) {
-            (true, _) => 1e-9,
-            (false, true) => 1e-4,
-            (false, false) => 1e-2,
-        };
-        let [tables, generated] = &values;
-        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs().max(1e-3) || a == b;
-        let (mes, others) = (0..count, count..tables.len());
-        let relative = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs() || a == b;
-        let agrees = tables[mes.clone()]
-            .iter()
-            .zip(&generated[mes])
-            .all(relative)
-            && tables[others.clone()]
-                .iter()
-                .zip(&generated[others])
-                .all(near);
-        if !agrees {
-            eprintln!(
-                "mebridge: generated code for samples on this GPU does not agree with the tables and is not used; please report it"
-            );
-        }
-        Ok(agrees)
-    }
-
     /// Waits until all work on samples is done.
     pub fn wait_for_samples(&self) -> Result<()> {
         self.samples.tail.as_ref().map_or(Ok(()), Tail::synchronize)
