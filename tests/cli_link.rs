@@ -579,6 +579,15 @@ fn what_is_no_output_is_refused() {
     same(&snapshot(&output), &before);
     fs::create_dir(output.join("Source/RUNNING")).unwrap();
     assert!(link(&output, &[]).failed(1).contains("Source/RUNNING"));
+    fs::remove_dir(output.join("Source/RUNNING")).unwrap();
+    for (grouped, not) in [("matrix1.f", "matrix.f"), ("auto_dsig1.f", "auto_dsig.f")] {
+        fs::rename(p(&output).join(grouped), p(&output).join(not)).unwrap();
+    }
+    let before = snapshot(&output);
+    let refused = link(&output, &[]);
+    let message = refused.failed(1);
+    assert!(message.contains("group_subprocesses True"), "{message}");
+    same(&snapshot(&output), &before);
 }
 
 /// The launcher writes another Source/vector.inc when the run card has another size: nothing of the old one may stay.

@@ -74,6 +74,15 @@ impl Element {
         }
         numbers.sort_unstable();
         numbers.dedup();
+        let ungrouped = directory.join("matrix.f");
+        if numbers.is_empty() && ungrouped.is_file() && directory.join("auto_dsig.f").is_file() {
+            return Err(wrong(
+                &ungrouped,
+                "the output is ungrouped, which link does not know (every other command does); write it again after \
+                 `set group_subprocesses True`, which is MG5aMC's default"
+                    .into(),
+            ));
+        }
         if numbers.is_empty() {
             return Err(Error::NotProcessDirectory {
                 path: directory.to_owned(),
