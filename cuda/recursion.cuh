@@ -4,8 +4,7 @@
 // before the others and the sum is negated.
 
 // f2 V/
-DEVICE Four term_Ffv1(Four f2, Four v, Four sum) {
-    Slashed s = slash(v);
+DEVICE Four term_Ffv1(Four f2, Slashed s, Four sum) {
     return four(mul_add(s.plus, f2.c[2], mul_add(s.up, f2.c[3], sum.c[0])),
                 mul_add(s.down, f2.c[2], mul_add(s.minus, f2.c[3], sum.c[1])),
                 mul_add(s.minus, f2.c[0], neg_mul_add(s.up, f2.c[1], sum.c[2])),
@@ -13,13 +12,15 @@ DEVICE Four term_Ffv1(Four f2, Four v, Four sum) {
 }
 
 // V/ f1
-DEVICE Four term_Ffv2(Four f1, Four v, Four sum) {
-    Slashed s = slash(v);
+DEVICE Four term_Ffv2(Four f1, Slashed s, Four sum) {
     return four(mul_add(s.minus, f1.c[2], neg_mul_add(s.down, f1.c[3], sum.c[0])),
                 mul_add(s.plus, f1.c[3], neg_mul_add(s.up, f1.c[2], sum.c[1])),
                 mul_add(s.plus, f1.c[0], mul_add(s.down, f1.c[1], sum.c[2])),
                 mul_add(s.up, f1.c[0], mul_add(s.minus, f1.c[1], sum.c[3])));
 }
+
+DEVICE Four term_Ffv1(Four f2, Four v, Four sum) { return term_Ffv1(f2, slash(v), sum); }
+DEVICE Four term_Ffv2(Four f1, Four v, Four sum) { return term_Ffv2(f1, slash(v), sum); }
 
 // f2 gamma f1
 DEVICE Four term_Ffv3(Four f1, Four f2, Four sum) { return add_four(sum, ffv_current(f1, f2)); }

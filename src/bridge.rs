@@ -151,14 +151,14 @@ impl Bridge {
         switches: &Switches,
         nevt: usize,
     ) -> Result<Self> {
-        let ordered = match target {
-            Target::Cpu { level, threads } if process.is_served_by_color_order() => {
-                let target = Target::Cpu { level, threads };
+        let on_gpu = matches!(target, Target::Gpu(_));
+        let ordered = match process.is_served_by_color_order(on_gpu) {
+            true => {
                 let ordered = process.by_color_order();
-                let bridge = ordered.map(|o| Bridge::on(target, o, card, switches, nevt));
+                let bridge = ordered.map(|o| Bridge::on(target.clone(), o, card, switches, nevt));
                 bridge.transpose()?.map(Box::new)
             }
-            _ => None,
+            false => None,
         };
         let binding = in_default_environment(|| Binding::new(&process.model, card))?;
         let plans = Plans::new(Cache::new(&switches.cache), &process, card);
@@ -284,6 +284,9 @@ impl Bridge {
     /// The kernels of a GPU that serve calls with or without channels; none on a CPU, or before the
     /// first call.
     pub fn kernels(&self, channels: bool) -> Result<Kernels> {
+        if let Some(ordered) = self.without_channels(channels) {
+            return ordered.kernels(channels);
+        }
         let server = self.server(channels);
         server.map_or_else(
             || Ok(Kernels::default()),

@@ -25,13 +25,15 @@ const WORTH_A_GPU: usize = 2_500_000;
 /// Multiply-adds for each diagram and helicity of an event, roughly: plans of e+ e- > mu+ mu- to
 /// g g > t t~ g g g have 16 to 55.
 const OF_DIAGRAM: usize = 30;
+/// So many diagrams are the work of a JAMP of the colour-ordered form.
+const OF_ORDER: usize = 6;
 
 /// Calls of a bridge.
 #[derive(Clone, Copy, Debug)]
 pub struct Calls {
     /// Events of a call.
     pub nevt: usize,
-    /// Diagrams times helicities.
+    /// Diagrams, or what is as much work, times helicities.
     pub amplitudes: usize,
     /// What of the process no GPU can do, if anything.
     pub cpu_only: Option<&'static str>,
@@ -40,9 +42,13 @@ pub struct Calls {
 impl Calls {
     /// Calls of so many events of a process.
     pub fn of(process: &Process, nevt: usize) -> Calls {
+        let diagrams = match &process.color_ordered {
+            Some(form) if process.amplitudes.is_empty() => OF_ORDER * form.jamps(),
+            _ => process.diagrams as usize,
+        };
         Calls {
             nevt,
-            amplitudes: process.diagrams as usize * process.helicities.len(),
+            amplitudes: diagrams * process.helicities.len(),
             cpu_only: gpu::lacks(process),
         }
     }
@@ -60,6 +66,7 @@ pub fn current_gpu() -> Option<usize> {
 }
 
 /// What evaluates.
+#[derive(Clone)]
 pub enum Target {
     /// Threads at a SIMD level.
     Cpu {

@@ -69,6 +69,15 @@ impl Arena {
         offset
     }
 
+    /// Structures without pointers, one behind the other.
+    pub fn structures<T: DeviceStructure>(&mut self, all: impl IntoIterator<Item = T>) -> Offset {
+        let offset = self.align();
+        for structure in all {
+            self.bytes.extend(structure.bytes());
+        }
+        offset
+    }
+
     /// Puts all tables into the memory of a GPU.
     pub fn upload(mut self, driver: &Arc<dyn Driver>, stream: Stream) -> Result<Uploaded> {
         self.align();

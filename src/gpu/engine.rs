@@ -16,6 +16,7 @@
 //! | `tuning` | the choice of one of these by times |
 //! | `clocks` | clocks that tell colour sums from amplitudes |
 //! | `blas` | the colour sum by cuBLAS |
+//! | `loops` | plans of loops: their tables, and launches in place of the kernel of helicities |
 //! | `memory` | the memory of chunks, and so their sizes |
 //! | `slot` | what one chunk needs while it is under way |
 //! | `workspace` | the workspaces of the kernel of helicities |
@@ -32,6 +33,7 @@ mod contributions;
 mod device_layout;
 mod kernel_spec;
 mod launch;
+mod loops;
 mod memory;
 mod phase;
 mod report;
@@ -63,6 +65,7 @@ use clocks::Clocked;
 use device_layout::DeviceLayout;
 use kernel_spec::{KernelSpec, MOST_GENERATED, WHOLE};
 use launch::Launch;
+use loops::{ArrayLoops, STAGE};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use samples::Samples;
@@ -95,6 +98,9 @@ pub struct Options {
     pub tf32: bool,
     /// Whether threads of blocks are chosen by the times of launches.
     pub tune: bool,
+    /// Bytes of JAMP that the colour sum of a plan of loops has in shared memory at a time, where no block of the colour
+    /// matrix needs more.
+    pub stage: usize,
 }
 
 impl Default for Options {
@@ -109,7 +115,14 @@ impl Default for Options {
             blas: None,
             tf32: false,
             tune: true,
+            stage: STAGE,
         }
+    }
+}
+
+fn not_whole() -> Error {
+    Error::InvalidProcess {
+        what: "a plan whose operations are not whole".into(),
     }
 }
 
@@ -141,7 +154,10 @@ pub struct Engine {
     load: Function,
     answer: Function,
     gather: Function,
-    helicities: Function,
+    /// Amplitudes, JAMP and colour sums; none where `loops` do them.
+    helicities: Option<Function>,
+    /// Of a plan of loops what comes in the place of that.
+    loops: Option<ArrayLoops>,
     levels: Vec<Vec<Launch>>,
     squares: Vec<Vec<Launch>>,
     slots: Vec<Slot>,
@@ -177,17 +193,20 @@ impl Engine {
         precision: Precision,
         options: Options,
     ) -> Result<Engine> {
-        let tables = LevelSchedule::new(&plan, binding).ok_or_else(|| Error::InvalidProcess {
-            what: "a plan whose operations are not whole".into(),
-        })?;
         let driver = library.driver();
         let double = precision != Precision::Float;
-        let outside = blas::wanted(&options, split, driver)?;
-        let color = match outside {
+        let plan = loops::for_gpu(process, binding, plan, double, &options, driver)?;
+        let tables = LevelSchedule::new(&plan, binding).ok_or_else(not_whole)?;
+        let in_loops = plan.loops.is_some();
+        let outside = !in_loops && blas::wanted(&options, split, driver)?;
+        let color = match outside || in_loops {
             true => ColorTables::default(),
             false => ColorTables::new(split),
         };
-        let workspace = WorkspaceSize::choose(&tables, driver.properties(), precision, outside);
+        let workspace = match in_loops {
+            true => WorkspaceSize::none(),
+            false => WorkspaceSize::choose(&tables, driver.properties(), precision, outside),
+        };
         let shape = source::Shape {
             double,
             double_color: precision == Precision::Double,
@@ -199,7 +218,7 @@ impl Engine {
         };
         let kinds = source::amplitude_kinds(&tables);
         let ends = shape.ends();
-        let helicities = shape.helicities(&kinds, &plan.general, false);
+        let helicities = (!in_loops).then(|| shape.helicities(&kinds, &plan.general, false));
         let executors: HashMap<Kind, Unit> = tables
             .kinds()
             .into_iter()
@@ -207,7 +226,10 @@ impl Engine {
             .collect();
         let mut units: Vec<Unit> = executors.values().cloned().collect();
         units.push(ends.clone());
-        units.push(helicities.clone());
+        units.extend(helicities.clone());
+        if in_loops {
+            units.extend([shape.arrays(), shape.orders()]);
+        }
         library.load(&units)?;
         let functions = executors
             .iter()
@@ -241,6 +263,17 @@ impl Engine {
             )?),
             false => None,
         };
+        let loops = match &plan.loops {
+            Some(loops) => Some(ArrayLoops::new(
+                library,
+                &mut arena,
+                &shape,
+                loops,
+                split,
+                options.stage,
+            )?),
+            None => None,
+        };
         let stream = driver.stream()?;
         let uploaded = arena.upload(driver, stream);
         driver.drop_stream(stream);
@@ -251,12 +284,19 @@ impl Engine {
             double_color: double,
             ..shape
         };
-        let spec = match outside {
+        let spec = match outside || in_loops {
             true => None,
             false => KernelSpec::of(process, binding, &plan, &tables, split, generated, options)
                 .or_else(|| KernelSpec::of_helicity(&plan, &tables, split, generated, options)),
         };
-        let groups = workspace.groups(&tables).len();
+        let groups = match in_loops {
+            true => 1,
+            false => workspace.groups(&tables).len(),
+        };
+        let helicities = match &helicities {
+            Some(unit) => Some(library.function(unit, "helicities", shared)?),
+            None => None,
+        };
         Ok(Engine {
             samples: Samples::default(),
             wanted: memory::workspaces_wanted(driver, &workspace, &options)?,
@@ -264,7 +304,8 @@ impl Engine {
             load: library.function(&ends, "load", 0)?,
             answer: library.function(&ends, "answer", 0)?,
             gather: library.function(&ends, "gather", 0)?,
-            helicities: library.function(&helicities, "helicities", shared)?,
+            helicities,
+            loops,
             levels: launches(&tables.levels),
             squares: match &tables.squares {
                 Squares::Totals { levels, .. } => launches(levels),
@@ -337,6 +378,11 @@ impl Engine {
             Clocks::Phases => self.options.graphs.unwrap_or(false),
             Clocks::Kernels => false,
         }
+    }
+
+    /// The kernel of helicities.
+    fn helicities(&self) -> Result<Function> {
+        self.helicities.ok_or_else(not_whole)
     }
 
     /// Number of external legs.

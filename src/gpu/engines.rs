@@ -25,6 +25,7 @@ pub fn might_be_there() -> bool {
 }
 
 /// The GPUs of a bridge.
+#[derive(Clone)]
 pub struct Gpus {
     libraries: Vec<Arc<ModuleCache>>,
     options: Options,
@@ -62,6 +63,7 @@ impl Gpus {
                 functions: switches.gpu_functions.unwrap_or(defaults.functions),
                 whole: defaults.whole,
                 tune: switches.gpu_tune.unwrap_or(defaults.tune),
+                stage: defaults.stage,
             },
         })
     }
@@ -79,6 +81,13 @@ impl Gpus {
     pub fn by_subsets(mut self) -> Gpus {
         self.options.most_generated = 1500;
         self.options.whole = 0;
+        self
+    }
+
+    /// The same, with so few JAMP in shared memory at a time that there are several stages.
+    #[cfg(test)]
+    pub fn by_stages(mut self) -> Gpus {
+        self.options.stage = 1;
         self
     }
 

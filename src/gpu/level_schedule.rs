@@ -13,6 +13,9 @@
 //! What depends on the helicity (amplitudes, JAMP) lies in a memory of its own, the *workspace*, of
 //! which each helicity at work has one; addresses in it count from 0. Wavefunctions are looked up in the
 //! helicity's row of [`LevelSchedule::waves`].
+//!
+//! Of a plan of loops this is what comes before them, with the addresses that the plan has; the loops are those of
+//! [`super::array_schedule`].
 
 use crate::ops::opcode::Opcode;
 use crate::ops::opcode::{FOUR, MOMENTUM};
@@ -136,7 +139,7 @@ pub struct LevelSchedule {
     pub sums: Vec<Level>,
     /// The first JAMP in the workspace; the others follow.
     pub jamp: Address,
-    /// Number of colour flows.
+    /// Number of colour flows: of JAMP, but of a plan of loops where those are sums of JAMP.
     pub flows: usize,
     /// For each helicity the addresses of the wavefunctions that amplitudes look up.
     pub waves: Vec<Vec<Address>>,
@@ -163,8 +166,12 @@ impl LevelSchedule {
         if !plan.tiles.is_empty() {
             return None;
         }
-        let mut maker = Maker::default();
-        let leg_momenta = maker.take(4 * plan.masses.len() as u32);
+        let mut maker = Maker {
+            in_place: plan.loops.is_some(),
+            end: plan.loops.as_ref().map_or(0, |_| plan.vectors),
+            ..Maker::default()
+        };
+        let leg_momenta = maker.place(plan.leg_momenta, 4 * plan.masses.len() as u32);
         for leg in 0..plan.masses.len() as u32 {
             let old = plan.leg_momenta + 4 * leg;
             maker.define(old, leg_momenta + 4 * leg, 0);
@@ -174,7 +181,7 @@ impl LevelSchedule {
             .constants
             .iter()
             .map(|&(old, x)| {
-                let new = maker.take(1);
+                let new = maker.place(old, 1);
                 maker.define(old, new, 0);
                 (new, x)
             })
@@ -220,7 +227,10 @@ impl LevelSchedule {
             amplitudes: Vec::new(),
             sums: Vec::new(),
             jamp: workspace.of(plan.jamp_base)?,
-            flows: plan.flows,
+            flows: match &plan.loops {
+                Some(loops) if !loops.flows.is_empty() => loops.flows.len(),
+                _ => plan.flows,
+            },
             waves,
             groups: plan
                 .groups
@@ -354,6 +364,8 @@ struct Object {
 
 #[derive(Default)]
 struct Maker {
+    /// Whether everything stays where the plan has it: no memory is used again there.
+    in_place: bool,
     end: Address,
     numbers: Vec<f64>,
     known_numbers: HashMap<u64, u32>,
@@ -367,6 +379,14 @@ impl Maker {
     fn take(&mut self, vectors: u32) -> Address {
         self.end += vectors;
         self.end - vectors
+    }
+
+    /// The address of so many vectors that the plan has there.
+    fn place(&mut self, old: Address, vectors: u32) -> Address {
+        match self.in_place {
+            true => old,
+            false => self.take(vectors),
+        }
     }
 
     fn define(&mut self, old: Address, address: Address, level: u32) {
@@ -397,7 +417,7 @@ impl Maker {
 
     /// An operation that depends on objects of these levels, with a result of so many vectors.
     fn result(&mut self, old: Address, vectors: u32, level: u32) -> Address {
-        let new = self.take(vectors);
+        let new = self.place(old, vectors);
         self.define(old, new, level);
         new
     }

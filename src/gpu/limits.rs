@@ -13,9 +13,6 @@ pub fn lacks(process: &Process) -> Option<&'static str> {
     if !process.beam_weights.is_empty() {
         return Some("polarised beams");
     }
-    if process.amplitudes.is_empty() {
-        return Some("processes too large for a list of diagrams");
-    }
     let large = process.wavefunctions.iter().any(|w| match w {
         Wavefunction::External(e) => e.kind.components() > 6,
         Wavefunction::Internal(v) => process.routines[v.routine as usize].outputs.len() > 6,

@@ -3,6 +3,8 @@
 //! | module | what it knows |
 //! |---|---|
 //! | [`level_schedule`] | a plan as tables of operations in levels |
+//! | [`array_schedule`] | a plan of loops as tables of operations on arrays in levels |
+//! | [`orders`] | the colour matrix of such a plan |
 //! | [`source`] | the device code for them |
 //! | [`routine`] | the device code of Lorentz structures that no kernel knows |
 //! | [`module_cache`] | device code, compiled and kept |
@@ -14,6 +16,7 @@
 //! | `limits` | which processes it cannot run |
 
 mod arena;
+pub mod array_schedule;
 pub mod choose;
 #[cfg(test)]
 mod clocks_tests;
@@ -29,7 +32,10 @@ mod generated;
 mod helicity_split;
 pub mod level_schedule;
 mod limits;
+#[cfg(test)]
+mod loops_tests;
 pub mod module_cache;
+pub mod orders;
 pub mod routine;
 #[cfg(test)]
 mod routine_tests;

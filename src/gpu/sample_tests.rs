@@ -503,6 +503,12 @@ fn samples_by_tables_are_those_of_the_cpu() {
     compare("e+ e- > mu+ mu-", By::Tables, Precision::Float);
 }
 
+/// Samples without diagrams by the colour-ordered form, the others by the diagrams.
+#[test]
+fn samples_of_both_forms_are_those_of_the_cpu() {
+    compare("g g > g g g", By::Tables, Precision::Double);
+}
+
 #[test]
 fn samples_of_whole_events_are_those_of_the_cpu() {
     compare("g g > t t~", By::Generated, Precision::Double);

@@ -5,13 +5,15 @@
 //! generated code, which follows from the table of operations ([`crate::ops`]) alone. A
 //! [`Unit`] is what is compiled, and kept, by itself: nearly all units are the same for every process.
 
+use super::array_schedule::ArrayKernel;
 use super::codegen::{Generator, Source, sample};
 use super::level_schedule::{Kind, LevelSchedule};
 use super::routine;
 use super::structures::{
-    AnswerArguments, Choices, DeviceStructure, DotsArguments, GatherArguments, GeneratedArguments,
-    Helicities, HelicitiesArguments, HelicityArguments, LoadArguments, RunArguments,
-    SumPartsArguments,
+    AnswerArguments, ArrayAddend, ArrayArguments, ArrayItem, ArrayOperation, ArrayPair,
+    ArrayTriple, Choices, DeviceStructure, DotsArguments, FlowsArguments, GatherArguments,
+    GeneratedArguments, Helicities, HelicitiesArguments, HelicityArguments, LoadArguments,
+    OrdersArguments, RunArguments, SumPartsArguments, TilePair,
 };
 use crate::ops::GeneralRoutine;
 use crate::ops::opcode::{Layout, Opcode};
@@ -27,6 +29,8 @@ const OPERATIONS: &str = include_str!("../../cuda/operations.cuh");
 const LOAD: &str = include_str!("../../cuda/load.cuh");
 const HELICITIES: &str = include_str!("../../cuda/helicities.cuh");
 const COLOR: &str = include_str!("../../cuda/color.cuh");
+const ARRAYS: &str = include_str!("../../cuda/arrays.cuh");
+const ORDERS: &str = include_str!("../../cuda/orders.cuh");
 const ANSWER: &str = include_str!("../../cuda/answer.cuh");
 const SAMPLE_TABLES: &str = include_str!("../../cuda/sample_tables.cuh");
 const CLOCKS: &str = include_str!("../../cuda/clocks.cuh");
@@ -248,6 +252,48 @@ extern "C" __global__ void __launch_bounds__(256)
         Unit {
             text,
             kernels: vec![name],
+        }
+    }
+
+    /// The kernels that do operations on arrays.
+    pub fn arrays(&self) -> Unit {
+        let declarations = [
+            ArrayOperation::declaration(),
+            ArrayPair::declaration(),
+            TilePair::declaration(),
+            ArrayTriple::declaration(),
+            ArrayAddend::declaration(),
+            ArrayItem::declaration(),
+            ArrayArguments::declaration(),
+        ];
+        let threads = format!("#define ARRAY_THREADS {THREADS}\n");
+        Unit {
+            text: [
+                &self.of_events().prelude(),
+                &declarations.concat(),
+                &threads,
+                ARRAYS,
+            ]
+            .join("\n"),
+            kernels: ArrayKernel::ALL.map(ArrayKernel::name).to_vec(),
+        }
+    }
+
+    /// The colour sum of a plan of loops.
+    pub fn orders(&self) -> Unit {
+        Unit {
+            text: [
+                &self.of_events().defines(),
+                NUMBER,
+                MEMORY,
+                &OrdersArguments::declaration(),
+                &FlowsArguments::declaration(),
+                ORDERS,
+            ]
+            .join("\n"),
+            kernels: ["color_sums", "color_orders", "color_flows"]
+                .map(String::from)
+                .to_vec(),
         }
     }
 

@@ -232,6 +232,152 @@ device_structures! {
         contributions: [Real *],
     }
 
+    /// An operation on arrays, see `src/ops/arrays.rs`.
+    ArrayOperation {
+        /// Address of the first element, and vectors from one to the next.
+        out: [unsigned],
+        stride: [unsigned],
+        count: [unsigned],
+        first_pair: [unsigned],
+        end_of_pairs: [unsigned],
+        first_triple: [unsigned],
+        end_of_triples: [unsigned],
+        first_addend: [unsigned],
+        end_of_addends: [unsigned],
+        factor_of_pairs: [unsigned],
+        factor_of_triples: [unsigned],
+        momentum: [unsigned],
+        mass: [unsigned],
+        propagated: [unsigned],
+        /// 0 plain, 1 lower, 2 slashed.
+        form: [unsigned],
+        /// 0, or 1 and 2: the other half are conjugates with a plus or a minus.
+        mirror: [unsigned],
+        /// Of a tile the elements from one to the next in each of its directions.
+        step_0: [unsigned],
+        step_1: [unsigned],
+        step_2: [unsigned],
+        step_3: [unsigned],
+    }
+
+    /// Two arrays that meet in tiles.
+    TilePair {
+        a_address: [unsigned],
+        a_shift: [unsigned],
+        a_index: [unsigned],
+        b_address: [unsigned],
+        b_shift: [unsigned],
+        b_index: [unsigned],
+        /// In which directions (a bit each) the first has other elements; the second has in all others.
+        mask: [unsigned],
+        /// In each direction how far it is from one element to the next, of the array that has others.
+        step_0: [unsigned],
+        step_1: [unsigned],
+        step_2: [unsigned],
+        step_3: [unsigned],
+        padding: [unsigned],
+    }
+
+    /// Two arrays that meet: for each its address, the number of its shift, and where its offsets begin.
+    ArrayPair {
+        a_address: [unsigned],
+        a_shift: [unsigned],
+        a_index: [unsigned],
+        b_address: [unsigned],
+        b_shift: [unsigned],
+        b_index: [unsigned],
+        momentum_a: [unsigned],
+        momentum_b: [unsigned],
+    }
+
+    /// Three arrays that meet.
+    ArrayTriple {
+        a_address: [unsigned],
+        a_shift: [unsigned],
+        a_index: [unsigned],
+        b_address: [unsigned],
+        b_shift: [unsigned],
+        b_index: [unsigned],
+        c_address: [unsigned],
+        c_shift: [unsigned],
+        c_index: [unsigned],
+    }
+
+    /// An array that is added or subtracted.
+    ArrayAddend {
+        address: [unsigned],
+        shift: [unsigned],
+        minus: [unsigned],
+    }
+
+    /// What a warp does for a block of events: one element of an operation, or a tile of them from one on.
+    ArrayItem {
+        operation: [unsigned],
+        element: [unsigned],
+    }
+
+    /// Of the kernels that do operations on arrays.
+    ArrayArguments {
+        memory: [Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        operations: [const ArrayOperation *],
+        pairs: [const ArrayPair *],
+        tile_pairs: [const TilePair *],
+        triples: [const ArrayTriple *],
+        addends: [const ArrayAddend *],
+        indices: [const unsigned *],
+        /// Those of the run.
+        shifts: [const unsigned *],
+        items: [const ArrayItem *],
+        count: [unsigned],
+    }
+
+    /// Of the kernels `color_sums` and `color_orders`.
+    OrdersArguments {
+        memory: [Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        /// Address of the first JAMP: for each those of all helicities of a run.
+        products: [unsigned],
+        helicities: [unsigned],
+        /// For each helicity of the run its number, or none.
+        rows: [const unsigned *],
+        /// Groups of slots that sums lead to each other: where each begins in `groups`, there how many slots, these, how
+        /// many sums, and of each how many slots and which of the group's.
+        group_count: [unsigned],
+        group_starts: [const unsigned *],
+        groups: [const unsigned *],
+        /// What is in shared memory at a time: first of the slots, how many, first of the lists.
+        stages: [const unsigned *],
+        stage_count: [unsigned],
+        /// Where the tiles that each warp takes begin.
+        lists: [const unsigned *],
+        warps: [unsigned],
+        /// Rows of the matrix times columns: first row, rows, first column, columns, first of the entries.
+        tiles: [const unsigned *],
+        slots: [const unsigned *],
+        entries: [const Real *],
+        contributions: [Real *],
+    }
+
+    /// Of the kernel `color_flows`.
+    FlowsArguments {
+        memory: [const Real *],
+        vectors: [unsigned],
+        events: [unsigned],
+        products: [unsigned],
+        helicities: [unsigned],
+        rows: [const unsigned *],
+        /// Where the JAMP of each flow begin, and these: twice the number, and 1 where it is subtracted.
+        starts: [const unsigned *],
+        terms: [const unsigned *],
+        flows: [unsigned],
+        /// Whether this is the first run.
+        first: [unsigned],
+        jamp2: [Real *],
+    }
+
     /// Tables for the choices of helicity and colour.
     Choices {
         /// Numbers of the good helicities, from 0 in the order of the process's table.

@@ -29,7 +29,7 @@ pub(super) fn compile_until(
     helicities: &[u32],
 ) -> Result<Plan> {
     if process.amplitudes.is_empty() {
-        return loops::compile(process, binding, helicities);
+        return loops::compile(process, binding, helicities, loops::Machine::Core);
     }
     let mut compiler = Compiler::new(process, binding, helicities, used(process));
     compiler.last = last;

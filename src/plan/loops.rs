@@ -11,7 +11,7 @@ mod gluons;
 mod lower;
 mod quark;
 
-pub use lower::compile;
+pub use lower::{Machine, compile};
 
 use super::Plan;
 use crate::ops::Address;

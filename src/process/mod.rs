@@ -84,8 +84,9 @@ pub struct Process {
     pub color_ordered: Option<ColorOrdered>,
 }
 
-/// JAMPs from which on [`Process::is_served_by_color_order`], with a quark line and of gluons alone: measured.
-const FEWEST_JAMPS: [usize; 2] = [720, 24];
+/// JAMPs from which on [`Process::is_served_by_color_order`], with a quark line and of gluons alone, on a CPU and on a
+/// GPU: measured.
+const FEWEST_JAMPS: [[usize; 2]; 2] = [[720, 24], [120, 6]];
 
 /// How `SMATRIX<i>` adds the contributions of helicity configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,10 +125,10 @@ impl Process {
         }
     }
 
-    /// Whether on a CPU the colour-ordered form is less work than the diagrams, where there are both.
-    pub fn is_served_by_color_order(&self) -> bool {
-        let jamps =
-            |form: &ColorOrdered| form.jamps() >= FEWEST_JAMPS[usize::from(form.line.is_none())];
+    /// Whether the colour-ordered form is faster than the diagrams, where there are both.
+    pub fn is_served_by_color_order(&self, on_gpu: bool) -> bool {
+        let fewest = FEWEST_JAMPS[usize::from(on_gpu)];
+        let jamps = |form: &ColorOrdered| form.jamps() >= fewest[usize::from(form.line.is_none())];
         !self.amplitudes.is_empty() && self.color_ordered.as_ref().is_some_and(jamps)
     }
 

@@ -76,6 +76,8 @@ impl Batch {
         let configurations = process.channels.config_diagram.len() as i32;
         // MadEvent has the same channel for many events; neighbours may differ all the same.
         let channel = |event: usize, random: &mut ChaCha8Rng| match event < nevt / 2 {
+            // Without diagrams there are no channels.
+            _ if known.is_empty() => 0,
             true => known[event / 16 % known.len()],
             false => known[random.random_range(0..known.len())],
         };

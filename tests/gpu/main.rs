@@ -23,6 +23,7 @@ mod graphs;
 mod kernels;
 mod large;
 mod leaks;
+mod orders;
 mod reference;
 mod side_by_side;
 mod support;

@@ -185,7 +185,7 @@ impl Engine {
             let numbers = 2 * u64::from(padded) * u64::from(flows);
             let of_events = |at| (at, 2 * padded, numbers);
             // SAFETY: the arguments are those of the kernel, and the slot has room for JAMP of a batch.
-            unsafe { driver.launch(slot.stream, self.helicities, shape, &arguments.bytes())? };
+            unsafe { driver.launch(slot.stream, self.helicities()?, shape, &arguments.bytes())? };
             let clock = || Clock::put(driver, slot.stream);
             let before = match self.clocks {
                 Clocks::Kernels => Some(clock()?),

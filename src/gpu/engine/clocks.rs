@@ -2,7 +2,7 @@
 //!
 //! Both are one kernel. For a profile it is compiled once more with clocks in it (`cuda/clocks.cuh`): each
 //! warp adds the cycles that it was at work, in amplitudes and in colour sums, and by these the time
-//! of the kernel is divided. Colour sums by cuBLAS are between events of the driver.
+//! of the kernel is divided. Colour sums by cuBLAS and those of loops are between events of the driver.
 
 use super::slot::Slot;
 use super::{Engine, Phase};
@@ -42,7 +42,7 @@ impl Engine {
             });
             return Ok(code.wait_for_compiler());
         }
-        if self.blas.is_some() {
+        if self.blas.is_some() || self.loops.is_some() {
             return Ok(None);
         }
         if self.clocked.helicities.is_none() {

@@ -36,7 +36,7 @@ pub(super) fn optional(there: bool, at: Pointer) -> Pointer {
 }
 
 /// Starts a kernel of `cuda/`.
-fn launch(
+pub(super) fn launch(
     slot: &Slot,
     function: Function,
     shape: Shape,
@@ -274,7 +274,9 @@ impl Engine {
         );
         let contributions = slot.contributions.pointer();
         let mut parts = parts;
-        if let Some(function) = helicity {
+        if let Some(loops) = &self.loops {
+            self.launch_loops(loops, slot, events, jamp2)?;
+        } else if let Some(function) = helicity {
             let count = self.tables.waves.len() as u32;
             let (default, _) = helicity_shape(count, self.double);
             let threads = slot.sizes.threads(function, default);
@@ -331,7 +333,7 @@ impl Engine {
             match &self.blas {
                 Some(blas) => self.color_sums(blas, slot, shape, &arguments)?,
                 None => {
-                    let (function, cycles) = slot.with_clocks(0, self.helicities);
+                    let (function, cycles) = slot.with_clocks(0, self.helicities()?);
                     let arguments = HelicitiesArguments {
                         cycles,
                         ..arguments

@@ -24,6 +24,9 @@ const SAMPLES_WORK: usize = 4 * CHUNK_WORK;
 const SAMPLES_SHARE: f64 = 0.25;
 /// Events of a chunk where several are under way, at least.
 const SMALLEST_CHUNK: usize = 1 << 14;
+/// Multiply-adds of a chunk of a plan of loops, at most: some ten milliseconds, beside which launches do not count,
+/// in little memory.
+const LOOPS_WORK: usize = 60_000_000_000;
 
 /// Workspaces that should be at work at the same time; where they take memory of the GPU, the most.
 pub(super) fn workspaces_wanted(
@@ -99,8 +102,14 @@ impl Engine {
         let blocks = events.div_ceil(LANES as usize);
         // Chunks that are worth a launch.
         let worth = (CHUNK_WORK / self.plan.count.multiply_adds.max(1)).max(SMALLEST_CHUNK);
-        let most = LARGEST_CHUNK / LANES as usize;
-        let smallest = worth.min(LARGEST_CHUNK) / LANES as usize;
+        let most = match &self.loops {
+            Some(_) => {
+                let block = self.plan.count.multiply_adds.max(1) * LANES as usize;
+                (LOOPS_WORK / block).clamp(1, LARGEST_CHUNK / LANES as usize)
+            }
+            None => LARGEST_CHUNK / LANES as usize,
+        };
+        let smallest = (worth.min(LARGEST_CHUNK) / LANES as usize).min(most);
         // Times of chunks that overlap would not add up.
         let alone = (blocks <= 2 * smallest || self.profile()) && blocks <= most;
         let size = blocks * LANES as usize;

@@ -59,6 +59,17 @@ impl Engine {
         if let (Squares::Totals { levels, .. }, true) = (&self.tables.squares, channels) {
             operations(levels, &self.squares)?;
         }
+        if let Some(loops) = &self.loops {
+            for (name, function, launches, threads, shared) in loops.kernels() {
+                let kernel = self.kernel(&name, function, sort, threads, shared)?;
+                each.push(Kernel { launches, ..kernel });
+            }
+            each.push(self.kernel("answer", self.answer, sort, BY_EVENT, 0)?);
+            return Ok(Kernels {
+                each,
+                bytes: 2 * self.tables.vectors as usize * self.real() + copied,
+            });
+        }
         each.push(match generated {
             Some(function) => {
                 let (threads, _) = helicity_shape(self.tables.waves.len() as u32, self.double);
@@ -68,7 +79,7 @@ impl Engine {
                 let shared = if self.shared { self.workspace_bytes } else { 0 };
                 self.kernel(
                     "helicities",
-                    self.helicities,
+                    self.helicities()?,
                     sort,
                     self.workspace_threads,
                     shared,

@@ -85,6 +85,20 @@ impl WorkspaceSize {
         size(LANES, has_pairs, (256, 3), false)
     }
 
+    /// None: of a plan that has no kernel of helicities.
+    pub(super) fn none() -> WorkspaceSize {
+        WorkspaceSize {
+            lanes: LANES,
+            pairs: false,
+            threads: LANES,
+            blocks: 1,
+            numbers: 0,
+            scratch: 0,
+            bytes: 0,
+            shared: true,
+        }
+    }
+
     /// Groups of helicities.
     pub(super) fn groups(&self, tables: &LevelSchedule) -> Vec<[u32; 2]> {
         let alone = |group: &[u32; 2]| group.map(|h| [h, u32::MAX]);

@@ -34,13 +34,22 @@ pub struct Cover {
 impl Cover {
     /// The cheapest one for so many rungs; currents of more than `short` are not kept for all orders.
     pub fn new(count: usize, short: usize) -> Cover {
+        Cover::cheapest(count, short, true)
+    }
+
+    /// The cheapest one whose products all go straight into JAMPs.
+    pub fn without_sums(count: usize) -> Cover {
+        Cover::cheapest(count, count, false)
+    }
+
+    fn cheapest(count: usize, short: usize, sums: bool) -> Cover {
         let mut best: Option<(f64, Cover)> = None;
         for cut in 0..count {
             let (firsts, lasts) = (cut + 1, count - cut);
             for joined in 0..1u32 << (firsts + lasts) {
                 let right = |k: usize| joined >> k & 1 == 1;
                 let left = |m: usize| joined >> (firsts + m - cut - 1) & 1 == 1;
-                let (cost, cover) = with(count, short, cut, right, left);
+                let (cost, cover) = with((count, short, sums), cut, right, left);
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     best = Some((cost, cover));
                 }
@@ -58,8 +67,7 @@ fn weight(count: usize, rungs: usize) -> f64 {
 }
 
 fn with(
-    count: usize,
-    short: usize,
+    (count, short, sums): (usize, usize, bool),
     cut: usize,
     right: impl Fn(usize) -> bool,
     left: impl Fn(usize) -> bool,
@@ -91,13 +99,13 @@ fn with(
                 (true, true) => cover.left[m].push(k),
                 (false, false) => {
                     let length = (m - k) as f64;
-                    let sums =
+                    let of_sums =
                         PRODUCT / length + addend(count) * 2f64.powi((m - k) as i32 - 1) / length;
-                    if m - k <= short && PRODUCT <= sums {
+                    if !sums || m - k <= short && PRODUCT <= of_sums {
                         cost += PRODUCT;
                         cover.all.push((k, m));
                     } else {
-                        cost += sums;
+                        cost += of_sums;
                         cover.sums.push((k, m));
                     }
                     continue;
@@ -118,8 +126,9 @@ mod tests {
 
     #[test]
     fn every_block_is_treated_once() {
-        for count in 1..=7 {
-            let cover = Cover::new(count, 4);
+        let with_sums = (1..=7).map(|count| (count, Cover::new(count, 4)));
+        let without = (1..=7).map(|count| (count, Cover::without_sums(count)));
+        for (count, cover) in with_sums.chain(without) {
             let mut blocks: Vec<(usize, usize)> = [&cover.all[..], &cover.sums].concat();
             for (k, ms) in cover.right.iter().enumerate() {
                 blocks.extend(ms.iter().map(|&m| (k, m)));

@@ -26,9 +26,11 @@ impl Lowering<'_> {
     /// Memory along the line, and the currents of the second end that are short.
     fn ends(&mut self) {
         let count = self.count;
-        for rungs in 0..count {
-            let line = self.allocate_any(1, rungs);
-            self.lines.push(line);
+        if self.reuses_memory() {
+            for rungs in 0..count {
+                let line = self.allocate_any(1, rungs);
+                self.lines.push(line);
+            }
         }
         for size in 1..=count.min(SHORT) {
             for order in parts(count, size) {
@@ -114,11 +116,7 @@ impl Lowering<'_> {
     fn line_array(&self, start: &[u8]) -> Array {
         match start {
             [] => self.external(0),
-            _ => Array {
-                address: self.lines[start.len()],
-                legs: rungs(start) | 1,
-                whole: false,
-            },
+            _ => self.line_currents[start],
         }
     }
 
@@ -133,12 +131,22 @@ impl Lowering<'_> {
             },
             start.len() + 1,
         );
+        let address = match self.lines.get(start.len()) {
+            Some(&address) => address,
+            None => self.allocate(op.count),
+        };
         let op = ArrayOp {
-            out: self.lines[start.len()],
+            out: address,
             factors: self.factors(Some(legs), 1.0),
             ..op
         };
         self.each.push(op);
+        let array = Array {
+            address,
+            legs,
+            whole: false,
+        };
+        self.line_currents.insert(start.to_vec(), array);
     }
 
     /// The JAMP of an order.
@@ -148,6 +156,11 @@ impl Lowering<'_> {
         for at in 0..self.count {
             let (start, rest) = order.split_at(at);
             let left = rest.len();
+            if !self.roots.contains_key(rest) && !self.reuses_memory() {
+                let elements = self.helicities.count(rungs(rest) | self.last(), false);
+                let address = self.allocate(elements);
+                self.root(rest, address);
+            }
             if !self.roots.contains_key(rest) {
                 let address = match self.long_roots.get(&left) {
                     Some(&address) => address,

@@ -19,18 +19,44 @@ use rustc_hash::FxHashMap as HashMap;
 
 /// Currents of so many rungs are kept for all of their orders; longer ones for those alone with the smallest first.
 pub(super) const SHORT: usize = 4;
-/// Vectors of the JAMPs of one run, at most; measured at 512z, where they are some MiB.
+/// Vectors of the JAMPs of one run on a core, at most; measured at 512z, where they are some MiB.
 const TILE: usize = 100_000;
 
+/// What runs a plan of loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// A core, one operation after the other: memory is used again, so that what is alive fits its caches.
+    Core,
+    /// A GPU, whatever does not wait for each other at the same time: every array has memory of its own.
+    Gpu {
+        /// Vectors of the JAMPs of one run, at most.
+        tile: usize,
+    },
+}
+
+impl Machine {
+    fn tile(self) -> usize {
+        match self {
+            Machine::Core => TILE,
+            Machine::Gpu { tile } => tile,
+        }
+    }
+}
+
 /// The plan of a process in its colour-ordered form for the helicities with these indices.
-pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Result<Plan> {
+pub fn compile(
+    process: &Process,
+    binding: &Binding,
+    helicities: &[u32],
+    machine: Machine,
+) -> Result<Plan> {
     let Some(form) = &process.color_ordered else {
         return Err(bad("there is none"));
     };
     let used = vec![true; process.wavefunctions.len()];
     let mut compiler = Compiler::new(process, binding, helicities, used);
     compiler.externals();
-    let mut lowering = Lowering::new(compiler, form)?;
+    let mut lowering = Lowering::new(compiler, form, machine)?;
     lowering.rungs();
     match lowering.line.clone() {
         Some(line) => quark::lower(&mut lowering, &line),
@@ -54,6 +80,7 @@ pub(super) struct Lowering<'a> {
     pub(super) pools: Pools,
     once: Vec<ArrayOp>,
     pub(super) each: Vec<ArrayOp>,
+    machine: Machine,
     /// Number of rungs.
     pub(super) count: usize,
     /// For each place its external wavefunction.
@@ -73,8 +100,10 @@ pub(super) struct Lowering<'a> {
     scratch: HashMap<(usize, usize), (Address, Vec<u8>)>,
     /// The same for what is computed once.
     scratch_once: HashMap<(usize, usize), (Address, Vec<u8>)>,
-    /// Of gluons alone: currents of the line, for each number of rungs.
+    /// Of gluons alone: where currents of the line are used again, their place for each number of rungs.
     pub(super) lines: Vec<Address>,
+    /// Of gluons alone: currents of the line by the rungs so far.
+    pub(super) line_currents: HashMap<Vec<u8>, Array>,
     /// Of gluons alone: currents of the second end by the rungs before it, without propagator.
     pub(super) roots: HashMap<Vec<u8>, Array>,
     /// Where such long ones are, by the number of rungs.
@@ -100,7 +129,7 @@ pub(super) struct Line {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(mut compiler: Compiler<'a>, form: &'a ColorOrdered) -> Result<Self> {
+    fn new(mut compiler: Compiler<'a>, form: &'a ColorOrdered, machine: Machine) -> Result<Self> {
         let process = compiler.process;
         let count = form.rungs.len();
         let mut externals = vec![form.ends[0]];
@@ -116,7 +145,7 @@ impl<'a> Lowering<'a> {
         let radix: Vec<u32> = (0..legs.len())
             .map(|place| rows.iter().map(|row| row[place] + 1).max().unwrap_or(1))
             .collect();
-        let (outer, runs) = runs(&radix, &rows, 2 * form.jamps());
+        let (outer, runs) = runs(&radix, &rows, 2 * form.jamps(), machine.tile());
         let line = match &form.line {
             Some(vertex) => Some(line(&compiler, vertex, externals[0])?),
             None => None,
@@ -154,6 +183,7 @@ impl<'a> Lowering<'a> {
             },
             once: Vec::new(),
             each: Vec::new(),
+            machine,
             count,
             externals,
             line,
@@ -165,6 +195,7 @@ impl<'a> Lowering<'a> {
             scratch: HashMap::default(),
             scratch_once: HashMap::default(),
             lines: Vec::new(),
+            line_currents: HashMap::default(),
             roots: HashMap::default(),
             long_roots: HashMap::default(),
             closing: form.closing,
@@ -174,6 +205,11 @@ impl<'a> Lowering<'a> {
             jamp_base,
             tile,
         })
+    }
+
+    /// Whether memory is used again.
+    pub(super) fn reuses_memory(&self) -> bool {
+        self.machine == Machine::Core
     }
 
     pub(super) fn all(&self) -> Legs {
@@ -344,7 +380,10 @@ impl<'a> Lowering<'a> {
 
     /// The operation that adds up the currents from which one follows.
     fn sum_op(&mut self, order: &[u8], whole: bool, out: Address, form: Form) -> ArrayOp {
-        let (all, minus) = shuffles(order);
+        let (all, minus) = match self.currents.contains_key(order) {
+            true => (vec![order.to_vec()], false),
+            false => shuffles(order),
+        };
         let from = self.pools.addends.len() as u32;
         for order in all {
             let array = self.currents[&order];
@@ -414,6 +453,13 @@ impl<'a> Lowering<'a> {
             return array;
         }
         let legs = rungs(order);
+        if !self.reuses_memory() {
+            if let Some(&array) = self.currents.get(&backwards(order)) {
+                return array;
+            }
+            self.short_sum(order);
+            return self.currents[order];
+        }
         let key = (from, order.len());
         let count = self.helicities.count(legs, true);
         let (address, there) = match self.scratch_once.get(&key) {
@@ -443,6 +489,26 @@ impl<'a> Lowering<'a> {
             return array;
         }
         let legs = rungs(part);
+        if !self.reuses_memory() {
+            if let Some(&array) = kept.get(&backwards(part)) {
+                return array;
+            }
+            let count = self.helicities.count(legs, false);
+            let address = self.allocate(count);
+            let op = self.sum_op(part, false, address, form);
+            self.each.push(op);
+            let array = Array {
+                address,
+                legs,
+                whole: false,
+            };
+            let kept = match form {
+                Form::Slashed => &mut self.slashed,
+                _ => &mut self.currents,
+            };
+            kept.insert(part.to_vec(), array);
+            return array;
+        }
         let key = (from, part.len());
         let (address, there) = match self.scratch.get(&key) {
             Some((address, there)) => (*address, there.clone()),
@@ -558,6 +624,14 @@ impl<'a> Lowering<'a> {
     }
 }
 
+/// The order whose current is the same: an odd number of rungs backwards. (Of an even number it has the other sign.)
+fn backwards(order: &[u8]) -> Vec<u8> {
+    match order.len() % 2 {
+        1 => order.iter().rev().copied().collect(),
+        _ => order.to_vec(),
+    }
+}
+
 /// The places of rungs.
 pub(super) fn rungs(order: &[u8]) -> Legs {
     order.iter().map(|r| 2u32 << r).sum()
@@ -587,7 +661,7 @@ fn spread(vectors: u32) -> u32 {
 
 /// The outer legs, and their helicities in each run. Ends that do not have all combinations of their helicities are
 /// among them.
-fn runs(radix: &[u32], rows: &[Vec<u32>], jamps: usize) -> (Legs, Vec<Vec<u32>>) {
+fn runs(radix: &[u32], rows: &[Vec<u32>], jamps: usize, tile: usize) -> (Legs, Vec<Vec<u32>>) {
     let last = radix.len() - 1;
     let mut ends: Vec<(u32, u32)> = rows.iter().map(|row| (row[0], row[last])).collect();
     ends.sort_unstable();
@@ -608,7 +682,7 @@ fn runs(radix: &[u32], rows: &[Vec<u32>], jamps: usize) -> (Legs, Vec<Vec<u32>>)
         jamps * inner.map(|place| radix[place] as usize).product::<usize>()
     };
     for place in (1..last).rev() {
-        if size(outer) <= TILE {
+        if size(outer) <= tile {
             break;
         }
         outer |= 1 << place;

@@ -27,7 +27,10 @@ struct Parts {
 /// Adds the operations of all JAMPs.
 pub fn lower(lowering: &mut Lowering, line: &Line) {
     let count = lowering.count;
-    let cover = Cover::new(count, SHORT);
+    let cover = match lowering.reuses_memory() {
+        true => Cover::new(count, SHORT),
+        false => Cover::without_sums(count),
+    };
     let mut made = Parts::default();
     for (end, longest) in [(0, cover.cut), (1, count - cover.cut - 1)] {
         let place = if end == 0 { 0 } else { count + 1 };
@@ -262,7 +265,7 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
     }
     let ends = |k: usize, m: usize| (order[..k].to_vec(), order[m..].to_vec());
     for &(k, m) in &cover.all {
-        let current = lowering.currents[&order[k..m]];
+        let current = lowering.rung(order, k, m, Form::Plain);
         wides.push(wide(lowering, made.vectors[&ends(k, m)], current));
     }
     for &(k, m) in &cover.sums {

@@ -1,0 +1,221 @@
+// Operations on arrays (src/ops/arrays.rs): a warp takes one item, a lane one event. The formulas are those of
+// src/ops/kernels/arrays.rs.
+
+/// What the operations of a launch name.
+typedef ArrayArguments Arrays;
+
+DEVICE unsigned element(const Arrays &a, unsigned address, unsigned shift, unsigned index, unsigned r) {
+    return address + a.shifts[shift] + a.indices[index + r];
+}
+
+/// A vector in another form than the plain one.
+DEVICE Four formed(Four v, unsigned form) {
+    if (form == 1) return four(v.c[0], -v.c[1], -v.c[2], -v.c[3]);
+    if (form == 2) {
+        Slashed s = slash(v);
+        return four(s.plus, s.minus, s.up, s.down);
+    }
+    return v;
+}
+
+DEVICE Slashed as_slashed(Four v) {
+    Slashed s;
+    s.plus = v.c[0];
+    s.minus = v.c[1];
+    s.up = v.c[2];
+    s.down = v.c[3];
+    return s;
+}
+
+#define ARRAY_LINE(KIND, TERM, PROPAGATE)                                                          \
+    DEVICE void do_##KIND(const Arrays &a, const ArrayOperation &op, unsigned r, Memory m) {       \
+        Four sum = no_four();                                                                      \
+        for (unsigned i = op.first_pair; i < op.end_of_pairs; i++) {                               \
+            const ArrayPair p = a.pairs[i];                                                        \
+            Four f = m.four(element(a, p.a_address, p.a_shift, p.a_index, r));                     \
+            Four v = m.four(element(a, p.b_address, p.b_shift, p.b_index, r));                     \
+            sum = TERM(f, as_slashed(v), sum);                                                     \
+        }                                                                                          \
+        if (op.propagated) sum = PROPAGATE(sum, m.momentum(op.momentum), m.real(op.mass));         \
+        m.put_four(op.out + r * op.stride, times(m.complex(op.factor_of_pairs), sum));             \
+    }
+ARRAY_LINE(LineIn, term_Ffv2, propagate_in)
+ARRAY_LINE(LineOut, term_Ffv1, propagate_out)
+
+DEVICE void do_Current(const Arrays &a, const ArrayOperation &op, unsigned r, Memory m) {
+    Four sum = no_four();
+    for (unsigned i = op.first_pair; i < op.end_of_pairs; i++) {
+        const ArrayPair p = a.pairs[i];
+        Four f1 = m.four(element(a, p.a_address, p.a_shift, p.a_index, r));
+        Four f2 = m.four(element(a, p.b_address, p.b_shift, p.b_index, r));
+        sum = term_Ffv3(f1, f2, sum);
+    }
+    m.put_four(op.out + r * op.stride, formed(times(m.complex(op.factor_of_pairs), sum), op.form));
+}
+
+DEVICE void do_Vector(const Arrays &a, const ArrayOperation &op, unsigned r, Memory m) {
+    Four sum = no_four();
+    for (unsigned i = op.first_pair; i < op.end_of_pairs; i++) {
+        const ArrayPair p = a.pairs[i];
+        Four v2 = m.four(element(a, p.a_address, p.a_shift, p.a_index, r));
+        Four v3 = m.four(element(a, p.b_address, p.b_shift, p.b_index, r));
+        sum = term_Vvv1(v2, v3, m.momentum(p.momentum_a), m.momentum(p.momentum_b), sum);
+    }
+    sum = times(m.complex(op.factor_of_pairs), sum);
+    if (op.first_triple < op.end_of_triples) {
+        Four fours = no_four();
+        for (unsigned i = op.first_triple; i < op.end_of_triples; i++) {
+            const ArrayTriple t = a.triples[i];
+            Four v2 = m.four(element(a, t.a_address, t.a_shift, t.a_index, r));
+            Four v3 = m.four(element(a, t.b_address, t.b_shift, t.b_index, r));
+            Four v4 = m.four(element(a, t.c_address, t.c_shift, t.c_index, r));
+            fours = term_gluons(v2, v3, v4, fours);
+        }
+        sum = times_add(m.complex(op.factor_of_triples), fours, sum);
+    }
+    m.put_four(op.out + r * op.stride, formed(sum, op.form));
+    if (op.mirror) {
+        Four other = op.mirror == 1 ? Conjugate(sum) : MinusConjugate(sum);
+        m.put_four(op.out + (op.count - 1 - r) * op.stride, formed(other, op.form));
+    }
+}
+
+DEVICE void do_Sum(const Arrays &a, const ArrayOperation &op, unsigned r, Memory m) {
+    Four sum = no_four();
+    for (unsigned i = op.first_addend; i < op.end_of_addends; i++) {
+        const ArrayAddend one = a.addends[i];
+        Four v = m.four(one.address + a.shifts[one.shift] + r * 8);
+        sum = add_four(sum, one.minus ? negative(v) : v);
+    }
+    m.put_four(op.out + r * op.stride, formed(sum, op.form));
+}
+
+DEVICE void do_Contract(const Arrays &a, const ArrayOperation &op, unsigned r, Memory m) {
+    Cx sum = cx(0, 0);
+    for (unsigned i = op.first_pair; i < op.end_of_pairs; i++) {
+        const ArrayPair p = a.pairs[i];
+        Four x = m.four(element(a, p.a_address, p.a_shift, p.a_index, r));
+        Four y = m.four(element(a, p.b_address, p.b_shift, p.b_index, r));
+        for (int k = 0; k < 4; k++) sum = mul_add(x.c[k], y.c[k], sum);
+    }
+    m.put_complex(op.out + r * op.stride, sum);
+}
+
+/// Directions of a tile, and its elements.
+#define DIRECTIONS 4
+#define TILE (1 << DIRECTIONS)
+
+/// How many of some directions there are.
+DEVICE constexpr unsigned directions_of(unsigned mask) {
+    unsigned count = 0;
+    for (unsigned d = 0; d < DIRECTIONS; d++) count += mask >> d & 1;
+    return count;
+}
+
+/// The bits of a number in these directions, next to each other.
+DEVICE constexpr unsigned picked(unsigned number, unsigned mask) {
+    unsigned result = 0, place = 0;
+    for (unsigned d = 0; d < DIRECTIONS; d++)
+        if (mask >> d & 1) result |= (number >> d & 1) << place++;
+    return result;
+}
+
+/// Where a pair of a tile is: its first elements, and what each direction adds.
+struct Ready {
+    unsigned a, b, mask, steps[DIRECTIONS];
+};
+
+DEVICE Ready ready(const Arrays &a, const TilePair *pair, unsigned r) {
+    const TilePair p = *pair;
+    Ready here;
+    here.a = element(a, p.a_address, p.a_shift, p.a_index, r);
+    here.b = element(a, p.b_address, p.b_shift, p.b_index, r);
+    here.mask = p.mask;
+    here.steps[0] = p.step_0;
+    here.steps[1] = p.step_1;
+    here.steps[2] = p.step_2;
+    here.steps[3] = p.step_3;
+    return here;
+}
+
+/// Where the elements of a tile are that differ in these directions.
+template <unsigned MASK> DEVICE void places(unsigned first, const unsigned *steps, unsigned *at) {
+#pragma unroll
+    for (unsigned i = 0; i < 1u << directions_of(MASK); i++) at[i] = first;
+    unsigned place = 0;
+#pragma unroll
+    for (unsigned d = 0; d < DIRECTIONS; d++)
+        if (MASK >> d & 1) {
+#pragma unroll
+            for (unsigned i = 0; i < 1u << directions_of(MASK); i++)
+                if (i >> place & 1) at[i] += steps[d];
+            place++;
+        }
+}
+
+/// Adds the products of arrays of which one has other elements in the directions of MASK, the other in the rest.
+template <unsigned MASK> DEVICE void products(const Ready &here, Memory m, Cx *sums) {
+    const unsigned REST = TILE - 1 - MASK;
+    unsigned at_x[1u << directions_of(MASK)], at_y[1u << directions_of(REST)];
+    places<MASK>(here.a, here.steps, at_x);
+    places<REST>(here.b, here.steps, at_y);
+#pragma unroll 1
+    for (unsigned k = 0; k < 8; k += 2) {
+        Cx x[1u << directions_of(MASK)], y[1u << directions_of(REST)];
+#pragma unroll
+        for (unsigned i = 0; i < 1u << directions_of(MASK); i++) x[i] = m.complex(at_x[i] + k);
+#pragma unroll
+        for (unsigned i = 0; i < 1u << directions_of(REST); i++) y[i] = m.complex(at_y[i] + k);
+#pragma unroll
+        for (unsigned t = 0; t < TILE; t++) sums[t] = mul_add(x[picked(t, MASK)], y[picked(t, REST)], sums[t]);
+    }
+}
+
+DEVICE void do_Tile(const Arrays &a, const ArrayOperation &op, unsigned r, Memory m) {
+    Cx sums[TILE];
+#pragma unroll
+    for (unsigned t = 0; t < TILE; t++) sums[t] = cx(0, 0);
+    const TilePair *pair = a.tile_pairs + op.first_pair, *end = a.tile_pairs + op.end_of_pairs;
+    Ready next = ready(a, pair, r);
+    for (; pair < end; pair++) {
+        const Ready here = next;
+        // Where the next pair is comes while this one is computed.
+        if (pair + 1 < end) next = ready(a, pair + 1, r);
+        switch (here.mask) {
+#define PRODUCTS(MASK) case MASK: products<MASK>(here, m, sums); break;
+            PRODUCTS(0) PRODUCTS(1) PRODUCTS(2) PRODUCTS(3) PRODUCTS(4) PRODUCTS(5) PRODUCTS(6) PRODUCTS(7)
+            PRODUCTS(8) PRODUCTS(9) PRODUCTS(10) PRODUCTS(11) PRODUCTS(12) PRODUCTS(13) PRODUCTS(14) PRODUCTS(15)
+        }
+    }
+    const unsigned steps[DIRECTIONS] = {op.step_0, op.step_1, op.step_2, op.step_3};
+#pragma unroll
+    for (unsigned t = 0; t < TILE; t++) {
+        unsigned at = r;
+#pragma unroll
+        for (unsigned d = 0; d < DIRECTIONS; d++)
+            if (t >> d & 1) at += steps[d];
+        m.put_complex(op.out + at * op.stride, sums[t]);
+    }
+}
+
+/// Threads in y and blocks in x share the items, blocks in y the blocks of events.
+#define ARRAY_KERNEL(KIND, BLOCKS)                                                                 \
+    extern "C" __global__ void __launch_bounds__(ARRAY_THREADS, BLOCKS)                            \
+    array_##KIND(ARGUMENTS(ArrayArguments) a) {                                                    \
+        unsigned blocks = (a.events + LANES - 1) / LANES;                                          \
+        for (unsigned block = blockIdx.y; block < blocks; block += gridDim.y)                      \
+            for (unsigned i = blockIdx.x * blockDim.y + threadIdx.y; i < a.count;                  \
+                 i += gridDim.x * blockDim.y)                                                      \
+                for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x) {              \
+                    Memory m = {a.memory + (Size)block * a.vectors * LANES + lane};                \
+                    const ArrayItem item = a.items[i];                                             \
+                    do_##KIND(a, a.operations[item.operation], item.element, m);                   \
+                }                                                                                  \
+    }
+ARRAY_KERNEL(LineIn, 3)
+ARRAY_KERNEL(LineOut, 3)
+ARRAY_KERNEL(Current, 3)
+ARRAY_KERNEL(Vector, 3)
+ARRAY_KERNEL(Sum, 4)
+ARRAY_KERNEL(Contract, 3)
+ARRAY_KERNEL(Tile, 2)
