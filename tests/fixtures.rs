@@ -479,7 +479,10 @@ fn ungrouped_outputs_are_their_fortran() {
     assert_eq!(channels.config_diagram, [3, 1, 2]);
     let order = [2, 0, 1].map(|config: usize| known.color_allowed[config].clone());
     assert_eq!(channels.color_allowed, order);
-    std::fs::remove_file(other.path.join("configs.inc")).unwrap();
+    let configs = other.path.join("configs.inc");
+    std::fs::write(&configs, data("MAPCONFIG(", [1, 2, 7])).unwrap();
+    other.is_refused("configs.inc: MAPCONFIG names a diagram that does not exist");
+    std::fs::remove_file(&configs).unwrap();
     other.is_refused("it has no configs.inc");
 }
 

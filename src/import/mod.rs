@@ -177,15 +177,16 @@ fn tables(directory: &Directory, number: &str, matrix: &matrix::Matrix) -> Resul
     let path = directory.table("leshouche.inc")?;
     let events = tables::leshouche(&path, which, matrix.legs, matrix.flows)?;
     // An ungrouped output has CONFSUB, too, but its matrix.f goes by MAPCONFIG; CONFSUB is 1 everywhere.
-    let map = directory.table(match number {
-        "" => "configs.inc",
-        _ => "config_subproc_map.inc",
-    })?;
+    let (map, array) = match number {
+        "" => ("configs.inc", "MAPCONFIG"),
+        _ => ("config_subproc_map.inc", "CONFSUB"),
+    };
+    let map = directory.table(map)?;
     let config_diagram = tables::configurations(&map, which)?;
     if config_diagram.iter().any(|&d| d > matrix.diagrams) {
         return Err(Error::Import {
             path: map,
-            what: "a configuration is that of a diagram that does not exist".into(),
+            what: format!("{array} names a diagram that does not exist"),
         });
     }
     let coloramps = directory.table("coloramps.inc")?;
