@@ -699,6 +699,6 @@ impl Bridge {
 
     fn mass(&self, leg: usize) -> f64 {
         let mass = self.process.legs[leg].mass;
-        mass.0.map_or(0.0, |i| self.binding.parameters[i as usize])
+        self.binding.value(mass)
     }
 }

@@ -14,7 +14,7 @@
 use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::plan::binding::Binding;
-use crate::process::{Process, Quantity, Wavefunction};
+use crate::process::{Process, Wavefunction};
 
 /// What MadEvent adds to t, in parts of s.
 const SHIFT: f64 = 1e-10;
@@ -128,7 +128,7 @@ fn lines(process: &Process, binding: &Binding, diagram: u32) -> Result<Vec<Line>
         .and_then(|entry| entry.squares.first()?.first().copied())
         .ok_or_else(|| refused(format!("diagram {diagram} has no amplitude of its own")))?;
     let legs = process.signs();
-    let value = |q: Quantity| q.0.map_or(0.0, |i| binding.parameters[i as usize]);
+    let value = |q| binding.value(q);
     let mut found = Vec::new();
     let mut open = process.amplitudes[amplitude as usize].inputs.clone();
     while let Some(wavefunction) = open.pop() {

@@ -39,12 +39,10 @@ pub struct Trial {
 impl Trial {
     /// Points of a process with the masses of a card; `None` if these leave it no phase space.
     pub fn new(process: &Process, binding: &Binding) -> Option<Trial> {
-        let masses = |incoming: bool| -> Vec<f64> {
-            let legs = process.legs.iter().filter(|leg| leg.incoming == incoming);
+        let masses = |incoming| -> Vec<f64> {
+            let masses = binding.masses(&process.legs, incoming).into_iter();
             // Majorana fermions may have negative ones.
-            legs.map(|leg| leg.mass.0.map_or(0.0, |i| binding.parameters[i as usize]))
-                .map(f64::abs)
-                .collect()
+            masses.map(f64::abs).collect()
         };
         let (incoming, outgoing) = (masses(true), masses(false));
         let needed = incoming.iter().sum::<f64>().max(outgoing.iter().sum());

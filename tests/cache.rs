@@ -38,11 +38,7 @@ fn answers(directory: &Path, cache: CachePlace) -> Vec<(Vec<u64>, Vec<i32>, Vec<
     let located = locate(&switches).expect("a process");
     let process = &located.process;
     let binding = Binding::new(&process.model, &located.card).expect("binding");
-    let mass = |incoming: bool| -> Vec<f64> {
-        let legs = process.legs.iter().filter(|l| l.incoming == incoming);
-        legs.map(|l| l.mass.0.map_or(0.0, |i| binding.parameters[i as usize]))
-            .collect()
-    };
+    let mass = |incoming| binding.masses(&process.legs, incoming);
     let space = PhaseSpace::new(1500.0, &mass(true), &mass(false)).expect("phase space");
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut numbers = vec![0.0; NEVT * space.randoms()];

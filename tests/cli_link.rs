@@ -2,8 +2,7 @@
 
 mod command;
 
-use command::{Ran, copy, gg_ttx, mebridge};
-use std::collections::BTreeMap;
+use command::{Ran, copy, gg_ttx, mebridge, same, snapshot};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -152,33 +151,6 @@ fn agree(a: &[(f64, i32, i32)], b: &[(f64, i32, i32)]) {
     for (a, b) in a.iter().zip(b) {
         assert!((a.0 - b.0).abs() < 1e-12 * b.0.abs(), "{a:?} {b:?}");
         assert_eq!((a.1, a.2), (b.1, b.2));
-    }
-}
-
-/// Every file and link under a folder, with its contents.
-fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut all = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_symlink() {
-            let to = fs::read_link(&path).unwrap();
-            all.insert(path, to.to_string_lossy().into_owned().into_bytes());
-        } else if path.is_dir() {
-            all.extend(snapshot(&path));
-        } else {
-            let bytes = fs::read(&path).unwrap();
-            all.insert(path, bytes);
-        }
-    }
-    all
-}
-
-#[track_caller]
-fn same(a: &BTreeMap<PathBuf, Vec<u8>>, b: &BTreeMap<PathBuf, Vec<u8>>) {
-    let names = |x: &BTreeMap<PathBuf, Vec<u8>>| x.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(a), names(b));
-    for (path, bytes) in a {
-        assert!(b[path] == *bytes, "{} differs", path.display());
     }
 }
 

@@ -28,11 +28,7 @@ impl Calls {
     pub fn new(process: &Process, precision: Precision, nevt: usize) -> Calls {
         let card = process.model.default_card();
         let binding = Binding::new(&process.model, &card).expect("the card is complete");
-        let masses = |incoming| -> Vec<f64> {
-            let legs = process.legs.iter().filter(|leg| leg.incoming == incoming);
-            legs.map(|leg| leg.mass.0.map_or(0.0, |i| binding.parameters[i as usize]))
-                .collect()
-        };
+        let masses = |incoming| binding.masses(&process.legs, incoming);
         let space = PhaseSpace::new(1500.0, &masses(true), &masses(false)).expect("enough energy");
         let numbers = |stream, each| {
             let mut random = ChaCha8Rng::seed_from_u64(stream);

@@ -125,17 +125,17 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn pairs(&self, of: [u32; 2]) -> &[Pair] {
-        &self.pools.pairs[of[0] as usize..of[1] as usize]
+    fn pairs<'p>(pools: &'p Pools, op: &ArrayOp) -> impl Iterator<Item = &'p Pair> + use<'p> {
+        let some = |of: [u32; 2]| &pools.pairs[of[0] as usize..of[1] as usize];
+        some(op.pairs).iter().chain(some(op.wide))
     }
 
     /// The level of an operation: one above all that it reads.
     fn level(&self, op: &ArrayOp) -> u32 {
         let pools = self.pools;
-        let pairs = self.pairs(op.pairs).iter().chain(self.pairs(op.wide));
         let triples = &pools.triples[op.triples[0] as usize..op.triples[1] as usize];
         let addends = &pools.addends[op.addends[0] as usize..op.addends[1] as usize];
-        let read = pairs.flat_map(|p| [p.a.address, p.b.address]);
+        let read = Self::pairs(pools, op).flat_map(|p| [p.a.address, p.b.address]);
         let read = read.chain(
             triples
                 .iter()
@@ -219,25 +219,22 @@ impl Maker<'_> {
             None => made.pairs.len() as u32,
         };
         let first_pair = numbers(&self.made);
-        for of in [op.pairs, op.wide] {
-            for i in of[0]..of[1] {
-                let pair = &pools.pairs[i as usize];
-                match tile {
-                    Some(tile) => {
-                        let pair = self.tile_pair(pair, op.count, tile);
-                        self.made.tile_pairs.push(pair);
-                    }
-                    None => self.made.pairs.push(ArrayPair {
-                        a_address: pair.a.address,
-                        a_shift: pair.a.shift,
-                        a_index: pair.a.index,
-                        b_address: pair.b.address,
-                        b_shift: pair.b.shift,
-                        b_index: pair.b.index,
-                        momentum_a: pair.momenta[0],
-                        momentum_b: pair.momenta[1],
-                    }),
+        for pair in Self::pairs(pools, op) {
+            match tile {
+                Some(tile) => {
+                    let pair = self.tile_pair(pair, op.count, tile);
+                    self.made.tile_pairs.push(pair);
                 }
+                None => self.made.pairs.push(ArrayPair {
+                    a_address: pair.a.address,
+                    a_shift: pair.a.shift,
+                    a_index: pair.a.index,
+                    b_address: pair.b.address,
+                    b_shift: pair.b.shift,
+                    b_index: pair.b.index,
+                    momentum_a: pair.momenta[0],
+                    momentum_b: pair.momenta[1],
+                }),
             }
         }
         let end_of_pairs = numbers(&self.made);
@@ -305,17 +302,14 @@ impl Maker<'_> {
     fn tile(&mut self, op: &ArrayOp) -> Option<[u32; DIRECTIONS]> {
         let mut depend = Vec::new();
         let pools = self.pools;
-        for of in [op.pairs, op.wide] {
-            for i in of[0]..of[1] {
-                let pair = &pools.pairs[i as usize];
-                let a = self.bits(&pair.a, op.count)?;
-                let b = self.bits(&pair.b, op.count)?;
-                // Each leg is below one of the two.
-                if a & b != 0 || a | b != op.count - 1 {
-                    return None;
-                }
-                depend.push(a);
+        for pair in Self::pairs(pools, op) {
+            let a = self.bits(&pair.a, op.count)?;
+            let b = self.bits(&pair.b, op.count)?;
+            // Each leg is below one of the two.
+            if a & b != 0 || a | b != op.count - 1 {
+                return None;
             }
+            depend.push(a);
         }
         let bits = op.count.trailing_zeros();
         let mut best: Option<(u32, [u32; DIRECTIONS])> = None;

@@ -54,8 +54,8 @@ use super::source::{self, Unit};
 use crate::backend::Clocks;
 use crate::color::BlockDiagonal;
 use crate::error::{Error, Result};
+use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
-use crate::plan::{Plan, ValidPlan};
 use crate::process::Process;
 use crate::runtime::Precision;
 use crate::trial::Trial;
@@ -131,7 +131,7 @@ pub struct Engine {
     /// The first to go: it waits for what is under way.
     samples: Samples,
     library: Arc<ModuleCache>,
-    plan: ValidPlan,
+    plan: Arc<ValidPlan>,
     binding: Binding,
     tables: LevelSchedule,
     options: Options,
@@ -318,7 +318,7 @@ impl Engine {
             blas,
             uploaded: uploaded?,
             layout,
-            plan,
+            plan: Arc::new(plan),
             tables,
             options,
             double,
@@ -340,7 +340,7 @@ impl Engine {
     }
 
     /// The plan.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &Arc<ValidPlan> {
         &self.plan
     }
 

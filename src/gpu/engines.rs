@@ -137,7 +137,7 @@ impl Gpus {
             Ok(Arc::new(Mutex::new(engine)))
         };
         let engines: Vec<_> = self.libraries.iter().map(engine).collect::<Result<_>>()?;
-        let plan = lock(&engines[0]).plan().clone();
+        let plan = Arc::clone(lock(&engines[0]).plan());
         Ok(Engines { engines, plan })
     }
 }
@@ -146,7 +146,7 @@ impl Gpus {
 pub struct Engines {
     /// Each is also that of sessions for samples, if there are any.
     engines: Vec<Arc<Mutex<Engine>>>,
-    plan: Plan,
+    plan: Arc<ValidPlan>,
 }
 
 /// What a call left half done is seen to by the next one.

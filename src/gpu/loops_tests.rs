@@ -37,11 +37,7 @@ impl Points {
     fn new(process: &Process) -> Points {
         let card = process.model.default_card();
         let binding = Binding::new(&process.model, &card).expect("binding");
-        let masses = |incoming: bool| -> Vec<f64> {
-            let legs = process.legs.iter().filter(|leg| leg.incoming == incoming);
-            legs.map(|leg| leg.mass.0.map_or(0.0, |i| binding.parameters[i as usize]))
-                .collect()
-        };
+        let masses = |incoming| binding.masses(&process.legs, incoming);
         let space = PhaseSpace::new(1500.0, &masses(true), &masses(false)).expect("phase space");
         let mut random = SplitMix64::new(7);
         let mut momenta = vec![0.0; EVENTS * process.legs.len() * 4];

@@ -7,6 +7,7 @@
 use crate::error::{Error, Result};
 use crate::process::arith::{Function, Op, Program, evaluate_op};
 use crate::process::model::Model;
+use crate::process::{Leg, Quantity};
 use num_complex::Complex64;
 
 /// Highest power of G that is looked for; higher ones go by their formula.
@@ -126,6 +127,17 @@ impl Binding {
     /// Whether some coupling is no polynomial in G.
     pub fn has_formulas(&self) -> bool {
         self.formulas.is_some()
+    }
+
+    /// The value of a mass or width in GeV.
+    pub fn value(&self, quantity: Quantity) -> f64 {
+        quantity.0.map_or(0.0, |i| self.parameters[i as usize])
+    }
+
+    /// Masses in GeV of the legs that come in, or of those that go out.
+    pub fn masses(&self, legs: &[Leg], incoming: bool) -> Vec<f64> {
+        let legs = legs.iter().filter(|leg| leg.incoming == incoming);
+        legs.map(|leg| self.value(leg.mass)).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::ops::opcode::{Layout, Momenta, Opcode};
 use crate::ops::recognize::{self, Recognized};
 use crate::ops::{Address, Batch, GeneralRoutine};
-use crate::process::{CouplingRef, ExternalKind, Process, Quantity, Vertex, Wavefunction};
+use crate::process::{CouplingRef, ExternalKind, Process, Vertex, Wavefunction};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::BTreeMap;
@@ -122,7 +122,7 @@ impl<'a> Compiler<'a> {
         let masses = process
             .legs
             .iter()
-            .map(|leg| value(binding, leg.mass))
+            .map(|leg| binding.value(leg.mass))
             .collect();
         let mut compiler = Compiler {
             process,
@@ -204,7 +204,7 @@ impl<'a> Compiler<'a> {
                 self.plan.externals.push(External {
                     kind: e.kind,
                     leg: e.leg,
-                    mass: value(self.binding, e.mass),
+                    mass: self.binding.value(e.mass),
                     sign: e.sign,
                     helicities,
                     results,
@@ -334,8 +334,8 @@ impl<'a> Compiler<'a> {
     /// How a vertex is computed: its kernel, and every address but those of its inputs, which
     /// depend on helicity, and of its result.
     fn call(&mut self, vertex: &Vertex) -> Result<Call> {
-        let mass = value(self.binding, vertex.mass);
-        let width = value(self.binding, vertex.width);
+        let mass = self.binding.value(vertex.mass);
+        let width = self.binding.value(vertex.width);
         let massless = mass == 0.0;
         let routine = &self.process.routines[vertex.routine as usize];
         let amplitude = routine.is_amplitude();
@@ -544,10 +544,6 @@ impl Call {
             operands: Vec::new(),
         }
     }
-}
-
-pub(super) fn value(binding: &Binding, quantity: Quantity) -> f64 {
-    quantity.0.map_or(0.0, |i| binding.parameters[i as usize])
 }
 
 /// Which wavefunctions some amplitude needs.

@@ -4,7 +4,8 @@
 #![allow(dead_code)]
 
 use mebridge::process::example;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The outcome of one run.
@@ -165,5 +166,33 @@ pub fn copy(from: &Path, to: &Path) {
         } else {
             std::fs::copy(entry.path(), target).expect("a file can be copied");
         }
+    }
+}
+
+/// Every file and link under a folder, with its contents.
+pub fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_symlink() {
+            let to = std::fs::read_link(&path).unwrap();
+            all.insert(path, to.to_string_lossy().into_owned().into_bytes());
+        } else if path.is_dir() {
+            all.extend(snapshot(&path));
+        } else {
+            let bytes = std::fs::read(&path).unwrap();
+            all.insert(path, bytes);
+        }
+    }
+    all
+}
+
+/// Both hold the same.
+#[track_caller]
+pub fn same(a: &BTreeMap<PathBuf, Vec<u8>>, b: &BTreeMap<PathBuf, Vec<u8>>) {
+    let names = |x: &BTreeMap<PathBuf, Vec<u8>>| x.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(a), names(b));
+    for (path, bytes) in a {
+        assert!(b[path] == *bytes, "{} differs", path.display());
     }
 }

@@ -57,11 +57,7 @@ impl Batch {
     pub fn random(process: &Process, nevt: usize) -> Batch {
         let card = process.model.default_card();
         let binding = Binding::new(&process.model, &card).expect("binding");
-        let masses = |incoming: bool| -> Vec<f64> {
-            let legs = process.legs.iter().filter(|leg| leg.incoming == incoming);
-            legs.map(|leg| leg.mass.0.map_or(0.0, |i| binding.parameters[i as usize]))
-                .collect()
-        };
+        let masses = |incoming| binding.masses(&process.legs, incoming);
         let space = PhaseSpace::new(1500.0, &masses(true), &masses(false)).expect("phase space");
         let mut random = ChaCha8Rng::seed_from_u64(5);
         let legs = process.legs.len();

@@ -245,7 +245,7 @@ fn bridge(located: Located, switches: &Switches) -> Result<Bridge> {
 /// An energy at which the process can be.
 fn energy(process: &Process, card: &[f64]) -> Result<f64> {
     let binding = Binding::new(&process.model, card)?;
-    let mass = |leg: &Leg| leg.mass.0.map_or(0.0, |i| binding.parameters[i as usize]);
+    let mass = |leg: &Leg| binding.value(leg.mass);
     let (incoming, outgoing): (Vec<&Leg>, Vec<&Leg>) =
         process.legs.iter().partition(|leg| leg.incoming);
     let sum = |legs: &[&Leg]| legs.iter().map(|leg| mass(leg)).sum::<f64>();

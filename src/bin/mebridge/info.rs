@@ -274,7 +274,7 @@ impl Info {
                 .map(|leg| Leg {
                     pdg: leg.pdg,
                     incoming: leg.incoming,
-                    mass: leg.mass.0.map_or(0.0, |i| binding.parameters[i as usize]),
+                    mass: binding.value(leg.mass),
                     mass_name: leg
                         .mass
                         .0
@@ -445,10 +445,7 @@ fn structures(process: &Process, binding: &Binding) -> Vec<Structure> {
     // With which masses, zero or not, each is called.
     let mut massless = vec![BTreeSet::new(); process.routines.len()];
     for vertex in internal.chain(&process.amplitudes) {
-        let mass = vertex
-            .mass
-            .0
-            .map_or(0.0, |i| binding.parameters[i as usize]);
+        let mass = binding.value(vertex.mass);
         calls[vertex.routine as usize] += 1;
         massless[vertex.routine as usize].insert(mass == 0.0);
     }

@@ -44,11 +44,7 @@ impl Numbers {
 pub fn phase_space(source: &Source, energy: f64) -> Result<PhaseSpace> {
     let process = &source.process;
     let binding = Binding::new(&process.model, &source.card)?;
-    let masses = |incoming: bool| -> Vec<f64> {
-        let legs = process.legs.iter().filter(|leg| leg.incoming == incoming);
-        legs.map(|leg| leg.mass.0.map_or(0.0, |i| binding.parameters[i as usize]))
-            .collect()
-    };
+    let masses = |incoming| binding.masses(&process.legs, incoming);
     PhaseSpace::new(energy, &masses(true), &masses(false))
 }
 

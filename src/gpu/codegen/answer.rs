@@ -40,17 +40,11 @@ impl Generator<'_> {
     /// From contributions to answers.
     pub(super) fn answer(&self, whole: &Whole, text: &mut String) {
         let name = |id: Id| whole.graph.name(id);
-        for (i, &id) in whole.contributions.iter().enumerate() {
-            let before = match i {
-                0 => String::new(),
-                _ => format!("s{} + ", i - 1),
-            };
-            let _ = writeln!(text, "        const Real s{i} = {before}{};", name(id));
-        }
-        let last = whole.contributions.len() - 1;
+        let contributions = whole.contributions.iter();
+        running_sums('s', contributions.map(|&id| name(id)), "total", text);
         let _ = writeln!(
             text,
-            "        const Real total = s{last};\n        Real value = total * {};",
+            "        Real value = total * {};",
             number(self.normalization)
         );
         if self.channels {
@@ -232,4 +226,23 @@ impl Generator<'_> {
         text.push_str("    return Real(total);\n}\n");
         text
     }
+}
+
+/// Running sums of these under the letter, and the last by its name.
+pub(super) fn running_sums(
+    letter: char,
+    values: impl Iterator<Item = String>,
+    total: &str,
+    text: &mut String,
+) {
+    let mut last = "Real(0)".to_owned();
+    for (i, value) in values.enumerate() {
+        let before = match i {
+            0 => String::new(),
+            _ => format!("{last} + "),
+        };
+        last = format!("{letter}{i}");
+        let _ = writeln!(text, "        const Real {last} = {before}{value};");
+    }
+    let _ = writeln!(text, "        const Real {total} = {last};");
 }

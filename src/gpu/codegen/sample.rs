@@ -2,6 +2,7 @@
 //! process stands in `cuda/sample.cuh`.
 
 use super::Generator;
+use super::answer::running_sums;
 use super::value_graph::Id;
 use super::values::Whole;
 use crate::gpu::structures::{DeviceStructure, SampleArguments, SampleTables};
@@ -67,7 +68,7 @@ impl Generator<'_> {
             return;
         };
         let name = |id: Id| whole.graph.name(id);
-        sums(
+        running_sums(
             's',
             whole.contributions.iter().map(|&id| name(id)),
             "total",
@@ -93,7 +94,7 @@ impl Generator<'_> {
             return;
         }
         let squares = drawn.iter().map(|&(_, i)| name(whole.amp2[i as usize]));
-        sums('q', squares, "squares", text);
+        running_sums('q', squares, "squares", text);
         text.push_str("        if (a.shares) {\n            const bool finite = !is_bad && 0 < squares && squares - squares == 0;\n            for (unsigned row = 0; row < a.process->diagrams; row++) put_share(a, e, row, 0);\n            put_other_shares(a, e);\n");
         for &(diagram, i) in drawn {
             let _ = writeln!(
@@ -142,18 +143,4 @@ impl Generator<'_> {
         }
         text.push_str("            put_color(a, e, chosen < 0 ? fallback : chosen);\n        }\n");
     }
-}
-
-/// Running sums of these under the letter, and the last by its name.
-fn sums(letter: char, values: impl Iterator<Item = String>, total: &str, text: &mut String) {
-    let mut last = "Real(0)".to_owned();
-    for (i, value) in values.enumerate() {
-        let before = match i {
-            0 => String::new(),
-            _ => format!("{last} + "),
-        };
-        last = format!("{letter}{i}");
-        let _ = writeln!(text, "        const Real {last} = {before}{value};");
-    }
-    let _ = writeln!(text, "        const Real {total} = {last};");
 }

@@ -258,10 +258,8 @@ fn check(process: &Process, channels: bool, igraph: bool) {
     let gpu: Arc<dyn Driver> = gpu;
     let card = process.model.default_card();
     let binding = Binding::new(&process.model, &card).expect("binding");
-    let masses = process.legs.iter().map(|leg| leg.mass.0);
-    let masses: Vec<f64> = masses
-        .map(|m| m.map_or(0.0, |i| binding.parameters[i as usize]))
-        .collect();
+    let masses = process.legs.iter().map(|leg| binding.value(leg.mass));
+    let masses: Vec<f64> = masses.collect();
     let sample = Sample::new(process, &masses);
     let split = BlockDiagonal::new(&process.color);
     let allowed = process.channels.allowed_flows();

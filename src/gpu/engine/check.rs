@@ -68,13 +68,7 @@ impl Engine {
             }
         }
         let [tables, generated] = &values;
-        let tolerance = if self.double_color {
-            1e-9
-        } else if self.double {
-            1e-4
-        } else {
-            1e-2
-        };
+        let tolerance = self.tolerance_of_generated();
         let near = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs() || a == b;
         let agrees = tables.iter().zip(generated).all(near);
         if let Some(code) = &mut self.generated[which] {
@@ -87,5 +81,13 @@ impl Engine {
             }
         }
         Ok(agrees)
+    }
+    /// What generated code may differ from the tables by, in parts.
+    pub(super) fn tolerance_of_generated(&self) -> f64 {
+        match (self.double_color, self.double) {
+            (true, _) => 1e-9,
+            (false, true) => 1e-4,
+            (false, false) => 1e-2,
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::ops::arrays::{
 use crate::ops::opcode::Opcode;
 use crate::ops::recognize::recognize;
 use crate::plan::binding::{Binding, Coupling};
-use crate::plan::compile::{Compiler, value};
+use crate::plan::compile::Compiler;
 use crate::plan::{Count, Plan};
 use crate::process::color_ordered::{ColorOrdered, OrderedVertex, number_of, orders, shuffles};
 use crate::process::{CouplingRef, ExternalKind, Process, Wavefunction};
@@ -706,7 +706,7 @@ fn recognized(
     opcode: Opcode,
 ) -> Option<(Vec<u8>, Constant)> {
     let routine = &compiler.process.routines[vertex.routine as usize];
-    let massless = value(compiler.binding, vertex.mass) == 0.0;
+    let massless = compiler.binding.value(vertex.mass) == 0.0;
     let found = recognize(routine, massless)?;
     let [factor] = &found.factors[..] else {
         return None;
@@ -732,8 +732,8 @@ fn line(compiler: &Compiler, vertex: &OrderedVertex, first: u32) -> Result<Line>
         Some((order, constant)) if order == [0, 1] => Ok(Line {
             flows_in,
             constant,
-            mass: value(compiler.binding, vertex.mass),
-            width: value(compiler.binding, vertex.width),
+            mass: compiler.binding.value(vertex.mass),
+            width: compiler.binding.value(vertex.width),
         }),
         _ => Err(bad("its line is not that of a quark and gluons")),
     }
@@ -792,12 +792,12 @@ fn parity(
             [a, b] => *a == -*b && *a != 0,
             _ => false,
         };
-        if e.kind != ExternalKind::Vector || value(compiler.binding, e.mass) != 0.0 || !opposite {
+        if e.kind != ExternalKind::Vector || compiler.binding.value(e.mass) != 0.0 || !opposite {
             return None;
         }
     }
     let massless = |vertex: &OrderedVertex| {
-        let of = |quantity| value(compiler.binding, quantity) == 0.0;
+        let of = |quantity| compiler.binding.value(quantity) == 0.0;
         of(vertex.mass) && of(vertex.width)
     };
     if !massless(&form.two) || !form.three.iter().all(massless) {

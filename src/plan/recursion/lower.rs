@@ -5,7 +5,7 @@ use super::diagrams::{Family, Forest, Form, Line, LineKind, Tree};
 use super::parity;
 use crate::ops::opcode::{Mode, Opcode};
 use crate::ops::{Address, Batch};
-use crate::plan::compile::{Compiler, value};
+use crate::plan::compile::Compiler;
 use crate::plan::passes::Pass;
 use crate::plan::sums::Sums;
 use crate::process::{CouplingRef, LinearMap, Quantity, Source, Term};
@@ -477,8 +477,8 @@ pub(super) fn others(
             mass: unused,
         };
     };
-    let mass = value(compiler.binding, mass);
-    let width = value(compiler.binding, width);
+    let mass = compiler.binding.value(mass);
+    let width = compiler.binding.value(width);
     let propagator = compiler.propagator(signs, mass, width);
     Others {
         factors: factors(compiler, forest, share, Some(propagator)),

@@ -15,7 +15,6 @@ mod parity;
 pub mod squares;
 
 use super::binding::Binding;
-use super::compile::value;
 use super::passes::Pass;
 use super::{Count, Plan, compile::Compiler, memory_reuse, tiling};
 use crate::ops::recognize::{Recognized, recognize};
@@ -42,7 +41,7 @@ pub(crate) fn compile_until(
     }
     let mut known: HashMap<(u32, bool), Option<Recognized>> = HashMap::default();
     let mut recognize = |vertex: &Vertex| {
-        let massless = value(binding, vertex.mass) == 0.0;
+        let massless = binding.value(vertex.mass) == 0.0;
         let routine = &process.routines[vertex.routine as usize];
         known
             .entry((vertex.routine, massless))

@@ -10,7 +10,7 @@
 use super::color_ordered::{ColorOrdered, CurrentId, Make, Product};
 use super::diagrams::{Forest, Tree};
 use crate::plan::binding::Coupling;
-use crate::plan::compile::{Compiler, value};
+use crate::plan::compile::Compiler;
 use crate::process::{CouplingRef, ExternalKind, Wavefunction};
 use num_complex::Complex64;
 
@@ -32,7 +32,7 @@ pub fn signs(
             Make::Leg => leg(compiler, forest, current.trees[0].0),
             Make::Sum(terms) => common(terms.iter().map(|&(c, _)| signs[c as usize])),
             Make::Vertices(products) => {
-                let massless = |quantity| value(compiler.binding, quantity) == 0.0;
+                let massless = |quantity| compiler.binding.value(quantity) == 0.0;
                 if massless(current.line.mass) && massless(current.line.width) {
                     let vertex = |p| vertex(compiler, forest, p, &signs);
                     common(products.iter().map(vertex))
@@ -58,7 +58,7 @@ fn leg(compiler: &Compiler, forest: &Forest, tree: u32) -> Option<f64> {
     let Wavefunction::External(e) = compiler.process.wavefunctions[w as usize] else {
         return None;
     };
-    let massless = value(compiler.binding, e.mass) == 0.0;
+    let massless = compiler.binding.value(e.mass) == 0.0;
     (e.kind == ExternalKind::Vector && massless).then_some(-1.0)
 }
 

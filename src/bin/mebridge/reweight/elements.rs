@@ -228,9 +228,8 @@ impl Element {
         }
         let masses = |card: &[f64]| -> Result<Vec<f64>> {
             let binding = Binding::new(&process.model, card)?;
-            let mass = |i: u32| binding.parameters[i as usize];
             let legs = process.legs.iter();
-            Ok(legs.map(|leg| leg.mass.0.map_or(0.0, mass)).collect())
+            Ok(legs.map(|leg| binding.value(leg.mass)).collect())
         };
         let old = masses(&values[0])?;
         let mut other_masses = vec![false];
