@@ -161,6 +161,8 @@ pub trait Real: Copy + Debug + Default + PartialOrd + Send + Sync + 'static {
     const DOUBLE: bool;
     /// The largest number below 1.
     const BELOW_ONE: Self;
+    /// The distance from 1 to the next larger number.
+    const EPSILON: Self;
     /// Rounded from `f64`.
     fn from_f64(x: f64) -> Self;
     /// As `f64`.
@@ -177,6 +179,7 @@ macro_rules! real {
             type Avx512z = $avx512z;
             const DOUBLE: bool = $double;
             const BELOW_ONE: $scalar = 1.0 - $scalar::EPSILON / 2.0;
+            const EPSILON: $scalar = $scalar::EPSILON;
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
                 x as $scalar

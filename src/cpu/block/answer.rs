@@ -201,12 +201,41 @@ pub(super) unsafe fn choose<V: Simd>(
     m: Memory<V>,
     random: V,
     total: V,
-    parts: impl Iterator<Item = (u32, Address)>,
+    parts: impl Iterator<Item = (u32, Address)> + Clone,
 ) -> V {
     // SAFETY: the caller gives valid addresses.
     unsafe {
         // In single precision a number close below 1 is rounded to 1, which no share exceeds.
         let random = random.min(V::splat(V::Scalar::BELOW_ONE));
+        // Divisions take long. Further from this than they and it are rounded, the sum tells.
+        let bound = random * total;
+        let rounding = total * V::splat(V::Scalar::EPSILON) * total.same(8.0);
+        let zero = V::zero();
+        let (mut running, mut chosen) = (zero, zero);
+        let mut sure = zero.eq(zero);
+        for (number, address) in parts.clone() {
+            running = running + m.real(address);
+            sure = V::both(sure, rounding.lt((running - bound).abs()));
+            let hit = V::both(chosen.eq(zero), bound.lt(running));
+            chosen = V::select(hit, total.same(f64::from(number + 1)), chosen);
+        }
+        if V::all(sure) {
+            return chosen;
+        }
+        choose_by_shares(m, random, total, parts)
+    }
+}
+
+/// [`choose`] for lanes where a share is close to the random number, or there is none.
+#[inline(always)]
+unsafe fn choose_by_shares<V: Simd>(
+    m: Memory<V>,
+    random: V,
+    total: V,
+    parts: impl Iterator<Item = (u32, Address)>,
+) -> V {
+    // SAFETY: the caller gives valid addresses.
+    unsafe {
         let mut running = V::zero();
         let mut chosen = V::zero();
         for (number, address) in parts {
@@ -251,5 +280,109 @@ unsafe fn choose_signed<V: Simd>(
             HelicitySum::Absolute => (absolute.copysign(contribution), chosen),
             HelicitySum::Positive | HelicitySum::Signed => (total, chosen),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Level, Task, dispatch};
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    const PARTS: usize = 5;
+
+    #[repr(align(64))]
+    struct Vectors<T>([T; 16 * PARTS]);
+
+    /// Choices, and those by divisions alone.
+    struct Both<'a, T> {
+        parts: &'a mut Vectors<T>,
+        /// A random number for each lane, or the share of a part and steps from there.
+        random: &'a dyn Fn(usize, &[T]) -> T,
+    }
+
+    impl<T: Real> Task<T> for Both<'_, T> {
+        type Output = Vec<[f64; 2]>;
+
+        #[inline(always)]
+        unsafe fn run<V: Simd<Scalar = T>>(self) -> Self::Output {
+            let m = Memory::<V>::new(self.parts.0.as_mut_ptr());
+            // SAFETY: addresses below PARTS; 16 lanes at most.
+            unsafe {
+                let (mut total, mut random) = (V::zero(), V::zero());
+                let mut shares = [V::zero(); PARTS];
+                for part in 0..PARTS as u32 {
+                    total = total + m.real(part);
+                    shares[part as usize] = total;
+                }
+                let mut numbers = Vectors([T::from_f64(0.0); 16 * PARTS]);
+                let at = Memory::<V>::new(numbers.0.as_mut_ptr());
+                for (share, part) in shares.iter().zip(0..) {
+                    at.put_real(part, *share / total);
+                }
+                let shares: Vec<Vec<T>> = (0..V::LANES)
+                    .map(|lane| (0..PARTS as u32).map(|p| *lane_of(at, p, lane)).collect())
+                    .collect();
+                for (lane, shares) in shares.iter().enumerate() {
+                    *lane_of(at, 0, lane) = (self.random)(lane, shares);
+                }
+                random = random + at.real(0);
+                let parts = (0..PARTS as u32).map(|part| (part, part));
+                let chosen = choose(m, random, total, parts.clone());
+                let random = random.min(V::splat(T::BELOW_ONE));
+                let expected = choose_by_shares(m, random, total, parts);
+                at.put_real(0, chosen);
+                at.put_real(1, expected);
+                let pair = |lane| [0, 1].map(|a| (*lane_of(at, a, lane)).to_f64());
+                (0..V::LANES).map(pair).collect()
+            }
+        }
+    }
+
+    fn choices_are_those_of_divisions<T: Real>(seed: u64) {
+        let mut draw = ChaCha8Rng::seed_from_u64(seed);
+        let mut seen = [0; PARTS + 1];
+        for round in 0..20_000 {
+            let size = [1.0, 1e-3, 1e30, 1e-44, 1e-300][round % 5];
+            let mut parts = Vectors([T::from_f64(0.0); 16 * PARTS]);
+            for x in &mut parts.0 {
+                if draw.random_bool(0.8) {
+                    *x = T::from_f64(size * draw.random::<f64>().powi(draw.random_range(1..9)));
+                }
+            }
+            let numbers: Vec<(f64, usize, i32)> = (0..16)
+                .map(|_| {
+                    let steps = draw.random_range(-3..=3);
+                    (draw.random(), draw.random_range(0..2 * PARTS), steps)
+                })
+                .collect();
+            let epsilon = T::EPSILON.to_f64() / 2.0;
+            let random = |lane: usize, shares: &[T]| {
+                let (number, part, steps) = numbers[lane];
+                let share = shares.get(part).map(|s| s.to_f64());
+                let near = share.map(|s| (s + f64::from(steps) * epsilon * s).clamp(0.0, 1.0));
+                T::from_f64(near.unwrap_or(number))
+            };
+            for level in Level::supported() {
+                let task = Both {
+                    parts: &mut parts,
+                    random: &random,
+                };
+                // SAFETY: the level is there.
+                for [chosen, expected] in unsafe { dispatch(level, task) } {
+                    assert_eq!(chosen, expected, "{level} round {round}");
+                    seen[expected as usize] += 1;
+                }
+            }
+        }
+        assert!(seen.iter().all(|&n| n > 100), "{seen:?}");
+    }
+
+    /// Also where a share is the random number, next to it, or not there at all.
+    #[test]
+    fn divisions_are_left_out_only_where_they_do_not_matter() {
+        choices_are_those_of_divisions::<f64>(1);
+        choices_are_those_of_divisions::<f32>(2);
     }
 }

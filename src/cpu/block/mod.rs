@@ -196,6 +196,13 @@ impl<T: Real> Blocks<'_, '_, T> {
             }
             let middle = self.worker.profile.then(Instant::now);
             match &engine.color {
+                // Not worth a call.
+                ColorSum::Same(color::ColorSum { only: Some(c), .. }) => {
+                    let jamp = mine.complex(plan.jamp_base);
+                    let c = V::splat(*c);
+                    let square = jamp.re * (c * jamp.re) + jamp.im * (c * jamp.im);
+                    m.put_real(scratch.matrix_elements + h, square);
+                }
                 ColorSum::Same(color) => V::call(Sum {
                     color,
                     jamp: lane_of(mine, plan.jamp_base, 0),

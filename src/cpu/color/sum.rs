@@ -15,6 +15,8 @@ pub struct ColorSum<T> {
     passes: Vec<Pass>,
     blocks: Vec<Triangle<T>>,
     flows: usize,
+    /// Where there is one flow, what its square is multiplied by.
+    pub only: Option<T>,
 }
 
 /// Sums of up to eight vectors: pairs of places, where from and where to.
@@ -37,7 +39,13 @@ impl<T: Copy + Default> ColorSum<T> {
             first += slots.len();
             triangle
         });
-        let blocks = blocks.collect();
+        let blocks: Vec<_> = blocks.collect();
+        let only = match &split.blocks[..] {
+            [Block { matrix, .. }] if flows == 1 => {
+                Some(convert(matrix[(0, 0)] / split.denominator))
+            }
+            _ => None,
+        };
         let passes = split.passes.iter().enumerate().map(|(i, orbits)| {
             let mut pass = Pass::default();
             for orbit in orbits {
@@ -51,6 +59,7 @@ impl<T: Copy + Default> ColorSum<T> {
             passes: passes.collect(),
             blocks,
             flows,
+            only,
         }
     }
 }
