@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// Nobody waits longer for a compiler.
 const LONGEST: Duration = Duration::from_secs(600);
 /// How long the first call waits.
-const PATIENCE: Duration = Duration::from_millis(150);
+const FIRST_CALL_WAIT: Duration = Duration::from_millis(150);
 
 /// Compilers at work. A program that ends waits for them: the compiler's library is taken down
 /// then, and a thread that is still in it would crash the program after all its work is done.
@@ -115,7 +115,7 @@ impl Generated {
 
     /// The kernel, if it is there.
     pub fn get(&self) -> Option<Arc<[Function]>> {
-        self.wait(PATIENCE.saturating_sub(self.asked.elapsed()))
+        self.wait(FIRST_CALL_WAIT.saturating_sub(self.asked.elapsed()))
     }
 
     /// It is not used any more.
@@ -128,11 +128,11 @@ impl Generated {
         self.wait(LONGEST)
     }
 
-    fn wait(&self, patience: Duration) -> Option<Arc<[Function]>> {
+    fn wait(&self, limit: Duration) -> Option<Arc<[Function]>> {
         let (state, done) = &*self.state;
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let compiling = |state: &mut State| matches!(state, State::Compiling);
-        let waited = done.wait_timeout_while(state, patience, compiling);
+        let waited = done.wait_timeout_while(state, limit, compiling);
         match &*waited.unwrap_or_else(PoisonError::into_inner).0 {
             State::Ready(functions) => Some(functions.clone()),
             State::Compiling | State::Failed => None,

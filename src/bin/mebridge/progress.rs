@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Shorter work shows no progress.
-const PATIENCE: Duration = Duration::from_secs(1);
+const QUIET: Duration = Duration::from_secs(1);
 /// Between two looks at what has been done.
 const REDRAW: Duration = Duration::from_millis(200);
 
@@ -28,7 +28,7 @@ impl Progress {
             let (what, done) = (what.to_owned(), done.clone());
             let thread = std::thread::spawn(move || {
                 let wait = |time| ended.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
-                if !wait(PATIENCE) {
+                if !wait(QUIET) {
                     return;
                 }
                 let bar = bar(&what, steps);
@@ -89,7 +89,7 @@ mod tests {
             let progress = Progress::new("test", steps);
             progress.step();
             drop(progress);
-            assert!(start.elapsed() < PATIENCE);
+            assert!(start.elapsed() < QUIET);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What the JAMPs become on the way to the blocks of [`BlockDiagonal`] is kept in a scratch of `2 flows`
 //! vectors, real and imaginary part after each other, each block's in a row. The first pass reads
-//! the JAMPs and writes the scratch, the others work in it; tables of places, walked from one end
+//! the JAMPs and writes the scratch, the others work in it; tables of places, read from one end
 //! to the other, say where. Where a matrix has no blocks the JAMPs are summed as they are.
 
 use super::triangle::Triangle;

@@ -1,6 +1,6 @@
 //! Gluons alone: the line is that of the first one.
 //!
-//! The orders are walked through as a tree; currents of the line for the rungs so far lie in one place for each depth.
+//! The orders are visited as a tree; currents of the line for the rungs so far lie in one place for each depth.
 //! A JAMP is the sum over the number of rungs before them of the line's current, times that of the second end with the
 //! rungs left, without its propagator, in which the second end meets one or two currents of rungs.
 
@@ -12,7 +12,7 @@ use crate::ops::arrays::{ArrayOp, Form, Pair, Triple};
 /// Adds the operations of all JAMPs.
 pub fn lower(lowering: &mut Lowering) {
     lowering.ends();
-    lowering.walk(&mut Vec::new());
+    lowering.visit(&mut Vec::new());
 }
 
 /// Stands for an array that does not exist.
@@ -96,8 +96,8 @@ impl Lowering<'_> {
         self.rung(&whole, before + from, before + to, Form::Plain)
     }
 
-    /// Walks through the orders that begin with some rungs.
-    fn walk(&mut self, start: &mut Vec<u8>) {
+    /// Visits the orders that begin with some rungs.
+    fn visit(&mut self, start: &mut Vec<u8>) {
         if start.len() == self.count {
             return self.jamp(start);
         }
@@ -107,7 +107,7 @@ impl Lowering<'_> {
         let free = (0..self.count as u8).filter(|r| !start.contains(r));
         for next in free.collect::<Vec<u8>>() {
             start.push(next);
-            self.walk(start);
+            self.visit(start);
             start.pop();
         }
     }
