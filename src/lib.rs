@@ -99,6 +99,8 @@ pub mod gpu;
 #[doc(hidden)]
 pub mod locate;
 #[doc(hidden)]
+pub mod message;
+#[doc(hidden)]
 pub mod model;
 #[doc(hidden)]
 pub mod ops;

@@ -10,13 +10,13 @@ use crate::color::BlockDiagonal;
 use crate::cpu::{Engine, ThreadedEngine};
 use crate::error::{Error, Result};
 use crate::gpu::{self, Gpus};
+use crate::message::say;
 use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
 use crate::plan::passes::Pass;
 use crate::process::Process;
 use crate::runtime::{BackendChoice, Devices, Precision, Switches};
 use crate::simd::{Level, Real};
-use std::io::Write;
 use std::sync::Once;
 
 /// Multiply-adds of a call that a core of a CPU does while a GPU begins and ends: some 70 microseconds, as
@@ -105,12 +105,10 @@ impl Target {
                 Ok(gpus) => Ok(Target::Gpu(gpus)),
                 Err(error) if switches.device != Devices::Auto => Err(error),
                 Err(error) => {
-                    // Not once for each bridge, and not by `eprintln!`, which panics where stderr is closed.
+                    // Not once for each bridge.
                     static SAID: Once = Once::new();
                     SAID.call_once(|| {
-                        let mut stderr = std::io::stderr();
-                        let what = "mebridge: there is a GPU, but the CPU is used";
-                        let _ = writeln!(stderr, "{what}: {error}");
+                        say(format_args!("there is a GPU, but the CPU is used: {error}"));
                     });
                     Ok(cpu)
                 }

@@ -26,6 +26,7 @@ use crate::bridge::Bridge;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::locate::locate;
+use crate::message::say;
 use crate::propagators::ChannelWeights;
 use crate::runtime::{Precision, Switches};
 use std::ffi::{CString, c_void};
@@ -254,7 +255,6 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
 /// One line on stderr, so that a log says which process, card and way to run were used; once in a program
 /// that creates the same bridge over and over.
 pub(super) fn announce(bridge: &Bridge, origin: &str, card: Option<&str>, switches: &Switches) {
-    use std::io::Write;
     static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let card = card.unwrap_or("the process's own values");
     let precision = match switches.precision {
@@ -263,15 +263,14 @@ pub(super) fn announce(bridge: &Bridge, origin: &str, card: Option<&str>, switch
         Precision::Float => "single",
     };
     let line = format!(
-        "mebridge {}: {} from {origin}; card: {card}; {precision} precision, {}",
+        "version {}, {} from {origin}; card: {card}; {precision} precision, {}",
         env!("CARGO_PKG_VERSION"),
         bridge.process().name,
         bridge.target().describe(),
     );
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
     if !said.contains(&line) {
-        // Nothing is lost where stderr is closed.
-        let _ = writeln!(std::io::stderr(), "{line}");
+        say(&line);
         said.push(line);
     }
 }
@@ -348,9 +347,7 @@ pub(super) fn c_name(name: &str) -> CString {
 /// Runs `f`; an error is printed, and the program ends.
 pub(super) fn or_stop(f: impl FnOnce() -> Result<()>) {
     if let Err(error) = no_panic(f) {
-        // Not `eprintln!`, which panics where stderr is closed.
-        use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "mebridge: ERROR {error}");
+        say(format_args!("ERROR {error}"));
         // SAFETY: `exit` runs the handlers of the program, among them those that close Fortran's
         // units. No lock of ours is held here.
         unsafe { libc::exit(1) };

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::bridge::Sampler;
 use crate::error::Error;
+use crate::message::say;
 use crate::sample::{Bad, Momenta, Rows, Sample, SampleAnswers, Strides};
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -501,7 +502,7 @@ impl Instance {
         let numbers = legs.flat_map(|leg| (0..4).map(move |i| (leg, i)));
         let numbers: Vec<f64> = numbers.map(|(leg, i)| momenta.get(0, leg, i)).collect();
         let what = self.compiled.what_is_wrong(element, &numbers, event);
-        super::say(&format!(
+        say(format_args!(
             "{NAME}: {what}. The matrix element of such an event is NaN (this is said once)"
         ));
     }

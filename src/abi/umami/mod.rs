@@ -23,6 +23,7 @@ use super::c::keep_error;
 use super::no_panic;
 use super::registry::Registry;
 use crate::error::Error;
+use crate::message::say;
 use elements::{Compiled, Elements};
 use evaluate::Instance;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -145,14 +146,8 @@ fn status(f: impl FnOnce() -> Answer) -> i32 {
     };
     let text = error.to_string();
     keep_error(&text);
-    say(&format!("ERROR {text}"));
+    say(format_args!("ERROR {text}"));
     UMAMI_ERROR
-}
-
-/// A line on stderr; nothing is lost where it is closed.
-fn say(text: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "mebridge: {text}");
 }
 
 /// Puts a piece of data about the process into `result`.

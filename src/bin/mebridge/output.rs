@@ -18,7 +18,7 @@ pub fn print(text: &str) -> Result<()> {
 
 /// Writes a line to stderr. If even that cannot be written there is nobody left to tell.
 pub fn warn(text: &str) {
-    let _ = writeln!(std::io::stderr(), "mebridge: {text}");
+    mebridge::message::say(text);
 }
 
 /// Writes JSON to a file, or to stdout where the file is `-`.

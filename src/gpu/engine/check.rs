@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::events::{Answers, Events};
 use crate::gpu::driver::Function;
 use crate::gpu::generated::Generated;
+use crate::message::say;
 use std::sync::Arc;
 
 impl Engine {
@@ -75,8 +76,8 @@ impl Engine {
             code.checked = agrees;
             if !agrees {
                 code.reject();
-                eprintln!(
-                    "mebridge: generated code for this GPU does not agree with the tables and is not used; please report it"
+                say(
+                    "generated code for this GPU does not agree with the tables and is not used; please report it",
                 );
             }
         }

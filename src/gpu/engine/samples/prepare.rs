@@ -7,6 +7,7 @@ use crate::gpu::driver::{Buffer, Function};
 use crate::gpu::engine::chunks::{bytes, bytes_mut};
 use crate::gpu::engine::{Engine, LANES};
 use crate::gpu::generated::Generated;
+use crate::message::say;
 use crate::sample::{DeviceSample, Element, Strides};
 use std::sync::Arc;
 
@@ -154,8 +155,8 @@ impl Engine {
             (a - b).abs() <= tolerance * a.abs().max(least) || a == b
         });
         if !agrees {
-            eprintln!(
-                "mebridge: generated code for samples on this GPU does not agree with the tables and is not used; please report it"
+            say(
+                "generated code for samples on this GPU does not agree with the tables and is not used; please report it",
             );
         }
         Ok(agrees)
