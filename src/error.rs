@@ -452,6 +452,12 @@ pub enum Error {
         /// Why not, and the cure.
         what: String,
     },
+    /// Fortran that cannot be written.
+    #[error("{what}")]
+    Export {
+        /// Of what, why not, and the cure.
+        what: String,
+    },
     /// A card with a missing or malformed entry.
     #[error("{path}: {what}")]
     Card {

@@ -93,6 +93,8 @@ pub mod color;
 #[doc(hidden)]
 pub mod cpu;
 #[doc(hidden)]
+pub mod export;
+#[doc(hidden)]
 pub mod float_environment;
 #[doc(hidden)]
 pub mod gpu;

@@ -1,9 +1,12 @@
 //! `mebridge generate`, and processes by their names in the place of files.
 
 mod command;
+mod common;
 
 use command::{directory, mebridge, mebridge_with};
+use common::gfortran;
 use mebridge::process::Process;
+use std::process::Command;
 
 #[test]
 fn a_process_becomes_a_file() {
@@ -111,6 +114,76 @@ fn bad_input_is_told() {
         "{}",
         several.stderr
     );
+}
+
+/// Fortran of all processes of a label, with the values of a card; `mebridge compare` finds it equal.
+#[test]
+fn fortran_stands_alone() {
+    let d = directory();
+    let card = "BLOCK SMINPUTS\n 3 0.12\nBLOCK MASS\n 6 1.7e2\nDECAY 6 1.3\n";
+    std::fs::write(d.path().join("card.dat"), card).unwrap();
+    let write = [
+        "generate",
+        "p p > t t~",
+        "--fortran",
+        "tt",
+        "--card",
+        "card.dat",
+    ];
+    let ran = mebridge(d.path(), &write);
+    let lines: Vec<&str> = ran.ok().lines().collect();
+    assert_eq!(lines.len(), 2);
+    let first = "tt/SubProcesses/P1_gg_ttx: g g > t t~ WEIGHTED<=2, 3 diagrams, 3 amplitudes, 2 colour flows, 16 helicities";
+    assert_eq!(lines[0], first);
+    assert!(
+        mebridge(d.path(), &write)
+            .failed(1)
+            .contains("is not overwritten")
+    );
+    let large = ["generate", "g g > g g g g g g", "--fortran", "large"];
+    let ran = mebridge(d.path(), &large);
+    assert!(ran.failed(1).contains("without diagrams"), "{}", ran.stderr);
+    assert!(!d.path().join("large").exists());
+    let nothing = mebridge(d.path(), &["generate", "g g > t t~"]);
+    assert!(
+        nothing.failed(2).contains("--output <FILE>"),
+        "{}",
+        nothing.stderr
+    );
+    if !gfortran() {
+        return;
+    }
+    for element in ["tt/SubProcesses/P1_gg_ttx", "tt/SubProcesses/P2_uux_ttx"] {
+        let p = d.path().join(element);
+        let made = Command::new("make")
+            .args(["-s", "run"])
+            .current_dir(&p)
+            .output();
+        let made = made.expect("make");
+        let errors = String::from_utf8_lossy(&made.stderr);
+        assert!(made.status.success(), "{errors}");
+        let fortran = String::from_utf8(made.stdout).unwrap();
+        let fortran: Vec<f64> = fortran
+            .lines()
+            .map(|line| line.split_whitespace().next().unwrap().parse().unwrap())
+            .collect();
+        let events = p.join("events.txt");
+        let arguments = [
+            "eval",
+            element,
+            events.to_str().unwrap(),
+            "--alpha-s",
+            "0.12",
+        ];
+        let ran = mebridge(d.path(), &arguments);
+        let ours: Vec<f64> = ran.ok().lines().map(|line| line.parse().unwrap()).collect();
+        assert_eq!((ours.len(), fortran.len()), (4, 4));
+        for (a, b) in ours.iter().zip(fortran) {
+            assert!((a / b - 1.0).abs() < 1e-11, "{element}: {a} {b}");
+        }
+    }
+    let ran = mebridge(d.path(), &["compare", "tt", "--points", "10", "--channels"]);
+    assert_eq!(ran.ok().matches("  ok (").count(), 2, "{}", ran.stdout);
 }
 
 /// A library that carries a process, and what a sampler has to know beside it. (tests/c/umami.rs calls such libraries.)

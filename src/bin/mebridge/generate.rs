@@ -1,23 +1,31 @@
 //! `mebridge generate`: from the name of a process to process files.
 
 use crate::progress::Progress;
+use crate::source::Source;
 use crate::{import, output, source};
-use mebridge::Result;
-use std::path::PathBuf;
+use mebridge::process::Process;
+use mebridge::{Result, export};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
 /// Generate a process of the Standard Model and write it to a file
 ///
 /// The process is written as for MG5aMC: 'g g > t t~ g', 'p p > z j QED=1', 'e+ e- > mu+ mu- / z'. Without coupling
 /// orders the lowest WEIGHTED with diagrams is taken. Labels (p, j, l+, l-, vl, vl~) may give several matrix elements:
 /// FILE with the number before its extension. All other commands take a process in the place of a file, too.
+/// With --fortran it becomes Fortran that stands alone, for a check or for other programs: DIR/SubProcesses/P* with a
+/// makefile in each, in the layout of an MG5aMC output.
 #[derive(clap::Args)]
 pub struct Options {
     /// The process, with spaces around its particles
     #[arg(value_name = "PROCESS")]
     process: String,
     /// File to write, by custom with the extension .mebridge
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "FILE", required_unless_present = "fortran")]
+    output: Option<PathBuf>,
+    /// New directory to write Fortran to, which gfortran compiles and every command reads as an MG5aMC output
+    #[arg(long, value_name = "DIR")]
+    fortran: Option<PathBuf>,
     /// Parameter card whose values become the file's [default: those of MG5aMC's default card]
     #[arg(long, value_name = "CARD")]
     card: Option<PathBuf>,
@@ -30,6 +38,34 @@ impl Options {
             let _progress = Progress::new("generating", 0);
             source::generated(&self.process, self.card.as_deref())?
         };
-        output::print(&import::write(sources, &self.output)?)
+        let mut report = String::new();
+        if let Some(directory) = &self.fortran {
+            report += &fortran(&sources, directory)?;
+        }
+        if let Some(file) = &self.output {
+            report += &import::write(sources, file)?;
+        }
+        output::print(&report)
     }
+}
+
+/// Writes the Fortran of processes with the values of their cards; gives a line on each.
+fn fortran(sources: &[Source], directory: &Path) -> Result<String> {
+    let processes: Vec<Process> = sources.iter().map(Source::with_card).collect();
+    let folders = export::write(&processes, directory)?;
+    let mut report = String::new();
+    for (process, folder) in processes.iter().zip(folders) {
+        let folder = directory.join(folder);
+        let _ = writeln!(
+            report,
+            "{}: {}, {} diagrams, {} amplitudes, {} colour flows, {} helicities",
+            folder.display(),
+            process.name,
+            process.diagrams,
+            process.amplitudes.len(),
+            process.color_flows(),
+            process.helicities.len(),
+        );
+    }
+    Ok(report)
 }

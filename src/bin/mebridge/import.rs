@@ -47,10 +47,7 @@ pub fn write(sources: Vec<Source>, output: &Path) -> Result<String> {
         } else {
             output.to_owned()
         };
-        let mut process = source.process;
-        for (parameter, value) in process.model.card.iter_mut().zip(&source.card) {
-            parameter.default = *value;
-        }
+        let process = source.with_card();
         process.write(&file)?;
         let size = std::fs::metadata(&file).map_or(0, |m| m.len());
         let _ = writeln!(

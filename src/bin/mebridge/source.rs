@@ -22,6 +22,17 @@ pub struct Source {
     pub number: usize,
 }
 
+impl Source {
+    /// The process with the values of the card as those of its own.
+    pub fn with_card(&self) -> Process {
+        let mut process = self.process.clone();
+        for (parameter, value) in process.model.card.iter_mut().zip(&self.card) {
+            parameter.default = *value;
+        }
+        process
+    }
+}
+
 /// All processes that the argument stands for: those of a directory, or the one of a file or of
 /// `DIR#N`.
 pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
