@@ -81,6 +81,7 @@ class Parameters(MutableMapping[str, float]):
         self[name]
         for bridge in self._process._bridges():
             check(lib.mebridge_set_parameter(bridge, name.encode(), float(value)))
+        self._process._changed = True
 
     def __delitem__(self, name: str) -> None:
         raise TypeError("parameters cannot be removed; set them to 0")
@@ -174,6 +175,15 @@ class Process:
         # What evaluates on GPUs, by their numbers, once there were events.
         self._devices: dict[int, int] = {}
         self._lock = threading.Lock()
+        self._changed = False
+
+    def _unchanged(self) -> None:
+        """Libraries carry the parameters as they came."""
+        if self._changed:
+            raise Error(
+                "parameters of this process were set, which its library does not know; write a parameter card and "
+                "make the process with card="
+            )
 
     def _bridges(self) -> list[int]:
         with self._lock:

@@ -12,7 +12,7 @@ skip() {
     exit 77
 }
 # The stamp says that all packages are there.
-stamp=$environment/complete-1
+stamp=$environment/complete-2
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || skip "there is no Python 3.10 or later"
 if [ ! -f "$stamp" ]; then
     rm -rf "$environment"
@@ -21,6 +21,8 @@ if [ ! -f "$stamp" ]; then
     $pip --only-binary :all: numpy "maturin>=1.9,<2" || skip "the package registry cannot be reached"
     # It has no wheels for some systems; its tests are skipped then.
     $pip --only-binary :all: "madspace==0.2.1" || echo "there is no madspace 0.2.1 for this system" >&2
+    # Another reader of event files; tests that use it are skipped without.
+    $pip --only-binary :all: pylhe || echo "there is no pylhe for this system" >&2
     touch "$stamp"
 fi
 PATH=$environment/bin:$PATH
