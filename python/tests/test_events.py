@@ -1,6 +1,7 @@
 """mebridge.generate_events: parton densities, rounds that go on after an interruption, event files, wrong input."""
 
 import contextlib
+import importlib.util
 import io
 import json
 import math
@@ -15,8 +16,12 @@ import unittest
 
 import numpy as np
 
-import densities
 import mebridge
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+import densities
+import shares
 
 try:
     import madspace
@@ -175,6 +180,47 @@ class Densities(Folder):
             self.assertAlmostEqual(alpha_s, densities.running(max(scale, 5.0)), delta=1e-4)
         with self.assertRaisesRegex(ValueError, "no scale 'mt'"):
             generate("p p > t t~", energy=8000, pdf=self.pdf, scale="mt", events=10)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Choices(Folder):
+    def test_helicities_and_colour_flows_have_their_shares(self):
+        process = mebridge.Process("g g > t t~ g")
+        output = self.folder / "events.lhe"
+        generate(process, energy=1000, cuts={"pt": 20, "eta": 5}, events=20_000, seed=4, output=output)
+        momenta, helicities, tags = shares.read(output, 5)
+        self.assertEqual(len(momenta), 20_000)
+        chi2, freedom = shares.helicity_shares(process, momenta, helicities)
+        self.assertEqual(freedom, 31)
+        self.assertLess(chi2, freedom + 5 * math.sqrt(2 * freedom))
+        chi2, freedom = shares.color_shares(process, momenta, tags, draws=16)
+        self.assertEqual(freedom, 5)
+        self.assertLess(chi2, freedom + 5 * math.sqrt(2 * freedom))
+        # Wrong ones are seen: those of antiquark and gluon exchanged.
+        chi2, _ = shares.helicity_shares(process, momenta, helicities[:, [0, 1, 2, 4, 3]])
+        self.assertGreater(chi2, 500)
+
+
+class Notebook(unittest.TestCase):
+    def test_the_spectra_are_those_of_the_formula(self):
+        for needed in ("madspace", "matplotlib"):
+            if importlib.util.find_spec(needed) is None:
+                print(f"SKIPPED: the notebook of spectra: {needed} is not installed", file=sys.stderr)
+                self.skipTest(f"{needed} is not installed")
+        import matplotlib
+
+        matplotlib.use("agg")
+        notebook = json.loads((ROOT / "examples" / "spectra.ipynb").read_text())
+        cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        self.assertGreater(len(cells), 3)
+        names = {"__name__": "notebook"}
+        with contextlib.redirect_stdout(io.StringIO()):
+            for number, cell in enumerate(cells):
+                exec(compile(cell, f"spectra.ipynb, cell {number + 1}", "exec"), names)
+        self.assertEqual(sorted(names["chi2"]), ["mass", "pt", "y"])
+        for name, (chi2, bins) in names["chi2"].items():
+            self.assertLess(chi2, bins + 5 * math.sqrt(2 * bins), name)
+        self.assertGreater(len(names["figure"].axes), 5)
 
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
