@@ -21,8 +21,8 @@ if [ ! -f "$stamp" ]; then
     $pip --only-binary :all: numpy "maturin>=1.9,<2" || skip "the package registry cannot be reached"
     # It has no wheels for some systems; its tests are skipped then.
     $pip --only-binary :all: "madspace==0.2.1" || echo "there is no madspace 0.2.1 for this system" >&2
-    # Another reader of event files, and plots; tests that use them are skipped without.
-    for package in pylhe matplotlib; do
+    # Another reader of event files, plots, compiled programs; tests that use them are skipped without.
+    for package in pylhe matplotlib jax; do
         $pip --only-binary :all: "$package" || echo "there is no $package for this system" >&2
     done
     touch "$stamp"
