@@ -94,6 +94,8 @@ fn nothing_but_the_interface_is_exported() {
         "fbridgegetngoodhel_",
         "fbridgesequence_",
         "fbridgesequence_nomultichannel_",
+        // What JAX calls.
+        "mebridge_xla",
         // What executables call that `mebridge link` made.
         "mebridge_batch_",
         "mebridge_check_",

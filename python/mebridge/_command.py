@@ -34,6 +34,8 @@ def run(*arguments: str) -> str:
     done = subprocess.run([str(command()), *arguments], capture_output=True, text=True)
     if done.returncode != 0:
         raise Error(done.stderr.strip().removeprefix("mebridge: "))
+    # What it warns of.
+    sys.stderr.write(done.stderr)
     return done.stdout
 
 

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
+import math
 import os
 import pathlib
+import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._library import Error
+import numpy as np
+
+from . import _integrands, _lhe
+from ._densities import Coupling, Densities
+from ._library import Error, version
 from ._process import Path, Process
+from ._state import State
 
-if TYPE_CHECKING:
-    import madspace as _madspace
-
-# Scales in GeV between which alpha_s is the same.
-_SCALES = (1e-3, 1.0, 1e3, 1e6, 1e9, 1e12)
-# Observables of cuts: of one particle, or of two (the flag). Energies in GeV.
-_MINIMA = {"pt": ("obs_pt", False), "dr": ("obs_delta_r", True), "mass": ("obs_mass", True)}
-_MAXIMA = {"eta": ("obs_eta_abs", False)}
+# Into how many rounds a run is divided, and how many events each has at least.
+_ROUNDS, _LEAST = 20, 500
+# How many points are tried for one that passes the cuts, at a time.
+_TRIES, _TRIED = 100, 10_000
+# Protons.
+_PROTON = 2212
 
 
 @dataclass(frozen=True)
@@ -34,187 +43,345 @@ class Events:
     """Unweighted events that were made."""
     output: pathlib.Path | None
     """The event file."""
+    processes: dict[str, tuple[float, float]]
+    """Cross section and error of each matrix element, by the PDG codes of its first process."""
 
 
-def _cuts(madspace: Any, pdg: list[int], cuts: Mapping[str, float]) -> Any:
-    observable = madspace.Observable
-    # Massless coloured particles, as they are in jets.
-    jets = [code for code in sorted(set(pdg[2:])) if code == 21 or abs(code) <= 5]
-    items = []
-    for name, value in cuts.items():
-        kind = _MINIMA.get(name) or _MAXIMA.get(name)
-        if kind is None:
-            known = ", ".join([*_MINIMA, *_MAXIMA])
-            raise ValueError(f"there is no cut {name!r}; there are {known}")
-        function, pairs = kind
-        count = sum(code in jets for code in pdg[2:])
-        if count < 1 + pairs:
-            continue
-        select = [jets, jets] if pairs else [jets]
-        limit = {"min" if name in _MINIMA else "max": float(value)}
-        items.append(madspace.CutItem(observable(pdg, getattr(observable, function), select), **limit))
-    return madspace.Cuts(items) if items else None
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    stage: str
+    """``"survey"``, which adapts the mappings, or ``"events"``."""
+    events: int
+    """Events that are there."""
+    target: int
+    """Events that are asked for."""
+    cross_section: float
+    """So far, in pb; NaN before the first events."""
+    error: float
+    """In pb."""
+    seconds: float
+    """Since the start, or since the run went on."""
 
 
 def generate_events(
     process: Process | str,
     *,
     energy: float,
-    alpha_s: float = 0.118,
+    pdf: Path | None = None,
+    alpha_s: float | None = None,
+    scale: float | str | None = None,
+    scale_factor: float = 1.0,
     events: int = 10_000,
     output: Path | None = None,
     cuts: Mapping[str, float] | None = None,
     seed: int = 1,
     threads: int = 1,
     precision: float | None = None,
-    device: str = "cpu",
+    device: str | Sequence[str] = "cpu",
+    card: Path | None = None,
+    state: Path | None = None,
+    progress: bool | Callable[[Progress], None] = False,
 ) -> Events:
-    """Generates unweighted events at beams of fixed energy, without parton densities, at one alpha_s.
+    """Generates unweighted events.
 
-    Phase space, VEGAS and unweighting are MadSpace's (``pip install "./python[events]"`` from a checkout); there is a
-    channel for each diagram of the process that has one.
+    Phase space, densities, VEGAS and unweighting are MadSpace's (``pip install "./python[events]"`` from a checkout);
+    there is a channel for each diagram of the process that has one.
 
     Args:
-        process: a process, or its name. One matrix element; parameters that were set in it do not count.
+        process: a process, or its name, a process file or a directory. With ``pdf`` it may stand for several matrix
+            elements, as ``"p p > t t~ j"`` does.
         energy: of both beams together in their rest frame, in GeV.
-        alpha_s: the strong coupling.
+        pdf: parton densities of two protons: a member of a set of LHAPDF (``NAME/NAME_0000.dat``), the set's folder, or
+            its name below ``LHAPDF_DATA_PATH``. Without it the particles of the process are the beams.
+        alpha_s: the strong coupling, one number for all scales. Otherwise that of the densities at the scale, and 0.118
+            without densities.
+        scale: of renormalisation and factorisation: a number in GeV, ``"et"`` (the sum of transverse energies),
+            ``"ht"`` (of transverse masses), ``"ht/2"`` or ``"shat"`` (the energy of the partons). Otherwise ``"ht/2"`` with
+            densities, and the energy without.
+        scale_factor: multiplies a scale that is not a number.
         events: how many to make.
         output: event file (LHE); none where it is not given.
-        cuts: least ``"pt"`` in GeV, largest ``"eta"`` of gluons and light quarks that come out, least ``"dr"`` and
-            ``"mass"`` (GeV) of two of them.
+        cuts: the least ``"pt"`` (GeV), the largest ``"eta"``, and of two of them the least ``"dr"`` and ``"mass"``
+            (GeV) of gluons and light quarks (up to b) that come out. ``"ptl"``, ``"etal"`` are for charged leptons,
+            ``"pta"``, ``"etaa"`` for photons, ``"ptj"``, ``"etaj"`` are the same as ``"pt"``, ``"eta"``; pairs are
+            ``"drjj"``, ``"drll"``, ``"draa"``, ``"drjl"``, ``"draj"``, ``"dral"``, and so with ``"mass"``.
         seed: of the random numbers. The same seed gives the same cross section and events with one thread.
         threads: how many.
         precision: relative error of the cross section to which the mappings are adapted first.
-        device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU, on which phase space and matrix elements are computed then.
+        device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU, on which phase space and matrix elements are computed then;
+            ``["cuda:0", "cuda:1"]`` for several.
+        card: a parameter card (SLHA), where the process is a name.
+        state: a folder for what is done. A run that was interrupted goes on there when it is called again with the same
+            arguments, and ends as if it had not been (with one thread, the same in every bit).
+        progress: whether to print a line on stderr after each part of the run, or what to call then.
 
     Raises:
-        Error: where MadSpace is missing, or there is no such process.
+        Error: where MadSpace is missing, or there is no such process, or a file is not what it should be.
     """
     try:
         import madspace
     except ImportError as missing:
         raise Error("events need MadSpace: pip install madspace") from missing
-    if not isinstance(process, Process):
-        process = Process(process)
+    if isinstance(process, Process):
+        if card is not None:
+            raise ValueError("the process has its card; give card= with the name of a process alone")
+        process._unchanged()
+        source, card = process._source, process._card
+    else:
+        source, card = os.fspath(process), None if card is None else os.fspath(card)
     if events < 1 or threads < 1:
         raise ValueError("events and threads must be at least 1")
-    if device not in ("cpu", "cuda"):
-        raise ValueError('device is "cpu" or "cuda"')
-    data = process.description
-    pdg = process.pdg
-    if len(data["incoming"]) != 2 or len(data["outgoing"]) < 2:
-        raise ValueError("events are generated for two particles that come in and two or more that go out")
-    if not data["channels"]:
-        raise Error(f"{process.name} has no channels; take it from a MadEvent output")
+    if not (math.isfinite(energy) and energy > 0):
+        raise ValueError(f"the energy is {energy}; it must be a positive number")
+    if not (math.isfinite(scale_factor) and scale_factor > 0):
+        raise ValueError(f"scale_factor is {scale_factor}; it must be a positive number")
+    devices = [device] if isinstance(device, str) else list(device)
+    backend = _backend(devices)
+    densities = None if pdf is None else Densities.read(madspace, pdf)
+    if alpha_s is not None:
+        coupling = Coupling.constant(alpha_s)
+    elif densities is None:
+        coupling = Coupling.constant(0.118)
+    elif densities.coupling is not None:
+        coupling = densities.coupling
+    else:
+        raise Error(f"the set of {densities.file} has no table of alpha_s (AlphaS_Qs and AlphaS_Vals); give alpha_s=")
+    if scale is None:
+        scale = energy if densities is None else "ht/2"
+    if not isinstance(scale, str) and not (math.isfinite(scale) and scale > 0):
+        raise ValueError(f"the scale is {scale}; it must be a positive number")
+    if scale_factor != 1.0 and not isinstance(scale, str):
+        raise ValueError("scale_factor multiplies a scale that is not a number")
+    begun = time.monotonic()
+    asked = {
+        "process": source,
+        "card": None if card is None else _digest(card),
+        "energy": float(energy),
+        "pdf": None if densities is None else _digest(densities.file),
+        "alpha_s": [coupling.scales, coupling.values],
+        "scale": scale if isinstance(scale, str) else float(scale),
+        "scale_factor": float(scale_factor),
+        "events": int(events),
+        "cuts": {name: float(value) for name, value in sorted((cuts or {}).items())},
+        "seed": int(seed),
+        "precision": precision,
+        "threads": threads,
+        "device": devices,
+        "versions": [version(), getattr(madspace, "__version__", "0.2.1")],
+    }
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mebridge-"))
+        stack.enter_context(_quiet(madspace))
+        elements = _integrands.elements(source, card, backend, folder)
+        contexts = [madspace.Context(_device(madspace, name), threads) for name in devices]
+        built = _integrands.build(
+            madspace,
+            contexts,
+            elements,
+            energy=energy,
+            densities=densities,
+            coupling=coupling,
+            scale=scale,
+            scale_factor=scale_factor,
+            cuts=cuts or {},
+        )
+        kept = State(pathlib.Path(folder) / "state" if state is None else pathlib.Path(os.fspath(state)), asked)
+        stack.callback(kept.close)
+        run = _Run(madspace, contexts, built, kept, events, seed, precision)
 
-    library = process.library(backend=device)
-    context = madspace.Context(madspace.cuda_device() if device == "cuda" else madspace.cpu_device(), threads)
-    api = context.load_matrix_element(str(library), "")
-    inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
-    masses = _masses(library, len(pdg))
-    if energy <= sum(masses[2:]) or energy <= sum(masses[:2]):
-        raise ValueError(f"{energy} GeV are less than the masses of the process need")
-    selection = _cuts(madspace, pdg, cuts or {})
-    generator_config = madspace.GeneratorConfig()
-    generator_config.target_count = events
-    if precision is not None:
-        generator_config.survey_target_precision = precision
-    generator_config.verbosity = madspace.Verbosity.silent
+        def report(stage: str) -> None:
+            if not progress:
+                return
+            cross_section, error = run.cross_section()
+            done = sum(part["events"] for part in kept.rounds)
+            found = Progress(stage, done, events, cross_section, error, time.monotonic() - begun)
+            _show(found) if progress is True else progress(found)
 
-    count = len(data["channels"])
-    remap = [count] * data["diagram_count"]
-    topologies = []
-    for number, channel in enumerate(data["channels"]):
-        remap[channel["diagrams"][0]["diagram"]] = number
-        propagators = [
-            madspace.Propagator(
-                mass=abs(mass), width=abs(width), pdg_id=code
-            )
-            for code, (mass, width) in zip(channel["propagators"], channel["masses"])
-        ]
-        diagram = madspace.Diagram(masses[:2], masses[2:], propagators, channel["vertices"])
-        topologies.append(madspace.Topology(diagram))
-    order = list(range(len(pdg)))
-    beams = [data["incoming"]]
-    with tempfile.TemporaryDirectory(prefix="mebridge-") as folder:
-        coupling = _constant_coupling(madspace, context, alpha_s, folder)
-        channels = []
-        for number, topology in enumerate(topologies):
-            mapping = madspace.PhaseSpaceMapping(
-                topology, energy, cuts=selection, permutations=[order], leptonic=True
-            )
-            vegas = madspace.VegasMapping(mapping.random_dim(), 64, f"channel{number}")
-            vegas.initialize_globals(context)
-            matrix_element = madspace.MatrixElement(api, inputs, outputs, True)
-            rate = madspace.DifferentialCrossSection(matrix_element, energy, None, madspace.CachedScale(), beams)
-            integrand = madspace.Integrand(
-                mapping,
-                [rate],
-                vegas,
-                pid_options=beams,
-                running_coupling=coupling,
-                energy_scale=madspace.EnergyScale(len(pdg), fixed_scale=energy),
-                first_chan_weight_remap=[remap],
-                first_remapped_chan_count=count,
-                channel_indices=[number],
-                active_flavors=[[0]],
-            )
-            files = [os.path.join(folder, f"{kind}{number}.npy") for kind in ("events", "weights")]
-            channels.append(
-                madspace.ChannelEventGenerator(
-                    [context], integrand, *files, generator_config, 0, str(number), None
+        run.survey()
+        report("survey")
+        while run.round(len(kept.rounds)):
+            report("events")
+        cross_section, error = run.cross_section()
+        of_elements = [run.cross_section(number) for number in range(len(elements))]
+        names = [" ".join(map(str, element.flavor["options"][0])) for element in elements]
+        if output is not None:
+            output = pathlib.Path(os.fspath(output))
+            codes = (_PROTON, _PROTON) if densities is not None else tuple(elements[0].entry["incoming"])
+            beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
+            rounds = [(kept.folder / part["file"], cross_section / part["cross_section"]) for part in kept.rounds]
+            processes = [(name, *found) for name, found in zip(names, of_elements)]
+            _lhe.write(output, rounds, beams, processes, json.dumps(asked, indent=1))
+        made = sum(part["events"] for part in kept.rounds)
+    return Events(cross_section, error, made, output, dict(zip(names, of_elements)))
+
+
+class _Run:
+    """A survey, and rounds of events. Each round begins where the survey ended, with random numbers of its own, so that
+    it can be made again."""
+
+    def __init__(
+        self,
+        madspace: Any,
+        contexts: list[Any],
+        built: _integrands.Integrands,
+        state: State,
+        events: int,
+        seed: int,
+        precision: float | None,
+    ) -> None:
+        self._madspace, self._contexts, self._built, self._state = madspace, contexts, built, state
+        self._seed, self._precision = seed, precision
+        count = max(1, min(_ROUNDS, events // _LEAST))
+        self._sizes = [events // count + (i < events % count) for i in range(count)]
+        self._completer = madspace.LHECompleter(built.bookkeeping, 15.0)
+        self._survey: pathlib.Path | None = None
+
+    def _config(self, events: int) -> Any:
+        config = self._madspace.GeneratorConfig()
+        config.target_count = events
+        if self._precision is not None:
+            config.survey_target_precision = self._precision
+        config.verbosity = self._madspace.Verbosity.silent
+        return config
+
+    def _random(self, part: str) -> int:
+        return int.from_bytes(hashlib.sha256(f"{self._seed} {part}".encode()).digest()[:7], "big")
+
+    def survey(self) -> None:
+        """Adapts the mappings, unless that is done."""
+        self._survey = self._state.survey
+        if self._survey is None:
+            part, config = self._state.part("survey"), self._config(sum(self._sizes))
+            channels = [
+                self._madspace.ChannelEventGenerator(
+                    self._contexts, integrand, *_files(part, i), config, number, str(i), None
                 )
+                for i, (integrand, number) in enumerate(self._built.integrands)
+            ]
+            self._check_cuts()
+            generator = self._madspace.EventGenerator(
+                self._contexts, channels, self._random("survey"), None, config
             )
-        generator = madspace.EventGenerator([context], channels, seed, None, generator_config)
-        generator.survey()
+            generator.survey()
+            for i, channel in enumerate(channels):
+                channel.save(str(part / f"channel{i}.json"))
+            self._contexts[0].save_globals(str(part / "globals"))
+            del generator, channels
+            for i in range(len(self._built.integrands)):
+                for path in _files(part, i):
+                    pathlib.Path(path).unlink(missing_ok=True)
+            self._survey = self._state.keep_survey(part)
+        surveyed = self._madspace.Context(self._madspace.cpu_device(), 1)
+        surveyed.load_globals(str(self._survey / "globals"))
+        for context in self._contexts:
+            context.copy_globals_from(surveyed)
+
+    def _check_cuts(self) -> None:
+        """That some events pass the cuts: MadSpace would wait for them without an end."""
+        seen = set()
+        for integrand, number in self._built.integrands:
+            if number in seen:
+                continue
+            seen.add(number)
+            runtime = self._madspace.FunctionRuntime(integrand.function(), self._contexts[0])
+            for _ in range(_TRIES):
+                weights = runtime.call([np.array([_TRIED])])[0]
+                if weights.numpy().shape == (_TRIED,) and np.any(weights.numpy()):
+                    break
+            else:
+                raise Error(f"none of {_TRIES * _TRIED} points passes the cuts; do they leave anything?")
+
+    def round(self, number: int) -> bool:
+        """Makes this round, if there is one."""
+        if number >= len(self._sizes):
+            return False
+        size = self._sizes[number]
+        part, config = self._state.part("round"), self._config(size)
+        channels = [
+            self._madspace.ChannelEventGenerator.load(
+                str(self._survey / f"channel{i}.json"), self._contexts, *_files(part, i), config
+            )
+            for i in range(len(self._built.integrands))
+        ]
+        generator = self._madspace.EventGenerator(
+            self._contexts, channels, self._random(f"round {number}"), None, config
+        )
         generator.generate()
         status = generator.status()
-        if output is not None:
-            completer = madspace.LHECompleter([_bookkeeping(madspace, data, topologies, pdg)], 15.0)
-            meta = madspace.LHEMeta(data["incoming"][0], data["incoming"][1], energy / 2, energy / 2)
-            generator.combine_to_lhe(os.fspath(output), completer, meta)
-    return Events(
-        cross_section=status.mean,
-        error=status.error,
-        events=int(status.count_unweighted),
-        output=None if output is None else pathlib.Path(os.fspath(output)),
-    )
+        if not status.count_unweighted >= size or not status.mean > 0.0:
+            raise Error(
+                f"MadSpace made {status.count_unweighted:.0f} of {size} events, at {status.mean} pb; "
+                "do the cuts leave any?"
+            )
+        generator.combine_to_lhe(str(part / "events.lhe"), self._completer, self._madspace.LHEMeta())
+        found = [[part.count, part.mean, part.error] for part in generator.channel_status()]
+        del generator, channels
+        done = {"events": size, "cross_section": status.mean, "channels": found}
+        self._state.keep_round(part, done)
+        return True
+
+    def cross_section(self, element: int | None = None) -> tuple[float, float]:
+        """Of all rounds, in pb, with its error; of one matrix element or all."""
+        total, square = 0.0, 0.0
+        rounds = [part["channels"] for part in self._state.rounds]
+        if not rounds:
+            return math.nan, math.nan
+        for i, (_, number) in enumerate(self._built.integrands):
+            if element is not None and element != number:
+                continue
+            points = sum(channels[i][0] for channels in rounds)
+            if points > 0:
+                total += sum(channels[i][0] * channels[i][1] for channels in rounds) / points
+                square += sum((channels[i][0] * channels[i][2]) ** 2 for channels in rounds) / points**2
+        return total, math.sqrt(square)
 
 
-def _constant_coupling(madspace: Any, context: Any, alpha_s: float, folder: str) -> Any:
-    """A running coupling that does not run: MadSpace takes it from a table of LHAPDF's."""
-    table = os.path.join(folder, "alpha_s.info")
-    with open(table, "w", encoding="ascii") as file:
-        file.write(f"AlphaS_Qs: {list(_SCALES)}\nAlphaS_Vals: {[float(alpha_s)] * len(_SCALES)}\n")
-    grid = madspace.AlphaSGrid(table)
-    grid.initialize_globals(context)
-    return madspace.RunningCoupling(grid)
+def _files(folder: pathlib.Path, channel: int) -> tuple[str, str]:
+    return str(folder / f"events{channel}.npy"), str(folder / f"weights{channel}.npy")
 
 
-def _masses(library: pathlib.Path, legs: int) -> list[float]:
-    """Masses of the legs, as the library itself has them."""
-    import ctypes
-
-    functions = ctypes.CDLL(str(library))
-    handle, masses = ctypes.c_void_p(), (ctypes.c_double * legs)()
-    wrong = functions.umami_initialize(ctypes.byref(handle), b"") or functions.umami_get_meta(5, masses)
-    functions.umami_free(handle)
-    if wrong:
-        raise Error("the masses of the process are not known")
-    return list(masses)
+def _backend(devices: list[str]) -> str:
+    kinds = {name.split(":")[0] for name in devices}
+    numbers = [name.partition(":")[2] for name in devices]
+    if kinds not in ({"cpu"}, {"cuda"}) or not all(n.isdecimal() or not n for n in numbers):
+        raise ValueError('device is "cpu", "cuda", "cuda:1", or a list of several GPUs')
+    if len(set(devices)) != len(devices) or (kinds == {"cpu"} and devices != ["cpu"]):
+        raise ValueError("a device is named twice; threads= says how many a CPU has")
+    return kinds.pop()
 
 
-def _bookkeeping(madspace: Any, data: dict[str, Any], topologies: list[Any], pdg: list[int]) -> Any:
-    diagrams = [channel["diagrams"][0] for channel in data["channels"]]
-    return madspace.SubprocArgs(
-        process_id=0,
-        topologies=topologies,
-        permutations=[[diagram["permutation"]] for diagram in diagrams],
-        diagram_indices=[[diagram["diagram"]] for diagram in diagrams],
-        diagram_color_indices=[[diagram["active_colors"]] for diagram in diagrams],
-        diagram_propagator_pdgs=[[diagram["propagator_pdgs"]] for diagram in diagrams],
-        color_flows=[[tuple(tags) for tags in flow] for flow in data["color_flows"]],
-        pdg_color_types={int(code): color for code, color in data["pdg_color_types"].items()},
-        helicities=[[float(h) for h in row] for row in data["helicities"]],
-        pdg_ids=[[pdg]],
-    )
+def _device(madspace: Any, name: str) -> Any:
+    kind, _, number = name.partition(":")
+    return madspace.cpu_device() if kind == "cpu" else madspace.cuda_device(int(number or 0))
+
+
+def _digest(path: Path) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError as error:
+        raise Error(f"{os.fspath(path)} cannot be read: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def _quiet(madspace: Any) -> Iterator[None]:
+    """MadSpace's warnings go to stderr, and what it is doing nowhere."""
+    levels = madspace.Logger.LogLevel
+
+    def handle(level: Any, message: str) -> None:
+        if level in (levels.level_warning, levels.level_error):
+            print(f"madspace: {message}", file=sys.stderr)
+
+    madspace.Logger.set_log_handler(handle)
+    try:
+        yield
+    finally:
+        madspace.Logger.clear_log_handler()
+
+
+def _show(progress: Progress) -> None:
+    found = "" if math.isnan(progress.cross_section) else f", {progress.cross_section:.6g} +- {progress.error:.2g} pb"
+    done = f"{progress.events} of {progress.target} events"
+    print(f"mebridge: {progress.stage}: {done}{found}, {progress.seconds:.1f} s", file=sys.stderr)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from . import _command, _device
+from . import _command, _device, _jax
 from ._library import Error, Options, Sample, check, last_error, lib
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Parameters(MutableMapping[str, float]):
         self[name]
         for bridge in self._process._bridges():
             check(lib.mebridge_set_parameter(bridge, name.encode(), float(value)))
+        self._process._changed = True
 
     def __delitem__(self, name: str) -> None:
         raise TypeError("parameters cannot be removed; set them to 0")
@@ -174,6 +175,15 @@ class Process:
         # What evaluates on GPUs, by their numbers, once there were events.
         self._devices: dict[int, int] = {}
         self._lock = threading.Lock()
+        self._changed = False
+
+    def _unchanged(self) -> None:
+        """Libraries carry the parameters as they came."""
+        if self._changed:
+            raise Error(
+                "parameters of this process were set, which its library does not know; write a parameter card and "
+                "make the process with card="
+            )
 
     def _bridges(self) -> list[int]:
         with self._lock:
@@ -306,6 +316,9 @@ class Process:
         taken there. ``bad="raise"`` waits for the GPU to say so; with ``bad="nan"`` nothing is waited for, but by JAX.
         An alpha_s that is negative and a row of :attr:`helicities` that there is not make an event bad.
 
+        Within ``jax.jit`` and ``jax.vmap`` it is a call of the program, on the CPU, as long as this object is there:
+        with ``bad="nan"`` and random numbers where something is chosen.
+
         >>> import mebridge, numpy as np
         >>> process = mebridge.Process("e+ e- > mu+ mu-")
         >>> beam = np.array([[45.0, 0, 0, 45.0], [45.0, 0, 0, -45.0], [45.0, 45.0, 0, 0], [45.0, -45.0, 0, 0]])
@@ -319,8 +332,9 @@ class Process:
             ...
         ValueError: momenta have the shape (3, 4); this process needs (events, 4, 4)
         """
-        gpu, momenta = _device.library_of(momenta)
-        p = momenta if gpu is not None else np.asarray(momenta, dtype=np.float64)
+        traced = _jax.traced(momenta, alpha_s, helicities, colors, diagrams, helicity)
+        gpu, momenta = (None, momenta) if traced else _device.library_of(momenta)
+        p = momenta if gpu is not None or traced else np.asarray(momenta, dtype=np.float64)
         one = p.ndim == 2
         if one:
             p = p[None]
@@ -329,9 +343,12 @@ class Process:
             raise ValueError(f"momenta have the shape {shape}; this process needs (events, {self.legs}, 4)")
         if bad not in ("raise", "nan"):
             raise ValueError('bad is "raise" or "nan"')
-        if gpu is not None:
+        if gpu is not None or traced:
             choices = {"helicities": helicities, "colors": colors, "diagrams": diagrams}
-            found, chosen, rows = _device.evaluate(self, gpu, p, alpha_s, choices, amp2, helicity, bad)
+            if traced:
+                found, chosen, rows = _jax.evaluate(self, p, alpha_s, choices, amp2, helicity, bad)
+            else:
+                found, chosen, rows = _device.evaluate(self, gpu, p, alpha_s, choices, amp2, helicity, bad)
             if not chosen and rows is None:
                 return found[0] if one else found
             of = (chosen.get(name) for name in choices)

@@ -14,6 +14,7 @@
 //! | [`registry`] | the open bridges |
 //! | [`c`] | the C interface of `include/mebridge.h` |
 //! | [`umami`] | the interface of MadSpace and MadGraph7, `include/mebridge_umami.h` |
+//! | [`xla`] | the interface of XLA, for JAX |
 
 pub mod c;
 mod check;
@@ -23,6 +24,7 @@ pub mod linked;
 pub mod memory;
 pub mod registry;
 pub mod umami;
+pub mod xla;
 
 use crate::error::{Error, Result};
 use crate::float_environment::in_default_environment;

@@ -1,0 +1,170 @@
+"""Parton densities and alpha_s: files of LHAPDF, read by MadSpace, and what it does not check in them."""
+
+from __future__ import annotations
+
+import math
+import os
+import pathlib
+import re
+import tempfile
+from dataclasses import dataclass
+from typing import Any
+
+from ._library import Error
+from ._process import Path
+
+# Scales of a constant alpha_s in GeV.
+_SCALES = (1e-3, 1.0, 1e3, 1e6, 1e9, 1e12)
+# Outside its scales MadSpace takes a density, or alpha_s, for 0. They get the value at the end up to these multiples of
+# it: LHAPDF's files may have several parts, with scales of their own, between which nothing is interpolated.
+_BELOW, _ABOVE = (1e-9, 1e-6, 1e-3, 1.0), (1.0, 1e3, 1e6, 1e9)
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """alpha_s at some scales in GeV, between which it is interpolated."""
+
+    scales: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def check_scale(self, scale: float) -> None:
+        """That alpha_s is known at this scale in GeV."""
+        _inside(scale, self.scales[0], self.scales[-1], "the scales of alpha_s")
+
+    @classmethod
+    def constant(cls, alpha_s: float) -> Coupling:
+        if not (math.isfinite(alpha_s) and alpha_s > 0):
+            raise ValueError(f"alpha_s is {alpha_s}; it must be a positive number")
+        return cls(_SCALES, (float(alpha_s),) * len(_SCALES))
+
+    def grid(self, madspace: Any, folder: str) -> Any:
+        """As MadSpace has it, from a table that is written into a folder."""
+        scales = [self.scales[0] * by for by in _BELOW] + list(self.scales) + [self.scales[-1] * by for by in _ABOVE]
+        values = len(_BELOW) * [self.values[0]] + list(self.values) + len(_ABOVE) * [self.values[-1]]
+        table = os.path.join(folder, "alpha_s.info")
+        with open(table, "w", encoding="ascii") as file:
+            file.write(f"AlphaS_Qs: {scales}\nAlphaS_Vals: {values}\n")
+        return madspace.AlphaSGrid(table)
+
+
+@dataclass(frozen=True)
+class Densities:
+    """A member of a set of parton densities."""
+
+    file: pathlib.Path
+    grid: Any
+    """MadSpace's."""
+    coupling: Coupling | None
+    """alpha_s of the set, where it has a table."""
+    number: int
+    """Its number at LHAPDF, 0 where the set does not say."""
+
+    @classmethod
+    def read(cls, madspace: Any, pdf: Path) -> Densities:
+        file = _locate(pdf)
+        header = _header(file)
+        information = file.parent / f"{file.parent.name}.info"
+        information = information.read_text(errors="replace") if information.is_file() else ""
+        try:
+            with tempfile.NamedTemporaryFile("w", encoding="ascii", suffix=".dat") as wider:
+                wider.write(_widened(file.read_text(encoding="ascii")))
+                wider.flush()
+                grid = madspace.PdfGrid(wider.name)
+            rows = grid.values
+        except (RuntimeError, ValueError, IndexError) as error:
+            raise Error(f"{file} is no complete grid of LHAPDF (lhagrid1): {error}") from None
+        if not all(map(math.isfinite, (number for row in rows for number in row))):
+            raise Error(f"{file} holds numbers that are not finite")
+        number = re.search(r"^SetIndex:\s*(\d+)", information, re.MULTILINE)
+        member = re.search(r"_(\d{4})\.dat$", file.name)
+        index = int(number[1]) + int(member[1]) if number and member else 0
+        # A member may have its own alpha_s.
+        return cls(file, grid, _coupling(header, file) or _coupling(information, file), index)
+
+    def check(self, incoming: set[int], least_x: float) -> None:
+        """That the grid has these partons, and fractions of the momentum from this one on."""
+        missing = sorted(incoming - set(self.grid.pids))
+        if missing:
+            raise Error(f"{self.file} has no densities of {', '.join(map(str, missing))} (PDG codes)")
+        if least_x < self.grid.x[0]:
+            raise Error(
+                f"{self.file} begins at x = {self.grid.x[0]:g}, and events have x from {least_x:g} on; cut small masses"
+            )
+
+    def check_scale(self, scale: float) -> None:
+        """That the grid has this scale in GeV."""
+        low, high = self.grid.q[len(_BELOW)], self.grid.q[-len(_ABOVE) - 1]
+        _inside(scale, low, high, f"the densities of {self.file}")
+
+
+def _inside(scale: float, low: float, high: float, what: str) -> None:
+    if not low <= scale <= high:
+        raise Error(f"the scale is {scale:g} GeV, and {what} lie between {low:g} and {high:g} GeV")
+
+
+def _widened(text: str) -> str:
+    """A grid with a part below its first scale, and one above its last."""
+    header, *parts = re.split(r"^---\s*\n", text, flags=re.MULTILINE)
+    if not parts or parts[-1].strip():
+        raise ValueError("it does not end with ---; is it cut off?")
+    parts = [part.splitlines() for part in parts[:-1]]
+    for lines in parts:
+        counts = [len(line.split()) for line in lines[:2]]
+        if len(lines) < 4 or min(counts) < 4 or len(lines) != 3 + counts[0] * counts[1]:
+            raise ValueError("a part of it does not hold a line for each x and scale")
+
+    def frozen(lines: list[str], which: int, factors: tuple[float, ...]) -> list[str]:
+        scales = lines[1].split()
+        end = float(scales[which])
+        rows = lines[3:][which % len(scales) :: len(scales)]
+        return [lines[0], " ".join(repr(end * by) for by in factors), lines[2], *(row for row in rows for _ in factors)]
+
+    parts = [frozen(parts[0], 0, _BELOW), *parts, frozen(parts[-1], -1, _ABOVE)]
+    return header + "---\n" + "".join("\n".join(lines) + "\n---\n" for lines in parts)
+
+
+def _locate(pdf: Path) -> pathlib.Path:
+    """A member: a file, or the first one of a folder, or of a set by its name where LHAPDF looks for it."""
+    given = pathlib.Path(os.fspath(pdf))
+    folders = [given]
+    if given.name == str(given):
+        for variable in ("LHAPDF_DATA_PATH", "LHAPATH"):
+            folders += [pathlib.Path(path) / given for path in os.environ.get(variable, "").split(":") if path]
+    for folder in folders:
+        if folder.is_file():
+            return folder.resolve()
+        member = folder / f"{folder.resolve().name}_0000.dat"
+        if member.is_file():
+            return member.resolve()
+    raise Error(
+        f"there are no parton densities {given}; name a member of a set (NAME/NAME_0000.dat), its folder, or a set "
+        "below LHAPDF_DATA_PATH"
+    )
+
+
+def _header(file: pathlib.Path) -> str:
+    """What stands before the first grid."""
+    with open(file, "rb") as opened:
+        start = opened.read(1 << 16)
+    header, end, _ = start.partition(b"\n---")
+    if not end or b"lhagrid1" not in header:
+        raise Error(f"{file} is no grid of LHAPDF: it does not begin with PdfType, Format: lhagrid1 and ---")
+    return header.decode("ascii", errors="replace")
+
+
+def _coupling(text: str, file: pathlib.Path) -> Coupling | None:
+    found = []
+    for name in ("AlphaS_Qs", "AlphaS_Vals"):
+        listed = re.search(rf"^{name}:\s*\[(.*?)\]", text, re.MULTILINE | re.DOTALL)
+        if listed is None:
+            return None
+        try:
+            found.append(tuple(float(number) for number in listed[1].split(",")))
+        except ValueError:
+            raise Error(f"{name} of {file.parent.name} holds something that is no number") from None
+    scales, values = found
+    rising = all(a <= b for a, b in zip(scales, scales[1:]))
+    positive = all(math.isfinite(number) and number > 0 for number in scales + values)
+    if len(scales) != len(values) or len(scales) < 2 or not rising or not positive:
+        raise Error(f"the table of alpha_s of {file.parent.name} does not hold rising scales with positive values")
+    return Coupling(scales, values)

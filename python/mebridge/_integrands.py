@@ -1,0 +1,288 @@
+"""From a process and what is asked of its events to integrands of MadSpace."""
+
+from __future__ import annotations
+
+import json
+import math
+import pathlib
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import _command
+from ._densities import Coupling, Densities
+from ._library import Error
+
+# Particles that cuts are about, by the letter in their names: jets, charged leptons, photons. PDG codes.
+_CLASSES = {"j": (21, 1, 2, 3, 4, 5), "l": (11, 13, 15), "a": (22,)}
+_PAIRS = ("jj", "ll", "aa", "jl", "aj", "al")
+# Cuts: observable, of how many particles, and whether the number is the least or the largest one. GeV.
+_SINGLE = {"pt": ("obs_pt", "min"), "eta": ("obs_eta_abs", "max")}
+_PAIR = {"dr": ("obs_delta_r", "min"), "mass": ("obs_pair_mass", "min")}
+# Names of scales, as MadSpace has them.
+SCALES = {
+    "et": "transverse_energy",
+    "ht": "transverse_mass",
+    "ht/2": "half_transverse_mass",
+    "shat": "partonic_energy",
+}
+
+
+@dataclass(frozen=True)
+class Element:
+    """A matrix element: what the flavour index of a library stands for."""
+
+    library: pathlib.Path
+    entry: dict[str, Any]
+    """Of the JSON beside the library."""
+    flavor: dict[str, Any]
+
+    @property
+    def options(self) -> dict[tuple[int, int], list[list[int]]]:
+        """PDG codes of its processes by those that come in."""
+        found: dict[tuple[int, int], list[list[int]]] = {}
+        for pdg in self.flavor["options"]:
+            found.setdefault((pdg[0], pdg[1]), []).append(pdg)
+        return found
+
+    @property
+    def channels(self) -> list[dict[str, Any]]:
+        index = self.flavor["index"]
+        return [c for c in self.entry["channels"] if index in c["diagrams"][0]["active_flavors"]]
+
+
+def elements(source: str, card: str | None, backend: str, folder: str) -> list[Element]:
+    """The matrix elements that a process stands for, in libraries that are written into a folder.
+
+    On a CPU one library holds all of them. On a GPU each has its own, because one that holds several computes all of
+    them for every event there.
+    """
+
+    def write(name: str, source: str) -> list[Element]:
+        library = pathlib.Path(folder) / f"{name}.so"
+        _command.umami(source, library, card, backend)
+        entries = json.loads(library.with_suffix(".json").read_text())
+        return [Element(library, entry, flavor) for entry in entries for flavor in entry["flavors"]]
+
+    found = write("process", source)
+    if backend == "cpu" or len(found) == 1:
+        return found
+    return [element for i in range(len(found)) for element in write(f"process{i + 1}", f"{source}#{i + 1}")]
+
+
+def masses(library: pathlib.Path, legs: int) -> list[float]:
+    """Masses of the legs, as the library itself has them."""
+    import ctypes
+
+    functions = ctypes.CDLL(str(library))
+    handle, found = ctypes.c_void_p(), (ctypes.c_double * legs)()
+    wrong = functions.umami_initialize(ctypes.byref(handle), b"") or functions.umami_get_meta(5, found)
+    functions.umami_free(handle)
+    if wrong:
+        raise Error("the masses of the process are not known")
+    return list(found)
+
+
+def _selected(letter: str, pdg: list[int]) -> list[int]:
+    return [code for code in sorted(set(pdg[2:])) if abs(code) in _CLASSES[letter]]
+
+
+def _cut_names() -> dict[str, tuple[str, str, str]]:
+    """Observable, limit and classes of each cut."""
+    names = {}
+    for name, kind in _SINGLE.items():
+        names |= {name: (*kind, "j")} | {f"{name}{letter}": (*kind, letter) for letter in _CLASSES}
+    for name, kind in _PAIR.items():
+        names |= {name: (*kind, "jj")} | {f"{name}{pair}": (*kind, pair) for pair in _PAIRS}
+    return names
+
+
+def check_cuts(cuts: Mapping[str, float]) -> None:
+    names = _cut_names()
+    for name, value in cuts.items():
+        if name not in names:
+            raise ValueError(f"there is no cut {name!r}; there are {', '.join(names)}")
+        if not (math.isfinite(value) and value >= 0):
+            raise ValueError(f"the cut {name} is {value}; it must be a number that is not negative")
+
+
+def _cuts(madspace: Any, pdg: list[int], masses: list[float], cuts: Mapping[str, float]) -> tuple[Any, float]:
+    """The cuts that this process has particles for, and the least energy of the partons that they leave."""
+    names, items = _cut_names(), []
+    momenta, pair = [0.0] * (len(pdg) - 2), 0.0
+    for name, value in cuts.items():
+        function, limit, classes = names[name]
+        select = [_selected(letter, pdg) for letter in classes]
+        counts = [sum(code in codes for code in pdg[2:]) for codes in select]
+        if min(counts) == 0 or (len(set(classes)) < len(classes) and counts[0] < len(classes)):
+            continue
+        observable = madspace.Observable(pdg, getattr(madspace.Observable, function), select)
+        items.append(madspace.CutItem(observable, **{limit: float(value)}))
+        if function == "obs_pt":
+            momenta = [max(p, value) if code in select[0] else p for p, code in zip(momenta, pdg[2:])]
+        elif function == "obs_pair_mass":
+            pair = max(pair, value)
+    least = max(pair, sum(math.hypot(mass, p) for mass, p in zip(masses[2:], momenta)))
+    return madspace.Cuts(items) if items else None, least
+
+
+@dataclass
+class Integrands:
+    """Integrands of all channels, and what completes their events."""
+
+    integrands: list[tuple[Any, int]]
+    """Each with the number of its matrix element."""
+    bookkeeping: list[Any]
+    """For each matrix element."""
+
+
+def build(
+    madspace: Any,
+    contexts: list[Any],
+    elements: list[Element],
+    *,
+    energy: float,
+    densities: Densities | None,
+    coupling: Coupling,
+    scale: float | str,
+    scale_factor: float,
+    cuts: Mapping[str, float],
+) -> Integrands:
+    """Integrands of all channels of all matrix elements, their globals in the contexts."""
+    check_cuts(cuts)
+    if isinstance(scale, str) and scale not in SCALES:
+        raise ValueError(f"there is no scale {scale!r}; there are {', '.join(SCALES)}, or a number in GeV")
+    incoming = {pair for element in elements for pair in element.options}
+    if densities is None:
+        if len(incoming) > 1 or any(element.flavor["mirror"] for element in elements):
+            raise Error("a process with several partons that come in needs parton densities: pdf=")
+    with tempfile.TemporaryDirectory(prefix="mebridge-") as folder:
+        alpha_s = coupling.grid(madspace, folder)
+    for context in contexts:
+        alpha_s.initialize_globals(context)
+        if densities is not None:
+            densities.grid.initialize_globals(context)
+    running = madspace.RunningCoupling(alpha_s)
+    found = Integrands([], [])
+    for number, element in enumerate(elements):
+        pdg = element.flavor["options"][0]
+        if len(element.entry["incoming"]) != 2 or len(pdg) < 4:
+            raise ValueError("events are generated for two particles that come in and two or more that go out")
+        if not element.channels:
+            raise Error("the process has no channels; take it from a MadEvent output")
+        legs = masses(element.library, len(pdg))
+        if energy <= sum(legs[2:]) or energy <= sum(legs[:2]):
+            raise ValueError(f"{energy} GeV are less than the masses of the process need")
+        selection, least = _cuts(madspace, pdg, legs, cuts)
+        if energy <= least:
+            raise ValueError(f"the cuts leave nothing below {least:g} GeV, and the energy is {energy:g} GeV")
+        if isinstance(scale, str):
+            kind = getattr(madspace.EnergyScale, SCALES[scale])
+            scales = madspace.EnergyScale(len(pdg), kind, False, False, 0.0, 0.0, 0.0, scale_factor)
+        else:
+            scales = madspace.EnergyScale(len(pdg), fixed_scale=float(scale))
+            coupling.check_scale(scale)
+        if densities is not None:
+            densities.check({code for pair in element.options for code in pair}, (least / energy) ** 2)
+            if not isinstance(scale, str):
+                densities.check_scale(scale)
+        _element(madspace, contexts, found, number, element, legs, selection, energy, densities, running, scales)
+    return found
+
+
+def _element(
+    madspace: Any,
+    contexts: list[Any],
+    found: Integrands,
+    number: int,
+    element: Element,
+    legs: list[float],
+    selection: Any,
+    energy: float,
+    densities: Densities | None,
+    running: Any,
+    scales: Any,
+) -> None:
+    options = list(element.options.items())
+    pairs = [list(pair) for pair, _ in options]
+    channels, library = element.channels, str(element.library)
+    remap = [len(channels)] * element.entry["diagram_count"]
+    for i, channel in enumerate(channels):
+        remap[channel["diagrams"][0]["diagram"]] = i
+    topologies = [_topology(madspace, legs, channel) for channel in channels]
+    apis = [context.load_matrix_element(library, "") for context in contexts]
+    inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
+    cached = None if densities is None else madspace.CachedPdf()
+    for i, topology in enumerate(topologies):
+        mapping = madspace.PhaseSpaceMapping(
+            topology,
+            energy,
+            cuts=selection,
+            permutations=[list(range(len(legs)))],
+            leptonic=densities is None,
+        )
+        name = f"element{number}.channel{i}"
+        vegas = madspace.VegasMapping(mapping.random_dim(), 64, name)
+        flavors = None
+        if len(pairs) > 1:
+            flavors = madspace.DiscreteSampler([len(pairs)], f"{name}.flavors", [0])
+        for context in contexts:
+            vegas.initialize_globals(context)
+            if flavors is not None:
+                flavors.initialize_globals(context)
+        rate = madspace.DifferentialCrossSection(
+            madspace.MatrixElement(apis[0], inputs, outputs, True),
+            energy,
+            None,
+            madspace.CachedScale(),
+            pairs if densities is None else [],
+            cached,
+            cached,
+        )
+        integrand = madspace.Integrand(
+            mapping,
+            [rate],
+            vegas,
+            discrete_flavor=flavors,
+            pid_options=pairs,
+            pdf_grid=None if densities is None else densities.grid,
+            running_coupling=running,
+            energy_scale=scales,
+            first_chan_weight_remap=[remap],
+            first_remapped_chan_count=len(channels),
+            channel_indices=[i],
+            active_flavors=[list(range(len(pairs)))],
+            flavor_remap=[element.flavor["index"]] * len(pairs),
+            flavor_factors=[float(len(processes)) for _, processes in options],
+            flavor_mirror=[bool(element.flavor["mirror"])] * len(pairs),
+        )
+        found.integrands.append((integrand, number))
+    found.bookkeeping.append(_bookkeeping(madspace, number, element, topologies, [p for _, p in options]))
+
+
+def _topology(madspace: Any, legs: list[float], channel: dict[str, Any]) -> Any:
+    propagators = [
+        madspace.Propagator(mass=abs(mass), width=abs(width), pdg_id=code)
+        for code, (mass, width) in zip(channel["propagators"], channel["masses"])
+    ]
+    return madspace.Topology(madspace.Diagram(legs[:2], legs[2:], propagators, channel["vertices"]))
+
+
+def _bookkeeping(
+    madspace: Any, number: int, element: Element, topologies: list[Any], processes: list[list[list[int]]]
+) -> Any:
+    entry = element.entry
+    diagrams = [channel["diagrams"][0] for channel in element.channels]
+    return madspace.SubprocArgs(
+        process_id=number + 1,
+        topologies=topologies,
+        permutations=[[diagram["permutation"]] for diagram in diagrams],
+        diagram_indices=[[diagram["diagram"]] for diagram in diagrams],
+        diagram_color_indices=[[diagram["active_colors"]] for diagram in diagrams],
+        diagram_propagator_pdgs=[[diagram["propagator_pdgs"]] for diagram in diagrams],
+        color_flows=[[tuple(tags) for tags in flow] for flow in entry["color_flows"]],
+        pdg_color_types={int(code): color for code, color in entry["pdg_color_types"].items()},
+        helicities=[[float(h) for h in row] for row in entry["helicities"]],
+        pdg_ids=processes,
+    )

@@ -1,0 +1,118 @@
+"""The folder of a run: what is done of it, so that it goes on after an interruption."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+from typing import Any
+
+from ._library import Error
+
+_RUN = "run.json"
+
+
+class State:
+    """What is done of a run. Each file is complete where it bears its name: it is written under another one first.
+
+    Args:
+        folder: made where it is not there.
+        asked: what makes the run, as JSON; a folder of another run is refused.
+    """
+
+    def __init__(self, folder: pathlib.Path, asked: dict[str, Any]) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = open(folder / "lock", "w")
+        except OSError as error:
+            raise Error(f"the state of the run cannot be kept in {folder}: {error.strerror}") from None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.close()
+            raise Error(f"another run is at work in {folder}") from None
+        try:
+            self._read(asked)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def _read(self, asked: dict[str, Any]) -> None:
+        self.rounds: list[dict[str, Any]] = []
+        self._asked = json.loads(json.dumps(asked))
+        if not (self.folder / _RUN).exists():
+            others = [name for name in os.listdir(self.folder) if name not in ("lock", f"{_RUN}.part")]
+            if others:
+                raise Error(f"{self.folder} holds other files ({others[0]}); name a folder of its own for the state")
+            self._write()
+            return
+        try:
+            known = json.loads((self.folder / _RUN).read_text())
+            rounds, before = known["rounds"], known["asked"]
+        except (ValueError, KeyError, TypeError):
+            raise Error(f"{self.folder / _RUN} cannot be read; remove {self.folder} to begin anew") from None
+        names = sorted(set(before) | set(self._asked))
+        for name in names:
+            if before.get(name) != self._asked.get(name):
+                raise Error(
+                    f"{self.folder} holds a run with another {name} ({before.get(name)} there, {self._asked.get(name)} "
+                    "now); name another folder, or remove it"
+                )
+        for done in rounds:
+            if not (self.folder / done["file"]).is_file():
+                raise Error(f"{self.folder / done['file']} is missing; remove {self.folder} to begin anew")
+        self.rounds = rounds
+
+    def _write(self) -> None:
+        text = json.dumps({"asked": self._asked, "rounds": self.rounds}, indent=1)
+        part = self.folder / f"{_RUN}.part"
+        with open(part, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, self.folder / _RUN)
+
+    @property
+    def survey(self) -> pathlib.Path | None:
+        """Where the survey is, once it is done."""
+        survey = self.folder / "survey"
+        return survey if survey.is_dir() else None
+
+    def part(self, name: str) -> pathlib.Path:
+        """An empty folder for what is not complete yet."""
+        part = self.folder / f"{name}.part"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        return part
+
+    def keep_survey(self, part: pathlib.Path) -> pathlib.Path:
+        for path in part.rglob("*"):
+            _flush(path)
+        _flush(part)
+        os.rename(part, self.folder / "survey")
+        _flush(self.folder)
+        return self.folder / "survey"
+
+    def keep_round(self, part: pathlib.Path, done: dict[str, Any]) -> None:
+        """Keeps a round whose events are in `events.lhe` of a folder; it counts once this returns."""
+        name = f"round{len(self.rounds):04}.lhe"
+        _flush(part / "events.lhe")
+        os.replace(part / "events.lhe", self.folder / name)
+        shutil.rmtree(part, ignore_errors=True)
+        self.rounds.append({**done, "file": name})
+        self._write()
+
+    def close(self) -> None:
+        self._lock.close()
+
+
+def _flush(path: pathlib.Path) -> None:
+    """What is written is on the disk before it gets its name."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,390 @@
+"""mebridge.generate_events: parton densities, rounds that go on after an interruption, event files, wrong input."""
+
+import contextlib
+import importlib.util
+import io
+import json
+import math
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+import mebridge
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+import densities
+import shares
+
+try:
+    import madspace
+except ImportError:
+    madspace = None
+try:
+    import pylhe
+except ImportError:
+    pylhe = None
+
+
+def generate(*arguments, **options):
+    return mebridge.generate_events(*arguments, **options)
+
+
+def particles(path):
+    """For each event its weight, scale and alpha_s, and the numbers of its particles: PDG code, status, mothers, tags,
+    momentum (px, py, pz, E), mass, lifetime, spin."""
+    text = pathlib.Path(path).read_text()
+    for event in text.split("<event>\n")[1:]:
+        head, *lines = event.split("</event>")[0].strip().splitlines()
+        head = head.split()
+        legs = np.array([[float(word) for word in line.split()] for line in lines])
+        yield [float(head[i]) for i in (2, 3, 5)], int(head[1]), legs
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Densities(Folder):
+    def setUp(self):
+        super().setUp()
+        self.pdf = densities.write(self.folder)
+
+    def test_top_pairs_are_those_of_the_formula(self):
+        output = self.folder / "events.lhe"
+        alpha_s = densities.running(200.0)
+        run = generate("p p > t t~", energy=8000, pdf=self.pdf, scale=200.0, events=60_000, output=output, seed=3)
+        gluons, quarks = densities.top_pairs(8000, 200.0, alpha_s)
+        for found, expected in (
+            ((run.cross_section, run.error), gluons + quarks),
+            (run.processes["21 21 6 -6"], gluons),
+            (run.processes["2 -2 6 -6"], quarks),
+        ):
+            # The width of the top quark and the interpolation are worth 1e-4.
+            self.assertLess(abs(found[0] - expected), 4 * found[1] + 3e-4 * expected)
+            self.assertLess(found[1], 0.01 * expected)
+        incoming = {}
+        for (weight, scale, coupling), number, legs in particles(output):
+            self.assertAlmostEqual(scale, 200.0, places=6)
+            self.assertAlmostEqual(coupling, alpha_s, places=4)
+            # The particle along +z comes first; momentum is conserved.
+            self.assertTrue(legs[0, 8] > 0 > legs[1, 8])
+            self.assertLess(abs(legs[:2, 6:10].sum(axis=0) - legs[2:, 6:10].sum(axis=0)).max(), 1e-6)
+            self.assertEqual(number, 1 if legs[0, 0] == 21 else 2)
+            codes = int(legs[0, 0]), int(legs[1, 0])
+            incoming[codes] = incoming.get(codes, 0) + 1
+        # Flavours and both orders of the beams come with their shares.
+        self.assertEqual(sum(incoming.values()), 60_000)
+        total = run.cross_section / 60_000
+        for code in (1, 2, 3, 4):
+            found = incoming[code, -code], incoming[-code, code]
+            self.assertLess(abs(found[0] - found[1]), 5 * math.sqrt(sum(found)))
+        self.assertLess(abs(incoming[21, 21] * total - gluons), 5 * total * math.sqrt(incoming[21, 21]))
+        # More quarks than antiquarks along a beam: with u u~ the quark is faster, and pairs follow it.
+        self.assertGreater(incoming[2, -2], incoming[3, -3])
+
+    def test_quarks_and_antiquarks_keep_their_beams(self):
+        """u u~ and u~ u: the quark, whose density is harder, carries more of its beam in both orders."""
+        output = self.folder / "events.lhe"
+        generate("p p > mu+ mu-", energy=3000, pdf=self.pdf, events=4000, output=output, cuts={"massll": 60})
+        harder = {True: 0, False: 0}
+        for _, _, legs in particles(output):
+            if abs(legs[0, 0]) == 2:
+                quark = 0 if legs[0, 0] > 0 else 1
+                harder[bool(legs[quark, 9] > legs[1 - quark, 9])] += 1
+                mass = legs[2:, 6:10].sum(axis=0)
+                self.assertGreater(mass[3] ** 2 - (mass[:3] ** 2).sum(), 60**2)
+        self.assertGreater(harder[True], 1.5 * harder[False])
+
+    def test_a_running_coupling(self):
+        output = self.folder / "events.lhe"
+        member = self.pdf / "toy_0000.dat"
+        generate("p p > t t~ j", energy=8000, pdf=member, events=2000, cuts={"pt": 30}, output=output)
+        outgoing = set()
+        for (_, scale, coupling), _, legs in particles(output):
+            transverse = sum(math.sqrt(leg[10] ** 2 + leg[6] ** 2 + leg[7] ** 2) for leg in legs[2:])
+            self.assertAlmostEqual(scale, transverse / 2, delta=1e-5 * scale)
+            self.assertAlmostEqual(coupling, densities.running(scale), delta=1e-5)
+            self.assertGreater(math.hypot(*legs[4, 6:8]), 30)
+            # Flavour is conserved, whichever process of the matrix element it was.
+            codes = legs[:, 0].astype(int)
+            quarks = lambda codes: sorted(code for code in codes if abs(code) <= 4)
+            outgoing.add(int(codes[4]))
+            incoming = quarks(codes[:2])
+            self.assertIn(quarks(codes[2:]), (incoming, [] if sum(incoming) == 0 else incoming))
+        self.assertLess({21, 2, 1, -2}, outgoing)
+
+    @unittest.skipIf(pylhe is None, "pylhe is not installed")
+    def test_a_reader_reads_it(self):
+        output = self.folder / "events.lhe"
+        run = generate("p p > t t~", energy=8000, pdf=self.pdf, events=600, output=output)
+        file = pylhe.LHEFile.fromfile(str(output))
+        self.assertEqual((file.init.initInfo.beamA, file.init.initInfo.PDFsetA), (2212, 90000))
+        total = sum(process.xSection for process in file.init.procInfo)
+        self.assertAlmostEqual(total / run.cross_section, 1, places=8)
+        events = list(file.events)
+        self.assertEqual(len(events), 600)
+        mean = sum(event.eventinfo.weight for event in events) / 600
+        self.assertAlmostEqual(mean / run.cross_section, 1, places=8)
+
+    def test_files_that_are_no_densities(self):
+        good = (self.pdf / "toy_0000.dat").read_text()
+        lines = good.splitlines()
+        wrong = {
+            "empty": ("", "is no grid of LHAPDF"),
+            "text": ("hello\n", "is no grid of LHAPDF"),
+            "cut": ("\n".join(lines[: len(lines) // 2]), "is no complete grid"),
+            "nan": (good.replace(lines[100].split()[0], "nan"), "LHAPDF|not finite"),
+        }
+        for name, (text, message) in wrong.items():
+            file = self.folder / f"{name}_0000.dat"
+            file.write_text(text)
+            with self.subTest(name), self.assertRaisesRegex(mebridge.Error, message):
+                generate("p p > t t~", energy=8000, pdf=file, alpha_s=0.118, events=10)
+        with self.assertRaisesRegex(mebridge.Error, "no parton densities .*nothing"):
+            generate("p p > t t~", energy=8000, pdf="nothing", events=10)
+        few = densities.write(self.folder, "few", partons=(21, 1, 2))
+        with self.assertRaisesRegex(mebridge.Error, r"no densities of -4, -3, -2, -1, 3, 4 "):
+            generate("p p > t t~", energy=8000, pdf=few, events=10)
+        short = densities.write(self.folder, "short", least_x=0.01)
+        with self.assertRaisesRegex(mebridge.Error, "begins at x = 0.01"):
+            generate("p p > t t~", energy=8000, pdf=short, events=10)
+        silent = densities.write(self.folder, "silent", alpha_s=False)
+        with self.assertRaisesRegex(mebridge.Error, "no table of alpha_s"):
+            generate("p p > t t~", energy=8000, pdf=silent, events=10)
+        self.assertGreater(generate("p p > t t~", energy=8000, pdf=silent, alpha_s=0.118, events=100).cross_section, 0)
+        (few / "few.info").write_text("AlphaS_Qs: [1, 100]\nAlphaS_Vals: [0.2]\n")
+        with self.assertRaisesRegex(mebridge.Error, "rising scales"):
+            generate("g g > t t~", energy=8000, pdf=few, events=10)
+
+    def test_scales_outside_the_grid(self):
+        for scale, alpha_s in ((1.0, None), (2e5, None), (1.0, 0.118), (2e5, 0.118)):
+            with self.subTest(scale), self.assertRaisesRegex(mebridge.Error, "lie between 5 and 100000 GeV"):
+                generate("p p > t t~", energy=8000, pdf=self.pdf, scale=scale, alpha_s=alpha_s, events=10)
+        # Dynamic ones: what is at the end holds beyond it.
+        output = self.folder / "events.lhe"
+        generate("p p > t t~", energy=8000, pdf=self.pdf, scale="ht/2", scale_factor=0.01, events=200, output=output)
+        for (_, scale, alpha_s), _, _ in particles(output):
+            self.assertLess(scale, 100)
+            self.assertAlmostEqual(alpha_s, densities.running(max(scale, 5.0)), delta=1e-4)
+        with self.assertRaisesRegex(ValueError, "no scale 'mt'"):
+            generate("p p > t t~", energy=8000, pdf=self.pdf, scale="mt", events=10)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Choices(Folder):
+    def test_helicities_and_colour_flows_have_their_shares(self):
+        process = mebridge.Process("g g > t t~ g")
+        output = self.folder / "events.lhe"
+        generate(process, energy=1000, cuts={"pt": 20, "eta": 5}, events=20_000, seed=4, output=output)
+        momenta, helicities, tags = shares.read(output, 5)
+        self.assertEqual(len(momenta), 20_000)
+        chi2, freedom = shares.helicity_shares(process, momenta, helicities)
+        self.assertEqual(freedom, 31)
+        self.assertLess(chi2, freedom + 5 * math.sqrt(2 * freedom))
+        chi2, freedom = shares.color_shares(process, momenta, tags, draws=16)
+        self.assertEqual(freedom, 5)
+        self.assertLess(chi2, freedom + 5 * math.sqrt(2 * freedom))
+        # Wrong ones are seen: those of antiquark and gluon exchanged.
+        chi2, _ = shares.helicity_shares(process, momenta, helicities[:, [0, 1, 2, 4, 3]])
+        self.assertGreater(chi2, 500)
+
+
+class Notebook(unittest.TestCase):
+    def test_the_spectra_are_those_of_the_formula(self):
+        for needed in ("madspace", "matplotlib"):
+            if importlib.util.find_spec(needed) is None:
+                print(f"SKIPPED: the notebook of spectra: {needed} is not installed", file=sys.stderr)
+                self.skipTest(f"{needed} is not installed")
+        import matplotlib
+
+        matplotlib.use("agg")
+        notebook = json.loads((ROOT / "examples" / "spectra.ipynb").read_text())
+        cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        self.assertGreater(len(cells), 3)
+        names = {"__name__": "notebook"}
+        with contextlib.redirect_stdout(io.StringIO()):
+            for number, cell in enumerate(cells):
+                exec(compile(cell, f"spectra.ipynb, cell {number + 1}", "exec"), names)
+        self.assertEqual(sorted(names["chi2"]), ["mass", "pt", "y"])
+        for name, (chi2, bins) in names["chi2"].items():
+            self.assertLess(chi2, bins + 5 * math.sqrt(2 * bins), name)
+        self.assertGreater(len(names["figure"].axes), 5)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class WrongInput(Folder):
+    def test_arguments(self):
+        for wrong, message in (
+            ({"energy": math.nan}, "the energy is nan"),
+            ({"energy": 300}, "less than the masses"),
+            ({"energy": 1000, "events": 0}, "at least 1"),
+            ({"energy": 1000, "threads": 0}, "at least 1"),
+            ({"energy": 1000, "alpha_s": -0.1}, "alpha_s is -0.1"),
+            ({"energy": 1000, "cuts": {"pt": math.nan}}, "the cut pt is nan"),
+            ({"energy": 1000, "cuts": {"et": 20}}, "no cut 'et'"),
+            ({"energy": 1000, "device": "tpu"}, "device is"),
+            ({"energy": 1000, "device": ["cuda:0", "cuda:0"]}, "named twice"),
+            ({"energy": 1000, "device": ["cpu", "cpu"]}, "named twice"),
+            ({"energy": 1000, "scale": -5}, "the scale is -5"),
+            ({"energy": 1000, "scale": 91.0, "scale_factor": 2}, "not a number"),
+            ({"energy": 1000, "scale_factor": 0, "scale": "ht"}, "scale_factor is 0"),
+        ):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, message):
+                generate("g g > t t~", **wrong)
+
+    def test_processes(self):
+        with self.assertRaisesRegex(mebridge.Error, "needs parton densities"):
+            generate("p p > t t~", energy=1000)
+        with self.assertRaisesRegex(mebridge.Error, "xyz"):
+            generate("g g > xyz", energy=1000)
+        with self.assertRaisesRegex(mebridge.Error, "no_such.card"):
+            generate("g g > t t~", energy=1000, card="no_such.card")
+        process = mebridge.Process("g g > t t~")
+        process.parameters["mt"] = 170.0
+        with self.assertRaisesRegex(mebridge.Error, "make the process with card="):
+            generate(process, energy=1000, events=10)
+
+    def test_cuts_that_leave_nothing(self):
+        with self.assertRaisesRegex(ValueError, "the cuts leave nothing below 1246 GeV"):
+            generate("g g > t t~ g", energy=1000, cuts={"pt": 900, "eta": 3}, events=100)
+        # The gluon has less than this: (s - 4 m^2) / 2 sqrt(s).
+        with self.assertRaisesRegex(Exception, "do they leave anything"):
+            generate("g g > t t~ g", energy=1000, cuts={"pt": 441}, events=100)
+
+    def test_an_output_that_cannot_be_written(self):
+        with self.assertRaisesRegex(mebridge.Error, "cannot be written"):
+            generate("g g > t t~", energy=1000, events=100, output=self.folder / "no" / "folder.lhe")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_a_state_that_cannot_be_kept(self):
+        (self.folder / "file").write_text("")
+        with self.assertRaisesRegex(mebridge.Error, "cannot be kept"):
+            generate("g g > t t~", energy=1000, events=100, state=self.folder / "file")
+        with self.assertRaisesRegex(mebridge.Error, "holds other files"):
+            generate("g g > t t~", energy=1000, events=100, state=self.folder)
+
+
+RUN = """
+import sys, mebridge
+process, state, output, events = sys.argv[1:]
+mebridge.generate_events(process, energy=1000, cuts={"pt": 20, "eta": 5}, events=int(events), seed=7, state=state,
+                         output=output, progress=True)
+"""
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Interruptions(Folder):
+    def start(self, state, output, events=10_000, preexec=None):
+        arguments = [sys.executable, "-c", RUN, "g g > t t~ g", str(state), str(output), str(events)]
+        # A test may run where SIGINT is ignored.
+        return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, preexec_fn=preexec or default_interrupt)
+
+    def finish(self, *arguments, **options):
+        run = self.start(*arguments, **options)
+        text = run.stderr.read()
+        run.stderr.close()
+        self.assertEqual(run.wait(), 0, text)
+        return text
+
+    def test_a_run_goes_on_as_if_nothing_had_been(self):
+        whole = self.folder / "whole.lhe"
+        self.finish(self.folder / "whole", whole)
+        for name, sign in (("killed", signal.SIGKILL), ("interrupted", signal.SIGINT)):
+            with self.subTest(name):
+                state, output = self.folder / name, self.folder / f"{name}.lhe"
+                # In the survey, after some rounds, and later again.
+                for line in ("", "events: 1500 of", "events: 5000 of"):
+                    run = self.start(state, output)
+                    if not line:
+                        while not state.exists():
+                            self.assertIsNone(run.poll())
+                    else:
+                        for text in run.stderr:
+                            if line in text:
+                                break
+                    run.send_signal(sign)
+                    run.communicate()
+                    self.assertNotEqual(run.returncode, 0)
+                    self.assertFalse(output.exists())
+                text = self.finish(state, output)
+                self.assertNotIn("events: 5000 of", text)
+                self.assertEqual(output.read_bytes(), whole.read_bytes())
+                # Once more: all is there.
+                self.assertNotIn("mebridge: events", self.finish(state, output))
+                self.assertEqual(output.read_bytes(), whole.read_bytes())
+
+    def test_a_state_of_another_run(self):
+        state = self.folder / "state"
+        generate("g g > t t~", energy=1000, events=100, state=state)
+        for other in ({"energy": 1001}, {"seed": 2}, {"events": 101}):
+            with self.subTest(other), self.assertRaisesRegex(mebridge.Error, f"another {list(other)[0]}"):
+                generate("g g > t t~", **{"energy": 1000, "events": 100, "state": state, **other})
+        (state / "round0000.lhe").unlink()
+        with self.assertRaisesRegex(mebridge.Error, "is missing"):
+            generate("g g > t t~", energy=1000, events=100, state=state)
+        (state / "run.json").write_text("{")
+        with self.assertRaisesRegex(mebridge.Error, "cannot be read"):
+            generate("g g > t t~", energy=1000, events=100, state=state)
+
+    def test_two_runs_at_once(self):
+        state = self.folder / "state"
+        run = self.start(state, self.folder / "a.lhe", events=200_000)
+        while not (state / "run.json").exists():
+            self.assertIsNone(run.poll())
+        with self.assertRaisesRegex(mebridge.Error, "another run is at work"):
+            generate("g g > t t~ g", energy=1000, events=100, state=state)
+        run.kill()
+        run.communicate()
+
+    def test_progress(self):
+        seen = []
+        run = generate("g g > t t~", energy=1000, events=2000, progress=seen.append)
+        self.assertEqual([p.stage for p in seen], ["survey"] + 4 * ["events"])
+        self.assertEqual([p.events for p in seen], [0, 500, 1000, 1500, 2000])
+        self.assertEqual((seen[-1].cross_section, seen[-1].error), (run.cross_section, run.error))
+        errors = io.StringIO()
+        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()) as out:
+            generate("g g > t t~", energy=1000, events=600, progress=True)
+        self.assertRegex(errors.getvalue(), r"mebridge: events: 600 of 600 events, [\d.]+ \+- [\d.]+ pb")
+        self.assertEqual(out.getvalue(), "")
+
+    def test_a_full_disk(self):
+        """No file may be larger than the event file would be: the run ends with an error, and goes on later."""
+        state, output = self.folder / "state", self.folder / "events.lhe"
+        run = self.start(state, output, events=15_000, preexec=small_files)
+        _, text = run.communicate()
+        self.assertNotEqual(run.returncode, 0)
+        self.assertRegex(text, "cannot be written: File too large")
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["state"])
+        self.assertNotIn("mebridge: events", self.finish(state, output, events=15_000))
+        self.assertEqual(len(list(particles(output))), 15_000)
+
+
+def default_interrupt():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def small_files():
+    """Files of the process end at 12 MB, as on a disk that is full; a library has less."""
+    import resource
+
+    default_interrupt()
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (12_000_000, 12_000_000))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,142 @@
+"""Evaluation within programs of JAX. Without JAX the tests say so and are skipped."""
+
+import gc
+import importlib.util
+import sys
+import unittest
+
+import numpy as np
+
+import mebridge
+from test_package import two_to_two
+
+if importlib.util.find_spec("jax") is None:
+    print("SKIPPED: programs of JAX: jax is not installed", file=sys.stderr)
+    raise unittest.SkipTest("jax is not installed")
+
+import jax
+import jax.numpy as jnp
+
+
+class Programs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        before = jax.config.jax_enable_x64
+        cls.addClassCleanup(jax.config.update, "jax_enable_x64", before)
+        jax.config.update("jax_enable_x64", True)
+        cls.addClassCleanup(jax.config.update, "jax_platforms", jax.config.jax_platforms)
+        jax.config.update("jax_platforms", "cpu")
+        cls.process = mebridge.Process("g g > t t~")
+        rng = np.random.default_rng(1)
+        cls.momenta = two_to_two(1001)
+        cls.alpha_s = rng.uniform(0.1, 0.13, 1001)
+        cls.random = dict(zip(("helicities", "colors", "diagrams"), rng.random((3, 1001))))
+
+    def test_matrix_elements(self):
+        compiled = jax.jit(lambda p, a: 2 * self.process.evaluate(p, a, bad="nan"))
+        expected = 2 * self.process.evaluate(self.momenta, self.alpha_s)
+        np.testing.assert_array_equal(compiled(self.momenta, self.alpha_s), expected)
+        # Others of the same program; one alpha_s for all; one event; none; an array in another order.
+        np.testing.assert_array_equal(compiled(self.momenta[::-1], self.alpha_s[::-1]), expected[::-1])
+        np.testing.assert_array_equal(
+            jax.jit(lambda p: self.process.evaluate(p, bad="nan"))(self.momenta), self.process.evaluate(self.momenta)
+        )
+        one = jax.jit(lambda p: self.process.evaluate(p, 0.12, bad="nan"))(self.momenta[5])
+        self.assertEqual((one.shape, float(one)), ((), self.process.evaluate(self.momenta[5], 0.12)))
+        self.assertEqual(compiled(self.momenta[:0], self.alpha_s[:0]).shape, (0,))
+        turned = jax.jit(lambda p: self.process.evaluate(p.transpose(2, 1, 0), bad="nan"))
+        np.testing.assert_array_equal(turned(self.momenta.transpose(2, 1, 0)), self.process.evaluate(self.momenta))
+        # Only alpha_s is the program's.
+        scan = jax.jit(lambda a: self.process.evaluate(self.momenta, a, bad="nan"))
+        np.testing.assert_array_equal(2 * scan(self.alpha_s), expected)
+
+    def test_all_that_can_be_asked(self):
+        names = ("matrix_elements", "helicity", "color", "diagram", "amp2")
+
+        def run(p, a, random):
+            found = self.process.evaluate(p, a, amp2=True, bad="nan", **random)
+            return [getattr(found, name) for name in names]
+
+        found = jax.jit(run)(self.momenta, self.alpha_s, self.random)
+        expected = run(self.momenta, self.alpha_s, self.random)
+        for name, array, other in zip(names, found, expected):
+            np.testing.assert_array_equal(array, other, err_msg=name)
+            self.assertEqual(array.dtype, other.dtype)
+        helicities = jax.jit(lambda p, r: self.process.evaluate(p, helicities=r, bad="nan").helicity)
+        other = self.process.evaluate(self.momenta, helicities=self.random["helicities"]).helicity
+        np.testing.assert_array_equal(helicities(self.momenta, self.random["helicities"]), other)
+
+    def test_vmap(self):
+        momenta = self.momenta[:1000].reshape(4, 250, 4, 4)
+        alpha_s = np.array([0.11, 0.12, 0.13, 0.14])
+        random = {name: numbers[:1000].reshape(4, 250) for name, numbers in self.random.items()}
+
+        def run(p, a, r):
+            found = self.process.evaluate(p, a, amp2=True, bad="nan", **r)
+            return found.matrix_elements, found.color, found.amp2
+
+        found = jax.jit(jax.vmap(run))(momenta, alpha_s, random)
+        for i in range(4):
+            expected = run(momenta[i], alpha_s[i], {name: numbers[i] for name, numbers in random.items()})
+            for array, other in zip(found, expected):
+                np.testing.assert_array_equal(array[i], other)
+        # Over events, and with one argument alone in a batch.
+        each = jax.vmap(lambda p: self.process.evaluate(p, bad="nan"))(self.momenta)
+        np.testing.assert_array_equal(each, self.process.evaluate(self.momenta))
+        couplings = jax.vmap(lambda a: self.process.evaluate(self.momenta, a, bad="nan"))(alpha_s)
+        for row, a in zip(couplings, alpha_s):
+            np.testing.assert_array_equal(row, self.process.evaluate(self.momenta, a))
+
+    def test_bad_events_and_parameters(self):
+        process = mebridge.Process("g g > t t~")
+        compiled = jax.jit(lambda p: process.evaluate(p, bad="nan"))
+        momenta = self.momenta.copy()
+        momenta[7, 2, 0] *= 1.1
+        momenta[9, 1, 3] = np.nan
+        self.assertEqual(np.flatnonzero(np.isnan(compiled(momenta))).tolist(), [7, 9])
+        process.parameters["mt"] = 150.0
+        self.assertTrue(np.isnan(compiled(self.momenta)).all())
+        lighter = two_to_two(10, mass=150.0)
+        np.testing.assert_array_equal(compiled(lighter), process.evaluate(lighter))
+
+    def test_what_cannot_be(self):
+        def compiled(*arguments, **options):
+            return jax.jit(lambda p: self.process.evaluate(p, *arguments, **options))(self.momenta)
+
+        with self.assertRaisesRegex(ValueError, 'bad="nan"'):
+            compiled()
+        with self.assertRaisesRegex(TypeError, "give random numbers"):
+            compiled(helicities=True, bad="nan")
+        with self.assertRaisesRegex(TypeError, "diagrams="):
+            compiled(colors=self.random["colors"], bad="nan")
+        with self.assertRaisesRegex(TypeError, "helicity= is not there"):
+            compiled(helicity=3, bad="nan")
+        with self.assertRaisesRegex(ValueError, r"needs \(events, 4, 4\)"):
+            jax.jit(lambda p: self.process.evaluate(p, bad="nan"))(self.momenta[:, :3])
+        self.assertTrue(np.isnan(compiled(-0.1, bad="nan")).all())
+        jax.config.update("jax_enable_x64", False)
+        try:
+            with self.assertRaisesRegex(TypeError, "jax_enable_x64"):
+                compiled(bad="nan")
+        finally:
+            jax.config.update("jax_enable_x64", True)
+
+    def test_a_process_that_is_gone(self):
+        process = mebridge.Process("g g > t t~")
+        jax.jit(lambda p: self.process.evaluate(p, bad="nan"))(self.momenta)
+        compiled = jax.jit(lambda p, bridge=process._bridge: _call(p, bridge))
+        np.testing.assert_array_equal(compiled(self.momenta), self.process.evaluate(self.momenta))
+        del process
+        gc.collect()
+        with self.assertRaisesRegex(Exception, "the process is gone"):
+            np.asarray(compiled(self.momenta))
+
+
+def _call(momenta, bridge):
+    result = jax.ShapeDtypeStruct(momenta.shape[:1], jnp.float64)
+    call = jax.ffi.ffi_call("mebridge_evaluate", result)
+    return call(momenta, jnp.full(momenta.shape[:1], 0.118), bridge=np.int64(bridge), asked=np.int64(0))
+
+
+if __name__ == "__main__":
+    unittest.main()
