@@ -1,170 +1,14 @@
 //! `mebridge link` and `mebridge unlink`, in a small MadEvent by hand (`fortran/madevent`).
 
 mod command;
+mod madevent;
 
-use command::{Ran, copy, gg_ttx, mebridge, same, snapshot};
+use command::{mebridge, same, snapshot};
+use madevent::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-
-/// Whether there is what MadEvent is made with; says so if not.
-fn compiler() -> bool {
-    let there = |name| Command::new(name).arg("--version").output().is_ok();
-    let all = cfg!(target_os = "linux") && there("gfortran") && there("make");
-    if !all {
-        eprintln!("SKIPPED: there is no Linux with gfortran and make");
-    }
-    all
-}
-
-/// An output in a folder; `caller` is which of `auto_dsig1_*.f` asks for matrix elements.
-fn output(folder: &Path, caller: &str) -> PathBuf {
-    let output = folder.join("an output");
-    copy(&gg_ttx().join("../.."), &output);
-    let small = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/madevent");
-    let p = "SubProcesses/P1_gg_ttx";
-    let files = [
-        ("make_opts", "Source/make_opts".to_owned()),
-        ("run_card.dat", "Cards/run_card.dat".into()),
-        (caller, format!("{p}/auto_dsig1.f")),
-    ];
-    let same = [
-        "makefile",
-        "driver.f",
-        "auto_dsig.f",
-        "genps.inc",
-        "run.inc",
-    ];
-    let same = same.map(|name| (name, format!("{p}/{name}")));
-    for (from, to) in files.into_iter().chain(same) {
-        fs::copy(small.join(from), output.join(to)).unwrap();
-    }
-    // A link in an output of MG5aMC.
-    let model = output.join("Source/MODEL/coupl.inc");
-    fs::copy(model, output.join(p).join("coupl.inc")).unwrap();
-    fs::create_dir(output.join("lib")).unwrap();
-    output
-}
-
-/// The library that cargo built with this test.
-fn library() -> String {
-    let command = Path::new(env!("CARGO_BIN_EXE_mebridge"));
-    let folder = command.parent().unwrap();
-    let places = [
-        folder.join("deps/libmebridge.so"),
-        folder.join("libmebridge.so"),
-    ];
-    let newest = places.into_iter().max_by_key(|path| {
-        let times = path.metadata().and_then(|m| m.modified());
-        times.ok()
-    });
-    newest.unwrap().display().to_string()
-}
-
-fn link(output: &Path, more: &[&str]) -> Ran {
-    let library = library();
-    let mut arguments = vec!["link", output.to_str().unwrap(), "--library", &library];
-    arguments.extend(more);
-    mebridge(output.parent().unwrap(), &arguments)
-}
-
-fn unlink(output: &Path) -> Ran {
-    mebridge(
-        output.parent().unwrap(),
-        &["unlink", output.to_str().unwrap()],
-    )
-}
-
-fn p(output: &Path) -> PathBuf {
-    output.join("SubProcesses/P1_gg_ttx")
-}
-
-/// `make madevent`.
-#[track_caller]
-fn make(output: &Path) {
-    let mut command = Command::new("make");
-    for name in ["MAKEFLAGS", "MFLAGS", "MAKELEVEL", "FC", "FFLAGS"] {
-        command.env_remove(name);
-    }
-    let made = command
-        .arg("madevent")
-        .current_dir(p(output))
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(
-        made.status.success(),
-        "{}\n{}",
-        text(&made.stdout),
-        text(&made.stderr)
-    );
-}
-
-/// What the executable of a P directory answers, and what it says on stderr.
-#[track_caller]
-fn run(directory: &Path, input: &str) -> (Vec<(f64, i32, i32)>, String) {
-    run_with(directory, input, "1")
-}
-
-/// The message with which the executable of a P directory stops.
-#[track_caller]
-fn stops(directory: &Path, input: &str) -> String {
-    let ran = execute(directory, input, "1");
-    assert!(!ran.status.success());
-    String::from_utf8_lossy(&ran.stderr).into_owned()
-}
-
-fn execute(directory: &Path, input: &str, mode: &str) -> std::process::Output {
-    fs::write(directory.join("input"), input).unwrap();
-    let ran = Command::new(directory.join("madevent"))
-        .current_dir(directory)
-        .stdin(fs::File::open(directory.join("input")).unwrap())
-        .env("CUDACPP_RUNTIME_CACHE", "off")
-        .env("CUDACPP_RUNTIME_BACKEND", "cpu")
-        .env("CUDACPP_RUNTIME_FBRIDGEMODE", mode)
-        .output()
-        .unwrap();
-    fs::remove_file(directory.join("input")).unwrap();
-    ran
-}
-
-/// The same in a mode of `CUDACPP_RUNTIME_FBRIDGEMODE`.
-#[track_caller]
-fn run_with(directory: &Path, input: &str, mode: &str) -> (Vec<(f64, i32, i32)>, String) {
-    let ran = execute(directory, input, mode);
-    let stderr = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(ran.status.success(), "{stderr}");
-    let text = String::from_utf8(ran.stdout).unwrap();
-    let answers = text.lines().map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let integer = |i: usize| words[i].parse().unwrap();
-        (words[0].parse().unwrap(), integer(1), integer(2))
-    });
-    (answers.collect(), stderr)
-}
-
-#[track_caller]
-fn agree(a: &[(f64, i32, i32)], b: &[(f64, i32, i32)]) {
-    assert_eq!(a.len(), 16);
-    assert_eq!(a.len(), b.len());
-    for (a, b) in a.iter().zip(b) {
-        assert!((a.0 - b.0).abs() < 1e-12 * b.0.abs(), "{a:?} {b:?}");
-        assert_eq!((a.1, a.2), (b.1, b.2));
-    }
-}
-
-/// Makes the Fortran's own matrix element nonsense, so that an answer of its cannot pass for the library's.
-fn spoil(output: &Path) {
-    let path = p(output).join("matrix1.f");
-    let text = fs::read_to_string(&path).unwrap();
-    let spoilt = text.replace("MATRIX1 = MATRIX1/BELOW", "MATRIX1 = 1D9");
-    assert!(text != spoilt, "matrix1.f has another last statement");
-    fs::write(path, spoilt).unwrap();
-}
-
-/// Summed over helicities without a channel and in two of them, and helicity by helicity.
-const INPUTS: [&str; 4] = ["0 0\n", "0 2\n", "0 3\n", "1 1\n"];
 
 #[test]
 fn batches_and_single_events_are_answered_by_the_library() {
@@ -558,7 +402,10 @@ fn what_is_no_output_is_refused() {
     let before = snapshot(&output);
     let refused = link(&output, &[]);
     let message = refused.failed(1);
-    assert!(message.contains("group_subprocesses True"), "{message}");
+    assert!(
+        message.contains("there is no FUNCTION MATRIX in it"),
+        "{message}"
+    );
     same(&snapshot(&output), &before);
 }
 

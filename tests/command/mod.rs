@@ -136,7 +136,7 @@ pub fn two_matrix_elements(directory: &Path) -> std::path::PathBuf {
         read("maxamps.inc").replace("MAXSPROC=1", "MAXSPROC=2"),
     );
     let tables = read("coloramps.inc").replace("ICOLAMP(2,3,1)", "ICOLAMP(2,3,2)");
-    let also = read("coloramps.inc").replace("LOGICAL ICOLAMP", "C");
+    let also = read("coloramps.inc").replace("      LOGICAL ICOLAMP", "C     ICOLAMP");
     write(
         "coloramps.inc",
         tables + &also.replace(",1),I=1,2)", ",2),I=1,2)"),

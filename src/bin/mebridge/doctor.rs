@@ -1,6 +1,6 @@
 //! `mebridge doctor`: what this machine and an output have, what is wrong, and what to do about it.
 
-use crate::link::{Calls, Journal, Kind, Layout, State, calls, card, element};
+use crate::link::{Alone, Calls, Journal, Kind, Layout, State, calls, card, element};
 use crate::output;
 use mebridge::gpu::{Gpus, might_be_there};
 use mebridge::runtime::Switches;
@@ -186,12 +186,9 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
         let text = element::latin(&layout.root.join("Cards/run_card.dat"))?;
         events = card::sizes(&text).events();
         report.line("events a call", format!("{events} by the run card"));
-        if card::samples_helicities(&text) {
+        if let Some(alone) = Alone::of(&layout, &text) {
             if events > 1 {
-                report.wrong(
-                    "nhel of the run card is not 0: MadEvent picks one helicity for all events of a batch, and its cross \
-                     sections are wrong; set nhel to 0, or vector_size and nb_warp to 1",
-                );
+                report.wrong(alone.refusal());
             }
         } else if events == 1 && linked.is_some() {
             report.wrong(

@@ -495,11 +495,16 @@ impl<'l> Trial<'l> {
                     interpreter.set(at, Value::Int(1));
                     places.push(at);
                 }
-                "IHEL" => {
+                // The latter in ungrouped outputs from 3.6 on.
+                "IHEL" | "SELECTED_HEL" => {
                     chosen = Some(at);
                     places.push(at);
                 }
-                "ICOL" => places.push(at),
+                "ICOL" | "SELECTED_COL" => places.push(at),
+                "DUM" => {
+                    interpreter.set(at, Value::Int(0));
+                    places.push(at);
+                }
                 // 3.1, and the vectorised 3.3 and 3.4: who calls chooses a colour.
                 "JAMP2" => {
                     jamp2 = Some(at);

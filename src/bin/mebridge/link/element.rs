@@ -22,7 +22,7 @@ impl Signature {
 /// One matrix element of a P directory.
 #[derive(Clone, Debug)]
 pub struct Element {
-    /// The number in its names.
+    /// The number in its names; nothing in an ungrouped output.
     pub number: String,
     /// The file that was read: `matrix<i>_orig.f` or `matrix<i>.f`.
     pub file: PathBuf,
@@ -30,7 +30,7 @@ pub struct Element {
     pub matrix: Signature,
     /// `SMATRIX<i>`.
     pub smatrix: Signature,
-    /// `SMATRIX<i>_MULTI`, from MG5aMC 3.6 on: a batch of events.
+    /// `SMATRIX<i>_MULTI`, from MG5aMC 3.6 on: a batch of events, of grouped outputs.
     pub batch: Option<Signature>,
     /// Whether AMP2 is added up for `SDE_STRAT` 1 alone, which lies in `COMMON/TO_CHANNEL_STRAT/`.
     pub strategy: bool,
@@ -41,8 +41,19 @@ pub struct Element {
 }
 
 const OF_MATRIX: [&str; 7] = ["P", "NHEL", "IC", "IHEL", "AMP2", "JAMP2", "IVEC"];
-const OF_SMATRIX: [&str; 8] = [
-    "P", "RHEL", "RCOL", "CHANNEL", "IVEC", "ANS", "IHEL", "ICOL",
+const OF_SMATRIX: [&str; 11] = [
+    "P",
+    "RHEL",
+    "RCOL",
+    "CHANNEL",
+    "IVEC",
+    "ANS",
+    "IHEL",
+    "ICOL",
+    // Of ungrouped outputs.
+    "DUM",
+    "SELECTED_HEL",
+    "SELECTED_COL",
 ];
 const OF_BATCH: [&str; 10] = [
     "P_MULTI",
@@ -60,29 +71,10 @@ const OF_BATCH: [&str; 10] = [
 impl Element {
     /// Reads all elements of a P directory, in the order of their numbers.
     pub fn read_all(directory: &Path) -> Result<Vec<Element>> {
-        let mut numbers: Vec<u32> = Vec::new();
-        for entry in std::fs::read_dir(directory).map_err(Error::io(directory))? {
-            let name = entry.map_err(Error::io(directory))?.file_name();
-            let name = name.to_string_lossy();
-            let number = name.strip_prefix("matrix").and_then(|rest| {
-                rest.strip_suffix("_orig.f")
-                    .or_else(|| rest.strip_suffix(".f"))
-            });
-            if let Some(Ok(number)) = number.map(str::parse) {
-                numbers.push(number);
-            }
+        if is_ungrouped(directory)? {
+            return Ok(vec![Element::read(directory, "")?]);
         }
-        numbers.sort_unstable();
-        numbers.dedup();
-        let ungrouped = directory.join("matrix.f");
-        if numbers.is_empty() && ungrouped.is_file() && directory.join("auto_dsig.f").is_file() {
-            return Err(wrong(
-                &ungrouped,
-                "the output is ungrouped, which link does not know (every other command does); write it again after \
-                 `set group_subprocesses True`, which is MG5aMC's default"
-                    .into(),
-            ));
-        }
+        let numbers = numbers(directory)?;
         if numbers.is_empty() {
             return Err(Error::NotProcessDirectory {
                 path: directory.to_owned(),
@@ -113,7 +105,8 @@ impl Element {
         let smatrix = find("SUBROUTINE", &smatrix, &OF_SMATRIX, &file)?
             .ok_or_else(|| lacks(format!("SUBROUTINE {smatrix}")))?;
         let caller = directory.join(format!("auto_dsig{number}.f"));
-        let batch = match caller.is_file() {
+        // In ungrouped outputs nothing calls it: DSIG_VEC has other arguments than dsample.f passes.
+        let batch = match caller.is_file() && !number.is_empty() {
             true => {
                 let found = statements::read(&latin(&caller)?);
                 signature(&found, "SUBROUTINE", &format!("SMATRIX{number}_MULTI"))
@@ -134,6 +127,30 @@ impl Element {
             file,
         })
     }
+}
+
+/// The numbers of `matrix<i>.f`.
+fn numbers(directory: &Path) -> Result<Vec<u32>> {
+    let mut numbers: Vec<u32> = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(Error::io(directory))? {
+        let name = entry.map_err(Error::io(directory))?.file_name();
+        let name = name.to_string_lossy();
+        let number = name.strip_prefix("matrix").and_then(|rest| {
+            rest.strip_suffix("_orig.f")
+                .or_else(|| rest.strip_suffix(".f"))
+        });
+        if let Some(Ok(number)) = number.map(str::parse) {
+            numbers.push(number);
+        }
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Ok(numbers)
+}
+
+/// Whether a P directory is of an ungrouped output: one matrix element, without a number.
+pub fn is_ungrouped(directory: &Path) -> Result<bool> {
+    Ok(directory.join("matrix.f").is_file() && numbers(directory)?.is_empty())
 }
 
 /// The routine of this name, whatever stands ahead of `start` (`REAL*8`).

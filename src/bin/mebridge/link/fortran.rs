@@ -9,6 +9,8 @@
 //! | `mebridge_matrix<i>_all.f` | `MATRIX<i>` as helicity recycling writes it: all helicities of an event |
 //! | `mebridge_batch<i>.f` | `SMATRIX<i>_MULTI`: a batch of events (MG5aMC 3.6 and later) |
 //!
+//! and for a P directory with the plugin `mebridge_plugin.f`: a look at what MadEvent is set to.
+//!
 //! Statements end by column 72. Names of our own begin with `MEB`, so that no parameter of a model has them.
 
 use super::element::Element;
@@ -170,6 +172,14 @@ pub fn handle(element: &Element, process: &Process, around: Surroundings) -> Str
             line(&mut f, "ENDIF");
         }
     }
+    if around.vector && n.is_empty() {
+        line(&mut f, "IF(VECSIZE_MEMMAX.GT.1)THEN");
+        line(&mut f, "WRITE(0,*) 'mebridge: ERROR MadEvent has no '");
+        goes_on(&mut f, "//'batches of events in an ungrouped output: set '");
+        goes_on(&mut f, "//'vector_size and nb_warp to 1 in the run card'");
+        line(&mut f, "STOP 1");
+        line(&mut f, "ENDIF");
+    }
     line(&mut f, &format!("CALL MEBRIDGE_CARD{n}(MEBCARD)"));
     line(
         &mut f,
@@ -204,10 +214,9 @@ pub fn handle(element: &Element, process: &Process, around: Surroundings) -> Str
 pub fn batch(element: &Element, process: &Process, around: Surroundings) -> Option<String> {
     let batch = element.batch.as_ref()?;
     let n = &element.number;
-    let channels = match batch.takes("CHANNELS") {
-        true => "CHANNELS",
-        false => "CHANNEL",
-    };
+    // Before 3.6.0 was released, all events of a batch had one channel.
+    let of_each = batch.takes("CHANNELS");
+    let channels = if of_each { "CHANNELS" } else { "MEBCHAN" };
     let igraph = batch.takes("IGRAPH");
     let mut f = String::from(HEAD);
     let _ = writeln!(f, "      SUBROUTINE SMATRIX{n}_MULTI(");
@@ -242,6 +251,9 @@ pub fn batch(element: &Element, process: &Process, around: Surroundings) -> Opti
         line(&mut f, &format!("INTEGER {array}(VECSIZE_MEMMAX)"));
     }
     line(&mut f, "INTEGER VECSIZE_USED");
+    if !of_each {
+        line(&mut f, "INTEGER CHANNEL");
+    }
     let graphs = match igraph {
         true => "INTEGER IGRAPH(VECSIZE_MEMMAX),MEBGRAPH(VECSIZE_MEMMAX)",
         false => "INTEGER MEBGRAPH(VECSIZE_MEMMAX)",
@@ -273,17 +285,10 @@ pub fn batch(element: &Element, process: &Process, around: Surroundings) -> Opti
     if !element.matrix.takes("AMP2") {
         f.push_str("      COMMON/TO_AMPS/MEBAMP2,MEBJAMP2\n");
     }
-    f.push_str(
-        "C     MadEvent has one HEL_PICKED for all events of a batch.
-      IF(MEBHEL.NE.0.AND.VECSIZE_MEMMAX.GT.1)THEN
-        WRITE(0,*) 'mebridge: ERROR nhel of the run card is not 0: '
-     $   //'MadEvent would pick one helicity for all events of a '
-     $   //'batch, and cross sections would be wrong; set nhel to 0,'
-     $   //' or vector_size and nb_warp to 1'
-        STOP 1
-      ENDIF
-",
-    );
+    f.push_str(&SAMPLED.replace("IF(MEBHEL.NE.0)", "IF(MEBHEL.NE.0.AND.VECSIZE_MEMMAX.GT.1)"));
+    if !of_each {
+        line(&mut f, "MEBCHAN(1:VECSIZE_USED)=CHANNEL");
+    }
     // What only SMATRIX<i> does is left to it; its MATRIX<i> is ours as well.
     f.push_str(
         "C     Single helicities, polarised beams, cuts on channels: SMATRIX.
@@ -429,6 +434,69 @@ fn check_batch(f: &mut String, element: &Element, process: &Process, channels: &
         iden = process.iden,
     );
 }
+
+/// `mebridge_plugin.f`: what MadEvent calls in the place of two of the plugin's routines, which it calls in turn. The
+/// first is called once with the size of a batch, the second once after the first batch.
+pub fn plugin() -> String {
+    let mut f = String::from(HEAD);
+    f.push_str(
+        "      SUBROUTINE MEBRIDGE_CREATE(MEBB,MEBN,MEBPAR,MEBP4)
+     $ BIND(C,NAME='__wrap_fbridgecreate_')
+      IMPLICIT NONE
+      INTEGER*8 MEBB
+      INTEGER*4 MEBN,MEBPAR,MEBP4
+      INTERFACE
+        SUBROUTINE MEBREAL(MEBB,MEBN,MEBPAR,MEBP4)
+     $   BIND(C,NAME='__real_fbridgecreate_')
+        INTEGER*8 MEBB
+        INTEGER*4 MEBN,MEBPAR,MEBP4
+        END SUBROUTINE
+      END INTERFACE
+      IF(MEBN.LE.1)THEN
+        WRITE(0,*) 'mebridge: WARNING vector_size and nb_warp are 1: '
+     $   //'MadEvent asks for single events, which are its own '
+     $   //'Fortran''s in an output with the plugin'
+      ENDIF
+      CALL MEBREAL(MEBB,MEBN,MEBPAR,MEBP4)
+      END
+C
+      SUBROUTINE MEBRIDGE_HELICITIES(MEBB,MEBGOOD,MEBALL)
+     $ BIND(C,NAME='__wrap_fbridgegetngoodhel_')
+      IMPLICIT NONE
+      INTEGER*8 MEBB
+      INTEGER*4 MEBGOOD,MEBALL
+      INTERFACE
+        SUBROUTINE MEBREAL(MEBB,MEBGOOD,MEBALL)
+     $   BIND(C,NAME='__real_fbridgegetngoodhel_')
+        INTEGER*8 MEBB
+        INTEGER*4 MEBGOOD,MEBALL
+        END SUBROUTINE
+      END INTERFACE
+      INTEGER MEBHEL
+      LOGICAL MEBMULTI
+      COMMON/TO_MATRIX/MEBHEL,MEBMULTI
+",
+    );
+    f.push_str(SAMPLED);
+    f.push_str(
+        "      CALL MEBREAL(MEBB,MEBGOOD,MEBALL)
+      END
+",
+    );
+    f
+}
+
+/// Stops where MadEvent samples helicities of a batch; `MEBHEL` is its ISUM_HEL.
+const SAMPLED: &str = "\
+C     MadEvent has one HEL_PICKED for all events of a batch.
+      IF(MEBHEL.NE.0)THEN
+        WRITE(0,*) 'mebridge: ERROR nhel of the run card is not 0: '
+     $   //'MadEvent would pick one helicity for all events of a '
+     $   //'batch, and cross sections would be wrong; set nhel to 0,'
+     $   //' or vector_size and nb_warp to 1'
+        STOP 1
+      ENDIF
+";
 
 /// `mebridge_process.s`: the processes as bytes of the executable, and the word that they are to be used.
 pub fn processes(numbers: &[&str]) -> String {

@@ -210,12 +210,18 @@ impl Journal {
         if fs::read(&path).is_ok_and(|old| old == contents) {
             return Ok(());
         }
-        if !kept.exists() {
+        if kept.symlink_metadata().is_err() {
             make_parent(&kept)?;
-            // With its times and permissions where the file system has hard links.
+            // With its times and permissions where the file system has hard links. A symbolic link is kept as one: what
+            // it leads to may be shared with other outputs, and stays as it is.
             if fs::hard_link(&path, &kept).is_err() {
-                let old = fs::read(&path).map_err(Error::io(&path))?;
-                put(&kept, &old)?;
+                match fs::read_link(&path) {
+                    Ok(to) => link_to(&to, &kept).map_err(Error::io(&kept))?,
+                    Err(_) => {
+                        let old = fs::read(&path).map_err(Error::io(&path))?;
+                        put(&kept, &old)?;
+                    }
+                }
             }
         }
         put(&path, contents)
@@ -247,11 +253,16 @@ impl Journal {
                 let kept = self.root.join(kept);
                 remove_unfinished(&path);
                 remove_unfinished(&kept);
-                if !kept.exists() {
+                if kept.symlink_metadata().is_err() {
                     return Ok(());
                 }
-                let (Ok(now), before) =
-                    (super::element::latin(&path), super::element::latin(&kept)?)
+                // A link leads on from where it was.
+                let former = match (fs::read_link(&kept), path.parent()) {
+                    (Ok(to), Some(folder)) => folder.join(to),
+                    _ => kept.clone(),
+                };
+                let (Ok(now), Ok(before)) =
+                    (super::element::latin(&path), super::element::latin(&former))
                 else {
                     return fs::rename(&kept, &path).map_err(Error::io(&path));
                 };
@@ -282,7 +293,7 @@ impl Journal {
     /// Removes what make has built of ours in a P directory.
     pub fn remove_products(&self, directory: &str) -> Result<()> {
         let folder = self.root.join("SubProcesses").join(directory);
-        for path in super::layout::files(&folder)? {
+        let ours = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let built = name.starts_with("mebridge_")
                 && (name.ends_with(".o")
@@ -290,10 +301,14 @@ impl Journal {
                     || name.ends_with(".mebridge-new"));
             let of_plugin = ["madevent_cpp", "madevent_cuda"].contains(&name.as_ref());
             let executable =
-                (name == "madevent" || of_plugin) && super::calls(&path) != super::Calls::Fortran;
-            if built || executable {
-                remove(&path)?;
-            }
+                (name == "madevent" || of_plugin) && super::calls(path) != super::Calls::Fortran;
+            built || executable
+        };
+        // All of them first: `madevent` may be a link to another one.
+        let mut found = super::layout::files(&folder)?;
+        found.retain(ours);
+        for path in found {
+            remove(&path)?;
         }
         Ok(())
     }
@@ -385,6 +400,16 @@ pub fn remove(path: &Path) -> Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(error)),
         _ => Ok(()),
     }
+}
+
+/// Makes a symbolic link.
+pub fn link_to(to: &Path, path: &Path) -> std::io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(to, path);
+    #[cfg(not(unix))]
+    return Err(std::io::Error::other(format!(
+        "{path:?} cannot be made a link to {to:?}"
+    )));
 }
 
 #[cfg(unix)]

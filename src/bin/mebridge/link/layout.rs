@@ -1,6 +1,6 @@
 //! Where things lie in an output, and what kind of MadEvent it holds.
 
-use super::element::latin;
+use super::element::{is_ungrouped, latin};
 use super::fortran::Surroundings;
 use super::{card, wrong};
 use mebridge::{Error, Result};
@@ -15,6 +15,8 @@ pub struct Layout {
     pub chosen: Vec<String>,
     /// Whether MadEvent asks for batches of events (Source/vector.inc).
     pub vector: bool,
+    /// Whether P directories have one matrix element each, without a number.
+    pub ungrouped: bool,
 }
 
 /// Who calls the matrix elements of a P directory.
@@ -72,7 +74,13 @@ impl Layout {
             Some(name) => vec![name],
             None => subprocesses(&root)?,
         };
+        let folder = root.join("SubProcesses");
+        let ungrouped: Result<Vec<bool>> = chosen
+            .iter()
+            .map(|name| is_ungrouped(&folder.join(name)))
+            .collect();
         Ok(Layout {
+            ungrouped: ungrouped?.into_iter().any(|is| is),
             vector: root.join("Source/vector.inc").is_file(),
             root,
             chosen,
@@ -212,7 +220,9 @@ impl Layout {
         }
         for folder in folders {
             for file in files(&folder)? {
-                if file.extension().is_some_and(|e| e == "o") {
+                // The plugin's makefiles have a stamp for what is in lib.
+                let stamp = file.file_name().is_some_and(|name| name == ".libs");
+                if stamp || file.extension().is_some_and(|e| e == "o") {
                     super::journal::remove(&file)?;
                 }
             }

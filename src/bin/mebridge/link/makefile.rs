@@ -43,6 +43,12 @@ fn sized(vector_inc: &str) -> String {
     format!("$(patsubst %.f,%.o,$(wildcard *.f)): {vector_inc}\n")
 }
 
+/// A path in a value of a makefile that a shell will see.
+fn quoted(path: &str) -> String {
+    let path = path.replace('\'', "'\\''");
+    format!("'{}'", path.replace('$', "$$").replace('#', "\\#"))
+}
+
 /// `mebridge.mk` of a folder in Source, where `vector.inc` lies at `vector_inc`.
 pub fn source(vector_inc: &str) -> String {
     let mut m = format!(
@@ -85,21 +91,29 @@ pub fn plain(elements: &[Element], library: &str, vector: bool) -> String {
         "\n\n\
          madevent: private override FC := $(FC) $(mebridge_objects)\n\
          madevent: private override LDFLAGS += -Wl,-z,muldefs -L../../lib -lmebridge \\\n  \
-         -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../../lib' -Wl,-rpath,'{library}'\n\
-         madevent: $(mebridge_objects)\n\n"
+         -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../../lib' -Xlinker -rpath -Xlinker {}\n\
+         madevent: $(mebridge_objects)\n\n",
+        quoted(library)
     );
     m.push_str("mebridge_compile = $(FC) $(FFLAGS) -I. -I../../Source -c $< -o $@\n");
     m.push_str(
         "mebridge_process.o: mebridge_process.s $(wildcard mebridge_matrix*.process)\n\
          \t$(FC) -c $< -o $@\n\
-         mebridge_handle%.o: mebridge_handle%.f ../../Source/MODEL/input.inc\n\
-         \t$(mebridge_compile)\n\
-         mebridge_batch%.o: mebridge_batch%.f\n\
-         \t$(mebridge_compile)\n\
          # With helicity recycling MATRIX<i> of matrix<i>_optim.f gives all helicities at once, for a table of its own.\n",
     );
     for element in elements {
         let n = &element.number;
+        let _ = write!(
+            m,
+            "mebridge_handle{n}.o: mebridge_handle{n}.f ../../Source/MODEL/input.inc\n\
+             \t$(mebridge_compile)\n"
+        );
+        if element.batch.is_some() {
+            let _ = write!(
+                m,
+                "mebridge_batch{n}.o: mebridge_batch{n}.f\n\t$(mebridge_compile)\n"
+            );
+        }
         let file = match element.file.to_string_lossy().ends_with("_orig.f") {
             true => format!("matrix{n}_optim.f"),
             false => format!("matrix{n}.f"),
@@ -145,14 +159,29 @@ pub const NHEL: &str = "\
 /DATA *\\( *NHEL *\\(/ { on = 1; print }
 ";
 
-/// `mebridge.mk` of a P directory with the plugin: its own libraries are ours.
+/// `mebridge.mk` of a P directory with the plugin: its own libraries are ours, and `mebridge_plugin.f` looks at what
+/// MadEvent is set to. The names of the executables have a folder before them that only the plugin's makefiles know.
 pub fn with_plugin() -> String {
+    let vector_inc = "../../Source/vector.inc";
     format!(
         "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
+         mebridge_goal := $(.DEFAULT_GOAL)\n\
          # What the plugin's makefile builds its C++ with.\n\
-         override CUDACPP_MAKEFILE := {PLUGIN}\n"
+         override CUDACPP_MAKEFILE := {PLUGIN}\n\
+         %devent_cpp %devent_cuda %devent_hip: private override FC := $(FC) {wrapped} mebridge_plugin.o\n\
+         driver_cudacpp.o: mebridge_plugin.o\n\
+         mebridge_plugin.o: mebridge_plugin.f\n\
+         \t$(FC) $(FFLAGS) -c $< -o $@\n\
+         {sized}\
+         $(patsubst %.f,%_cudacpp.o,$(wildcard *.f)): {vector_inc}\n\
+         .DEFAULT_GOAL := $(mebridge_goal)\n",
+        wrapped = WRAPPED.map(|name| format!("-Wl,--wrap={name}")).join(" "),
+        sized = sized(vector_inc),
     )
 }
+
+/// The plugin's routines whose calls go to `mebridge_plugin.f` first.
+const WRAPPED: [&str; 2] = ["fbridgecreate_", "fbridgegetngoodhel_"];
 
 /// The makefile in the place of `cudacpp.mk`: puts the library where MadEvent looks for the plugin's.
 pub const PLUGIN_MAKEFILE: &str = "\
@@ -177,6 +206,12 @@ clean cleanall distclean:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_pass_make_and_the_shell() {
+        assert_eq!(quoted("/a b/é,c"), "'/a b/é,c'");
+        assert_eq!(quoted("/it's $5 #1"), r"'/it'\''s $$5 \#1'");
+    }
 
     #[test]
     fn the_hook_goes_in_and_out() {

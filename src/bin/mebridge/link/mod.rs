@@ -6,9 +6,11 @@
 //! | `element` | how MadEvent calls the matrix elements of a P directory |
 //! | `fortran` | what is written in their place |
 //! | `makefile` | how make comes to take it |
-//! | `card` | the size of a batch |
+//! | `batch` | how many events MadEvent asks for at once |
+//! | `card` | the entries of the run card for that, and `Source/vector.inc` |
 //! | `journal` | what was done, so that it can be undone |
 
+mod batch;
 pub mod card;
 pub mod element;
 mod fortran;
@@ -16,22 +18,19 @@ mod journal;
 mod layout;
 mod makefile;
 
+pub use batch::Alone;
 pub use journal::{Journal, State};
 pub use layout::{Kind, Layout};
 
 use crate::output;
 use crate::progress::Progress;
-use card::Sizes;
+use batch::Batch;
 use element::{Element, latin};
 use journal::{Change, How, Record, bytes};
 use layout::Subprocess;
 use mebridge::{Error, Result};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-
-/// Events of a batch where the run card does not say: enough for the SIMD units, few enough for an iteration of
-/// a survey.
-const EVENTS: usize = 512;
 
 /// Let MadEvent take its matrix elements from the library
 ///
@@ -175,18 +174,20 @@ impl Options {
         library: &Path,
     ) -> Result<String> {
         let mut work = Work::default();
+        let batch = Batch::of(layout, self.vector)?;
+        let events = batch.as_ref().map_or(1, |b| b.sizes.events());
         let mut subprocesses = Vec::new();
         {
             let progress = Progress::new("directories", names.len() as u64);
             for name in &names {
                 let subprocess = layout.subprocess(name)?;
                 let fresh = before.is_none_or(|record| !record.directories.contains(name));
-                self.subprocess(layout, &subprocess, library, fresh, &mut work)?;
+                self.subprocess(layout, &subprocess, library, (fresh, events), &mut work)?;
                 subprocesses.push(subprocess);
                 progress.step();
             }
         }
-        self.shared(layout, &subprocesses, &mut work)?;
+        self.shared(layout, &subprocesses, batch, &mut work)?;
         let library_path = "lib/libmebridge.so".to_owned();
         let mut changes: Vec<Change> = before.map_or(Vec::new(), |r| r.changes.clone());
         let mut add = |change: Change| {
@@ -257,13 +258,13 @@ impl Options {
         Ok(work.report)
     }
 
-    /// One P directory.
+    /// One P directory; whether it was not linked before, and the events of a batch.
     fn subprocess(
         &self,
         layout: &Layout,
         subprocess: &Subprocess,
         library: &Path,
-        fresh: bool,
+        (fresh, events): (bool, usize),
         work: &mut Work,
     ) -> Result<()> {
         let folder = format!("SubProcesses/{}", subprocess.name);
@@ -288,9 +289,18 @@ impl Options {
         let what = match subprocess.kind {
             Kind::Plugin => {
                 layout.whole()?;
+                if events <= 1 {
+                    return Err(wrong(
+                        &layout.root.join(batch::CARD),
+                        "nhel is not 0, so MadEvent asks for one event at a time, which in an output with the plugin is \
+                         its own Fortran's; set nhel to 0"
+                            .into(),
+                    ));
+                }
+                made("mebridge_plugin.f", fortran::plugin().into_bytes());
                 made(makefile::NAME, makefile::with_plugin().into_bytes());
                 made(makefile::PLUGIN, makefile::PLUGIN_MAKEFILE.into());
-                "in the place of the plugin's libraries"
+                format!("in the place of the plugin's libraries, batches of {events} events")
             }
             Kind::Plain => {
                 let around = layout.surroundings()?;
@@ -324,9 +334,9 @@ impl Options {
                 let folder = library.parent().unwrap_or(Path::new("/"));
                 let text = makefile::plain(&elements, &folder.to_string_lossy(), layout.vector);
                 made(makefile::NAME, text.into_bytes());
-                match elements.iter().all(|e| e.batch.is_some()) {
-                    true => "batches of events",
-                    false => "one event a call",
+                match events > 1 && elements.iter().all(|e| e.batch.is_some()) {
+                    true => format!("batches of {events} events"),
+                    false => "one event a call".into(),
                 }
             }
         };
@@ -348,7 +358,13 @@ impl Options {
     }
 
     /// What all P directories share.
-    fn shared(&self, layout: &Layout, subprocesses: &[Subprocess], work: &mut Work) -> Result<()> {
+    fn shared(
+        &self,
+        layout: &Layout,
+        subprocesses: &[Subprocess],
+        batch: Option<Batch>,
+        work: &mut Work,
+    ) -> Result<()> {
         let path = "Source/make_opts";
         let text = latin(&layout.root.join(path))?;
         let hooked = match text.contains(makefile::MARK) {
@@ -361,38 +377,15 @@ impl Options {
             contents: bytes(&hooked),
             how: How::Hook,
         });
-        if !layout.vector {
+        let Some(batch) = batch else {
             return Ok(());
-        }
-        // The sizes of a batch.
-        let path = "Cards/run_card.dat";
-        let text = latin(&layout.root.join(path))?;
-        let now = card::sizes(&text);
-        let sampled = card::samples_helicities(&text);
-        if sampled && (self.vector.is_some() || now.events() > 1) {
-            return Err(wrong(
-                &layout.root.join(path),
-                "nhel is not 0: MadEvent would pick one helicity for all events of a batch, and its cross sections would \
-                 be wrong; set nhel to 0, or vector_size and nb_warp to 1 (without --vector)"
-                    .into(),
-            ));
-        }
-        let sizes = match self.vector {
-            None if sampled => {
-                let _ = writeln!(
-                    work.report,
-                    "{path}: nhel is not 0, so events come one by one"
-                );
-                now
-            }
-            Some(n) => Sizes::of(n as usize),
-            None if now.events() == 1 => Sizes::of(EVENTS),
-            None if now.nb_warp == 1 => Sizes {
-                nb_warp: EVENTS.div_ceil(now.vector_size),
-                ..now
-            },
-            None => now,
         };
+        let (now, sizes) = (batch.now, batch.sizes);
+        let path = batch::CARD;
+        if let Some(alone) = batch.alone {
+            let why = alone.reason();
+            let _ = writeln!(work.report, "{path}: {why}, so events come one by one");
+        }
         if sizes != now {
             let _ = writeln!(
                 work.report,
@@ -401,14 +394,14 @@ impl Options {
             );
             work.edited.push(Edited {
                 path: path.into(),
-                contents: bytes(&card::with_sizes(&text, sizes)),
+                contents: bytes(&card::with_sizes(&batch.card, sizes)),
                 how: How::RunCard(sizes),
             });
         }
         let path = "Source/vector.inc";
         let text = latin(&layout.root.join(path))?;
         let new = card::vector_inc(&text, sizes);
-        // The plugin's launcher takes care of its own.
+        // The plugin's launcher takes care of its own, unless it is us who change the run card.
         let plain = subprocesses.iter().any(|s| s.kind == Kind::Plain);
         let folders = [
             ("Source", "vector.inc"),
@@ -416,14 +409,14 @@ impl Options {
             ("Source/PDF", "../vector.inc"),
         ];
         for (folder, vector_inc) in folders {
-            if plain && layout.root.join(folder).is_dir() {
+            if layout.root.join(folder).is_dir() {
                 work.made.push(Made {
                     path: format!("{folder}/{}", makefile::NAME),
                     contents: makefile::source(vector_inc).into_bytes(),
                 });
             }
         }
-        if new != text && plain {
+        if new != text && (plain || sizes != now) {
             let events = sizes.events();
             let _ = writeln!(
                 work.report,
@@ -505,8 +498,7 @@ fn put_library(path: &Path, library: &Path, copy: bool) -> Result<()> {
         if copy {
             std::fs::copy(library, &temporary)?;
         } else {
-            #[cfg(unix)]
-            std::os::unix::fs::symlink(library, &temporary)?;
+            journal::link_to(library, &temporary)?;
         }
         std::fs::rename(&temporary, path)
     };

@@ -1,0 +1,99 @@
+//! How many events MadEvent asks for at once in a linked output.
+
+use super::card::{self, Sizes};
+use super::element::latin;
+use super::layout::Layout;
+use super::wrong;
+use mebridge::Result;
+use std::path::Path;
+
+/// Events of a batch where the run card does not say: enough for the SIMD units, few enough for an iteration of
+/// a survey.
+const EVENTS: usize = 512;
+
+/// The run card.
+pub const CARD: &str = "Cards/run_card.dat";
+
+/// Why MadEvent has to ask for one event at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alone {
+    /// It samples helicities, and has one HEL_PICKED for all events of a batch.
+    Helicities,
+    /// What it writes for ungrouped outputs takes other arguments in batches than its integration passes.
+    Ungrouped,
+}
+
+impl Alone {
+    /// The reason of an output with this run card.
+    pub fn of(layout: &Layout, card: &str) -> Option<Alone> {
+        if layout.ungrouped {
+            Some(Alone::Ungrouped)
+        } else {
+            card::samples_helicities(card).then_some(Alone::Helicities)
+        }
+    }
+
+    /// In half a sentence.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Alone::Helicities => "nhel is not 0",
+            Alone::Ungrouped => "the output is ungrouped",
+        }
+    }
+
+    /// What is wrong with batches, and what to do.
+    pub fn refusal(self) -> &'static str {
+        match self {
+            Alone::Helicities => {
+                "nhel of the run card is not 0: MadEvent would pick one helicity for all events of a batch, and its cross \
+                 sections would be wrong; set nhel to 0, or vector_size and nb_warp to 1 (without --vector)"
+            }
+            Alone::Ungrouped => {
+                "the output is ungrouped, where MadEvent cannot take batches of events (its DSIG_VEC has other arguments \
+                 than its dsample.f passes); set vector_size and nb_warp to 1 (without --vector)"
+            }
+        }
+    }
+}
+
+/// The sizes of a batch as they are and as they are to be, of an output with `Source/vector.inc`.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The run card.
+    pub card: String,
+    pub now: Sizes,
+    pub sizes: Sizes,
+    pub alone: Option<Alone>,
+}
+
+impl Batch {
+    /// What the run card, or `--vector`, asks for.
+    pub fn of(layout: &Layout, asked: Option<u32>) -> Result<Option<Batch>> {
+        if !layout.vector {
+            return Ok(None);
+        }
+        let path = layout.root.join(CARD);
+        let card = latin(&path)?;
+        let now = card::sizes(&card);
+        let alone = Alone::of(layout, &card);
+        let sizes = match (alone, asked) {
+            (Some(alone), asked) if asked.is_some() || now.events() > 1 => {
+                return Err(wrong(Path::new(&path), alone.refusal().into()));
+            }
+            (Some(_), _) => now,
+            (None, Some(n)) => Sizes::of(n as usize),
+            (None, None) if now.events() == 1 => Sizes::of(EVENTS),
+            (None, None) if now.nb_warp == 1 => Sizes {
+                nb_warp: EVENTS.div_ceil(now.vector_size),
+                ..now
+            },
+            (None, None) => now,
+        };
+        Ok(Some(Batch {
+            card,
+            now,
+            sizes,
+            alone,
+        }))
+    }
+}
