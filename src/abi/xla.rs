@@ -350,6 +350,11 @@ unsafe fn evaluate(bridge: i64, asked: i64, frame: &Frame) -> Result<()> {
         if events == 0 || part == 0 {
             return Ok(());
         }
+        if events % part != 0 {
+            return Err(wrong(format!(
+                "amp2 has parts of {part} events, and there are {events}"
+            )));
+        }
         fn at<T>(first: *mut T, index: i64) -> *mut T {
             match first.is_null() {
                 true => first,

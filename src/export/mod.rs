@@ -69,8 +69,11 @@ pub fn write(processes: &[Process], directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(names)
 }
 
-/// All files, by their paths in the output, and the directories of the processes.
-fn files(processes: &[Process]) -> Result<(Vec<(PathBuf, String)>, Vec<PathBuf>)> {
+/// Texts of files, by their paths in the output.
+type Files = Vec<(PathBuf, String)>;
+
+/// All files, and the directories of the processes.
+fn files(processes: &[Process]) -> Result<(Files, Vec<PathBuf>)> {
     for process in processes {
         if let Some(what) = why_not(process) {
             return Err(Error::Export {
@@ -81,7 +84,7 @@ fn files(processes: &[Process]) -> Result<(Vec<(PathBuf, String)>, Vec<PathBuf>)
     let fail = |what| Error::Export { what };
     let shared = Shared::of(processes).map_err(fail)?;
     let model = processes.first().map_or("", |p| p.model_name.as_str());
-    let mut files: Vec<(PathBuf, String)> = Vec::new();
+    let mut files = Files::new();
     let mut add = |folder: &Path, name: &str, text: String| files.push((folder.join(name), text));
     for (name, text) in model::cards(&shared.model, model).map_err(fail)? {
         add("Cards".as_ref(), name, text);

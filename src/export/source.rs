@@ -135,7 +135,8 @@ mod tests {
             .map(|line| match line.strip_prefix("     $ ") {
                 Some(rest) => rest.to_owned(),
                 None => format!("\n{}", &line[6..]),
-            });
+            })
+            .collect();
         let joined: Vec<&str> = joined.lines().skip(1).collect();
         assert_eq!(joined.len(), 3);
         assert!(joined[0].starts_with("JAMP(1,1)=-2D-1*AMP(1)-2D-1*AMP(2)-"));
