@@ -635,7 +635,7 @@ fn a_directory_is_found_as_madevent_runs() {
     let said: Vec<_> = ended
         .err
         .lines()
-        .filter(|l| l.starts_with("mebridge "))
+        .filter(|l| l.starts_with("mebridge: version "))
         .collect();
     assert_eq!(said.len(), 1, "{}", ended.err);
     for piece in [
