@@ -210,3 +210,54 @@ fn what_cannot_be_compared_says_why() {
     let ran = mebridge(d.path(), &["compare", "."]);
     assert!(ran.failed(1).contains("there is no matrix<i>.f"));
 }
+
+/// Behind wholly polarised beams MadEvent's channels are those of good helicities.
+#[test]
+fn channels_agree_where_beams_leave_helicities_out() {
+    if !gfortran() {
+        return;
+    }
+    let d = directory();
+    let to = d.path().join("polarised");
+    copy(&gg_ttx().join("../../../outputs/old"), &to);
+    let p = to.join("SubProcesses/P1_ll_ll");
+    let file = p.join("matrix1.f");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let declared = "      REAL*8 BEAM(2)
+      COMMON/TO_POLARIZATION/BEAM
+      DATA AVERAGE/4/
+";
+    let part = "          PART(ROW) = MATRIX1(P,NHEL(1,ROW),SENSE,ROW)\n";
+    let weighed = format!(
+        "{part}          DO LEG = 1, 2
+            IF (BEAM(LEG)*NHEL(LEG,ROW).GT.0D0.AND.BEAM(LEG).NE.1D0) THEN
+              PART(ROW) = PART(ROW)*ABS(BEAM(LEG))
+            ELSEIF (BEAM(LEG).NE.1D0) THEN
+              PART(ROW) = PART(ROW)*(2D0-ABS(BEAM(LEG)))
+            ENDIF
+          ENDDO
+"
+    );
+    let text = text.replace("      DATA AVERAGE/4/\n", declared);
+    std::fs::write(&file, text.replace(part, &weighed)).unwrap();
+    let card = to.join("Cards/run_card.dat");
+    for beams in [[100, -100], [-100, 0], [60, -80]] {
+        let text = format!(" {} = polbeam1\n {} = polbeam2\n", beams[0], beams[1]);
+        std::fs::write(&card, text).unwrap();
+        for points in ["3", "40"] {
+            let p = p.to_str().unwrap();
+            let arguments = [
+                "compare",
+                p,
+                "--channels",
+                "--points",
+                points,
+                "--json",
+                "-",
+            ];
+            let rows = json(mebridge(d.path(), &arguments).ok());
+            assert_eq!(rows[0]["verdict"], "ok", "{rows}");
+            assert_eq!(rows[0]["channels"].as_array().unwrap().len(), 2);
+        }
+    }
+}

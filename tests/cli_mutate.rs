@@ -71,6 +71,28 @@ fn changes_are_judged_and_a_log_goes_on() {
     let ran = mutate(d.path(), &["--count", "36", "--log", name]);
     assert!(ran.stdout.contains("\n6 changes in "), "{}", ran.stdout);
     assert_eq!(entries(&log), entries(&second));
+
+    // Both logs in one table: 72 changes, half of them the same as the others.
+    let ran = mebridge(d.path(), &["mutate", "--summary", name, other]);
+    let last = ran.stdout.lines().last().unwrap_or("");
+    let numbers: Vec<usize> = last
+        .split_whitespace()
+        .skip(1)
+        .map(|w| w.parse().unwrap())
+        .collect();
+    assert_eq!(
+        (ran.code, ran.stdout.lines().count()),
+        (0, 3),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(
+        (numbers[0], numbers[2..].iter().sum()),
+        (72, 72),
+        "{}",
+        ran.stdout
+    );
+    assert!(numbers[1] <= 36, "{}", ran.stdout);
 }
 
 #[test]

@@ -667,6 +667,79 @@ fn other_matrix_elements_are_refused() {
     }
 }
 
+/// Entries of the card that two names share, or that have more indices than a name says.
+#[test]
+fn other_names_of_the_cards_entries_are_refused() {
+    let ident = "../../Cards/ident_card.dat";
+    for (from, to, line) in [
+        ("decay 6 ", "decay 23 ", 12),
+        ("gauge 3 mdl_GW", "gauge 3 mdl_GZ", 9),
+    ] {
+        changed("standalone/P1_ll_ll", ident, from, to).is_refused(&format!(
+            "ident_card.dat: line {line}: an entry of the card, or a name, stands here twice"
+        ));
+    }
+    let card = "../../Cards/param_card.dat";
+    changed("old/P1_ll_ll", card, "    2 4.5", "    2 1 4.5")
+        .is_refused("line 12: 2 of block gauge (MDL_GZ) is followed by another number");
+}
+
+/// What HEL_BUFF tells, which MadEvent writes into event files.
+#[test]
+fn other_told_helicities_are_refused() {
+    let told = "(NHEL(LEG,ROW),LEG=1,NEXTERNAL)";
+    for other in [
+        "(NHEL(LEG,ROW),LEG=2,NEXTERNAL)",
+        "(NHEL(LEG,NCOMB),LEG=1,NEXTERNAL)",
+        "(NHEL(LEG,LEG),LEG=1,NEXTERNAL)",
+        "(NHEL(NEXTERNAL+1-LEG,ROW),LEG=1,NEXTERNAL)",
+    ] {
+        changed("old/P1_ll_ll", "matrix1.f", told, other).is_refused_at(
+            SUM,
+            "SMATRIX1: HEL_BUFF does not tell the helicities that the random number chooses",
+        );
+    }
+    let (line, other) = (format!("'(20I5)') {told}"), format!("'(20I4)') {told}"));
+    changed("old/P1_ll_ll", "matrix1.f", &line, &other)
+        .is_refused_at(SUM, "SMATRIX1: HEL_BUFF does not tell");
+}
+
+/// The Fortran writes over the next wavefunction.
+#[test]
+fn columns_that_are_too_short_are_refused() {
+    changed(
+        "old/P1_ll_ll",
+        "matrix1.f",
+        "W(6,NWAVEFUNCS)",
+        "W(5,NWAVEFUNCS)",
+    )
+    .is_refused_at(
+        "CALL IXXXXX(P(0,1)",
+        "IXXXXX: a wavefunction of 6 components, and W has 5 rows",
+    );
+}
+
+/// Powers whose value hangs on the sign of a zero, or that have none at zero.
+#[test]
+fn other_powers_in_lorentz_structures_are_refused() {
+    let file = "../../Source/DHELAS/FFV1P0_3.f";
+    let at = "DENOM =";
+    for (other, what) in [
+        ("Q(2)**2**Q(3)**2", "a power whose exponent is no number"),
+        (
+            "Q(2)**2-Q(3)**(-2)",
+            "a negative power, which has no value at zero",
+        ),
+        (
+            "Q(2)**2-COUP**0.5D0",
+            "a power of a complex number that is not whole",
+        ),
+    ] {
+        changed("old/P1_ll_ll", file, "Q(2)**2-Q(3)**2", other).is_refused_at(at, what);
+    }
+    changed("old/P1_ll_ll", file, "Q(2)**2-Q(3)**2", "Q(2)**2D0-Q(3)**2").agrees();
+}
+
 #[test]
 fn other_tables_are_refused() {
     let file = "coloramps.inc";

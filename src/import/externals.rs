@@ -50,7 +50,7 @@ pub fn compare(library: &Library, kind: ExternalKind, sign: i8) -> Result<()> {
                 }
                 let [x, y, z] = direction.map(|d| d * momentum);
                 let p = [f64::hypot(momentum, mass), x, y, z];
-                for &helicity in kind.helicities(mass != 0.0) {
+                for &helicity in helicities(kind, mass) {
                     let theirs = run(library, &unit, kind, &p, mass, helicity, sign)?;
                     let ours = external(kind, &p, mass, helicity, sign);
                     let size = ours.iter().fold(0.0f64, |s, c| s.max(c.norm()));
@@ -70,6 +70,12 @@ pub fn compare(library: &Library, kind: ExternalKind, sign: i8) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The helicities that a wavefunction is asked for. A directory of massive tensors asks for all of them where a
+/// card takes their mass.
+fn helicities(kind: ExternalKind, mass: f64) -> &'static [i8] {
+    kind.helicities(mass != 0.0 || kind == ExternalKind::Tensor)
 }
 
 /// Runs the routine on numbers.

@@ -179,6 +179,7 @@ impl<'l> Routines<'l> {
             interpreter.set_name(&mut frame, "BWCUTOFF", value);
         }
         interpreter.globals = Some(Vec::new());
+        interpreter.plain_powers = true;
         interpreter.run(&mut frame, body)?;
         let globals = interpreter.globals.take().unwrap_or_default();
         // A routine is a pure function here: what it is given has to stay as it is.

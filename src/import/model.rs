@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::process::arith::{Builder, Op, ValueId};
 use crate::process::card::Card;
 use crate::process::model::{CardParameter, Model, Named};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// Which parameters the card holds: `Cards/ident_card.dat`, lines of block, indices and name.
@@ -24,6 +24,7 @@ pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
     let bytes = super::source::read_bounded(path)?;
     let text = String::from_utf8_lossy(&bytes);
     let mut parameters = Vec::new();
+    let (mut places, mut names) = (HashSet::new(), HashSet::new());
     for (i, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or("");
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -39,12 +40,23 @@ pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
             path: path.to_path_buf(),
             what: format!("line {}: expected a block, indices and a name", i + 1),
         })?;
-        parameters.push(CardParameter {
+        let new = CardParameter {
             name: name.to_ascii_uppercase(),
             block: block.to_ascii_lowercase(),
             index,
             default: 0.0,
-        });
+        };
+        let place = (new.block.clone(), new.index.clone());
+        if !places.insert(place) || !names.insert(new.name.clone()) {
+            return Err(Error::Import {
+                path: path.to_path_buf(),
+                what: format!(
+                    "line {}: an entry of the card, or a name, stands here twice",
+                    i + 1
+                ),
+            });
+        }
+        parameters.push(new);
     }
     Ok(parameters)
 }

@@ -83,6 +83,18 @@ pub enum Implicit {
     Letters(Vec<(u8, u8, Type)>),
 }
 
+/// Numbers that are written into a variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// The variable.
+    pub name: String,
+    /// What is written, over and over.
+    pub item: Expr,
+    pub counter: String,
+    pub from: Expr,
+    pub to: Expr,
+}
+
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
@@ -118,7 +130,9 @@ pub enum Statement {
     Include(Vec<u8>),
     /// Names that keep their values between calls; none stands for all of the unit's.
     Save(Vec<String>),
-    /// A statement that changes no value: WRITE, CONTINUE and the like.
+    /// `WRITE(HEL_BUFF,'(20I5)')(NHEL(II,I),II=1,NEXTERNAL)`: whole numbers as the text of a variable.
+    Tell(Box<Told>),
+    /// A statement that changes no value: other WRITE, CONTINUE and the like.
     Nothing,
     /// A statement that is not understood: why, with the start of its text.
     Other(String),
@@ -355,10 +369,43 @@ fn keyword(text: &[u8]) -> Parsed<Statement> {
         cursor.skip(length);
         return declaration(text, cursor, ty);
     }
+    if text.starts_with(b"WRITE(")
+        && let Ok(told) = tell(text)
+    {
+        return Ok(Statement::Tell(Box::new(told)));
+    }
     if NOTHING.iter().any(|word| text.starts_with(word)) {
         return Ok(Statement::Nothing);
     }
     Ok(other(text))
+}
+
+/// See [`Statement::Tell`]; in the one format in which MG5aMC writes helicities.
+fn tell(text: &[u8]) -> Parsed<Told> {
+    let mut cursor = Cursor::new(text);
+    cursor.expect(b"WRITE(")?;
+    let name = cursor.name()?;
+    cursor.expect(b",")?;
+    if !cursor.text()?.eq_ignore_ascii_case(b"(20I5)") {
+        return Err("another format".into());
+    }
+    cursor.expect(b")(")?;
+    let item = cursor.expression()?;
+    cursor.expect(b",")?;
+    let counter = cursor.name()?;
+    cursor.expect(b"=")?;
+    let from = cursor.expression()?;
+    cursor.expect(b",")?;
+    let to = cursor.expression()?;
+    cursor.expect(b")")?;
+    cursor.finish()?;
+    Ok(Told {
+        name,
+        item,
+        counter,
+        from,
+        to,
+    })
 }
 
 fn other(text: &[u8]) -> Statement {

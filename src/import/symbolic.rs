@@ -21,7 +21,7 @@ mod execute;
 use super::expression::{Expr, Parsed};
 use super::form::{Form, Terms};
 use super::intrinsic;
-use super::statement::{Implicit, Statement, Type};
+use super::statement::{Implicit, Statement, Told, Type};
 use super::unit::{Library, Node, NodeKind, Unit};
 use super::value::{Truth, Value, owned};
 use crate::error::{Error, Result};
@@ -40,6 +40,8 @@ use std::rc::Rc;
 const MAX_STEPS: u64 = 20_000_000;
 /// Files that one matrix element may include: each is counted as often as it is.
 const MAX_INCLUDES: u64 = 100_000;
+/// Numbers that a WRITE into a variable may have.
+const MAX_TOLD: i64 = 1000;
 /// Deepest nesting of calls and includes.
 const MAX_CALLS: usize = 16;
 
@@ -193,6 +195,8 @@ pub struct Interpreter<'l> {
     journals: usize,
     steps: u64,
     includes: u64,
+    /// Whether a power in the outermost unit may be of a number alone, and of one that is not below zero.
+    pub plain_powers: bool,
     /// Whether a formula that cannot be read leaves a broken value rather than stopping the
     /// import; then it is an error only where that value is needed.
     pub defer: bool,
@@ -218,6 +222,7 @@ impl<'l> Interpreter<'l> {
             journals: 0,
             steps: 0,
             includes: 0,
+            plain_powers: false,
             defer: false,
         }
     }

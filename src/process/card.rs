@@ -20,8 +20,17 @@ const MAX_INDICES: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub struct Card {
     path: PathBuf,
-    /// Text and line of an entry, by block and indices.
-    entries: HashMap<(String, Vec<i32>), (String, usize)>,
+    /// Entries by block and indices.
+    entries: HashMap<(String, Vec<i32>), Entry>,
+}
+
+/// A value as it stands in a card.
+#[derive(Clone, Debug)]
+struct Entry {
+    text: String,
+    line: usize,
+    /// Whether another number stands behind it, so that it may be an index.
+    more: bool,
 }
 
 impl Card {
@@ -58,7 +67,7 @@ impl Card {
                 block = None;
                 if let Some(pdg) = words.get(1).and_then(|w| w.parse::<i32>().ok()) {
                     let value = words.get(2).copied().unwrap_or("");
-                    card.enter("decay", vec![pdg], value, i + 1);
+                    card.enter("decay", vec![pdg], value, i + 1, false);
                 }
             } else if let Some(block) = &block {
                 let mut index = Vec::new();
@@ -71,8 +80,10 @@ impl Card {
                         }
                         continue;
                     }
-                    card.enter(block, index.clone(), word, i + 1);
-                    match word.parse::<i32>() {
+                    let whole = word.parse::<i32>();
+                    let behind = words.get(k + 1).is_some_and(|word| number(word).is_some());
+                    card.enter(block, index.clone(), word, i + 1, whole.is_ok() && behind);
+                    match whole {
                         Ok(n) if k + 1 < words.len() => index.push(n),
                         _ => break,
                     }
@@ -82,16 +93,20 @@ impl Card {
         card
     }
 
-    fn enter(&mut self, block: &str, index: Vec<i32>, text: &str, line: usize) {
+    fn enter(&mut self, block: &str, index: Vec<i32>, text: &str, line: usize, more: bool) {
         self.entries
             .entry((block.to_owned(), index))
-            .or_insert_with(|| (text.to_owned(), line));
+            .or_insert_with(|| Entry {
+                text: text.to_owned(),
+                line,
+                more,
+            });
     }
 
     /// Whether the card gives a particle a mass below zero.
     fn has_negative_mass(&self, pdg: &[i32]) -> bool {
         let mass = self.entries.get(&("mass".to_owned(), pdg.to_vec()));
-        let mass = mass.and_then(|(text, _)| text.replace(['d', 'D'], "e").parse::<f64>().ok());
+        let mass = mass.and_then(|entry| number(&entry.text));
         mass.is_some_and(|mass| mass < 0.0)
     }
 
@@ -103,7 +118,7 @@ impl Card {
         };
         let place = place(parameter);
         let key = (parameter.block.clone(), parameter.index.clone());
-        let Some((text, line)) = self.entries.get(&key) else {
+        let Some(Entry { text, line, more }) = self.entries.get(&key) else {
             return Err(fail(format!(
                 "there is no entry {place} ({}), which the process needs; add it",
                 parameter.name
@@ -116,15 +131,26 @@ impl Card {
                 parameter.name
             )));
         }
-        let number = text.replace(['d', 'D'], "e").parse::<f64>();
-        match number {
-            Ok(x) if x.is_finite() => Ok(x),
+        if *more {
+            return Err(fail(format!(
+                "line {line}: {place} ({}) is followed by another number; it has more indices here than \
+                 ident_card.dat says",
+                parameter.name
+            )));
+        }
+        match number(text) {
+            Some(x) if x.is_finite() => Ok(x),
             _ => Err(fail(format!(
                 "line {line}: {place} ({}) is `{text}`, which is no finite number",
                 parameter.name
             ))),
         }
     }
+}
+
+/// A number, whose exponent may be written with D.
+fn number(text: &str) -> Option<f64> {
+    text.replace(['d', 'D'], "e").parse().ok()
 }
 
 /// A parameter's place in the card, in words.

@@ -7,6 +7,7 @@ mod change;
 mod judge;
 mod log;
 mod parts;
+mod summary;
 mod tokens;
 mod worker;
 
@@ -36,7 +37,7 @@ use std::time::Instant;
 #[derive(clap::Args)]
 pub struct Options {
     /// P* directory of an MG5aMC output
-    #[arg(value_name = "DIR", required_unless_present = "worker")]
+    #[arg(value_name = "DIR", required_unless_present_any = ["worker", "summary"])]
     directory: Option<PathBuf>,
     /// Number of changes
     #[arg(long, value_name = "N", default_value_t = 1000)]
@@ -64,6 +65,9 @@ pub struct Options {
     /// Append each change as a line of JSON; changes that are in it are not made again
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
+    /// Make one table of these logs, and nothing else
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "directory")]
+    summary: Vec<PathBuf>,
     /// Be the process that imports, for the task in this file
     #[arg(long, value_name = "FILE", hide = true)]
     worker: Option<PathBuf>,
@@ -88,6 +92,10 @@ impl Options {
         use std::process::ExitCode;
         if let Some(task) = &self.worker {
             worker::work(task)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if !self.summary.is_empty() {
+            output::print(&summary::table(&self.summary)?)?;
             return Ok(ExitCode::SUCCESS);
         }
         let directory = self.directory.clone().unwrap_or_default();

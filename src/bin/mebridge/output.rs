@@ -1,6 +1,7 @@
 //! Writing what was asked for.
 
 use mebridge::{Error, Result};
+use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
@@ -30,6 +31,24 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     } else {
         std::fs::write(path, text).map_err(Error::io(path))
     }
+}
+
+/// A table: the first column to the left, numbers to the right.
+pub fn columns(rows: &[Vec<String>]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        for (i, cell) in row.iter().enumerate() {
+            let width = rows.iter().filter_map(|r| r.get(i)).map(|cell| cell.len());
+            let width = width.max().unwrap_or(0);
+            // A String can always be written to.
+            let _ = match i {
+                0 => write!(text, "{cell:<width$}"),
+                _ => write!(text, "  {cell:>width$}"),
+            };
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// Ends the program with a message about a wrong use of the command.

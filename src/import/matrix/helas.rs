@@ -129,7 +129,7 @@ impl<'l> Helas<'l> {
         let result = result.ok_or("there is no result")?;
         let at = target(interpreter, frame, result)?;
         if components > 1 {
-            column(frame, interpreter, result, at)?;
+            column(frame, interpreter, result, at, components)?;
             let wavefunction = Wavefunction::Internal(vertex);
             self.store(interpreter, at, wavefunction, components);
         } else {
@@ -208,7 +208,7 @@ impl<'l> Helas<'l> {
             .external(external)
             .map_err(|error| error.to_string())?;
         let at = target(interpreter, frame, result)?;
-        column(frame, interpreter, result, at)?;
+        column(frame, interpreter, result, at, kind.components())?;
         let wavefunction = Wavefunction::External(external);
         self.store(interpreter, at, wavefunction, kind.components());
         Ok(())
@@ -325,12 +325,21 @@ fn target(interpreter: &mut Interpreter, frame: &mut Frame, argument: &Expr) -> 
     }
 }
 
-/// Whether an element is the first of a column of an array of two dimensions.
-fn column(frame: &Frame, interpreter: &Interpreter, argument: &Expr, at: Location) -> Parsed<()> {
+/// Whether an element is the first of a column of an array of two dimensions, and the column has so many elements.
+fn column(
+    frame: &Frame,
+    interpreter: &Interpreter,
+    argument: &Expr,
+    at: Location,
+    components: u32,
+) -> Parsed<()> {
     let Expr::Apply(name, _) = argument else {
         return Err("a wavefunction is not given as W(1,n)".into());
     };
     match interpreter.rows_of(frame, name) {
+        Some(rows) if rows < i64::from(components) => Err(format!(
+            "a wavefunction of {components} components, and {name} has {rows} rows"
+        )),
         Some(rows) if at.1 % rows == 0 => Ok(()),
         _ => Err("a wavefunction is not given as W(1,n)".into()),
     }

@@ -322,6 +322,16 @@ pub fn check_channels(
             {
                 return fail("IHEL is not the helicity that the random number chooses");
             }
+            if let Some(told) = &trial.told
+                && chosen.is_none_or(|row| {
+                    let row = rows[row].helicities.iter();
+                    !row.copied().map(i64::from).eq(told.iter().copied())
+                })
+            {
+                return fail(
+                    "HEL_BUFF does not tell the helicities that the random number chooses",
+                );
+            }
             if let Some(jamp2) = &trial.jamp2
                 && (jamp2.len() != tables.flows + 1
                     || !same(jamp2[0], tables.flows as f64)
@@ -390,6 +400,8 @@ struct Trial<'l> {
     jamp2: Option<Vec<f64>>,
     /// IHEL, where it is an argument.
     chosen: Option<i64>,
+    /// The numbers in HEL_BUFF, where there is one; fewer than legs where they are not known.
+    told: Option<Vec<i64>>,
 }
 
 impl<'l> Trial<'l> {
@@ -447,6 +459,7 @@ impl<'l> Trial<'l> {
             colored: Vec::new(),
             jamp2: None,
             chosen: None,
+            told: None,
         })
     }
 
@@ -565,6 +578,15 @@ impl<'l> Trial<'l> {
         self.chosen = chosen.and_then(|at| match self.interpreter.get(at) {
             Some(Value::Int(row)) => Some(*row),
             _ => None,
+        });
+        let buffer = self.interpreter.common_place("TO_HELICITY", 0);
+        self.told = self.interpreter.get(buffer).is_some().then(|| {
+            let places = (buffer.1..).map(|place| (buffer.0, place));
+            let numbers = places.map_while(|at| match self.interpreter.get(at) {
+                Some(Value::Int(number)) => Some(*number),
+                _ => None,
+            });
+            numbers.collect()
         });
         let value = match self.interpreter.get(answer) {
             Some(Value::Real(value)) => self.interpreter.builder.constant(*value),

@@ -29,6 +29,9 @@ impl<'l> Interpreter<'l> {
             Expr::Power(parts) => {
                 let base = self.eval(frame, &parts.0)?;
                 let exponent = self.eval(frame, &parts.1)?;
+                if self.plain_powers && frame.depth == 0 {
+                    self.is_plain(&base, &exponent)?;
+                }
                 power(&base, &exponent, &mut self.builder)
             }
             Expr::Compare(test, sides) => {
@@ -64,6 +67,31 @@ impl<'l> Interpreter<'l> {
             }
             Expr::Component(what) => Err(format!("{what} cannot be read")),
             Expr::Range(..) => Err("an array section cannot be read here".into()),
+        }
+    }
+
+    /// Whether a power has one value at whatever signs of zeros, and a finite one.
+    fn is_plain(&self, base: &Value, exponent: &Value) -> Parsed<()> {
+        let fixed = |value: &Value| match value {
+            Value::Real(v) | Value::Complex(v) => self.builder.constant(*v),
+            _ => None,
+        };
+        if matches!(base, Value::Int(_)) || fixed(base).is_some() {
+            return Ok(());
+        }
+        let exponent = match (exponent, fixed(exponent)) {
+            (Value::Int(n), _) => *n as f64,
+            (_, Some(c)) if c.im == 0.0 => c.re,
+            _ => return Err("a power whose exponent is no number".into()),
+        };
+        if exponent < 0.0 {
+            return Err("a negative power, which has no value at zero".into());
+        }
+        match base {
+            Value::Complex(_) if exponent.fract() != 0.0 => {
+                Err("a power of a complex number that is not whole".into())
+            }
+            _ => Ok(()),
         }
     }
 

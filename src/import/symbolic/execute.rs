@@ -149,8 +149,45 @@ impl<'l> Interpreter<'l> {
                 flow
             }
             Statement::Other(what) => Err(fault(frame, what.clone())),
+            Statement::Tell(told) => {
+                // Where the numbers cannot be known they are only missing, as what any other WRITE tells is.
+                if self.tell(frame, told).is_err()
+                    && let Ok(at) = self.location(frame, &told.name, &[])
+                {
+                    self.write(at, Value::Text);
+                }
+                Ok(Flow::Next)
+            }
             _ => Ok(Flow::Next),
         }
+    }
+
+    /// The numbers become the elements of the variable's storage.
+    fn tell(&mut self, frame: &mut Frame, told: &Told) -> Parsed<()> {
+        let at = self.location(frame, &told.name, &[])?;
+        let counter = self.location(frame, &told.counter, &[])?;
+        let from = self.eval(frame, &told.from)?.int()?;
+        let to = self.eval(frame, &told.to)?.int()?;
+        if to.saturating_sub(from) > MAX_TOLD {
+            return Err("too many numbers".into());
+        }
+        let mut place = at.1;
+        for i in from..=to {
+            self.write(counter, Value::Int(i));
+            let number = self.eval(frame, &told.item)?.int()?;
+            self.write((at.0, place), Value::Int(number));
+            place += 1;
+        }
+        self.write(
+            counter,
+            Value::Int(to.max(from.saturating_sub(1)).saturating_add(1)),
+        );
+        // Blanks behind them.
+        while self.read((at.0, place)).is_some() {
+            self.write((at.0, place), Value::Text);
+            place += 1;
+        }
+        Ok(())
     }
 
     fn assign(

@@ -20,6 +20,11 @@ use std::time::{Duration, Instant};
 /// The same in parts of what the unchanged directory answers: a change can make amplitudes vanish.
 const VANISHING: f64 = 1e-13;
 
+/// By how much momenta are moved, to see how much of an answer is rounding.
+const MOVED: f64 = 1e-15;
+/// The answers may differ by so many times what moves the Fortran's own.
+const AS_UNSTABLE: f64 = 10.0;
+
 /// A changed program may run for ever.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -445,9 +450,34 @@ impl Bench {
     }
 
     fn run(&self, program: &Path, channels: &[(u32, u32)], answers: &[Answer]) -> Result<Verdict> {
-        let mut text = workshop::events(&self.points, None);
+        let verdict = match self.ask(program, channels, &self.points)? {
+            Ok(fortran) if fortran.len() == answers.len() => {
+                let verdict = self.compare(answers, &fortran);
+                match verdict.outcome {
+                    Outcome::Differs => {
+                        let moved = self.ask(program, channels, &self.moved_points())?;
+                        let moved = moved.unwrap_or_default();
+                        self.beside_rounding(verdict, answers, &fortran, &moved)
+                    }
+                    _ => verdict,
+                }
+            }
+            Ok(_) => Verdict::new(Outcome::FortranFails, "it answers not all"),
+            Err(failure) => Verdict::new(Outcome::FortranFails, &failure),
+        };
+        Ok(verdict)
+    }
+
+    /// What a program answers, or how it fails.
+    fn ask(
+        &self,
+        program: &Path,
+        channels: &[(u32, u32)],
+        points: &[Point],
+    ) -> Result<std::result::Result<Vec<workshop::Answer>, String>> {
+        let mut text = workshop::events(points, None);
         for &(diagram, config) in channels {
-            text += &workshop::events(&self.points, Some(Channel { diagram, config }));
+            text += &workshop::events(points, Some(Channel { diagram, config }));
         }
         let folder = self.workshop.folder();
         let (input, output) = (folder.join("events.txt"), folder.join("answers.txt"));
@@ -457,14 +487,57 @@ impl Bench {
         command.current_dir(self.workshop.running(Path::new("")));
         let errors = folder.join("errors.txt");
         if let Err(failure) = child::run(command, Some(&input), &errors, LIMIT, Some(4 << 30)) {
-            return Ok(Verdict::new(Outcome::FortranFails, &failure));
+            return Ok(Err(failure));
         }
         let text = std::fs::read_to_string(&output).map_err(Error::io(&output))?;
-        let fortran: Option<Vec<workshop::Answer>> = text.lines().map(workshop::answer).collect();
-        Ok(match fortran {
-            Some(fortran) if fortran.len() == answers.len() => self.compare(answers, &fortran),
-            _ => Verdict::new(Outcome::FortranFails, "it answers not all"),
-        })
+        let answers: Option<Vec<_>> = text.lines().map(workshop::answer).collect();
+        Ok(answers.ok_or_else(|| "an answer is no number".to_owned()))
+    }
+
+    /// The same events but for rounding.
+    fn moved_points(&self) -> Vec<Point> {
+        let moved = |point: &Point| {
+            let mut point = point.clone();
+            for (i, x) in point.momenta.iter_mut().enumerate() {
+                *x *= 1.0 + MOVED * [1.0, -1.0, 2.0][i % 3];
+            }
+            point
+        };
+        self.points.iter().map(moved).collect()
+    }
+
+    /// A difference is rounding if the Fortran's own answer moves as much where momenta are moved by that.
+    fn beside_rounding(
+        &self,
+        verdict: Verdict,
+        answers: &[Answer],
+        fortran: &[workshop::Answer],
+        moved: &[workshop::Answer],
+    ) -> Verdict {
+        if moved.len() != fortran.len() {
+            return verdict;
+        }
+        let mut unstable = false;
+        for (event, (mine, theirs)) in answers.iter().zip(fortran).enumerate() {
+            let value: f64 = mine.value.parse().unwrap_or(f64::NAN);
+            if difference(value, theirs.value) <= self.tolerance {
+                continue;
+            }
+            let span = (moved[event].value - theirs.value).abs();
+            // False for NaN.
+            if !((value - theirs.value).abs() <= AS_UNSTABLE * span) {
+                return verdict;
+            }
+            unstable = true;
+        }
+        // What else differs, such as a choice, is as it was judged.
+        match unstable {
+            true => Verdict::new(
+                Outcome::Rounding,
+                &format!("{}; rounding moves the Fortran's as much", verdict.detail),
+            ),
+            false => verdict,
+        }
     }
 
     fn compare(&self, answers: &[Answer], fortran: &[workshop::Answer]) -> Verdict {

@@ -160,17 +160,7 @@ impl Log {
             rows.push([vec![(*file).to_owned()], counts(found)].concat());
         }
         rows.push([vec!["all".to_owned()], counts(&all)].concat());
-        let mut text = String::new();
-        for row in &rows {
-            for (i, cell) in row.iter().enumerate() {
-                let width = rows.iter().map(|r| r[i].len()).max().unwrap_or(0);
-                let _ = match i {
-                    0 => write!(text, "{cell:<width$}"),
-                    _ => write!(text, "  {cell:>width$}"),
-                };
-            }
-            text.push('\n');
-        }
+        let mut text = output::columns(&rows);
         let fresh = &self.entries[self.earlier..];
         let mean = |refused: bool| {
             let of = |e: &&Entry| (e.outcome == Outcome::Refused) == refused;
@@ -197,7 +187,8 @@ impl Log {
     }
 }
 
-fn name(outcome: Outcome) -> &'static str {
+/// As tables call it.
+pub fn name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Refused => "refused",
         Outcome::Agrees => "agrees",

@@ -2,7 +2,8 @@
 //!
 //! The driver reads events from standard input and writes the answers into the file that its
 //! argument names. Everything that MadEvent would set in COMMON blocks is set for each event, and
-//! all helicities are evaluated each time.
+//! all helicities are evaluated each time; behind wholly polarised beams those alone that `SMATRIX<i>`
+//! finds good when it has seen all events, because there MadEvent's channels are those of good ones.
 
 use super::element::{Element, Kind};
 use super::tree::Tree;
@@ -45,6 +46,8 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
     let has = |file: &str| tree.text(tree.element.join(file)).is_some();
     let madevent = element.kind == Kind::MadEvent;
     let vector = tree.text("Source/vector.inc");
+    let wholly = run.polarisations.iter().any(|x| x.abs() == 100.0);
+    let two_passes = madevent && wholly && element.good_helicities.is_some();
     // The first versions for batches call it NB_PAGE, and have no IGRAPH.
     let igraph = vector.is_some_and(|text| text.to_ascii_uppercase().contains("VECSIZE_MEMMAX="));
     let vector = vector.is_some();
@@ -67,6 +70,9 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
     line("REAL*8 P(0:3,NEXTERNAL),ANS,MEB_G,RHEL,RCOL");
     line("INTEGER CHANNEL,IVEC,IHEL,ICOL,MEB_CONFIG,MEB_I");
     line("CHARACTER*400 MEB_FILE");
+    if two_passes {
+        line("INTEGER MEB_CALLS");
+    }
     if element.arguments.iter().any(|argument| argument == "JAMP2") {
         // More flows than any process has.
         line("REAL*8 JAMP2(0:99999)");
@@ -171,6 +177,10 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
         };
         line(&format!("IPROC={number}"));
     }
+    if two_passes {
+        line("MEB_CALLS=0");
+        line("GOODHEL=.FALSE.");
+    }
     line("CALL SETPARA('param_card.dat')");
     line("IVEC=1");
     let _ = writeln!(
@@ -201,7 +211,11 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
             line("SUBDIAG(MEB_I)=CHANNEL");
             line("ENDDO");
         }
-        if element.good_helicities.is_some() {
+        if two_passes {
+            // Below 0 once good helicities are known.
+            line("NTRY=0");
+            line("IF(MEB_CALLS.LT.0) NTRY=100000");
+        } else if element.good_helicities.is_some() {
             line("NTRY=0");
             line("GOODHEL=.TRUE.");
         }
@@ -211,13 +225,31 @@ pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
     }
     let arguments = element.arguments.join(",").replace("ANS_SUMMED", "ANS");
     line(&format!("CALL {}({arguments})", element.entry()));
+    if two_passes {
+        line("IF(MEB_CALLS.GE.0) THEN");
+        line("MEB_CALLS=MEB_CALLS+1");
+        line("GOTO 10");
+        line("ENDIF");
+    }
     if element.helicity_buffer {
         line("WRITE(91,'(ES27.17E4,2I8,1X,A)') ANS,IHEL,ICOL,HEL_BUFF");
     } else {
         line("WRITE(91,'(ES27.17E4,2I8)') ANS,IHEL,ICOL");
     }
     line("GOTO 10");
-    let _ = writeln!(t, "   20 CLOSE(91)");
+    let _ = writeln!(t, "   20 CONTINUE");
+    let mut line = |text: &str| {
+        let _ = writeln!(t, "      {text}");
+    };
+    if two_passes {
+        // SMATRIX<i> looks for good helicities in its first calls, however many events there are.
+        line("IF(MEB_CALLS.GT.0) THEN");
+        line("IF(MEB_CALLS.GT.100) MEB_CALLS=-1");
+        line("REWIND(5)");
+        line("GOTO 10");
+        line("ENDIF");
+    }
+    line("CLOSE(91)");
     let _ = writeln!(t, "      END");
     t
 }

@@ -41,7 +41,7 @@ pub struct Element {
 /// The COMMON block of the good helicities, whatever the variables are called there.
 #[derive(Clone, Debug)]
 pub struct GoodHelicities {
-    /// Bounds of the number of events so far: `(2)`.
+    /// Bounds of the number of events so far: `(2)`, or nothing in ungrouped outputs.
     pub tries: String,
     /// Bounds of what is true for a good helicity: `(NCOMB,2)`.
     pub good: String,
@@ -150,7 +150,7 @@ fn good_helicities(statements: &[Statement]) -> Option<GoodHelicities> {
         values.next().map(str::to_owned)
     })?;
     Some(GoodHelicities {
-        tries: bounds("INTEGER", tries)?,
+        tries: bounds("INTEGER", tries).unwrap_or_default(),
         good: bounds("LOGICAL", good)?,
         count,
     })

@@ -31,7 +31,7 @@ impl<U: Simd> Task<U::Scalar> for HighSpin<'_, U> {
             if self.kind == ExternalKind::Tensor {
                 let leg = Vector::new(momentum, self.mass);
                 for (&helicity, &result) in pairs {
-                    tensor(m, result, &leg, helicity, sign);
+                    tensor(m, result, &leg, helicity, sign, self.mass.is_none());
                 }
             } else {
                 // Only massive ones are imported.
@@ -78,11 +78,20 @@ unsafe fn put<V: Simd>(m: Memory<V>, result: u32, components: [Cx<V>; 16]) {
 /// # Safety
 /// As for [`super::external`].
 #[inline(always)]
-unsafe fn tensor<V: Simd>(m: Memory<V>, result: u32, leg: &Vector<V>, helicity: i8, sign: i8) {
+unsafe fn tensor<V: Simd>(
+    m: Memory<V>,
+    result: u32,
+    leg: &Vector<V>,
+    helicity: i8,
+    sign: i8,
+    massless: bool,
+) {
     let of = |helicity: i8| leg.wavefunction(helicity, sign);
     let zero = Cx::new(leg.zero, leg.zero);
     let mut sum = [zero; 16];
     match helicity {
+        // None but the outer two, as in TXXXXX.
+        -1..=1 if massless => {}
         2 | -2 => add_products(&mut sum, of(helicity / 2), of(helicity / 2)),
         1 | -1 => {
             let half = std::f64::consts::FRAC_1_SQRT_2;
