@@ -31,8 +31,10 @@ pub struct Engine<T: Real> {
     pub(super) color: ColorSum<T>,
     pub(super) general: Vec<General>,
     pub(super) scratch: Scratch,
-    /// Helicities in the order in which they are evaluated.
+    /// Helicities in the order in which they are evaluated; behind them those that are not (see `evaluated`).
     pub(super) order: Vec<u32>,
+    /// How many are evaluated: of loops perhaps half, the others being the same.
+    pub(super) evaluated: usize,
     /// Which legs come in.
     pub(super) incoming: Vec<bool>,
     /// 1 / IDEN.
@@ -198,6 +200,10 @@ impl<T: Real> Engine<T> {
                 .collect(),
             level,
             order: plan.groups.iter().flatten().copied().collect(),
+            evaluated: match &plan.loops {
+                Some(loops) => loops.evaluated().count(),
+                None => plan.helicities.len(),
+            },
             polynomials,
             jamp_terms,
             color,

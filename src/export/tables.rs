@@ -1,7 +1,7 @@
 //! The files beside `matrix1.f`: tables and sizes.
 
 use super::source::Source;
-use crate::process::Process;
+use crate::process::{Leg, Process};
 
 /// A file's name and its text.
 pub type File = (&'static str, String);
@@ -77,11 +77,8 @@ fn leshouche(process: &Process) -> String {
         f.line(&format!("DATA (IDUP(I,{n},1),I=1,{legs})/{values}/"));
     }
     for kind in 1..=2 {
-        let mothers = process
-            .legs
-            .iter()
-            .map(|leg| if leg.incoming { 0 } else { kind });
-        let values = list(&mut mothers.into_iter());
+        let mother = |leg: &Leg| if leg.incoming { 0 } else { kind };
+        let values = list(&mut process.legs.iter().map(mother));
         f.line(&format!("DATA (MOTHUP({kind},I),I=1,{legs})/{values}/"));
     }
     for (n, flow) in (1..).zip(&process.channels.color_flows) {

@@ -45,11 +45,30 @@ pub struct Loops {
     pub sums: NumberSums,
     /// For each run and each of its helicities the index of that among the plan's, or [`NO_HELICITY`].
     pub rows: Vec<u32>,
+    /// For each of `rows` the index of the helicity with all legs reversed, whose contribution and squared JAMPs are the
+    /// same; empty where every helicity is evaluated.
+    pub reversed: Vec<u32>,
     /// For each colour flow its JAMPs; none where each JAMP is one.
     pub flows: Vec<Vec<FlowTerm>>,
 }
 
 impl Loops {
+    /// Helicities that are evaluated.
+    pub fn evaluated(&self) -> impl Iterator<Item = u32> {
+        self.rows.iter().copied().filter(|&h| h != NO_HELICITY)
+    }
+
+    /// All helicities: first those that are evaluated, then those that are the same as these.
+    pub fn order(&self) -> impl Iterator<Item = u32> {
+        self.evaluated().chain(self.pairs().map(|p| p.1))
+    }
+
+    /// Pairs of helicities of which the first is evaluated and the second is the same.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
+        let pairs = self.rows.iter().zip(&self.reversed);
+        pairs.map(|(&h, &r)| (h, r)).filter(|p| p.0 != NO_HELICITY)
+    }
+
     /// Whether all operations of a plan with these loops stay within its memory, and its tables fit each other.
     pub(super) fn in_order(&self, plan: &Plan) -> bool {
         let classes = self.runs.first().map_or(0, Vec::len);
@@ -80,7 +99,8 @@ impl Loops {
             && self.rows.len() as u64 == self.runs.len() as u64 * u64::from(self.helicities)
             && u64::from(self.products) + products <= u64::from(vectors)
             && self.numbers_in_order(plan)
-            && self.rows.iter().filter(|&&h| h != NO_HELICITY).all(|&h| {
+            && (self.reversed.is_empty() || self.reversed.len() == self.rows.len())
+            && self.order().all(|h| {
                 let seen = seen.get_mut(h as usize);
                 seen.is_some_and(|seen| !std::mem::replace(seen, true))
             })
@@ -92,6 +112,7 @@ impl Loops {
                 .all(|t| (t.jamp as usize) < plan.flows)
             && plan.groups.iter().all(|group| group.len() == 1)
             && plan.groups.len() == plan.helicities.len()
+            && plan.groups.iter().flatten().copied().eq(self.order())
     }
 
     fn numbers_in_order(&self, plan: &Plan) -> bool {
@@ -119,8 +140,7 @@ impl Loops {
         self.once.iter().for_each(|op| add(op, 1));
         self.each.iter().for_each(|op| add(op, self.runs.len()));
         // Two for each term; what stands there beside terms are two numbers for each sum.
-        let helicities = self.rows.iter().filter(|&&h| h != NO_HELICITY);
-        all.2 += 2 * helicities.count() * self.sums.0.len();
+        all.2 += 2 * self.evaluated().count() * self.sums.0.len();
         all
     }
 }
@@ -138,8 +158,10 @@ mod tests {
         let card = process.model.default_card();
         let binding = Binding::new(&process.model, &card).unwrap();
         // Those of massless quarks that come in are opposite.
+        let quarks = process.legs[0].pdg != 21;
         let rows = (0..).zip(&process.helicities);
-        let good = rows.filter(|(_, row)| row[0] == -row[1]).map(|(h, _)| h);
+        let good = rows.filter(|(_, row)| !quarks || row[0] == -row[1]);
+        let good = good.map(|(h, _)| h);
         let plan = compile(&process, &binding, &good.collect::<Vec<u32>>()).unwrap();
         (process, plan)
     }
@@ -147,7 +169,7 @@ mod tests {
     /// What an engine follows without looking is looked at: each of these would lead it out of its memory.
     #[test]
     fn loops_that_lead_astray_are_refused() {
-        // Massless ends, whose helicities are outer ones: there are two runs.
+        // Massless ends, whose helicities are outer ones. Half of the helicities are evaluated.
         let (process, plan) = made("u u~ > g g g g");
         let vectors = plan.vectors;
         assert!(plan.clone().validate(&process).is_ok());
@@ -175,7 +197,7 @@ mod tests {
         changes.extend(of_op(|op, _| op.wide = [1, 0]));
         changes.extend(of_op(|op, _| op.triples = [7, u32::MAX]));
         changes.extend(of_op(|op, _| op.addends = [u32::MAX, u32::MAX]));
-        let more: [Change; 15] = [
+        let more: [Change; 18] = [
             Box::new(|l| l.pools.indices.iter_mut().for_each(|i| *i = u32::MAX)),
             Box::new(|l| l.pools.indices.truncate(3)),
             Box::new(|l| l.pools.pairs.iter_mut().for_each(|p| p.a.shift = 1 << 20)),
@@ -192,6 +214,9 @@ mod tests {
             Box::new(|l| l.runs.clear()),
             Box::new(|l| l.rows[1] = l.rows[0]),
             Box::new(|l| l.rows[0] = 1 << 20),
+            Box::new(|l| l.reversed[0] = l.reversed[1]),
+            Box::new(|l| l.reversed[0] = 1 << 20),
+            Box::new(|l| l.reversed.truncate(3)),
             Box::new(|l| l.helicities *= 2),
             Box::new(move |l| l.products = vectors - 2),
             Box::new(move |l| l.numbers = vectors),
@@ -214,6 +239,24 @@ mod tests {
         let mut other = plan.clone();
         other.loops = None;
         assert!(other.validate(&process).is_err());
+    }
+
+    /// Helicities of massless particles that are all reversed are the same; a width makes them differ.
+    #[test]
+    fn half_of_the_helicities_of_massless_particles_are_evaluated() {
+        for (text, paired) in [
+            ("g g > g g g", true),
+            ("u u~ > g g g", true),
+            ("g g > t t~ g", false),
+        ] {
+            let (_, plan) = made(text);
+            let loops = plan.loops.unwrap();
+            let halves = if paired { 2 } else { 1 };
+            let evaluated = loops.evaluated().count();
+            assert_eq!(halves * evaluated, plan.helicities.len(), "{text}");
+            let row = |h: u32| plan.helicities[h as usize];
+            assert!(loops.pairs().all(|(h, r)| row(h) != row(r)));
+        }
     }
 
     /// Currents of gluons are computed once; the operations of a larger process do not grow with its helicities.

@@ -25,6 +25,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         let profile = self.worker.profile;
         let each = self.worker.each.is_some();
         let stride = 2 * loops.helicities as usize;
+        let noted = self.worker.each.as_ref().map_or(0, |each| each.jamp2.len());
         let mut done = 0;
         let start = profile.then(Instant::now);
         // SAFETY: a valid plan, whose operations stay within the memory.
@@ -65,6 +66,37 @@ impl<T: Real> Blocks<'_, '_, T> {
                     if each {
                         self.note_each(m);
                     }
+                }
+            }
+            if !loops.reversed.is_empty() {
+                self.reversed(m, loops, colors, noted);
+            }
+        }
+    }
+    /// What is the same with all helicities reversed; `noted` numbers of JAMP2 were there before.
+    #[inline(always)]
+    unsafe fn reversed<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        loops: &Loops,
+        colors: bool,
+        noted: usize,
+    ) {
+        let scratch = &self.engine.scratch;
+        if let Some(each) = &mut self.worker.each {
+            // There is no AMP2 without diagrams.
+            each.jamp2.extend_from_within(noted..);
+        }
+        // SAFETY: addresses of the scratch.
+        unsafe {
+            for (h, r) in loops.pairs() {
+                let contribution = m.real(scratch.matrix_elements + h);
+                m.put_real(scratch.matrix_elements + r, contribution);
+            }
+            if colors {
+                for flow in 0..self.engine.color_flows() as u32 {
+                    let sum = m.real(scratch.jamp2 + flow);
+                    m.put_real(scratch.jamp2 + flow, sum + sum);
                 }
             }
         }

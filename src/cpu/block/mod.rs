@@ -369,7 +369,7 @@ impl<T: Real> Blocks<'_, '_, T> {
                 let to = single.add(i * lanes + half * V::LANES);
                 V::load(from).store_single(to);
             }
-            let last = done + 1 == plan.tables.len();
+            let last = done + 1 == engine.evaluated;
             if half + 1 < halves && !last {
                 return;
             }

@@ -15,7 +15,7 @@ use crate::plan::{Count, Plan};
 use crate::process::color_ordered::{ColorOrdered, OrderedVertex, number_of, orders, shuffles};
 use crate::process::{CouplingRef, ExternalKind, Process, Wavefunction};
 use num_complex::Complex64;
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Currents of so many rungs are kept for all of their orders; longer ones for those alone with the smallest first.
 pub(super) const SHORT: usize = 4;
@@ -116,6 +116,8 @@ pub(super) struct Lowering<'a> {
     jamp_base: Address,
     /// Products of all JAMPs in a run.
     tile: Address,
+    /// Whether half of the helicities are evaluated, the others being the same with all legs reversed.
+    paired: bool,
 }
 
 /// A quark line.
@@ -145,7 +147,6 @@ impl<'a> Lowering<'a> {
         let radix: Vec<u32> = (0..legs.len())
             .map(|place| rows.iter().map(|row| row[place] + 1).max().unwrap_or(1))
             .collect();
-        let (outer, runs) = runs(&radix, &rows, 2 * form.jamps(), machine.tile());
         let line = match &form.line {
             Some(vertex) => Some(line(&compiler, vertex, externals[0])?),
             None => None,
@@ -161,6 +162,23 @@ impl<'a> Lowering<'a> {
         };
         let three = three(&compiler, &form.three)?;
         let parity = parity(&compiler, form, &two, three.as_ref());
+        // Of helicities that are the same with all legs reversed, those are evaluated in which one leg has its first: a
+        // rung, so that ends keep both of theirs, or an end where these have not all combinations.
+        let ends = rows.iter().map(|row| [row[0], row[legs.len() - 1]]);
+        let ends = ends.collect::<HashSet<_>>().len();
+        let first = match ends < (radix[0] * radix[legs.len() - 1]) as usize {
+            true => 0,
+            false => 1,
+        };
+        let fixed = (machine == Machine::Core
+            && parity.is_some()
+            && conserves_parity(&compiler, form, line.as_ref())
+            && closed(&rows))
+        .then_some(first);
+        let evaluated = rows.into_iter();
+        let evaluated = evaluated.filter(|row| fixed.is_none_or(|place| row[place] == 0));
+        let rows: Vec<Vec<u32>> = evaluated.collect();
+        let (outer, runs) = runs(&radix, &rows, fixed, 2 * form.jamps(), machine.tile());
         let jamps = form.jamps() as u32;
         let all = (1 << legs.len()) - 1;
         let fours = |outer: Legs| {
@@ -204,6 +222,7 @@ impl<'a> Lowering<'a> {
             sums: NumberSums::default(),
             jamp_base,
             tile,
+            paired: fixed.is_some(),
         })
     }
 
@@ -582,21 +601,23 @@ impl<'a> Lowering<'a> {
         for (h, digits) in (0..).zip(&self.compiler.digits) {
             rows_of.insert(legs.iter().map(|&leg| digits[leg]).collect(), h);
         }
-        let mut rows = Vec::new();
+        let of = |digits: &Vec<u32>| rows_of.get(digits).copied().unwrap_or(NO_HELICITY);
+        let (mut rows, mut reversed) = (Vec::new(), Vec::new());
         for run in 0..self.helicities.runs() {
             for element in 0..count {
-                let row = rows_of.get(&self.helicities.of_element(run, element));
-                rows.push(row.copied().unwrap_or(NO_HELICITY));
+                let digits = self.helicities.of_element(run, element);
+                rows.push(of(&digits));
+                if self.paired {
+                    reversed.push(of(&opposite(&digits)));
+                }
             }
         }
         let mut plan = self.compiler.plan;
-        let good = rows.iter().filter(|&&h| h != NO_HELICITY);
-        plan.groups = good.map(|&h| vec![h]).collect();
         plan.tables = vec![Vec::new(); plan.helicities.len()];
         plan.jamp_base = self.jamp_base;
         let (indices, runs) = self.helicities.finish();
         let form = self.compiler.process.color_ordered.as_ref();
-        plan.loops = Some(Loops {
+        let loops = Loops {
             runs,
             once: self.once,
             each: self.each,
@@ -610,8 +631,11 @@ impl<'a> Lowering<'a> {
             numbers_stride: self.numbers_stride,
             sums: self.sums,
             rows,
+            reversed,
             flows: form.map(|form| form.flows.clone()).unwrap_or_default(),
-        });
+        };
+        plan.groups = loops.order().map(|h| vec![h]).collect();
+        plan.loops = Some(loops);
         plan.count = Count::of(&plan);
         plan
     }
@@ -659,9 +683,26 @@ fn spread(vectors: u32) -> u32 {
     }
 }
 
+/// The helicities of legs that have two each, reversed.
+fn opposite(digits: &[u32]) -> Vec<u32> {
+    digits.iter().map(|digit| 1 - digit).collect()
+}
+
+/// Whether all these helicities, of legs that have two each, are there with all of them reversed.
+fn closed(rows: &[Vec<u32>]) -> bool {
+    let all: HashSet<&[u32]> = rows.iter().map(Vec::as_slice).collect();
+    rows.iter().all(|row| all.contains(&opposite(row)[..]))
+}
+
 /// The outer legs, and their helicities in each run. Ends that do not have all combinations of their helicities are
-/// among them.
-fn runs(radix: &[u32], rows: &[Vec<u32>], jamps: usize, tile: usize) -> (Legs, Vec<Vec<u32>>) {
+/// among them, and a leg whose helicity is fixed to its first.
+fn runs(
+    radix: &[u32],
+    rows: &[Vec<u32>],
+    fixed: Option<usize>,
+    jamps: usize,
+    tile: usize,
+) -> (Legs, Vec<Vec<u32>>) {
     let last = radix.len() - 1;
     let mut ends: Vec<(u32, u32)> = rows.iter().map(|row| (row[0], row[last])).collect();
     ends.sort_unstable();
@@ -681,9 +722,15 @@ fn runs(radix: &[u32], rows: &[Vec<u32>], jamps: usize, tile: usize) -> (Legs, V
         let inner = (0..radix.len()).filter(|place| outer >> place & 1 == 0);
         jamps * inner.map(|place| radix[place] as usize).product::<usize>()
     };
+    if let Some(place) = fixed {
+        outer |= 1 << place;
+    }
     for place in (1..last).rev() {
         if size(outer) <= tile {
             break;
+        }
+        if outer >> place & 1 == 1 {
+            continue;
         }
         outer |= 1 << place;
         let with = |run: &Vec<u32>| {
@@ -784,17 +831,9 @@ fn parity(
     two: &Constant,
     three: Option<&Constant>,
 ) -> Option<f64> {
-    for &w in &form.rungs {
-        let Wavefunction::External(e) = &compiler.process.wavefunctions[w as usize] else {
-            return None;
-        };
-        let opposite = match &compiler.values[e.leg as usize][..] {
-            [a, b] => *a == -*b && *a != 0,
-            _ => false,
-        };
-        if e.kind != ExternalKind::Vector || compiler.binding.value(e.mass) != 0.0 || !opposite {
-            return None;
-        }
+    let vector = |&w: &u32| is_massless(compiler, w, &[ExternalKind::Vector]);
+    if !form.rungs.iter().all(vector) {
+        return None;
     }
     let massless = |vertex: &OrderedVertex| {
         let of = |quantity| compiler.binding.value(quantity) == 0.0;
@@ -803,29 +842,61 @@ fn parity(
     if !massless(&form.two) || !form.three.iter().all(massless) {
         return None;
     }
-    let sign = |constant: &Constant| -> Option<f64> {
-        let mut signs = Vec::new();
-        for (i, c) in &constant.1 {
-            let coupling = constant.0[*i];
-            let Coupling::Polynomial(values) =
-                &compiler.binding.couplings[coupling.coupling as usize]
-            else {
-                return None;
-            };
-            for v in values.iter().filter(|v| v.norm() > 0.0) {
-                let z = v * c;
-                let tiny = 1e-12 * z.norm();
-                signs.push(match (z.im.abs() <= tiny, z.re.abs() <= tiny) {
-                    (true, _) => 1.0,
-                    (false, true) => -1.0,
-                    (false, false) => return None,
-                });
-            }
-        }
-        let first = *signs.first()?;
-        signs.iter().all(|s| *s == first).then_some(first)
-    };
-    let two = sign(two)?;
-    let three = three.map_or(Some(1.0), sign)?;
+    let two = conjugated(compiler, two)?;
+    let three = three.map_or(Some(1.0), |three| conjugated(compiler, three))?;
     (three == 1.0).then_some(two)
+}
+
+/// Whether an external wavefunction is one of these kinds, without mass and with two opposite helicities.
+fn is_massless(compiler: &Compiler, wavefunction: u32, kinds: &[ExternalKind]) -> bool {
+    let Wavefunction::External(e) = &compiler.process.wavefunctions[wavefunction as usize] else {
+        return false;
+    };
+    let opposite = match &compiler.values[e.leg as usize][..] {
+        [a, b] => *a == -*b && *a != 0,
+        _ => false,
+    };
+    kinds.contains(&e.kind) && compiler.binding.value(e.mass) == 0.0 && opposite
+}
+
+/// Whether JAMPs with all helicities reversed are conjugates of each other, up to a phase that all of them share, where
+/// currents of rungs are: the ends are massless, and there is no width. (A massless spinor of the other helicity is the
+/// charge conjugate one up to a phase.)
+fn conserves_parity(compiler: &Compiler, form: &ColorOrdered, line: Option<&Line>) -> bool {
+    use ExternalKind::{FermionIn, FermionOut, Vector};
+    let kinds: &[ExternalKind] = match line {
+        Some(_) => &[FermionIn, FermionOut],
+        None => &[Vector],
+    };
+    let of_line = line.is_none_or(|line| {
+        let massless = line.mass == 0.0 && line.width == 0.0;
+        massless && conjugated(compiler, &line.constant).is_some()
+    });
+    let ends = form.ends.iter();
+    of_line
+        && compiler.process.beam_weights.is_empty()
+        && ends.copied().all(|end| is_massless(compiler, end, kinds))
+}
+
+/// 1 where a constant is real for every event, -1 where it is imaginary.
+fn conjugated(compiler: &Compiler, constant: &Constant) -> Option<f64> {
+    let mut signs = Vec::new();
+    for (i, c) in &constant.1 {
+        let coupling = constant.0[*i];
+        let Coupling::Polynomial(values) = &compiler.binding.couplings[coupling.coupling as usize]
+        else {
+            return None;
+        };
+        for v in values.iter().filter(|v| v.norm() > 0.0) {
+            let z = v * c;
+            let tiny = 1e-12 * z.norm();
+            signs.push(match (z.im.abs() <= tiny, z.re.abs() <= tiny) {
+                (true, _) => 1.0,
+                (false, true) => -1.0,
+                (false, false) => return None,
+            });
+        }
+    }
+    let first = *signs.first()?;
+    signs.iter().all(|s| *s == first).then_some(first)
 }
