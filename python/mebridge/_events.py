@@ -280,15 +280,16 @@ class _Run:
 
     def _check_cuts(self) -> None:
         """That some events pass the cuts: MadSpace would wait for them without an end."""
-        seen = set()
+        context, rng, seen = self._madspace.Context(self._madspace.cpu_device(), 1), np.random.default_rng(1), set()
         for integrand, number in self._built.integrands:
             if number in seen:
                 continue
             seen.add(number)
-            runtime = self._madspace.FunctionRuntime(integrand.function(), self._contexts[0])
+            mapping = integrand.mapping()
+            runtime = self._madspace.FunctionRuntime(mapping.forward_function(), context)
             for _ in range(_TRIES):
-                weights = runtime.call([np.array([_TRIED])])[0]
-                if weights.numpy().shape == (_TRIED,) and np.any(weights.numpy()):
+                *_, weights = runtime.call([rng.random((_TRIED, mapping.random_dim()))])
+                if np.any(weights.numpy()):
                     break
             else:
                 raise Error(f"none of {_TRIES * _TRIED} points passes the cuts; do they leave anything?")

@@ -525,7 +525,8 @@ impl Bench {
             }
             let span = (moved[event].value - theirs.value).abs();
             // False for NaN.
-            if !((value - theirs.value).abs() <= AS_UNSTABLE * span) {
+            let near = (value - theirs.value).abs() <= AS_UNSTABLE * span;
+            if !near {
                 return verdict;
             }
             unstable = true;
