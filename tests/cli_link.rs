@@ -369,6 +369,80 @@ fn what_cannot_be_written_is_told_and_nothing_is_lost() {
     same(&snapshot(&output), &before);
 }
 
+/// Files of the user's under our names, folders in our way, and a journal that somebody else wrote.
+#[test]
+fn what_is_in_the_way_stays() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_batch.f");
+    let own = [
+        p(&output).join("mebridge.mk"),
+        output.join("lib/libmebridge.so"),
+    ];
+    for path in &own {
+        fs::write(path, "# the user's\n").unwrap();
+    }
+    let before = snapshot(&output);
+    link(&output, &[]).ok();
+    link(&output, &[]).ok();
+    unlink(&output).ok();
+    same(&snapshot(&output), &before);
+    for path in &own {
+        fs::remove_file(path).unwrap();
+    }
+    let before = snapshot(&output);
+    fs::create_dir(&own[0]).unwrap();
+    assert!(link(&output, &[]).code == 1);
+    same(&snapshot(&output), &before);
+    fs::remove_dir(&own[0]).unwrap();
+    fs::remove_dir(output.join("lib")).unwrap();
+    fs::write(output.join("lib"), "a file").unwrap();
+    assert!(link(&output, &[]).code == 1);
+    fs::remove_file(output.join("lib")).unwrap();
+    fs::create_dir(output.join("lib")).unwrap();
+    same(&snapshot(&output), &before);
+    // A symbolic link is not written through, and comes back.
+    let card = output.join("Cards/run_card.dat");
+    let shared = d.path().join("shared.dat");
+    fs::rename(&card, &shared).unwrap();
+    let text = fs::read(&shared).unwrap();
+    std::os::unix::fs::symlink("../../shared.dat", &card).unwrap();
+    link(&output, &[]).ok();
+    assert!(fs::read(&shared).unwrap() == text && fs::read(&card).unwrap() != text);
+    unlink(&output).ok();
+    assert!(card.is_symlink() && fs::read(&card).unwrap() == text);
+    // Sizes that nobody means.
+    fs::remove_file(&card).unwrap();
+    fs::write(
+        &card,
+        "  99999999999 = vector_size\n  99999999999 = nb_warp\n",
+    )
+    .unwrap();
+    assert!(
+        link(&output, &[])
+            .failed(1)
+            .contains("more than 1048576 events")
+    );
+    fs::write(&card, &text).unwrap();
+    // Nothing outside of the output is removed.
+    link(&output, &[]).ok();
+    let journal = output.join("Source/.mebridge/link.json");
+    let text = fs::read_to_string(&journal).unwrap();
+    let changed = text.replacen("\"lib/libmebridge.so\"", "\"../shared.dat\"", 1);
+    assert_ne!(text, changed);
+    fs::write(&journal, changed).unwrap();
+    assert!(
+        unlink(&output)
+            .failed(1)
+            .contains("../shared.dat, which is no file of this output")
+    );
+    assert!(shared.is_file());
+    fs::write(&journal, text).unwrap();
+    unlink(&output).ok();
+}
+
 #[test]
 fn what_is_no_output_is_refused() {
     if !compiler() {

@@ -5,11 +5,13 @@ use super::element::latin;
 use super::layout::Layout;
 use super::wrong;
 use mebridge::Result;
-use std::path::Path;
 
 /// Events of a batch where the run card does not say: enough for the SIMD units, few enough for an iteration of
 /// a survey.
 const EVENTS: usize = 512;
+
+/// No batch has more: MadEvent's arrays of its events have fixed sizes, and are many.
+pub const MOST: u32 = 1 << 20;
 
 /// The run card.
 pub const CARD: &str = "Cards/run_card.dat";
@@ -75,10 +77,16 @@ impl Batch {
         let path = layout.root.join(CARD);
         let card = latin(&path)?;
         let now = card::sizes(&card);
+        if now.events() > MOST as usize {
+            return Err(wrong(
+                &path,
+                format!("vector_size times nb_warp is more than {MOST} events"),
+            ));
+        }
         let alone = Alone::of(layout, &card);
         let sizes = match (alone, asked) {
             (Some(alone), asked) if asked.is_some() || now.events() > 1 => {
-                return Err(wrong(Path::new(&path), alone.refusal().into()));
+                return Err(wrong(&path, alone.refusal().into()));
             }
             (Some(_), _) => now,
             (None, Some(n)) => Sizes::of(n as usize),

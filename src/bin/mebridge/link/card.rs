@@ -27,7 +27,7 @@ impl Sizes {
     }
 
     pub fn events(self) -> usize {
-        self.vector_size * self.nb_warp
+        self.vector_size.saturating_mul(self.nb_warp)
     }
 }
 

@@ -54,7 +54,7 @@ pub enum Change {
         kept: String,
         how: How,
     },
-    /// A file that make builds, put aside.
+    /// A file in the way of ours, or one that make builds, put aside.
     Aside { path: String, kept: String },
 }
 
@@ -69,10 +69,29 @@ pub enum How {
     Vector(Sizes),
 }
 
+impl Record {
+    /// A name that leads out of the output. What is undone is removed: there must be none.
+    fn outside(&self) -> Option<String> {
+        let changes = self.changes.iter();
+        let paths = changes.flat_map(|change| [Some(change.path()), change.kept()]);
+        let directories = self.directories.iter().map(String::as_str);
+        let mut names = paths.flatten().chain(directories);
+        names.find(|name| !within(name)).map(str::to_owned)
+    }
+}
+
 impl Change {
     pub fn path(&self) -> &str {
         match self {
             Change::Make { path } | Change::Edit { path, .. } | Change::Aside { path, .. } => path,
+        }
+    }
+
+    /// Where the old one is.
+    fn kept(&self) -> Option<&str> {
+        match self {
+            Change::Make { .. } => None,
+            Change::Edit { kept, .. } | Change::Aside { kept, .. } => Some(kept),
         }
     }
 
@@ -344,15 +363,32 @@ fn read(path: &Path) -> Result<Option<Record>> {
     match fs::read(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::io(path)(error)),
-        Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| {
-            wrong(
-                path,
-                format!(
-                    "it is no record of mebridge link ({error}); it was written by another version"
-                ),
-            )
-        }),
+        Ok(bytes) => {
+            let record: Record = serde_json::from_slice(&bytes).map_err(|error| {
+                wrong(
+                    path,
+                    format!(
+                        "it is no record of mebridge link ({error}); it was written by another version"
+                    ),
+                )
+            })?;
+            match record.outside() {
+                None => Ok(Some(record)),
+                Some(outside) => Err(wrong(
+                    path,
+                    format!(
+                        "it names {outside}, which is no file of this output: mebridge did not write it"
+                    ),
+                )),
+            }
+        }
     }
+}
+
+/// Whether a path stays below the folder that it is relative to.
+fn within(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    parts.all(|part| matches!(part, std::path::Component::Normal(_)))
 }
 
 fn make_parent(path: &Path) -> Result<()> {
@@ -393,11 +429,17 @@ fn remove_unfinished(path: &Path) {
     let _ = fs::remove_file(unfinished(path));
 }
 
-/// Removes a file, if it is there, and what an interrupted [`put`] left of it.
+/// Removes a file, if it is there, and what an interrupted [`put`] left of it. A folder is none of ours.
 pub fn remove(path: &Path) -> Result<()> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
     remove_unfinished(path);
+    if path.symlink_metadata().is_ok_and(|is| is.is_dir()) {
+        return Ok(());
+    }
     match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(error)),
+        Err(error) if ![NotFound, NotADirectory].contains(&error.kind()) => {
+            Err(Error::io(path)(error))
+        }
         _ => Ok(()),
     }
 }

@@ -45,7 +45,7 @@ pub struct Options {
     #[arg(long)]
     copy: bool,
     /// Events of a batch, a multiple of 32 [default: that of the run card, or 512 where that is 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=1_048_576))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(32..=i64::from(batch::MOST)))]
     vector: Option<u32>,
     /// The library [default: libmebridge.so beside this command or in ../lib]
     #[arg(long, value_name = "FILE")]
@@ -189,6 +189,19 @@ impl Options {
         }
         self.shared(layout, &subprocesses, batch, &mut work)?;
         let library_path = "lib/libmebridge.so".to_owned();
+        let made = work.made.iter().map(|made| made.path.clone());
+        for path in made.chain([library_path.clone(), SONAME.to_owned()]) {
+            let known = before.is_some_and(|r| r.changes.iter().any(|c| c.path() == path));
+            if !known
+                && layout
+                    .root
+                    .join(&path)
+                    .symlink_metadata()
+                    .is_ok_and(|is| !is.is_dir())
+            {
+                work.aside.push(path);
+            }
+        }
         let mut changes: Vec<Change> = before.map_or(Vec::new(), |r| r.changes.clone());
         let mut add = |change: Change| {
             if !changes.iter().any(|known| known.path() == change.path()) {
