@@ -704,6 +704,16 @@ fn other_told_helicities_are_refused() {
         .is_refused_at(SUM, "SMATRIX1: HEL_BUFF does not tell");
 }
 
+/// JAMP2 of a call without channels holds what earlier ones left.
+#[test]
+fn sums_that_depend_on_earlier_squares_are_refused() {
+    let (zero, if_zero) = (
+        "      ANS = 0D0\n      WRITE",
+        "      IF (JAMP2(SIDE).EQ.0D0) ANS = 0D0\n      WRITE",
+    );
+    changed("old/P1_gg_ttx", "matrix1.f", zero, if_zero).is_refused("matrix1.f");
+}
+
 /// The Fortran writes over the next wavefunction.
 #[test]
 fn columns_that_are_too_short_are_refused() {

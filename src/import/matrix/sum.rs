@@ -651,6 +651,7 @@ impl Calls {
         arguments: &[Expr],
     ) -> Parsed<()> {
         if self.diagrams.is_empty() {
+            self.touch_squares(m);
             return Ok(());
         }
         let mut squares = [AMP2, JAMP2].map(|place| m.common_place("TO_AMPS", place));
@@ -679,6 +680,22 @@ impl Calls {
             self.colored[flow] += x;
         }
         Ok(())
+    }
+
+    /// Without channels nobody may read AMP2 and JAMP2, whose sums go on from event to event: in COMMON they are
+    /// other numbers after each call.
+    fn touch_squares(&mut self, m: &mut Interpreter) {
+        // The first of AMP2 and of JAMP2, which has its flows from 1 on.
+        for (place, name, element) in [(AMP2, "AMP2", 0), (JAMP2, "JAMP2", 1)] {
+            let (storage, first) = m.common_place("TO_AMPS", place);
+            let at = (storage, first + element);
+            if !self.arguments.iter().any(|dummy| dummy == name)
+                && let Some(before) = number(m, at)
+            {
+                let sum = m.builder.real(before + 1.0);
+                m.set(at, Value::Real(sum));
+            }
+        }
     }
 
     fn call(&mut self, m: &mut Interpreter, frame: &mut Frame, arguments: &[Expr]) -> Parsed<f64> {
