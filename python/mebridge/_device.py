@@ -6,10 +6,13 @@ own comes.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import math
 import sys
 from typing import Any
+
+from ._library import BadEvents, Sample, check, lib
 
 
 class _Torch:
@@ -184,10 +187,6 @@ def evaluate(
     bad: str,
 ) -> tuple[Any, dict[str, Any], Any]:
     """What :meth:`Process.evaluate` does, in the memory of a GPU: matrix elements, choices and squared diagrams."""
-    import ctypes
-
-    from ._library import Sample, check, lib
-
     p = gpu.array(momenta, "double")
     events = int(p.shape[0])
 
@@ -214,29 +213,12 @@ def evaluate(
     def at(array: Any) -> int | None:
         return None if array is None or events == 0 else gpu.pointer(array)
 
-    sample = Sample(
-        events=events,
-        momenta=at(p),
-        momenta_strides=(ctypes.c_ssize_t * 3)(*gpu.strides(p)),
-        alpha_s=at(couplings),
-        random_helicity=at(random.get("helicities")),
-        random_color=at(random.get("colors")),
-        random_diagram=at(random.get("diagrams")),
-        fixed_helicity=at(fixed),
-        matrix_elements=at(found),
-        helicity=at(chosen.get("helicities")),
-        color=at(chosen.get("colors")),
-        diagram=at(chosen.get("diagrams")),
-        amp2=at(rows),
-        amp2_stride=events,
-    )
+    sample = Sample.of(at, events, p, gpu.strides(p), couplings, random, chosen, fixed, found, rows)
     bridge = process._on_device(gpu.ordinal)
     check(lib.mebridge_evaluate_on_device(bridge, ctypes.byref(sample), gpu.stream()))
     if gpu.waits:
         check(lib.mebridge_wait_for_device(bridge))
     if bad == "raise" and (count := int((found != found).sum())):
-        from ._process import BadEvents
-
         raise BadEvents(
             f"{count} of {events} events have no matrix element: check momenta, masses in the card, alpha_s and rows "
             'of helicities; bad="nan" gives NaN for them'

@@ -1,9 +1,13 @@
 """libmebridge, through its C interface (include/mebridge.h)."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import pathlib
+from collections.abc import Callable, Sequence
 from ctypes import POINTER, c_bool, c_char_p, c_double, c_int32, c_int64, c_size_t, c_ssize_t, c_uint32, c_void_p
+from typing import Any
 
 
 class Error(Exception):
@@ -23,6 +27,13 @@ class Options(ctypes.Structure):
         ("all_helicities", c_bool),
         ("cache", c_char_p),
     ]
+
+
+class BadEvents(Error, ValueError):
+    """Events that cannot be evaluated: momenta that are not finite, not on their mass shells or not conserved.
+
+    The message describes the first of them.
+    """
 
 
 class Sample(ctypes.Structure):
@@ -46,6 +57,38 @@ class Sample(ctypes.Structure):
         ("amp2_stride", c_size_t),
         ("bad_events", c_size_t),
     ]
+
+    @classmethod
+    def of(
+        cls,
+        address: Callable[[Any], int | None],
+        events: int,
+        momenta: Any,
+        strides: Sequence[int],
+        alpha_s: Any,
+        random: dict[str, Any],
+        chosen: dict[str, Any],
+        helicity: Any,
+        found: Any,
+        rows: Any,
+    ) -> Sample:
+        """Of arrays, or ``None``, by their addresses; random numbers and choices by what is chosen."""
+        return cls(
+            events=events,
+            momenta=address(momenta),
+            momenta_strides=(c_ssize_t * 3)(*strides),
+            alpha_s=address(alpha_s),
+            random_helicity=address(random.get("helicities")),
+            random_color=address(random.get("colors")),
+            random_diagram=address(random.get("diagrams")),
+            fixed_helicity=address(helicity),
+            matrix_elements=address(found),
+            helicity=address(chosen.get("helicities")),
+            color=address(chosen.get("colors")),
+            diagram=address(chosen.get("diagrams")),
+            amp2=address(rows),
+            amp2_stride=events,
+        )
 
 
 def library_path() -> pathlib.Path:

@@ -17,20 +17,13 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from . import _command, _device, _jax
-from ._library import Error, Options, Sample, check, last_error, lib
+from . import _command, _device, _host, _jax
+from ._library import BadEvents, Error, Options, check, last_error, lib
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Path = Union[str, "os.PathLike[str]"]
-
-
-class BadEvents(Error, ValueError):
-    """Events that cannot be evaluated: momenta that are not finite, not on their mass shells or not conserved.
-
-    The message describes the first of them.
-    """
 
 
 @dataclass(frozen=True)
@@ -95,30 +88,6 @@ class Parameters(MutableMapping[str, float]):
 
     def __repr__(self) -> str:
         return repr(dict(self))
-
-
-def _random(what: str, given: ArrayLike | None, events: int) -> NDArray[np.float64] | None:
-    if given is None:
-        return None
-    numbers = np.ascontiguousarray(np.broadcast_to(np.asarray(given, dtype=np.float64), (events,)))
-    if events and not (numbers.min() >= 0.0 and numbers.max() < 1.0):
-        raise ValueError(f"{what} must be numbers in [0, 1)")
-    return numbers
-
-
-def _indices(what: str, given: ArrayLike | None, events: int) -> NDArray[np.int32] | None:
-    if given is None:
-        return None
-    numbers = np.asarray(given)
-    if not np.issubdtype(numbers.dtype, np.integer):
-        raise TypeError(f"{what} must be integers")
-    if numbers.size and (numbers.min() < 0 or numbers.max() > np.iinfo(np.int32).max):
-        raise ValueError(f"{what} must count from 0")
-    return np.ascontiguousarray(np.broadcast_to(numbers.astype(np.int32), (events,)))
-
-
-def _pointer(array: NDArray[Any] | None) -> int | None:
-    return None if array is None else array.ctypes.data
 
 
 class Process:
@@ -343,67 +312,19 @@ class Process:
             raise ValueError(f"momenta have the shape {shape}; this process needs (events, {self.legs}, 4)")
         if bad not in ("raise", "nan"):
             raise ValueError('bad is "raise" or "nan"')
-        if gpu is not None or traced:
-            choices = {"helicities": helicities, "colors": colors, "diagrams": diagrams}
-            if traced:
-                found, chosen, rows = _jax.evaluate(self, p, alpha_s, choices, amp2, helicity, bad)
-            else:
-                found, chosen, rows = _device.evaluate(self, gpu, p, alpha_s, choices, amp2, helicity, bad)
-            if not chosen and rows is None:
-                return found[0] if one else found
-            of = (chosen.get(name) for name in choices)
-            return Evaluation(found, *of, None if rows is None else rows.T)
-        # Views of records and the like may lie between numbers.
-        if not p.flags.aligned or any(stride % p.itemsize for stride in p.strides):
-            p = np.ascontiguousarray(p)
-        events = p.shape[0]
-        couplings = np.ascontiguousarray(np.broadcast_to(np.asarray(alpha_s, dtype=np.float64), (events,)))
-        if events and not couplings.min() >= 0.0:
-            raise ValueError("alpha_s must not be negative")
-
-        rng: np.random.Generator | None = None
-
-        def choice(what: str, asked: bool | ArrayLike) -> tuple[NDArray[np.float64] | None, NDArray[np.int32] | None]:
-            nonlocal rng
-            if asked is False:
-                return None, None
-            if asked is True:
-                rng = rng or np.random.default_rng()
-                return rng.random(events), np.empty(events, dtype=np.int32)
-            return _random(what, asked, events), np.empty(events, dtype=np.int32)
-
-        random_helicity, helicity_out = choice("helicities", helicities)
-        random_color, color_out = choice("colors", colors)
-        random_diagram, diagram_out = choice("diagrams", diagrams)
-        if color_out is not None and diagram_out is None:
-            random_diagram = (rng or np.random.default_rng()).random(events)
-        fixed = _indices("helicity", helicity, events)
-        found = np.empty(events)
-        rows = np.empty((self.diagram_count, events)) if amp2 else None
-        sample = Sample(
-            events=events,
-            momenta=_pointer(p),
-            momenta_strides=(ctypes.c_ssize_t * 3)(*(stride // p.itemsize for stride in p.strides)),
-            alpha_s=_pointer(couplings),
-            random_helicity=_pointer(random_helicity),
-            random_color=_pointer(random_color),
-            random_diagram=_pointer(random_diagram),
-            fixed_helicity=_pointer(fixed),
-            matrix_elements=_pointer(found),
-            helicity=_pointer(helicity_out),
-            color=_pointer(color_out),
-            diagram=_pointer(diagram_out),
-            amp2=_pointer(rows),
-            amp2_stride=events,
-        )
-        check(lib.mebridge_evaluate(self._bridge, ctypes.byref(sample)))
-        if sample.bad_events and bad == "raise":
-            raise BadEvents(f"{sample.bad_events} of {events} events have no matrix element: {last_error()}")
-        if one and helicity_out is None and color_out is None and diagram_out is None and rows is None:
-            return float(found[0])
-        if helicity_out is None and color_out is None and diagram_out is None and rows is None:
-            return found
-        return Evaluation(found, helicity_out, color_out, diagram_out, None if rows is None else rows.T)
+        choices = {"helicities": helicities, "colors": colors, "diagrams": diagrams}
+        if traced:
+            found, chosen, rows = _jax.evaluate(self, p, alpha_s, choices, amp2, helicity, bad)
+        elif gpu is not None:
+            found, chosen, rows = _device.evaluate(self, gpu, p, alpha_s, choices, amp2, helicity, bad)
+        else:
+            found, chosen, rows = _host.evaluate(self, p, alpha_s, choices, amp2, helicity, bad)
+        if not chosen and rows is None:
+            if not one:
+                return found
+            return float(found[0]) if isinstance(found, np.ndarray) else found[0]
+        of = (chosen.get(name) for name in choices)
+        return Evaluation(found, *of, None if rows is None else rows.T)
 
     def library(self, path: Path | None = None, *, backend: str = "cpu") -> pathlib.Path:
         """A shared library of this process alone, for MadSpace and MadGraph7 (UMAMI), with the parameters as they came:
