@@ -18,9 +18,9 @@ energy; any strides are read where they are:
 array([0.3882])
 """
 
-from ._process import BadEvents, Error, Evaluation, Parameters, Process
+from ._process import Evaluation, Parameters, Process
 from ._command import command
-from ._library import library_path, version
+from ._library import BadEvents, Error, library_path, version
 
 __version__ = version()
 __all__ = [

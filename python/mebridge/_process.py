@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from . import _command, _device, _host, _jax
-from ._library import BadEvents, Error, Options, check, last_error, lib
+from ._library import Error, Options, check, last_error, lib
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -56,16 +56,7 @@ fn fortran(sources: &[Source], directory: &Path) -> Result<String> {
     let mut report = String::new();
     for (process, folder) in processes.iter().zip(folders) {
         let folder = directory.join(folder);
-        let _ = writeln!(
-            report,
-            "{}: {}, {} diagrams, {} amplitudes, {} colour flows, {} helicities",
-            folder.display(),
-            process.name,
-            process.diagrams,
-            process.amplitudes.len(),
-            process.color_flows(),
-            process.helicities.len(),
-        );
+        let _ = writeln!(report, "{}: {}", folder.display(), source::counts(process));
     }
     Ok(report)
 }

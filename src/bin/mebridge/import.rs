@@ -52,13 +52,9 @@ pub fn write(sources: Vec<Source>, output: &Path) -> Result<String> {
         let size = std::fs::metadata(&file).map_or(0, |m| m.len());
         let _ = writeln!(
             report,
-            "{}: {}, {} diagrams, {} amplitudes, {} colour flows, {} helicities, {size} bytes",
+            "{}: {}, {size} bytes",
             file.display(),
-            process.name,
-            process.diagrams,
-            process.amplitudes.len(),
-            process.color_flows(),
-            process.helicities.len(),
+            source::counts(&process),
         );
     }
     Ok(report)

@@ -33,6 +33,18 @@ impl Source {
     }
 }
 
+/// The name of a process and how much there is of it.
+pub fn counts(process: &Process) -> String {
+    format!(
+        "{}, {} diagrams, {} amplitudes, {} colour flows, {} helicities",
+        process.name,
+        process.diagrams,
+        process.amplitudes.len(),
+        process.color_flows(),
+        process.helicities.len(),
+    )
+}
+
 /// All processes that the argument stands for: those of a directory, or the one of a file or of
 /// `DIR#N`.
 pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
