@@ -11,13 +11,14 @@ RELEASE := $(abspath $(TARGET))/release
 BUILD ?= build/fortran
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p;/^version/q' Cargo.toml)
 
-.PHONY: help run build rust test bench test-fortran tests-fortran install uninstall clean rust-there gfortran-there
+.PHONY: help run build rust wheel test bench test-fortran tests-fortran install uninstall clean rust-there gfortran-there
 
 help:
 	@echo "make run      build, then integrate g g -> t tbar with the Fortran and the Rust matrix element"
 	@echo "make test     everything that can be checked on this machine"
 	@echo "make bench    how long each stage takes, from the import to the answer; a few minutes"
 	@echo "make build    the library, the command and the Fortran event loop"
+	@echo "make wheel    the Python package for any Linux with glibc 2.28 or later, or GLIBC=..."
 	@echo "make test-fortran                the Fortran comparisons alone"
 	@echo "make install PREFIX=/usr/local   library, header, pkg-config file, command with manual pages and"
 	@echo "                                 completions, Fortran interface (LIBDIR=... for lib64 and the like)"
@@ -35,6 +36,9 @@ build: rust $(BUILD)/event_loop
 
 rust: rust-there
 	@$(CARGO) build --release --locked --workspace
+
+wheel: rust-there
+	@python/wheel.sh $(or $(GLIBC),2.28)
 
 rust-there:
 	@fortran/require_rust.sh

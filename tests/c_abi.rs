@@ -96,6 +96,7 @@ fn nothing_but_the_interface_is_exported() {
         "fbridgesequence_nomultichannel_",
         // What JAX calls.
         "mebridge_xla",
+        "mebridge_xla_cuda",
         // What executables call that `mebridge link` made.
         "mebridge_batch_",
         "mebridge_check_",

@@ -1,4 +1,4 @@
-"""Evaluation within compiled programs of JAX, by XLA's foreign functions: the library has the handler."""
+"""Evaluation within compiled programs of JAX, by XLA's foreign functions: the library has the handlers."""
 
 from __future__ import annotations
 
@@ -26,14 +26,39 @@ def _register() -> None:
 
     if not hasattr(jax, "ffi"):
         raise Error(f"JAX {jax.__version__} has no jax.ffi; install 0.5 or later")
-    handler = jax.ffi.pycapsule(ctypes.cast(lib.mebridge_xla, ctypes.c_void_p).value)
-    jax.ffi.register_ffi_target(_TARGET, handler, platform="cpu")
+    for platform, function in (("cpu", lib.mebridge_xla), ("CUDA", lib.mebridge_xla_cuda)):
+        handler = jax.ffi.pycapsule(ctypes.cast(function, ctypes.c_void_p).value)
+        jax.ffi.register_ffi_target(_TARGET, handler, platform=platform)
+
+
+def _devices(process: Any) -> tuple[list[int], str]:
+    """Bridges by the number of their GPU, 0 where there is none, and why: whether the program will run on a GPU is not
+    known while it is traced, and none has to evaluate this process."""
+    import jax
+
+    bridges: list[int] = []
+    try:
+        for device in jax.local_devices(backend="cuda"):
+            ordinal = int(device.local_hardware_id or 0)
+            bridges += [0] * (ordinal + 1 - len(bridges))
+            bridges[ordinal] = process._on_device(ordinal)
+    except (RuntimeError, Error) as refused:
+        # A RuntimeError is JAX's where it has no CUDA.
+        return bridges, str(refused)
+    return bridges, "JAX did not have it when the program was traced"
 
 
 def evaluate(
     process: Any, momenta: Any, alpha_s: Any, choices: dict[str, Any], amp2: bool, helicity: Any, bad: str
 ) -> tuple[Any, dict[str, Any], Any]:
-    """What :meth:`Process.evaluate` does, when the program runs: matrix elements, choices and squared diagrams."""
+    """What :meth:`Process.evaluate` does, when the program runs: matrix elements (events,), choices by name (events,)
+    and squared diagrams (diagrams, events) or ``None``.
+
+    Args:
+        momenta: (events, legs, 4) in GeV.
+        alpha_s: one number or (events,).
+        choices: ``False`` or random numbers, one or (events,), by what is chosen.
+    """
     import jax
     import jax.numpy as jnp
 
@@ -63,7 +88,14 @@ def evaluate(
     import numpy as np
 
     call = jax.ffi.ffi_call(_TARGET, results, vmap_method="broadcast_all")
-    found = list(call(*arguments, bridge=np.int64(process._bridge), asked=np.int64(asked)))
+    bridges, refused = _devices(process)
+    attributes = {
+        "asked": np.int64(asked),
+        "bridge": np.int64(process._bridge),
+        "devices": np.array(bridges, dtype=np.int64),
+        "refused": refused,
+    }
+    found = list(call(*arguments, **attributes))
     rows = found.pop() if amp2 else None
     names = [name for name, random in choices.items() if random is not False]
     return found[0], dict(zip(names, found[1:])), rows

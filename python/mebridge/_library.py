@@ -114,6 +114,7 @@ def _load() -> ctypes.CDLL:
         "mebridge_evaluate_on_device": (c_int32, [c_void_p, POINTER(Sample), c_void_p]),
         "mebridge_wait_for_device": (c_int32, [c_void_p]),
         "mebridge_xla": (c_void_p, [c_void_p]),
+        "mebridge_xla_cuda": (c_void_p, [c_void_p]),
         "mebridge_description": (c_char_p, [c_void_p]),
         "mebridge_process_name": (c_char_p, [c_void_p]),
         "mebridge_legs": (c_int64, [c_void_p]),

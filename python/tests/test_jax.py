@@ -1,9 +1,11 @@
-"""Evaluation within programs of JAX. Without JAX the tests say so and are skipped."""
+"""Evaluation within programs of JAX, on the CPU and on an NVIDIA GPU. Without JAX, or a GPU that it sees, the tests say
+so and are skipped."""
 
 import gc
 import importlib.util
 import sys
 import unittest
+import weakref
 
 import numpy as np
 
@@ -18,37 +20,56 @@ import jax
 import jax.numpy as jnp
 
 
-class Programs(unittest.TestCase):
+class Programs:
+    """What programs are asked on each platform: a subclass for each."""
+
+    platform: str
+    # Relative, against the CPU.
+    tolerance: float
+
     @classmethod
     def setUpClass(cls):
         before = jax.config.jax_enable_x64
         cls.addClassCleanup(jax.config.update, "jax_enable_x64", before)
         jax.config.update("jax_enable_x64", True)
-        cls.addClassCleanup(jax.config.update, "jax_platforms", jax.config.jax_platforms)
-        jax.config.update("jax_platforms", "cpu")
+        try:
+            device = jax.devices(cls.platform)[0]
+        except RuntimeError as missing:
+            print(f"SKIPPED: programs of JAX on {cls.platform}: {missing}", file=sys.stderr)
+            raise unittest.SkipTest(f"JAX has no {cls.platform}") from missing
+        context = jax.default_device(device)
+        context.__enter__()
+        cls.addClassCleanup(context.__exit__, None, None, None)
         cls.process = mebridge.Process("g g > t t~")
         rng = np.random.default_rng(1)
         cls.momenta = two_to_two(1001)
         cls.alpha_s = rng.uniform(0.1, 0.13, 1001)
         cls.random = dict(zip(("helicities", "colors", "diagrams"), rng.random((3, 1001))))
 
+    def equal(self, found, expected, **options):
+        array, other = np.asarray(found), np.asarray(expected)
+        # Choices, and indices: all of them.
+        tolerance = self.tolerance if array.dtype.kind == "f" else 0
+        np.testing.assert_allclose(array, other, rtol=tolerance, atol=tolerance * 1e-3, **options)
+
     def test_matrix_elements(self):
         compiled = jax.jit(lambda p, a: 2 * self.process.evaluate(p, a, bad="nan"))
         expected = 2 * self.process.evaluate(self.momenta, self.alpha_s)
-        np.testing.assert_array_equal(compiled(self.momenta, self.alpha_s), expected)
+        self.equal(compiled(self.momenta, self.alpha_s), expected)
         # Others of the same program; one alpha_s for all; one event; none; an array in another order.
-        np.testing.assert_array_equal(compiled(self.momenta[::-1], self.alpha_s[::-1]), expected[::-1])
-        np.testing.assert_array_equal(
+        self.equal(compiled(self.momenta[::-1], self.alpha_s[::-1]), expected[::-1])
+        self.equal(
             jax.jit(lambda p: self.process.evaluate(p, bad="nan"))(self.momenta), self.process.evaluate(self.momenta)
         )
         one = jax.jit(lambda p: self.process.evaluate(p, 0.12, bad="nan"))(self.momenta[5])
-        self.assertEqual((one.shape, float(one)), ((), self.process.evaluate(self.momenta[5], 0.12)))
+        self.assertEqual(one.shape, ())
+        self.equal(one, self.process.evaluate(self.momenta[5], 0.12))
         self.assertEqual(compiled(self.momenta[:0], self.alpha_s[:0]).shape, (0,))
         turned = jax.jit(lambda p: self.process.evaluate(p.transpose(2, 1, 0), bad="nan"))
-        np.testing.assert_array_equal(turned(self.momenta.transpose(2, 1, 0)), self.process.evaluate(self.momenta))
+        self.equal(turned(self.momenta.transpose(2, 1, 0)), self.process.evaluate(self.momenta))
         # Only alpha_s is the program's.
         scan = jax.jit(lambda a: self.process.evaluate(self.momenta, a, bad="nan"))
-        np.testing.assert_array_equal(2 * scan(self.alpha_s), expected)
+        self.equal(2 * scan(self.alpha_s), expected)
 
     def test_all_that_can_be_asked(self):
         names = ("matrix_elements", "helicity", "color", "diagram", "amp2")
@@ -60,11 +81,11 @@ class Programs(unittest.TestCase):
         found = jax.jit(run)(self.momenta, self.alpha_s, self.random)
         expected = run(self.momenta, self.alpha_s, self.random)
         for name, array, other in zip(names, found, expected):
-            np.testing.assert_array_equal(array, other, err_msg=name)
+            self.equal(array, other, err_msg=name)
             self.assertEqual(array.dtype, other.dtype)
         helicities = jax.jit(lambda p, r: self.process.evaluate(p, helicities=r, bad="nan").helicity)
         other = self.process.evaluate(self.momenta, helicities=self.random["helicities"]).helicity
-        np.testing.assert_array_equal(helicities(self.momenta, self.random["helicities"]), other)
+        self.equal(helicities(self.momenta, self.random["helicities"]), other)
 
     def test_vmap(self):
         momenta = self.momenta[:1000].reshape(4, 250, 4, 4)
@@ -79,13 +100,13 @@ class Programs(unittest.TestCase):
         for i in range(4):
             expected = run(momenta[i], alpha_s[i], {name: numbers[i] for name, numbers in random.items()})
             for array, other in zip(found, expected):
-                np.testing.assert_array_equal(array[i], other)
+                self.equal(array[i], other)
         # Over events, and with one argument alone in a batch.
         each = jax.vmap(lambda p: self.process.evaluate(p, bad="nan"))(self.momenta)
-        np.testing.assert_array_equal(each, self.process.evaluate(self.momenta))
+        self.equal(each, self.process.evaluate(self.momenta))
         couplings = jax.vmap(lambda a: self.process.evaluate(self.momenta, a, bad="nan"))(alpha_s)
         for row, a in zip(couplings, alpha_s):
-            np.testing.assert_array_equal(row, self.process.evaluate(self.momenta, a))
+            self.equal(row, self.process.evaluate(self.momenta, a))
 
     def test_bad_events_and_parameters(self):
         process = mebridge.Process("g g > t t~")
@@ -97,7 +118,7 @@ class Programs(unittest.TestCase):
         process.parameters["mt"] = 150.0
         self.assertTrue(np.isnan(compiled(self.momenta)).all())
         lighter = two_to_two(10, mass=150.0)
-        np.testing.assert_array_equal(compiled(lighter), process.evaluate(lighter))
+        self.equal(compiled(lighter), process.evaluate(lighter))
 
     def test_what_cannot_be(self):
         def compiled(*arguments, **options):
@@ -123,19 +144,62 @@ class Programs(unittest.TestCase):
 
     def test_a_process_that_is_gone(self):
         process = mebridge.Process("g g > t t~")
-        jax.jit(lambda p: self.process.evaluate(p, bad="nan"))(self.momenta)
-        compiled = jax.jit(lambda p, bridge=process._bridge: _call(p, bridge))
-        np.testing.assert_array_equal(compiled(self.momenta), self.process.evaluate(self.momenta))
+        gone = weakref.ref(process)
+        traced = jax.jit(lambda p: gone().evaluate(p, bad="nan")).lower(self.momenta)
+        compiled = traced.compile()
+        self.equal(compiled(self.momenta), self.process.evaluate(self.momenta))
         del process
         gc.collect()
         with self.assertRaisesRegex(Exception, "the process is gone"):
             np.asarray(compiled(self.momenta))
 
 
-def _call(momenta, bridge):
-    result = jax.ShapeDtypeStruct(momenta.shape[:1], jnp.float64)
-    call = jax.ffi.ffi_call("mebridge_evaluate", result)
-    return call(momenta, jnp.full(momenta.shape[:1], 0.118), bridge=np.int64(bridge), asked=np.int64(0))
+class OnTheCpu(Programs, unittest.TestCase):
+    platform = "cpu"
+    tolerance = 0.0
+
+    def test_a_gpu_that_there_is_not(self):
+        if _gpus():
+            self.skipTest("there is one")
+        bridges, why = mebridge._jax._devices(self.process)
+        self.assertEqual(bridges, [])
+        self.assertRegex(why, "(?i)cuda")
+
+
+class OnCuda(Programs, unittest.TestCase):
+    platform = "cuda"
+    tolerance = 1e-11
+
+    def test_results_stay_there_and_work_is_in_order(self):
+        # So long that whoever does not wait for it sees other momenta.
+        def run(p, matrix):
+            for _ in range(10):
+                matrix = matrix @ matrix / 3000
+            return self.process.evaluate(p + 0 * matrix[0, 0], bad="nan") * 2
+
+        matrix = jax.random.uniform(jax.random.key(1), (6000, 6000), dtype=jnp.float32)
+        found = jax.jit(run)(jnp.asarray(self.momenta), matrix)
+        self.assertEqual({device.platform for device in found.devices()}, {"gpu"})
+        self.equal(found, 2 * self.process.evaluate(self.momenta))
+
+    def test_the_cpu_beside_it(self):
+        compiled = jax.jit(lambda p: self.process.evaluate(p, bad="nan"))
+        with jax.default_device(jax.devices("cpu")[0]):
+            np.testing.assert_array_equal(compiled(self.momenta), self.process.evaluate(self.momenta))
+        self.equal(compiled(self.momenta), self.process.evaluate(self.momenta))
+
+    def test_the_refusal_of_a_process_is_the_programs(self):
+        process = mebridge.Process("g g > t t~")
+        process._on_device = lambda ordinal: (_ for _ in ()).throw(mebridge.Error("it is on strike"))
+        with self.assertRaisesRegex(Exception, "GPU 0 does not evaluate this process: it is on strike"):
+            np.asarray(jax.jit(lambda p: process.evaluate(p, bad="nan"))(self.momenta))
+
+
+def _gpus():
+    try:
+        return jax.devices("cuda")
+    except RuntimeError:
+        return []
 
 
 if __name__ == "__main__":

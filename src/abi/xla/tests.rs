@@ -1,0 +1,149 @@
+//! What a call on a GPU is refused for, by a stand-in for XLA. (Evaluation itself: python/tests/test_jax.py.)
+
+use super::interface::{ARRAY, Api, Array, Frame, Message, NewError, OldError, Ordinal};
+use super::interface::{S64, SCALAR, STRING, Scalar, Stream, Text};
+use super::*;
+use std::cell::Cell;
+use std::ffi::{CString, c_int};
+
+thread_local! {
+    static ALIVE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// # Safety
+/// The arguments are XLA's.
+unsafe extern "C" fn new_error(error: *mut NewError) -> *mut c_void {
+    ALIVE.set(ALIVE.get() + 1);
+    // SAFETY: the caller's promise.
+    let message = unsafe { CStr::from_ptr((*error).message) };
+    Box::into_raw(Box::new(message.to_owned())).cast()
+}
+
+/// # Safety
+/// The arguments are XLA's.
+unsafe extern "C" fn message(asked: *mut Message) -> *mut c_void {
+    // SAFETY: errors are those of `new_error`.
+    unsafe { (*asked).message = (*(*asked).error.cast::<CString>()).as_ptr() };
+    std::ptr::null_mut()
+}
+
+/// # Safety
+/// The arguments are XLA's.
+unsafe extern "C" fn destroy(old: *mut OldError) -> *mut c_void {
+    ALIVE.set(ALIVE.get() - 1);
+    // SAFETY: errors are those of `new_error`, and each is destroyed once.
+    drop(unsafe { Box::from_raw((*old).error.cast::<CString>()) });
+    std::ptr::null_mut()
+}
+
+/// The context of a call is how its stream is answered: with an error, or with itself.
+///
+/// # Safety
+/// The arguments are XLA's.
+unsafe extern "C" fn stream(asked: *mut Stream) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*asked).context.is_null() {
+            let mut error: NewError = std::mem::zeroed();
+            error.message = c"the context has no stream".as_ptr();
+            return new_error(&raw mut error);
+        }
+        (*asked).stream = (*asked).context;
+    }
+    std::ptr::null_mut()
+}
+
+/// # Safety
+/// The arguments are XLA's.
+unsafe extern "C" fn second(asked: *mut Ordinal) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    unsafe { (*asked).ordinal = 1 };
+    std::ptr::null_mut()
+}
+
+/// What a call without arguments is answered: an XLA that says that it is the second GPU, or an earlier one that does
+/// not, and has a stream or none.
+fn answer_of(devices: &[i64], says_which: bool, has_stream: bool) -> String {
+    // SAFETY: pointers and numbers may be zero.
+    let mut api: Api = unsafe { std::mem::zeroed() };
+    api.size = size_of::<Api>();
+    api.new_error = Some(new_error);
+    api.message = Some(message);
+    api.destroy_error = Some(destroy);
+    api.stream = Some(stream);
+    match says_which {
+        true => api.ordinal = Some(second),
+        false => api.size -= size_of::<usize>(),
+    }
+    let text = |text: &'static str| Text {
+        start: text.as_ptr(),
+        bytes: text.len(),
+    };
+    let asked = 0_i64;
+    let asked = Scalar {
+        kind: S64,
+        value: (&raw const asked).cast(),
+    };
+    let devices = Array {
+        kind: S64,
+        count: devices.len(),
+        values: devices.as_ptr().cast(),
+    };
+    let refused = text("it is on strike");
+    let names = ["asked", "devices", "refused"].map(text);
+    let names = names.each_ref().map(std::ptr::from_ref);
+    let kinds: [c_int; 3] = [SCALAR, ARRAY, STRING];
+    let values: [*const c_void; 3] = [
+        (&raw const asked).cast(),
+        (&raw const devices).cast(),
+        (&raw const refused).cast(),
+    ];
+    // SAFETY: pointers and numbers may be zero.
+    let mut frame: Frame = unsafe { std::mem::zeroed() };
+    frame.api = &raw const api;
+    frame.stage = EXECUTE;
+    frame.attributes.count = 3;
+    frame.attributes.kinds = kinds.as_ptr();
+    frame.attributes.names = names.as_ptr();
+    frame.attributes.values = values.as_ptr();
+    if has_stream {
+        frame.context = (&raw mut api).cast();
+    }
+    // SAFETY: the frame is XLA's in all that is looked at; the error is one of `new_error`.
+    unsafe {
+        let error = mebridge_xla_cuda(&raw mut frame);
+        assert!(!error.is_null());
+        let text = (*error.cast::<CString>()).to_string_lossy().into_owned();
+        let mut old: OldError = std::mem::zeroed();
+        old.error = error;
+        destroy(&raw mut old);
+        assert_eq!(ALIVE.get(), 0, "errors that XLA gave are destroyed");
+        text
+    }
+}
+
+#[test]
+fn a_gpu_without_a_bridge_says_why() {
+    for devices in [&[7, 0][..], &[7], &[]] {
+        let answer = answer_of(devices, true, true);
+        assert!(answer.contains("GPU 1 does not evaluate"), "{answer}");
+        assert!(answer.contains("it is on strike"), "{answer}");
+    }
+}
+
+#[test]
+fn an_earlier_xla_has_one_gpu() {
+    let answer = answer_of(&[7, 8], false, true);
+    assert!(answer.contains("which of several GPUs"), "{answer}");
+    // The bridge is found, and is none.
+    let answer = answer_of(&[7], false, true);
+    assert!(answer.contains("the process is gone"), "{answer}");
+    let answer = answer_of(&[7, 8], true, true);
+    assert!(answer.contains("the process is gone"), "{answer}");
+}
+
+#[test]
+fn without_a_stream_nothing_is_evaluated() {
+    let answer = answer_of(&[7], false, false);
+    assert!(answer.contains("the context has no stream"), "{answer}");
+}
