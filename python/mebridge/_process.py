@@ -285,8 +285,8 @@ class Process:
         taken there. ``bad="raise"`` waits for the GPU to say so; with ``bad="nan"`` nothing is waited for, but by JAX.
         An alpha_s that is negative and a row of :attr:`helicities` that there is not make an event bad.
 
-        Within ``jax.jit`` and ``jax.vmap`` it is a call of the program, on the CPU, as long as this object is there:
-        with ``bad="nan"`` and random numbers where something is chosen.
+        Within ``jax.jit`` and ``jax.vmap`` it is a call of the program, on the CPU or an NVIDIA GPU, as long as this
+        object is there: with ``bad="nan"`` and random numbers where something is chosen. On a GPU nothing is waited for.
 
         >>> import mebridge, numpy as np
         >>> process = mebridge.Process("e+ e- > mu+ mu-")

@@ -188,6 +188,25 @@ class OnCuda(Programs, unittest.TestCase):
             np.testing.assert_array_equal(compiled(self.momenta), self.process.evaluate(self.momenta))
         self.equal(compiled(self.momenta), self.process.evaluate(self.momenta))
 
+    def test_each_gpu_evaluates_its_own(self):
+        devices = _gpus()
+        if len(devices) < 2:
+            self.skipTest("there is one GPU")
+        compiled = jax.jit(lambda p: self.process.evaluate(p, bad="nan"))
+        expected = self.process.evaluate(self.momenta)
+        for device in devices:
+            found = compiled(jax.device_put(self.momenta, device))
+            self.assertEqual(found.devices(), {device})
+            self.equal(found, expected)
+        # One program over all of them.
+        mesh = jax.sharding.Mesh(np.array(devices), "events")
+        sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("events"))
+        spread = jax.device_put(self.momenta[: 1000 // len(devices) * len(devices)], sharding)
+        mapped = jax.shard_map(compiled, mesh=mesh, in_specs=sharding.spec, out_specs=sharding.spec, check_vma=False)
+        found = jax.jit(mapped)(spread)
+        self.assertEqual(found.devices(), set(devices))
+        self.equal(found, expected[: len(found)])
+
     def test_the_refusal_of_a_process_is_the_programs(self):
         process = mebridge.Process("g g > t t~")
         process._on_device = lambda ordinal: (_ for _ in ()).throw(mebridge.Error("it is on strike"))
