@@ -124,17 +124,22 @@ struct Maker<'a> {
     made: ArraySchedule,
 }
 
+/// Of a pool what belongs to an operation.
+fn some<T>(all: &[T], of: [u32; 2]) -> &[T] {
+    &all[of[0] as usize..of[1] as usize]
+}
+
 impl Maker<'_> {
     fn pairs<'p>(pools: &'p Pools, op: &ArrayOp) -> impl Iterator<Item = &'p Pair> + use<'p> {
-        let some = |of: [u32; 2]| &pools.pairs[of[0] as usize..of[1] as usize];
-        some(op.pairs).iter().chain(some(op.wide))
+        let narrow = some(&pools.pairs, op.pairs);
+        narrow.iter().chain(some(&pools.pairs, op.wide))
     }
 
     /// The level of an operation: one above all that it reads.
     fn level(&self, op: &ArrayOp) -> u32 {
         let pools = self.pools;
-        let triples = &pools.triples[op.triples[0] as usize..op.triples[1] as usize];
-        let addends = &pools.addends[op.addends[0] as usize..op.addends[1] as usize];
+        let triples = some(&pools.triples, op.triples);
+        let addends = some(&pools.addends, op.addends);
         let read = Self::pairs(pools, op).flat_map(|p| [p.a.address, p.b.address]);
         let read = read.chain(
             triples
@@ -149,7 +154,6 @@ impl Maker<'_> {
 
     fn levels(&mut self, ops: &[ArrayOp]) -> Option<Vec<ArrayLevel>> {
         let mut all: Vec<(u32, ArrayKernel, ArrayItem)> = Vec::new();
-        let mut counts: Vec<u32> = self.made.operations.iter().map(|o| o.count).collect();
         for op in ops {
             let level = self.level(op);
             if op.kind != ArrayKind::Contract && self.levels.insert(op.out, level).is_some() {
@@ -157,7 +161,6 @@ impl Maker<'_> {
             }
             let (kernel, elements) = self.operation(op);
             let operation = self.made.operations.len() as u32 - 1;
-            counts.push(op.count);
             let item = |element| (level, kernel, ArrayItem { operation, element });
             all.extend(elements.into_iter().map(item));
         }
@@ -165,7 +168,10 @@ impl Maker<'_> {
         // which it came.
         all.sort_by_key(|&(level, kernel, item)| {
             let element = match kernel {
-                ArrayKernel::Sum => (counts[item.operation as usize], item.element),
+                ArrayKernel::Sum => {
+                    let count = self.made.operations[item.operation as usize].count;
+                    (count, item.element)
+                }
                 _ => (0, 0),
             };
             (level, kernel, element)
@@ -206,12 +212,8 @@ impl Maker<'_> {
             (ArrayKind::Contract, None) => ArrayKernel::Contract,
             (ArrayKind::Contract, Some(_)) => ArrayKernel::Tile,
         };
-        let computed = match op.mirror {
-            0 => op.count,
-            _ => op.count / 2,
-        };
         let bits = tile.map_or(0, |tile| tile.iter().map(|bit| 1u32 << bit).sum());
-        let elements = (0..computed).filter(|element| element & bits == 0);
+        let elements = (0..op.computed()).filter(|element| element & bits == 0);
         let elements = elements.collect();
         let pools = self.pools;
         let numbers = |made: &ArraySchedule| match tile {
@@ -239,7 +241,7 @@ impl Maker<'_> {
         }
         let end_of_pairs = numbers(&self.made);
         let first_triple = self.made.triples.len() as u32;
-        let triples = &pools.triples[op.triples[0] as usize..op.triples[1] as usize];
+        let triples = some(&pools.triples, op.triples);
         self.made.triples.extend(triples.iter().map(|t| {
             let [a, b, c] = t.places;
             ArrayTriple {
@@ -255,7 +257,7 @@ impl Maker<'_> {
             }
         }));
         let first_addend = self.made.addends.len() as u32;
-        let addends = &pools.addends[op.addends[0] as usize..op.addends[1] as usize];
+        let addends = some(&pools.addends, op.addends);
         self.made
             .addends
             .extend(addends.iter().map(|a| ArrayAddend {

@@ -572,3 +572,30 @@ fn samples_come_in_chunks_and_from_many_threads() {
     drop(sampler);
     assert!(gpu.is_idle());
 }
+
+/// A sample may take as much memory for one block of events as a call.
+#[test]
+fn a_sample_has_room_where_a_call_has() {
+    let Some(gpu) = Emulator::with_memory(7 << 20) else {
+        return;
+    };
+    let process = crate::generate("g g > t t~ g g")
+        .expect("process")
+        .remove(0)
+        .by_color_order()
+        .expect("a colour-ordered form");
+    let (mut cpu, mut on_gpu) = bridges(&gpu, &process, By::Tables, Precision::Double);
+    let given = Given::new(&process, &cpu.masses(), EVENTS);
+    let mut device = Device::new(gpu.clone());
+    let sampler = on_gpu.device_sampler().expect("a sampler");
+    let sample = DeviceSample {
+        diagram: 0,
+        amp2: 0,
+        ..device.sample(&given, 1)
+    };
+    // SAFETY: arrays of these sizes, which stay.
+    unsafe { sampler.run(&sample).expect("a sample") };
+    let found: Vec<f64> = device.get(sample.matrix_elements, vec![0.0; EVENTS]);
+    let expected = expected(&mut cpu, &given, false, false).matrix_elements;
+    near(&found, &expected, 1e-12, 0.0, "block by block");
+}

@@ -120,6 +120,16 @@ pub struct ArrayOp {
     pub mirror: i8,
 }
 
+impl ArrayOp {
+    /// The elements that are computed; the others, if there are any, are conjugates of these.
+    pub fn computed(&self) -> u32 {
+        match self.mirror {
+            0 => self.count,
+            _ => self.count / 2,
+        }
+    }
+}
+
 /// Sums of complex numbers, which lie behind each other. For each the numbers that are added and subtracted: how many of
 /// either kind, and which they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -256,11 +266,6 @@ impl Pools {
             ArrayKind::Sum => 8 * addends,
             ArrayKind::Contract => 16 * (pairs + wide),
         };
-        let computed = if op.mirror == 0 {
-            op.count
-        } else {
-            op.count / 2
-        };
-        each * computed as usize
+        each * op.computed() as usize
     }
 }

@@ -30,6 +30,16 @@ pub(super) fn by_event(count: usize, threads: u32) -> Shape {
     }
 }
 
+/// Blocks of warps that do one of so many things each, in y for the events.
+pub(super) fn by_warp(count: u32, events: u32, threads: u32) -> Shape {
+    let warps = threads / LANES;
+    Shape {
+        blocks: [count.div_ceil(warps), events.div_ceil(LANES).min(65535), 1],
+        threads: [LANES, warps, 1],
+        shared: 0,
+    }
+}
+
 /// An address, or 0 where there is nothing.
 pub(super) fn optional(there: bool, at: Pointer) -> Pointer {
     if there { at } else { 0 }
@@ -91,15 +101,7 @@ impl Engine {
             let shape = match subsets.is_some() && i > 0 {
                 // Blocks that follow each other take other subsets of the same events. What subsets have
                 // in common came first.
-                true => Shape {
-                    blocks: [
-                        parts.div_ceil(threads / LANES),
-                        (count as u32).div_ceil(LANES).min(65535),
-                        1,
-                    ],
-                    threads: [LANES, threads / LANES, 1],
-                    shared: 0,
-                },
+                true => by_warp(parts, count as u32, threads),
                 false => by_event(count, threads),
             };
             let (function, cycles) = slot.with_clocks(i, function);
@@ -237,12 +239,8 @@ impl Engine {
         let memory = slot.memory.pointer();
         let operations = |levels: &[Vec<Launch>]| {
             for run in levels.iter().flatten() {
-                let slots = slot.sizes.threads(run.function, source::THREADS) / LANES;
-                let shape = Shape {
-                    blocks: [run.count.div_ceil(slots), blocks.min(65535), 1],
-                    threads: [LANES, slots, 1],
-                    shared: 0,
-                };
+                let threads = slot.sizes.threads(run.function, source::THREADS);
+                let shape = by_warp(run.count, events, threads);
                 let arguments = RunArguments {
                     memory,
                     vectors,

@@ -4,12 +4,12 @@
 //! behind each run come its colour sums.
 
 use super::blocks::Clock;
-use super::launch::launch;
+use super::launch::{by_warp, launch};
 use super::slot::Slot;
 use super::{Engine, LANES, Options, not_whole};
 use crate::backend::Clocks;
 use crate::color::BlockDiagonal;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gpu::arena::{Arena, Offset};
 use crate::gpu::array_schedule::{ArrayKernel, ArrayLevel, ArraySchedule};
 use crate::gpu::driver::{Driver, Function, Pointer, Shape};
@@ -125,7 +125,9 @@ impl ArrayLoops {
         let kept = |warps: usize| warps * LANES as usize * KEPT * number;
         let most = (gpu.shared_per_block - kept(WARPS)) / of_slot - AHEAD;
         let color = OrdersTables::new(split, (stage / of_slot).min(most), most);
-        let color = color.ok_or_else(not_whole)?;
+        let color = color.ok_or(Error::NotOnGpu {
+            what: "a colour matrix whose blocks have no room in shared memory",
+        })?;
         let shared = (color.largest_stage as usize + AHEAD) * of_slot + kept(color.warps as usize);
         let unit = shape.arrays();
         let launches = |levels: &[ArrayLevel]| -> Result<Vec<ArrayLaunch>> {
@@ -195,20 +197,16 @@ impl ArrayLoops {
 
     /// The kernels, with how often they are launched, how many threads their blocks have and how much shared memory.
     pub(super) fn kernels(&self) -> Vec<(String, Function, usize, u32, usize)> {
-        let mut all: Vec<(String, Function, usize, u32)> = Vec::new();
+        let mut all: Vec<(String, Function, usize, u32, usize)> = Vec::new();
         let runs = self.runs as usize;
         let once = self.once.iter().map(|launch| (launch, 1));
         for (launch, times) in once.chain(self.each.iter().map(|launch| (launch, runs))) {
             let name = launch.kernel.name();
             match all.iter_mut().find(|known| known.0 == name) {
                 Some(known) => known.2 += times,
-                None => all.push((name, launch.function, times, source::THREADS)),
+                None => all.push((name, launch.function, times, source::THREADS, 0)),
             }
         }
-        let mut all: Vec<_> = all
-            .into_iter()
-            .map(|(a, b, c, d)| (a, b, c, d, 0))
-            .collect();
         if self.group_count > 0 {
             let threads = GROUP_WARPS * LANES;
             all.push(("color_sums".into(), self.sums, runs, threads, 0));
@@ -233,11 +231,6 @@ impl Engine {
         let blocks = events.div_ceil(LANES).min(65535);
         let vectors = self.tables.vectors;
         let memory = slot.memory.pointer();
-        let by_warps = |count: u32, warps: u32| Shape {
-            blocks: [count.div_ceil(warps), blocks, 1],
-            threads: [LANES, warps, 1],
-            shared: 0,
-        };
         let operations = |launches: &[ArrayLaunch], run: u32| -> Result<()> {
             for one in launches {
                 let arguments = ArrayArguments {
@@ -254,7 +247,7 @@ impl Engine {
                     items: at(loops.items) + 8 * u64::from(one.first),
                     count: one.count,
                 };
-                let shape = by_warps(one.count, source::THREADS / LANES);
+                let shape = by_warp(one.count, events, source::THREADS);
                 launch(slot, one.function, shape, &arguments)?;
             }
             Ok(())
@@ -277,7 +270,7 @@ impl Engine {
                     first: u32::from(run == 0),
                     jamp2,
                 };
-                let shape = by_warps(loops.flow_count, source::THREADS / LANES);
+                let shape = by_warp(loops.flow_count, events, source::THREADS);
                 launch(slot, loops.flows, shape, &arguments)?;
             }
             let arguments = OrdersArguments {

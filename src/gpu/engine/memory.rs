@@ -19,7 +19,8 @@ const WORKSPACES_SHARE: f64 = 0.25;
 const LARGEST_CHUNK: usize = 1 << 20;
 /// Multiply-adds of a chunk where several are under way, at least.
 const CHUNK_WORK: usize = 2_000_000_000;
-/// Multiply-adds of a chunk of samples, which follow each other, and the share of the memory that it may take.
+/// Multiply-adds of a chunk of samples, which follow each other, and the share of the memory that it may take where it
+/// has more events than a block.
 const SAMPLES_WORK: usize = 4 * CHUNK_WORK;
 const SAMPLES_SHARE: f64 = 0.25;
 /// Events of a chunk where several are under way, at least.
@@ -161,20 +162,21 @@ impl Engine {
             .clamp(SMALLEST_CHUNK, LARGEST_CHUNK)
             .next_power_of_two();
         let (free, total) = self.library.driver().memory()?;
-        let limit = (free as f64 * self.options.memory * SAMPLES_SHARE) as usize;
+        let limit = free as f64 * self.options.memory;
+        let share = (limit * SAMPLES_SHARE) as usize;
         let bytes = |events: usize| -> usize {
             let blocks = events.div_ceil(LANES as usize);
             self.bytes_of(blocks).iter().sum()
         };
-        while size > LANES as usize && bytes(size) > limit {
+        while size > LANES as usize && bytes(size) > share {
             size /= 2;
         }
-        if bytes(size) <= limit {
+        if bytes(size) <= limit as usize {
             return Ok(size);
         }
         Err(Error::GpuMemory {
             what: format!("{} bytes for {LANES} events", bytes(size)),
-            free: limit,
+            free: limit as usize,
             total,
         })
     }

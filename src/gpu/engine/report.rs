@@ -64,28 +64,14 @@ impl Engine {
                 let kernel = self.kernel(&name, function, sort, threads, shared)?;
                 each.push(Kernel { launches, ..kernel });
             }
-            each.push(self.kernel("answer", self.answer, sort, BY_EVENT, 0)?);
-            return Ok(Kernels {
-                each,
-                bytes: 2 * self.tables.vectors as usize * self.real() + copied,
-            });
+        } else if let Some(function) = generated {
+            let (threads, _) = helicity_shape(self.tables.waves.len() as u32, self.double);
+            each.push(self.kernel("helicity", function[0], sort, threads, 0)?);
+        } else {
+            let shared = if self.shared { self.workspace_bytes } else { 0 };
+            let (function, threads) = (self.helicities()?, self.workspace_threads);
+            each.push(self.kernel("helicities", function, sort, threads, shared)?);
         }
-        each.push(match generated {
-            Some(function) => {
-                let (threads, _) = helicity_shape(self.tables.waves.len() as u32, self.double);
-                self.kernel("helicity", function[0], sort, threads, 0)?
-            }
-            None => {
-                let shared = if self.shared { self.workspace_bytes } else { 0 };
-                self.kernel(
-                    "helicities",
-                    self.helicities()?,
-                    sort,
-                    self.workspace_threads,
-                    shared,
-                )?
-            }
-        });
         if let Some(blas) = &self.blas {
             let threads = LANES * super::blas::DOTS_THREADS;
             each.push(self.kernel("color_dots", blas.dots(), sort, threads, 0)?);

@@ -13,7 +13,7 @@ mod tail;
 
 use super::blocks::BY_EVENT;
 use super::kernel_spec::GENERATED_SHAPE;
-use super::launch::{by_event, optional};
+use super::launch::{by_event, by_warp, optional};
 use super::slot::{Arrays, Slot};
 use super::{Engine, LANES};
 use crate::error::{Error, Result};
@@ -28,6 +28,7 @@ use tail::Tail;
 const LARGEST_LAUNCH: usize = 1 << 24;
 /// A slot has room for so many at least.
 const SMALLEST_SLOT: usize = 1 << 10;
+
 /// What an engine has for samples.
 #[derive(Default)]
 pub(super) struct Samples {
@@ -47,6 +48,12 @@ struct Ends {
     load: Function,
     sum_parts: Function,
     answer: Function,
+}
+
+fn not_prepared() -> Error {
+    Error::Internal {
+        what: "an engine that was not prepared for samples".into(),
+    }
 }
 
 /// Where an array goes on, if it is there.
@@ -75,11 +82,7 @@ impl Engine {
                 return Err(Error::NotOnThisGpu { what, gpu });
             }
         }
-        let Some(tail) = &mut self.samples.tail else {
-            return Err(Error::Internal {
-                what: "an engine that was not prepared for samples".into(),
-            });
-        };
+        let tail = self.samples.tail.as_mut().ok_or_else(not_prepared)?;
         // SAFETY: the caller's promise.
         let stream = unsafe { tail.stream_of(sample.stream)? };
         tail.before(stream)?;
@@ -102,8 +105,8 @@ impl Engine {
         generated: Option<&Arc<[Function]>>,
     ) -> Result<()> {
         let subsets = self.spec.as_ref().is_some_and(|s| s.subsets.is_some());
-        let whole = generated.is_some() && !self.of_helicity() && !subsets;
-        if let (true, Some(functions)) = (whole, generated) {
+        let whole = generated.filter(|_| !self.of_helicity() && !subsets);
+        if let Some(functions) = whole {
             for first in (0..sample.events).step_by(LARGEST_LAUNCH) {
                 let count = LARGEST_LAUNCH.min(sample.events - first);
                 let arguments = self.sample_arguments(sample, first, count, None);
@@ -114,12 +117,7 @@ impl Engine {
             }
             return Ok(());
         }
-        self.make_room(sample.events)?;
-        let Some(mut slot) = self.samples.slot.take() else {
-            return Err(Error::Internal {
-                what: "a sample without memory".into(),
-            });
-        };
+        let mut slot = self.take_slot(sample.events)?;
         let own = std::mem::replace(&mut slot.stream, stream);
         let mut chunks = (0..sample.events).step_by(slot.capacity);
         let done = chunks.try_for_each(|first| {
@@ -132,17 +130,18 @@ impl Engine {
         done
     }
 
-    /// Sees that there is a slot, and that it has room for so many events, or as many as there may be.
-    fn make_room(&mut self, events: usize) -> Result<()> {
+    /// A slot that has room for so many events, or as many as there may be.
+    fn take_slot(&mut self, events: usize) -> Result<Slot> {
         let largest = match self.samples.largest {
             Some(largest) => largest,
             None => self.largest_of_samples()?,
         };
         self.samples.largest = Some(largest);
         let mut wanted = events.next_power_of_two().max(SMALLEST_SLOT).min(largest);
-        let capacity = self.samples.slot.as_ref().map_or(0, |slot| slot.capacity);
-        if capacity >= wanted || capacity >= events {
-            return Ok(());
+        let enough = wanted.min(events);
+        let there = self.samples.slot.take_if(|slot| slot.capacity >= enough);
+        if let Some(slot) = there {
+            return Ok(slot);
         }
         if let Some(tail) = &self.samples.tail {
             tail.synchronize()?;
@@ -156,8 +155,7 @@ impl Engine {
             }
         };
         self.samples.largest = Some(if wanted < events { wanted } else { largest });
-        self.samples.slot = Some(slot);
-        Ok(())
+        Ok(slot)
     }
 
     /// # Safety
@@ -170,9 +168,7 @@ impl Engine {
         count: usize,
         generated: Option<&Arc<[Function]>>,
     ) -> Result<()> {
-        let Some(ends) = self.samples.ends else {
-            return Ok(());
-        };
+        let ends = self.samples.ends.ok_or_else(not_prepared)?;
         let diagrams = sample.diagrams();
         let mut arguments = self.sample_arguments(sample, first, count, Some(slot));
         let launch = |function, shape, arguments: &SampleArguments| {
@@ -236,15 +232,7 @@ impl Engine {
             let shape = match i {
                 // What subsets have in common.
                 0 => by_event(arguments.events as usize, threads),
-                _ => Shape {
-                    blocks: [
-                        parts.div_ceil(threads / LANES),
-                        arguments.events.div_ceil(LANES).min(65535),
-                        1,
-                    ],
-                    threads: [LANES, threads / LANES, 1],
-                    shared: 0,
-                },
+                _ => by_warp(parts, arguments.events, threads),
             };
             // SAFETY: the arguments are those of the kernels, and the slot has room for the subsets.
             unsafe { slot.launch(function, shape, arguments)? };

@@ -272,11 +272,7 @@ impl<V: Simd> At<'_, V> {
         unsafe {
             let factor = self.m.complex(op.factors[0]);
             let of_triples = self.m.complex(op.factors[1]);
-            let computed = if op.mirror == 0 {
-                op.count
-            } else {
-                op.count / 2
-            };
+            let computed = op.computed();
             let zero = Cx::new(V::zero(), V::zero());
             // One pair after the other, since what its momenta give is the same for all elements.
             let mut first = true;
