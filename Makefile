@@ -18,7 +18,7 @@ help:
 	@echo "make test     everything that can be checked on this machine"
 	@echo "make bench    how long each stage takes, from the import to the answer; a few minutes"
 	@echo "make build    the library, the command and the Fortran event loop"
-	@echo "make wheel    the Python package for any Linux with glibc 2.28 or later, or GLIBC=..."
+	@echo "make wheel    the Python package for any Linux with glibc 2.28 or later (GLIBC=... for others)"
 	@echo "make test-fortran                the Fortran comparisons alone"
 	@echo "make install PREFIX=/usr/local   library, header, pkg-config file, command with manual pages and"
 	@echo "                                 completions, Fortran interface (LIBDIR=... for lib64 and the like)"

@@ -254,8 +254,9 @@ impl Frame {
     pub unsafe fn describes(&self) -> Result<bool> {
         // SAFETY: as for the function; the sizes are looked at.
         unsafe {
-            if !(self.extension.as_ref()).is_some_and(|extension| extension.kind == METADATA) {
-                return Ok(false);
+            match self.extension.as_ref() {
+                Some(extension) if extension.kind == METADATA => {}
+                _ => return Ok(false),
             }
             let extension: *mut MetadataExtension = self.extension.cast();
             let api = self.api.as_ref().ok_or_else(|| wrong("XLA has no API"))?;
