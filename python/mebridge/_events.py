@@ -27,6 +27,9 @@ from ._state import State
 _ROUNDS, _LEAST = 20, 500
 # How many points are tried for one that passes the cuts, at a time.
 _TRIES, _TRIED = 100, 10_000
+# How many batches MadSpace draws until enough points of a channel pass the cuts. Beyond that it would wait for ever: a
+# channel of collinear gluons with a cut on dR lets one point in a thousand through, for which its own 100 are too few.
+_BATCHES = 100_000
 # Protons.
 _PROTON = 2212
 
@@ -241,6 +244,7 @@ class _Run:
     def _config(self, events: int) -> Any:
         config = self._madspace.GeneratorConfig()
         config.target_count = events
+        config.max_cut_repetitions = _BATCHES
         if self._precision is not None:
             config.survey_target_precision = self._precision
         config.verbosity = self._madspace.Verbosity.silent
