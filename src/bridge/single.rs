@@ -1,20 +1,22 @@
 //! One event at a time, each helicity by itself.
 //!
 //! The lanes of the CPU's registers hold helicities ([`HelicityLanes`]); at a level without lanes one helicity comes
-//! after the other.
+//! after the other. Where it is less work, colour flows come from the recursion and AMP2 from the amplitudes of single
+//! diagrams beside it.
 
-use super::{Bridge, OneEvent};
-use crate::backend::{Backend, EachHelicity};
+use super::{Bridge, COMPARED_EVENTS, OneEvent, agree, tolerance};
+use crate::backend::{Backend, EachHelicity, Failure};
 use crate::color::BlockDiagonal;
 use crate::cpu::{Engine, HelicityLanes, ThreadedEngine};
 use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::float_environment::in_default_environment;
+use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
-use crate::plan::{ValidPlan, compile};
 use crate::process::Process;
 use crate::runtime::Precision;
 use crate::simd::{Level, Real};
+use crate::trial::Trial;
 use std::borrow::Cow;
 
 /// What evaluates one event at a time, and its last answer.
@@ -22,8 +24,10 @@ pub(super) struct Single {
     backend: Box<dyn Backend>,
     /// For each helicity of the plan and lane the row of the helicity table.
     rows: Vec<Option<u32>>,
-    /// AMP2: which diagram (from 0) has which of the plan's.
-    amp2: Vec<(u32, u32)>,
+    /// AMP2: which diagrams (from 0) have which of the plan's.
+    amp2: Vec<Run>,
+    /// JAMP2 likewise.
+    jamp2: Vec<Run>,
     each: EachHelicity,
     momenta: Vec<f64>,
     g_s: f64,
@@ -79,47 +83,92 @@ impl Bridge {
             Precision::Double | Precision::Mixed => level.lanes::<f64>(),
         };
         let chosen = HelicityLanes::choose(&process, &rows, lanes);
-        let (plan, level, places) = match &chosen {
-            Some(chosen) => {
-                let places = chosen.rows(&process, lanes);
-                process = Cow::Owned(chosen.process(&process));
-                let every: Vec<u32> = (0..process.helicities.len() as u32).collect();
-                let plan = compile(&process, &self.binding, &every)?.validate(&process)?;
-                (plan, level, places)
-            }
-            // In lanes of one and the same event all would do the same, and touch more memory.
-            None => {
-                let plan = self.diagrams(&rows)?;
-                let places = plan.helicities.iter().map(|&row| Some(row)).collect();
-                (plan, Level::None, places)
-            }
+        let make = |process: &Process, plan, level, places| {
+            self.single_of_plan(process, plan, level, places, chosen.as_ref())
         };
-        let (process, color, binding) = (&*process, &self.color, &self.binding);
-        let chosen = chosen.as_ref();
+        let Some(chosen) = &chosen else {
+            // In lanes of one and the same event all would do the same, and touch more memory.
+            let plan = self.diagrams(&rows)?;
+            let places = plan.helicities.iter().map(|&row| Some(row)).collect();
+            return make(&process, plan, Level::None, places);
+        };
+        let places = chosen.rows(&process, lanes);
+        let process = chosen.process(&process);
+        let (diagrams, recursion) = self
+            .plans
+            .of_lanes(&process, &self.binding, (&rows, lanes))?;
+        let diagrams = make(&process, diagrams, level, places.clone())?;
+        match recursion {
+            Some(plan) => {
+                let recursion = make(&process, plan, level, places)?;
+                self.one_of(recursion, diagrams, event)
+            }
+            None => Ok(diagrams),
+        }
+    }
+
+    /// The first if it agrees with the second at points of the trial, helicity by helicity; else the second.
+    fn one_of(&self, mut first: Single, mut second: Single, event: &Events) -> Result<Single> {
+        let known = self.trial.as_ref().map(Trial::events);
+        let known = known.as_ref().unwrap_or(event);
+        let tolerance = tolerance(self.precision);
+        let (diagrams, flows) = (self.process.diagrams as usize, self.process.color_flows());
+        for i in 0..known.g_s.len().min(COMPARED_EVENTS) {
+            let both = [&mut first, &mut second]
+                .map(|single| single.evaluate(known.part(i, 1), diagrams, flows));
+            for one in both {
+                match one {
+                    Ok(()) => {}
+                    Err(Failure::Other(error)) => return Err(error),
+                    // The call itself says so.
+                    Err(Failure::Event(_)) => return Ok(second),
+                }
+            }
+            let (a, b) = (&first.answer, &second.answer);
+            let same = agree(&a.contributions, &b.contributions, tolerance)
+                && agree(&a.amp2, &b.amp2, tolerance)
+                && agree(&a.jamp2, &b.jamp2, tolerance);
+            if !same {
+                return Ok(second);
+            }
+        }
+        Ok(first)
+    }
+
+    fn single_of_plan(
+        &self,
+        process: &Process,
+        plan: ValidPlan,
+        level: Level,
+        rows: Vec<Option<u32>>,
+        lanes: Option<&HelicityLanes>,
+    ) -> Result<Single> {
+        let (color, binding) = (&self.color, &self.binding);
         let backend = match self.precision {
-            Precision::Double => engine::<f64>(process, color, binding, plan, level, false, chosen),
-            Precision::Mixed => engine::<f64>(process, color, binding, plan, level, true, chosen),
-            Precision::Float => engine::<f32>(process, color, binding, plan, level, false, chosen),
+            Precision::Double => engine::<f64>(process, color, binding, plan, level, false, lanes),
+            Precision::Mixed => engine::<f64>(process, color, binding, plan, level, true, lanes),
+            Precision::Float => engine::<f32>(process, color, binding, plan, level, false, lanes),
         };
         let mut backend = backend?;
         if self.off_shell {
             backend.allow_off_shell();
         }
         let (table, diagrams) = (self.process.helicities.len(), process.diagrams as usize);
+        let flows = process.color_flows();
         let of_diagrams = (0..).zip(backend.plan().channels.amp2_of_diagram.iter().skip(1));
+        let of_diagrams = of_diagrams.filter_map(|(i, at)| Some((i, (*at)?)));
         Ok(Single {
-            amp2: of_diagrams
-                .filter_map(|(i, at)| Some((i, (*at)?)))
-                .collect(),
+            amp2: runs(of_diagrams),
+            jamp2: runs((0..flows as u32).map(|flow| (flow, flow))),
             each: EachHelicity::default(),
             backend,
-            rows: places,
+            rows,
             momenta: Vec::new(),
             g_s: 0.0,
             answer: OneEvent {
                 contributions: vec![0.0; table],
                 amp2: vec![0.0; table * diagrams],
-                jamp2: vec![0.0; table * process.color_flows()],
+                jamp2: vec![0.0; table * flows],
             },
         })
     }
@@ -128,26 +177,33 @@ impl Bridge {
         let Some(single) = &mut self.singles[which] else {
             return Err(Error::NoEvents);
         };
-        // Should it fail, the answer is nobody's.
-        single.momenta.clear();
-        match single.backend.each(event, &mut single.each) {
-            Ok(true) => {}
-            Ok(false) => {
-                return Err(Error::Internal {
-                    what: "a plan that cannot tell helicities apart".into(),
-                });
-            }
-            Err(failure) => return Err(self.failure(&event, failure)),
+        let (diagrams, flows) = (self.process.diagrams as usize, self.process.color_flows());
+        match single.evaluate(event, diagrams, flows) {
+            Ok(()) => Ok(()),
+            Err(failure) => Err(self.failure(&event, failure)),
         }
-        let diagrams = self.process.diagrams as usize;
-        single.put(diagrams, self.process.color_flows());
-        single.momenta.extend_from_slice(event.momenta);
-        single.g_s = event.g_s[0];
-        Ok(())
     }
 }
 
 impl Single {
+    fn evaluate(
+        &mut self,
+        event: Events,
+        diagrams: usize,
+        flows: usize,
+    ) -> std::result::Result<(), Failure> {
+        // Should it fail, the answer is nobody's.
+        self.momenta.clear();
+        if !self.backend.each(event, &mut self.each)? {
+            let what = "a plan that cannot tell helicities apart".into();
+            return Err(Failure::Other(Error::Internal { what }));
+        }
+        self.put(diagrams, flows);
+        self.momenta.extend_from_slice(event.momenta);
+        self.g_s = event.g_s[0];
+        Ok(())
+    }
+
     /// Puts an answer into the order of the helicity table. Rows that are not evaluated stay zero.
     fn put(&mut self, diagrams: usize, flows: usize) {
         let each = &self.each;
@@ -155,23 +211,60 @@ impl Single {
         let width = self.backend.plan().channels.len();
         let answer = &mut self.answer;
         for (place, &h) in each.order.iter().enumerate() {
-            let first = h as usize * lanes;
-            for lane in 0..lanes {
-                let Some(row) = self.rows[first + lane] else {
-                    continue;
-                };
-                let row = row as usize;
-                answer.contributions[row] = each.contributions[first + lane];
-                let from = &each.amp2[place * width * lanes..][..width * lanes];
-                let to = &mut answer.amp2[row * diagrams..][..diagrams];
-                for &(diagram, at) in &self.amp2 {
-                    to[diagram as usize] = from[at as usize * lanes + lane];
+            let rows = &self.rows[h as usize * lanes..][..lanes];
+            let contributions = &each.contributions[h as usize * lanes..][..lanes];
+            for (&row, &contribution) in rows.iter().zip(contributions) {
+                if let Some(row) = row {
+                    answer.contributions[row as usize] = contribution;
                 }
-                let from = &each.jamp2[place * flows * lanes..][..flows * lanes];
-                let to = &mut answer.jamp2[row * flows..][..flows];
-                for (to, from) in to.iter_mut().zip(from.chunks_exact(lanes)) {
-                    *to = from[lane];
-                }
+            }
+            let amp2 = &each.amp2[place * width * lanes..][..width * lanes];
+            apart(amp2, rows, &self.amp2, diagrams, &mut answer.amp2);
+            let jamp2 = &each.jamp2[place * flows * lanes..][..flows * lanes];
+            apart(jamp2, rows, &self.jamp2, flows, &mut answer.jamp2);
+        }
+    }
+}
+
+/// Numbers that lie one behind the other, here and there.
+#[derive(Clone, Copy)]
+struct Run {
+    to: u32,
+    from: u32,
+    count: u32,
+}
+
+/// No longer run, so that what is read for one lane is in the first cache for the next.
+const LONGEST: u32 = 16;
+
+/// Pairs of places as runs.
+fn runs(pairs: impl Iterator<Item = (u32, u32)>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (to, from) in pairs {
+        match runs.last_mut() {
+            Some(run)
+                if run.count < LONGEST
+                    && (run.to + run.count, run.from + run.count) == (to, from) =>
+            {
+                run.count += 1;
+            }
+            _ => runs.push(Run { to, from, count: 1 }),
+        }
+    }
+    runs
+}
+
+/// From numbers of all lanes, `[number][lane]`, to those of rows, `[row][number]`.
+fn apart(all: &[f64], rows: &[Option<u32>], runs: &[Run], width: usize, to: &mut [f64]) {
+    let lanes = rows.len();
+    for run in runs {
+        let from = &all[run.from as usize * lanes..][..run.count as usize * lanes];
+        for (lane, row) in rows.iter().enumerate() {
+            let Some(row) = *row else { continue };
+            let to = &mut to[row as usize * width..][..width];
+            let to = &mut to[run.to as usize..][..run.count as usize];
+            for (to, from) in to.iter_mut().zip(from[lane..].iter().step_by(lanes)) {
+                *to = *from;
             }
         }
     }

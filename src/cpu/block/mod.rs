@@ -425,8 +425,8 @@ impl<T: Real> Blocks<'_, '_, T> {
             if channels.amp2.is_empty() {
                 return;
             }
-            // A sample takes its sum from the numerators, which are all there.
-            if self.sample.is_none() {
+            // A sample takes its sum from the numerators, which are all there; single helicities have none.
+            if self.sample.is_none() && self.worker.each.is_none() {
                 let mut total = m.real(scratch.denominator);
                 for &i in &channels.denominator {
                     total = squares(m, &channels.amp2[i as usize], total);
