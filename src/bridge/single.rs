@@ -26,11 +26,15 @@ pub(super) struct Single {
     rows: Vec<Option<u32>>,
     /// AMP2: which diagrams (from 0) have which of the plan's.
     amp2: Vec<Run>,
-    /// JAMP2 likewise.
-    jamp2: Vec<Run>,
+    /// Number of colour flows.
+    flows: usize,
+    /// For each row of the helicity table where it is evaluated; empty before the first event.
+    places: Vec<Option<Place>>,
     each: EachHelicity,
     momenta: Vec<f64>,
     g_s: f64,
+    /// Whether the next is of the last event.
+    is_put: bool,
     answer: OneEvent,
 }
 
@@ -40,6 +44,26 @@ impl Bridge {
     /// asked last is remembered, so that asking again for the same event costs nothing. Always on the CPU: one event
     /// is nothing for a GPU.
     pub fn one_event(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&OneEvent> {
+        let (diagrams, flows) = (self.process.diagrams as usize, self.process.color_flows());
+        let single = self.single(momenta, g_s, all)?;
+        single.put(diagrams, flows);
+        Ok(&single.answer)
+    }
+
+    /// The contribution of one row of the helicity table to that event; its AMP2 and JAMP2 are added. AMP2 of no
+    /// diagrams are not.
+    pub fn add_row(
+        &mut self,
+        (momenta, g_s, all): (&[f64], f64, bool),
+        row: usize,
+        amp2: &mut [f64],
+        jamp2: &mut [f64],
+    ) -> Result<f64> {
+        Ok(self.single(momenta, g_s, all)?.add(row, amp2, jamp2))
+    }
+
+    /// What has evaluated this event.
+    fn single(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&mut Single> {
         let which = usize::from(all);
         let known = self.singles[which].as_ref();
         if !known.is_some_and(|single| single.g_s == g_s && single.momenta == momenta) {
@@ -59,8 +83,7 @@ impl Bridge {
                 self.evaluate_single(event, which)
             })?;
         }
-        let single = self.singles[which].as_ref();
-        single.map(|single| &single.answer).ok_or(Error::NoEvents)
+        self.singles[which].as_mut().ok_or(Error::NoEvents)
     }
 
     fn make_single(&mut self, event: &Events, all: bool) -> Result<Single> {
@@ -114,8 +137,7 @@ impl Bridge {
         let tolerance = tolerance(self.precision);
         let (diagrams, flows) = (self.process.diagrams as usize, self.process.color_flows());
         for i in 0..known.g_s.len().min(COMPARED_EVENTS) {
-            let both = [&mut first, &mut second]
-                .map(|single| single.evaluate(known.part(i, 1), diagrams, flows));
+            let both = [&mut first, &mut second].map(|single| single.evaluate(known.part(i, 1)));
             for one in both {
                 match one {
                     Ok(()) => {}
@@ -124,6 +146,8 @@ impl Bridge {
                     Err(Failure::Event(_)) => return Ok(second),
                 }
             }
+            first.put(diagrams, flows);
+            second.put(diagrams, flows);
             let (a, b) = (&first.answer, &second.answer);
             let same = agree(&a.contributions, &b.contributions, tolerance)
                 && agree(&a.amp2, &b.amp2, tolerance)
@@ -156,15 +180,17 @@ impl Bridge {
         let (table, diagrams) = (self.process.helicities.len(), process.diagrams as usize);
         let flows = process.color_flows();
         let of_diagrams = (0..).zip(backend.plan().channels.amp2_of_diagram.iter().skip(1));
-        let of_diagrams = of_diagrams.filter_map(|(i, at)| Some((i, (*at)?)));
+        let of_diagrams = of_diagrams.filter_map(|(i, at)| Some((i, (*at)? as usize)));
         Ok(Single {
             amp2: runs(of_diagrams),
-            jamp2: runs((0..flows as u32).map(|flow| (flow, flow))),
+            flows,
+            places: Vec::new(),
             each: EachHelicity::default(),
             backend,
             rows,
             momenta: Vec::new(),
             g_s: 0.0,
+            is_put: false,
             answer: OneEvent {
                 contributions: vec![0.0; table],
                 amp2: vec![0.0; table * diagrams],
@@ -177,8 +203,7 @@ impl Bridge {
         let Some(single) = &mut self.singles[which] else {
             return Err(Error::NoEvents);
         };
-        let (diagrams, flows) = (self.process.diagrams as usize, self.process.color_flows());
-        match single.evaluate(event, diagrams, flows) {
+        match single.evaluate(event) {
             Ok(()) => Ok(()),
             Err(failure) => Err(self.failure(&event, failure)),
         }
@@ -186,88 +211,118 @@ impl Bridge {
 }
 
 impl Single {
-    fn evaluate(
-        &mut self,
-        event: Events,
-        diagrams: usize,
-        flows: usize,
-    ) -> std::result::Result<(), Failure> {
+    fn evaluate(&mut self, event: Events) -> std::result::Result<(), Failure> {
         // Should it fail, the answer is nobody's.
         self.momenta.clear();
+        self.is_put = false;
         if !self.backend.each(event, &mut self.each)? {
             let what = "a plan that cannot tell helicities apart".into();
             return Err(Failure::Other(Error::Internal { what }));
         }
-        self.put(diagrams, flows);
+        if self.places.is_empty() {
+            self.find_places();
+        }
         self.momenta.extend_from_slice(event.momenta);
         self.g_s = event.g_s[0];
         Ok(())
     }
 
-    /// Puts an answer into the order of the helicity table. Rows that are not evaluated stay zero.
-    fn put(&mut self, diagrams: usize, flows: usize) {
-        let each = &self.each;
-        let lanes = each.lanes;
-        let width = self.backend.plan().channels.len();
-        let answer = &mut self.answer;
-        for (place, &h) in each.order.iter().enumerate() {
-            let rows = &self.rows[h as usize * lanes..][..lanes];
-            let contributions = &each.contributions[h as usize * lanes..][..lanes];
-            for (&row, &contribution) in rows.iter().zip(contributions) {
-                if let Some(row) = row {
-                    answer.contributions[row as usize] = contribution;
+    /// The order in which helicities are evaluated is always the same.
+    fn find_places(&mut self) {
+        self.places = vec![None; self.answer.contributions.len()];
+        let lanes = self.each.lanes;
+        for (at, &h) in self.each.order.iter().enumerate() {
+            for lane in 0..lanes {
+                let contribution = h as usize * lanes + lane;
+                if let Some(row) = self.rows[contribution] {
+                    self.places[row as usize] = Some(Place {
+                        contribution,
+                        at: at * lanes + lane,
+                    });
                 }
             }
-            let amp2 = &each.amp2[place * width * lanes..][..width * lanes];
-            apart(amp2, rows, &self.amp2, diagrams, &mut answer.amp2);
-            let jamp2 = &each.jamp2[place * flows * lanes..][..flows * lanes];
-            apart(jamp2, rows, &self.jamp2, flows, &mut answer.jamp2);
         }
+    }
+
+    /// AMP2 of the plan and JAMP2 at a place.
+    fn numbers(&self, place: Place) -> (&[f64], &[f64]) {
+        let (amp2, jamp2) = (self.backend.plan().channels.len(), self.flows);
+        (
+            &self.each.amp2[place.at * amp2..][..amp2],
+            &self.each.jamp2[place.at * jamp2..][..jamp2],
+        )
+    }
+
+    /// The contribution of a row; its AMP2, where there is room for any, and JAMP2 are added.
+    fn add(&self, row: usize, amp2: &mut [f64], jamp2: &mut [f64]) -> f64 {
+        let Some(place) = self.places[row] else {
+            return 0.0;
+        };
+        let (of_plan, flows) = self.numbers(place);
+        if !amp2.is_empty() {
+            for run in &self.amp2 {
+                let to = &mut amp2[run.to..][..run.count];
+                for (to, from) in to.iter_mut().zip(&of_plan[run.from..]) {
+                    *to += from;
+                }
+            }
+        }
+        for (to, from) in jamp2.iter_mut().zip(flows) {
+            *to += from;
+        }
+        self.each.contributions[place.contribution]
+    }
+
+    /// Puts the answer into the order of the helicity table, unless it is. Rows that are not evaluated stay zero.
+    fn put(&mut self, diagrams: usize, flows: usize) {
+        if self.is_put {
+            return;
+        }
+        let mut answer = std::mem::take(&mut self.answer);
+        for (row, place) in self.places.iter().enumerate() {
+            let Some(place) = *place else { continue };
+            answer.contributions[row] = self.each.contributions[place.contribution];
+            let (of_plan, of_flows) = self.numbers(place);
+            let amp2 = &mut answer.amp2[row * diagrams..][..diagrams];
+            for run in &self.amp2 {
+                let from = &of_plan[run.from..][..run.count];
+                amp2[run.to..][..run.count].copy_from_slice(from);
+            }
+            answer.jamp2[row * flows..][..flows].copy_from_slice(of_flows);
+        }
+        self.answer = answer;
+        self.is_put = true;
     }
 }
 
-/// Numbers that lie one behind the other, here and there.
+/// Where a row of the helicity table is evaluated.
 #[derive(Clone, Copy)]
-struct Run {
-    to: u32,
-    from: u32,
-    count: u32,
+struct Place {
+    /// Its contribution.
+    contribution: usize,
+    /// Its AMP2 and JAMP2.
+    at: usize,
 }
 
-/// No longer run, so that what is read for one lane is in the first cache for the next.
-const LONGEST: u32 = 16;
+/// Diagrams one behind the other whose AMP2 are so, too.
+struct Run {
+    to: usize,
+    from: usize,
+    count: usize,
+}
 
 /// Pairs of places as runs.
-fn runs(pairs: impl Iterator<Item = (u32, u32)>) -> Vec<Run> {
+fn runs(pairs: impl Iterator<Item = (usize, usize)>) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     for (to, from) in pairs {
         match runs.last_mut() {
-            Some(run)
-                if run.count < LONGEST
-                    && (run.to + run.count, run.from + run.count) == (to, from) =>
-            {
+            Some(run) if (run.to + run.count, run.from + run.count) == (to, from) => {
                 run.count += 1;
             }
             _ => runs.push(Run { to, from, count: 1 }),
         }
     }
     runs
-}
-
-/// From numbers of all lanes, `[number][lane]`, to those of rows, `[row][number]`.
-fn apart(all: &[f64], rows: &[Option<u32>], runs: &[Run], width: usize, to: &mut [f64]) {
-    let lanes = rows.len();
-    for run in runs {
-        let from = &all[run.from as usize * lanes..][..run.count as usize * lanes];
-        for (lane, row) in rows.iter().enumerate() {
-            let Some(row) = *row else { continue };
-            let to = &mut to[row as usize * width..][..width];
-            let to = &mut to[run.to as usize..][..run.count as usize];
-            for (to, from) in to.iter_mut().zip(from[lane..].iter().step_by(lanes)) {
-                *to = *from;
-            }
-        }
-    }
 }
 
 fn engine<T: Real>(
