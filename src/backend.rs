@@ -113,9 +113,9 @@ pub struct EachHelicity {
     pub contributions: Vec<f64>,
     /// For each row of the next two the helicity (an index into the plan's).
     pub order: Vec<u32>,
-    /// `[row][AMP2 of the plan][lane]`
+    /// `[row][lane][AMP2 of the plan]`
     pub amp2: Vec<f64>,
-    /// `[row][colour flow][lane]`
+    /// `[row][lane][colour flow]`
     pub jamp2: Vec<f64>,
 }
 

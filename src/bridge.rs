@@ -118,6 +118,15 @@ fn agree(a: &[f64], b: &[f64], tolerance: f64) -> bool {
         })
 }
 
+/// By how much two ways to evaluate may differ.
+fn tolerance(precision: Precision) -> f64 {
+    match precision {
+        Precision::Double => 1e-9,
+        Precision::Mixed => 1e-4,
+        Precision::Float => 1e-2,
+    }
+}
+
 impl Recursion {
     fn backend(&self) -> Option<&dyn Backend> {
         match self {
@@ -483,11 +492,7 @@ impl Bridge {
                 return Ok(());
             }
         };
-        let tolerance = match self.precision {
-            Precision::Double => 1e-9,
-            Precision::Mixed => 1e-4,
-            Precision::Float => 1e-2,
-        };
+        let tolerance = tolerance(self.precision);
         let mut pairs = recursion.iter().zip(&diagrams);
         if !pairs
             .clone()

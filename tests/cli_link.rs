@@ -6,7 +6,7 @@ mod madevent;
 use command::{mebridge, same, snapshot};
 use madevent::*;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -230,6 +230,69 @@ fn unlink_gives_every_byte_back() {
         text.contains("17 = nevents") && !text.contains("vector_size"),
         "{text}"
     );
+}
+
+/// A second link may have another size than the first.
+#[test]
+fn sizes_of_a_second_link_go_too() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_batch.f");
+    let before = snapshot(&output);
+    link(&output, &[]).ok();
+    let told = link(&output, &["--vector", "64"]);
+    assert!(told.ok().contains("VECSIZE_MEMMAX 64"), "{}", told.stdout);
+    unlink(&output).ok();
+    same(&snapshot(&output), &before);
+    // The other way round, with a card that was changed in between.
+    link(&output, &["--vector", "64"]).ok();
+    let card = output.join("Cards/run_card.dat");
+    let text = fs::read_to_string(&card).unwrap();
+    fs::write(&card, text.replace("16 = nevents", "17 = nevents")).unwrap();
+    link(&output, &["--vector", "128"]).ok();
+    let text = fs::read_to_string(&card).unwrap();
+    assert!(text.contains("  4 = nb_warp"), "{text}");
+    unlink(&output).ok();
+    let mut changed = before;
+    let text = String::from_utf8(changed[&card].clone()).unwrap();
+    let text = text.replace("16 = nevents", "17 = nevents");
+    changed.insert(card, text.into_bytes());
+    same(&snapshot(&output), &changed);
+}
+
+/// What a file was a link to is gone: what the user has since written into the file stays.
+#[test]
+fn a_file_whose_link_leads_nowhere_stays() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_batch.f");
+    let changed = ["Source/make_opts", "Cards/run_card.dat"].map(|name| output.join(name));
+    for path in &changed {
+        let shared = d.path().join(path.file_name().unwrap());
+        fs::rename(path, &shared).unwrap();
+        std::os::unix::fs::symlink(shared, path).unwrap();
+    }
+    link(&output, &[]).ok();
+    for path in &changed {
+        fs::remove_file(d.path().join(path.file_name().unwrap())).unwrap();
+        let text = fs::read_to_string(path).unwrap();
+        fs::write(path, format!("# the user's\n{text}")).unwrap();
+    }
+    let undone = unlink(&output);
+    assert_eq!(undone.code, 0, "{}", undone.stderr);
+    assert_eq!(undone.stderr.matches("which is gone").count(), 2);
+    for path in &changed {
+        let text = fs::read_to_string(path).unwrap();
+        assert!(
+            text.starts_with("# the user's\n") && !text.contains("mebridge"),
+            "{text}"
+        );
+    }
+    assert!(!output.join("Source/.mebridge").exists());
 }
 
 #[test]
@@ -502,10 +565,7 @@ fn everything_is_compiled_for_another_size_of_batches() {
     let (answers, _) = run(&p(&output), INPUTS[1]);
     agree(&answers, &fortran);
     let time = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
-    let objects = fs::read_dir(p(&output)).unwrap().map(|e| e.unwrap().path());
-    let objects: Vec<PathBuf> = objects
-        .filter(|path| path.extension().is_some_and(|e| e == "o"))
-        .collect();
+    let objects = objects(&output);
     assert!(objects.len() > 5, "{objects:?}");
     for object in objects {
         // The process as bytes has no size.

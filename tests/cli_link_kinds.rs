@@ -8,7 +8,7 @@ use madevent::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Text that is in a file once becomes another.
+/// Text in a file becomes another, wherever it stands.
 #[track_caller]
 fn change(path: &Path, from: &str, to: &str) {
     let text = fs::read_to_string(path).unwrap();
@@ -92,11 +92,11 @@ fn same_answers(output: &Path, file: &str, last: &str, inputs: &[&str]) {
     make(output);
     let fortran: Vec<_> = inputs.iter().map(|input| run(&p(output), input)).collect();
     assert!(fortran.iter().all(|(_, stderr)| stderr.is_empty()));
-    for entry in fs::read_dir(p(output)).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|e| e == "o") || path.ends_with("madevent") {
-            fs::remove_file(path).unwrap();
-        }
+    for path in objects(output)
+        .into_iter()
+        .chain([p(output).join("madevent")])
+    {
+        fs::remove_file(path).unwrap();
     }
     assert!(link(output, &[]).ok().contains(", one event a call\n"));
     let source = p(output).join(file);
@@ -114,11 +114,8 @@ fn same_answers(output: &Path, file: &str, last: &str, inputs: &[&str]) {
     }
     fs::write(&source, text).unwrap();
     unlink(output).ok();
-    for entry in fs::read_dir(p(output)).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|e| e == "o") {
-            fs::remove_file(path).unwrap();
-        }
+    for path in objects(output) {
+        fs::remove_file(path).unwrap();
     }
     let after = snapshot(output).into_iter();
     let built = |path: &PathBuf| path.extension().is_some_and(|e| e == "o" || e == "a");
@@ -250,13 +247,7 @@ fn new_ungrouped_outputs_are_answered_one_event_a_call() {
     );
     let doctor = mebridge(d.path(), &["doctor", output.to_str().unwrap()]);
     assert!(!doctor.stdout.contains("vector_size"), "{}", doctor.stdout);
-    fs::write(
-        output.join("Source/vector.inc"),
-        fs::read_to_string(output.join("Source/vector.inc"))
-            .unwrap()
-            .replace("=1)", "=32)"),
-    )
-    .unwrap();
+    change(&output.join("Source/vector.inc"), "=1)", "=32)");
     make(&output);
     let message = stops(&p, "0 0\n");
     assert!(
@@ -364,7 +355,7 @@ fn each_matrix_element_of_a_directory_has_its_bridge() {
     }
 }
 
-/// An output with the plugin, and what the Fortran answers in it.
+/// An output with the plugin.
 fn plugin_output(folder: &Path) -> PathBuf {
     let output = output(folder, "auto_dsig1_batch.f");
     let p = p(&output);
@@ -420,10 +411,7 @@ fn the_library_stands_in_the_place_of_the_plugins() {
     change(&vector, "VECSIZE_MEMMAX=64", "VECSIZE_MEMMAX=32");
     make_target(&output, "madevent_cpp_link");
     let time = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
-    let objects = fs::read_dir(p(&output)).unwrap().map(|e| e.unwrap().path());
-    let objects: Vec<PathBuf> = objects
-        .filter(|path| path.extension().is_some_and(|e| e == "o"))
-        .collect();
+    let objects = objects(&output);
     assert!(objects.len() > 4, "{objects:?}");
     for object in &objects {
         assert!(time(object) > time(&vector), "{object:?} is old");

@@ -1,5 +1,7 @@
 //! `Bridge::one_event`: each helicity by itself, against the plain meaning of the process.
 
+mod common;
+
 use mebridge::bridge::Bridge;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
@@ -96,4 +98,56 @@ fn each_helicity_is_that_of_the_process() {
     momenta[2][3] = z;
     momenta[3][3] = -z;
     check(&process, &momenta, 1.2);
+}
+
+/// Real outputs: the recursion serves the largest of them where lanes hold helicities, the list of diagrams without.
+#[test]
+fn helicities_add_up_to_the_reference() {
+    let Some(references) = common::references() else {
+        return;
+    };
+    for r in &references {
+        let process = import_directory(&r.directory).expect("import").remove(0);
+        let card = process.model.default_card();
+        let [mut lanes, mut list] = ["auto", "none"].map(|level| {
+            let mut switches = Switches {
+                cache: CachePlace::Off,
+                ..Switches::default()
+            };
+            switches.set("SIMD", level.into()).unwrap();
+            switches.set("BACKEND", "cpu".into()).unwrap();
+            Bridge::new(process.clone(), &card, &switches, 1).unwrap()
+        });
+        let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
+        for i in 0..r.g_s.len().min(2) {
+            let width = 4 * process.legs.len();
+            let momenta = &r.momenta[i * width..][..width];
+            let event = lanes.one_event(momenta, r.g_s[i], false).unwrap();
+            let total: f64 = event.contributions.iter().sum();
+            close(total / f64::from(process.iden), r.plain[i], r.plain[i]);
+            let of_diagram =
+                |diagram: usize| -> f64 { event.amp2[diagram..].iter().step_by(diagrams).sum() };
+            let configs = process.channels.config_diagram.iter();
+            let all: f64 = configs
+                .filter(|&&d| d > 0)
+                .map(|&d| of_diagram(d as usize - 1))
+                .sum();
+            let share = of_diagram(r.channels[i] as usize - 1) / all;
+            close(r.plain[i] * share, r.weighted[i], 100.0 * r.weighted[i]);
+            let other = list.one_event(momenta, r.g_s[i], false).unwrap();
+            let pairs = event.contributions.iter().zip(&other.contributions);
+            pairs.for_each(|(a, b)| close(*a, *b, total));
+            for (a, b, width) in [
+                (&event.amp2, &other.amp2, diagrams),
+                (&event.jamp2, &other.jamp2, flows),
+            ] {
+                for (a, b) in a.chunks_exact(width).zip(b.chunks_exact(width)) {
+                    let all: f64 = b.iter().sum();
+                    a.iter()
+                        .zip(b)
+                        .for_each(|(a, b)| close(*a, *b, 100.0 * all));
+                }
+            }
+        }
+    }
 }

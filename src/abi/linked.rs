@@ -28,7 +28,7 @@ use super::check;
 use super::fbridge::{announce, c_name, null, or_stop, read_handle};
 use super::generation::Caller;
 use super::registry::{self, Entry};
-use crate::bridge::{Bridge, OneEvent};
+use crate::bridge::Bridge;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::process::{Contract, Process};
@@ -439,10 +439,8 @@ impl Question {
                     entry.bridge.one_event(momenta, g_s, false)?;
                 }
                 let good = entry.bridge.is_good(row) == Some(true);
-                let event = entry.bridge.one_event(momenta, g_s, !good)?;
-                *matrix = event.contributions[row];
-                add(amp2, event.amp2_of(row));
-                add(jamp2, event.jamp2_of(row));
+                let event = (momenta, g_s, !good);
+                *matrix = entry.bridge.add_row(event, row, amp2, jamp2)?;
             }
             Ok(())
         })
@@ -459,30 +457,6 @@ fn row(bridge: &Bridge, nhel: &[i32], next: usize) -> Option<usize> {
         || before.iter().position(same),
         |at| Some(before.len() + at),
     )
-}
-
-fn add(to: &mut [f64], what: &[f64]) {
-    for (to, what) in to.iter_mut().zip(what) {
-        *to += what;
-    }
-}
-
-impl OneEvent {
-    /// AMP2 of a helicity.
-    fn amp2_of(&self, row: usize) -> &[f64] {
-        part(&self.amp2, self.contributions.len(), row)
-    }
-
-    /// JAMP2 of a helicity.
-    fn jamp2_of(&self, row: usize) -> &[f64] {
-        part(&self.jamp2, self.contributions.len(), row)
-    }
-}
-
-/// One of so many equal parts.
-fn part(all: &[f64], parts: usize, which: usize) -> &[f64] {
-    let length = all.len() / parts;
-    &all[which * length..][..length]
 }
 
 /// # Safety

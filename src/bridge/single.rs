@@ -1,20 +1,22 @@
 //! One event at a time, each helicity by itself.
 //!
 //! The lanes of the CPU's registers hold helicities ([`HelicityLanes`]); at a level without lanes one helicity comes
-//! after the other.
+//! after the other. Where it is less work, colour flows come from the recursion and AMP2 from the amplitudes of single
+//! diagrams beside it.
 
-use super::{Bridge, OneEvent};
-use crate::backend::{Backend, EachHelicity};
+use super::{Bridge, COMPARED_EVENTS, OneEvent, agree, tolerance};
+use crate::backend::{Backend, EachHelicity, Failure};
 use crate::color::BlockDiagonal;
 use crate::cpu::{Engine, HelicityLanes, ThreadedEngine};
 use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::float_environment::in_default_environment;
+use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
-use crate::plan::{ValidPlan, compile};
 use crate::process::Process;
 use crate::runtime::Precision;
 use crate::simd::{Level, Real};
+use crate::trial::Trial;
 use std::borrow::Cow;
 
 /// What evaluates one event at a time, and its last answer.
@@ -22,11 +24,17 @@ pub(super) struct Single {
     backend: Box<dyn Backend>,
     /// For each helicity of the plan and lane the row of the helicity table.
     rows: Vec<Option<u32>>,
-    /// AMP2: which diagram (from 0) has which of the plan's.
-    amp2: Vec<(u32, u32)>,
+    /// AMP2: which diagrams (from 0) have which of the plan's.
+    amp2: Vec<Run>,
+    /// Number of colour flows.
+    flows: usize,
+    /// For each row of the helicity table where it is evaluated; empty before the first event.
+    places: Vec<Option<Place>>,
     each: EachHelicity,
     momenta: Vec<f64>,
     g_s: f64,
+    /// Whether the next is of the last event.
+    is_put: bool,
     answer: OneEvent,
 }
 
@@ -36,6 +44,26 @@ impl Bridge {
     /// asked last is remembered, so that asking again for the same event costs nothing. Always on the CPU: one event
     /// is nothing for a GPU.
     pub fn one_event(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&OneEvent> {
+        let (diagrams, flows) = (self.process.diagrams as usize, self.process.color_flows());
+        let single = self.single(momenta, g_s, all)?;
+        single.put(diagrams, flows);
+        Ok(&single.answer)
+    }
+
+    /// The contribution of one row of the helicity table to that event; its AMP2 and JAMP2 are added. AMP2 of no
+    /// diagrams are not.
+    pub fn add_row(
+        &mut self,
+        (momenta, g_s, all): (&[f64], f64, bool),
+        row: usize,
+        amp2: &mut [f64],
+        jamp2: &mut [f64],
+    ) -> Result<f64> {
+        Ok(self.single(momenta, g_s, all)?.add(row, amp2, jamp2))
+    }
+
+    /// What has evaluated this event.
+    fn single(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&mut Single> {
         let which = usize::from(all);
         let known = self.singles[which].as_ref();
         if !known.is_some_and(|single| single.g_s == g_s && single.momenta == momenta) {
@@ -55,8 +83,7 @@ impl Bridge {
                 self.evaluate_single(event, which)
             })?;
         }
-        let single = self.singles[which].as_ref();
-        single.map(|single| &single.answer).ok_or(Error::NoEvents)
+        self.singles[which].as_mut().ok_or(Error::NoEvents)
     }
 
     fn make_single(&mut self, event: &Events, all: bool) -> Result<Single> {
@@ -79,47 +106,95 @@ impl Bridge {
             Precision::Double | Precision::Mixed => level.lanes::<f64>(),
         };
         let chosen = HelicityLanes::choose(&process, &rows, lanes);
-        let (plan, level, places) = match &chosen {
-            Some(chosen) => {
-                let places = chosen.rows(&process, lanes);
-                process = Cow::Owned(chosen.process(&process));
-                let every: Vec<u32> = (0..process.helicities.len() as u32).collect();
-                let plan = compile(&process, &self.binding, &every)?.validate(&process)?;
-                (plan, level, places)
-            }
-            // In lanes of one and the same event all would do the same, and touch more memory.
-            None => {
-                let plan = self.diagrams(&rows)?;
-                let places = plan.helicities.iter().map(|&row| Some(row)).collect();
-                (plan, Level::None, places)
-            }
+        let make = |process: &Process, plan, level, places| {
+            self.single_of_plan(process, plan, level, places, chosen.as_ref())
         };
-        let (process, color, binding) = (&*process, &self.color, &self.binding);
-        let chosen = chosen.as_ref();
+        let Some(chosen) = &chosen else {
+            // In lanes of one and the same event all would do the same, and touch more memory.
+            let plan = self.diagrams(&rows)?;
+            let places = plan.helicities.iter().map(|&row| Some(row)).collect();
+            return make(&process, plan, Level::None, places);
+        };
+        let places = chosen.rows(&process, lanes);
+        let process = chosen.process(&process);
+        let (diagrams, recursion) = self
+            .plans
+            .of_lanes(&process, &self.binding, (&rows, lanes))?;
+        let diagrams = make(&process, diagrams, level, places.clone())?;
+        match recursion {
+            Some(plan) => {
+                let recursion = make(&process, plan, level, places)?;
+                self.one_of(recursion, diagrams, event)
+            }
+            None => Ok(diagrams),
+        }
+    }
+
+    /// The first if it agrees with the second at points of the trial, helicity by helicity; else the second.
+    fn one_of(&self, mut first: Single, mut second: Single, event: &Events) -> Result<Single> {
+        let known = self.trial.as_ref().map(Trial::events);
+        let known = known.as_ref().unwrap_or(event);
+        let tolerance = tolerance(self.precision);
+        let (diagrams, flows) = (self.process.diagrams as usize, self.process.color_flows());
+        for i in 0..known.g_s.len().min(COMPARED_EVENTS) {
+            let both = [&mut first, &mut second].map(|single| single.evaluate(known.part(i, 1)));
+            for one in both {
+                match one {
+                    Ok(()) => {}
+                    Err(Failure::Other(error)) => return Err(error),
+                    // The call itself says so.
+                    Err(Failure::Event(_)) => return Ok(second),
+                }
+            }
+            first.put(diagrams, flows);
+            second.put(diagrams, flows);
+            let (a, b) = (&first.answer, &second.answer);
+            let same = agree(&a.contributions, &b.contributions, tolerance)
+                && agree(&a.amp2, &b.amp2, tolerance)
+                && agree(&a.jamp2, &b.jamp2, tolerance);
+            if !same {
+                return Ok(second);
+            }
+        }
+        Ok(first)
+    }
+
+    fn single_of_plan(
+        &self,
+        process: &Process,
+        plan: ValidPlan,
+        level: Level,
+        rows: Vec<Option<u32>>,
+        lanes: Option<&HelicityLanes>,
+    ) -> Result<Single> {
+        let (color, binding) = (&self.color, &self.binding);
         let backend = match self.precision {
-            Precision::Double => engine::<f64>(process, color, binding, plan, level, false, chosen),
-            Precision::Mixed => engine::<f64>(process, color, binding, plan, level, true, chosen),
-            Precision::Float => engine::<f32>(process, color, binding, plan, level, false, chosen),
+            Precision::Double => engine::<f64>(process, color, binding, plan, level, false, lanes),
+            Precision::Mixed => engine::<f64>(process, color, binding, plan, level, true, lanes),
+            Precision::Float => engine::<f32>(process, color, binding, plan, level, false, lanes),
         };
         let mut backend = backend?;
         if self.off_shell {
             backend.allow_off_shell();
         }
         let (table, diagrams) = (self.process.helicities.len(), process.diagrams as usize);
+        let flows = process.color_flows();
         let of_diagrams = (0..).zip(backend.plan().channels.amp2_of_diagram.iter().skip(1));
+        let of_diagrams = of_diagrams.filter_map(|(i, at)| Some((i, (*at)? as usize)));
         Ok(Single {
-            amp2: of_diagrams
-                .filter_map(|(i, at)| Some((i, (*at)?)))
-                .collect(),
+            amp2: runs(of_diagrams),
+            flows,
+            places: Vec::new(),
             each: EachHelicity::default(),
             backend,
-            rows: places,
+            rows,
             momenta: Vec::new(),
             g_s: 0.0,
+            is_put: false,
             answer: OneEvent {
                 contributions: vec![0.0; table],
                 amp2: vec![0.0; table * diagrams],
-                jamp2: vec![0.0; table * process.color_flows()],
+                jamp2: vec![0.0; table * flows],
             },
         })
     }
@@ -128,53 +203,126 @@ impl Bridge {
         let Some(single) = &mut self.singles[which] else {
             return Err(Error::NoEvents);
         };
-        // Should it fail, the answer is nobody's.
-        single.momenta.clear();
-        match single.backend.each(event, &mut single.each) {
-            Ok(true) => {}
-            Ok(false) => {
-                return Err(Error::Internal {
-                    what: "a plan that cannot tell helicities apart".into(),
-                });
-            }
-            Err(failure) => return Err(self.failure(&event, failure)),
+        match single.evaluate(event) {
+            Ok(()) => Ok(()),
+            Err(failure) => Err(self.failure(&event, failure)),
         }
-        let diagrams = self.process.diagrams as usize;
-        single.put(diagrams, self.process.color_flows());
-        single.momenta.extend_from_slice(event.momenta);
-        single.g_s = event.g_s[0];
-        Ok(())
     }
 }
 
 impl Single {
-    /// Puts an answer into the order of the helicity table. Rows that are not evaluated stay zero.
-    fn put(&mut self, diagrams: usize, flows: usize) {
-        let each = &self.each;
-        let lanes = each.lanes;
-        let width = self.backend.plan().channels.len();
-        let answer = &mut self.answer;
-        for (place, &h) in each.order.iter().enumerate() {
-            let first = h as usize * lanes;
+    fn evaluate(&mut self, event: Events) -> std::result::Result<(), Failure> {
+        // Should it fail, the answer is nobody's.
+        self.momenta.clear();
+        self.is_put = false;
+        if !self.backend.each(event, &mut self.each)? {
+            let what = "a plan that cannot tell helicities apart".into();
+            return Err(Failure::Other(Error::Internal { what }));
+        }
+        if self.places.is_empty() {
+            self.find_places();
+        }
+        self.momenta.extend_from_slice(event.momenta);
+        self.g_s = event.g_s[0];
+        Ok(())
+    }
+
+    /// The order in which helicities are evaluated is always the same.
+    fn find_places(&mut self) {
+        self.places = vec![None; self.answer.contributions.len()];
+        let lanes = self.each.lanes;
+        for (at, &h) in self.each.order.iter().enumerate() {
             for lane in 0..lanes {
-                let Some(row) = self.rows[first + lane] else {
-                    continue;
-                };
-                let row = row as usize;
-                answer.contributions[row] = each.contributions[first + lane];
-                let from = &each.amp2[place * width * lanes..][..width * lanes];
-                let to = &mut answer.amp2[row * diagrams..][..diagrams];
-                for &(diagram, at) in &self.amp2 {
-                    to[diagram as usize] = from[at as usize * lanes + lane];
-                }
-                let from = &each.jamp2[place * flows * lanes..][..flows * lanes];
-                let to = &mut answer.jamp2[row * flows..][..flows];
-                for (to, from) in to.iter_mut().zip(from.chunks_exact(lanes)) {
-                    *to = from[lane];
+                let contribution = h as usize * lanes + lane;
+                if let Some(row) = self.rows[contribution] {
+                    self.places[row as usize] = Some(Place {
+                        contribution,
+                        at: at * lanes + lane,
+                    });
                 }
             }
         }
     }
+
+    /// AMP2 of the plan and JAMP2 at a place.
+    fn numbers(&self, place: Place) -> (&[f64], &[f64]) {
+        let (amp2, jamp2) = (self.backend.plan().channels.len(), self.flows);
+        (
+            &self.each.amp2[place.at * amp2..][..amp2],
+            &self.each.jamp2[place.at * jamp2..][..jamp2],
+        )
+    }
+
+    /// The contribution of a row; its AMP2, where there is room for any, and JAMP2 are added.
+    fn add(&self, row: usize, amp2: &mut [f64], jamp2: &mut [f64]) -> f64 {
+        let Some(place) = self.places[row] else {
+            return 0.0;
+        };
+        let (of_plan, flows) = self.numbers(place);
+        if !amp2.is_empty() {
+            for run in &self.amp2 {
+                let to = &mut amp2[run.to..][..run.count];
+                for (to, from) in to.iter_mut().zip(&of_plan[run.from..]) {
+                    *to += from;
+                }
+            }
+        }
+        for (to, from) in jamp2.iter_mut().zip(flows) {
+            *to += from;
+        }
+        self.each.contributions[place.contribution]
+    }
+
+    /// Puts the answer into the order of the helicity table, unless it is. Rows that are not evaluated stay zero.
+    fn put(&mut self, diagrams: usize, flows: usize) {
+        if self.is_put {
+            return;
+        }
+        let mut answer = std::mem::take(&mut self.answer);
+        for (row, place) in self.places.iter().enumerate() {
+            let Some(place) = *place else { continue };
+            answer.contributions[row] = self.each.contributions[place.contribution];
+            let (of_plan, of_flows) = self.numbers(place);
+            let amp2 = &mut answer.amp2[row * diagrams..][..diagrams];
+            for run in &self.amp2 {
+                let from = &of_plan[run.from..][..run.count];
+                amp2[run.to..][..run.count].copy_from_slice(from);
+            }
+            answer.jamp2[row * flows..][..flows].copy_from_slice(of_flows);
+        }
+        self.answer = answer;
+        self.is_put = true;
+    }
+}
+
+/// Where a row of the helicity table is evaluated.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Its contribution.
+    contribution: usize,
+    /// Its AMP2 and JAMP2.
+    at: usize,
+}
+
+/// Diagrams one behind the other whose AMP2 are so, too.
+struct Run {
+    to: usize,
+    from: usize,
+    count: usize,
+}
+
+/// Pairs of places as runs.
+fn runs(pairs: impl Iterator<Item = (usize, usize)>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (to, from) in pairs {
+        match runs.last_mut() {
+            Some(run) if (run.to + run.count, run.from + run.count) == (to, from) => {
+                run.count += 1;
+            }
+            _ => runs.push(Run { to, from, count: 1 }),
+        }
+    }
+    runs
 }
 
 fn engine<T: Real>(

@@ -79,6 +79,43 @@ impl Plans {
         plan?.validate(process).ok()
     }
 
+    /// Plans for helicities in lanes (`process` has those of one lane; `rows` and their number say which): the list
+    /// of diagrams, and the recursion that tells helicities apart where there is one that is less work.
+    pub fn of_lanes(
+        &self,
+        process: &Process,
+        binding: &Binding,
+        (rows, lanes): (&[u32], usize),
+    ) -> Result<(ValidPlan, Option<ValidPlan>)> {
+        let every: Vec<u32> = (0..process.helicities.len() as u32).collect();
+        let accept = |plan: Plan| {
+            let right = plan.helicities == every && plan.has_channels_of(process);
+            right.then(|| plan.validate(process).ok()).flatten()
+        };
+        let key = self.key(&format!("diagrams, {lanes} lanes"), rows);
+        let diagrams = match self.load(Kind::Plan, key, accept) {
+            Some(plan) => plan,
+            None => {
+                let plan = compile(process, binding, &every)?;
+                self.store(Kind::Plan, key, &plan);
+                plan.validate(process)?
+            }
+        };
+        let key = self.key(&format!("recursion, {lanes} lanes"), rows);
+        let known = |plan: Option<Plan>| match plan {
+            Some(plan) => accept(plan).map(Some),
+            None => Some(None),
+        };
+        if let Some(recursion) = self.load(Kind::Plan, key, known) {
+            return Ok((diagrams, recursion));
+        }
+        let cost = diagrams.count.cost_with_channels();
+        let recursion = recursion::compile_each(process, binding, &every)
+            .filter(|plan| plan.count.cost_with_channels() < cost);
+        self.store(Kind::Plan, key, &recursion);
+        Ok((diagrams, recursion.and_then(accept)))
+    }
+
     /// The colour matrix in blocks.
     pub fn color(&self, process: &Process) -> BlockDiagonal {
         match process.amplitudes.is_empty() {
@@ -192,6 +229,29 @@ mod tests {
         let key = plans.key("diagrams", &[0]).unwrap();
         let stored: Plan = plans.cache.load(Kind::Plan, &key).unwrap();
         assert_eq!(bytes(&stored), bytes(&made));
+    }
+
+    #[test]
+    fn plans_for_helicities_in_lanes_are_kept() {
+        let setting = Setting::new();
+        let of_lanes = || {
+            let plans = setting.plans();
+            let made = plans.of_lanes(&setting.process, &setting.binding, (&[0], 8));
+            let (diagrams, recursion) = made.unwrap();
+            // Scalars alone have none.
+            assert!(recursion.is_none());
+            diagrams.into_inner()
+        };
+        let made = of_lanes();
+        let plans = setting.plans();
+        let key = plans.key("diagrams, 8 lanes", &[0]).unwrap();
+        let mut marked = made.clone();
+        marked.count.currents = 1234;
+        plans.cache.store(Kind::Plan, &key, &marked);
+        assert_eq!(of_lanes().count.currents, 1234);
+        marked.couplings[0] = made.vectors;
+        plans.cache.store(Kind::Plan, &key, &marked);
+        assert_eq!(of_lanes().count, made.count);
     }
 
     #[test]

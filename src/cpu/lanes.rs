@@ -9,7 +9,7 @@ use super::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ops::Address;
 use crate::plan::External;
-use crate::process::Process;
+use crate::process::{Process, Wavefunction};
 use crate::simd::Real;
 
 /// No more legs are looked at: all subsets of them are tried.
@@ -27,8 +27,8 @@ pub struct HelicityLanes {
 }
 
 impl HelicityLanes {
-    /// The choice that needs the fewest runs for these helicities, of at most so many lanes; `None` where lanes do
-    /// not help.
+    /// The choice that needs the fewest runs for these helicities, of at most so many lanes, and among those the fewest
+    /// wavefunctions; `None` where lanes do not help.
     pub fn choose(process: &Process, rows: &[u32], lanes: usize) -> Option<HelicityLanes> {
         let legs = process.legs.len();
         if legs > MOST_LEGS || rows.len() < 2 {
@@ -38,19 +38,33 @@ impl HelicityLanes {
             .iter()
             .map(|&h| &process.helicities[h as usize])
             .collect();
-        let mut best: Option<(usize, usize, u32)> = None;
+        let mut best: Option<((usize, usize), usize, u32)> = None;
+        let below = below(process);
+        let values: Vec<usize> = (0..legs)
+            .map(|leg| distinct(&rows, |l| l == leg).len())
+            .collect();
+        // Wavefunctions of a run are computed for each combination of helicities outside of the lanes.
+        let instances = |subset: u32| -> usize {
+            let of = |mask: &u32| {
+                let outer = mask & !subset;
+                let outer = (0..legs).filter(|leg| outer >> leg & 1 == 1);
+                outer.map(|leg| values[leg]).product::<usize>()
+            };
+            below.iter().map(of).sum()
+        };
         for subset in 1..1u32 << legs {
             let inner = distinct(&rows, |leg| subset >> leg & 1 == 1);
             if inner.len() > lanes || inner.len() < 2 {
                 continue;
             }
             let runs = distinct(&rows, |leg| subset >> leg & 1 == 0).len();
-            let cost = (runs, subset.count_ones() as usize, subset);
+            let fewest = (runs, instances(subset));
+            let cost = (fewest, subset.count_ones() as usize, subset);
             if best.is_none_or(|best| cost < best) {
                 best = Some(cost);
             }
         }
-        let (runs, _, subset) = best?;
+        let ((runs, _), _, subset) = best?;
         if runs >= rows.len() {
             return None;
         }
@@ -98,6 +112,22 @@ impl HelicityLanes {
         }
         rows
     }
+}
+
+/// For each wavefunction the legs below it, a bit for each.
+fn below(process: &Process) -> Vec<u32> {
+    let mut below: Vec<u32> = Vec::with_capacity(process.wavefunctions.len());
+    for wavefunction in &process.wavefunctions {
+        let legs = match wavefunction {
+            Wavefunction::External(e) => 1 << e.leg,
+            Wavefunction::Internal(vertex) => vertex
+                .inputs
+                .iter()
+                .fold(0, |legs, &input| legs | below[input as usize]),
+        };
+        below.push(legs);
+    }
+    below
 }
 
 /// The different rows as far as these legs go; 0 elsewhere.
@@ -229,5 +259,30 @@ mod tests {
         let mut found: Vec<u32> = chosen.rows(&process, 8).into_iter().flatten().collect();
         found.sort_unstable();
         assert_eq!(found, every);
+    }
+
+    /// Of as many runs those that share the most: here legs 2 and 3 are below every vertex.
+    #[test]
+    fn lanes_hold_the_legs_of_most_wavefunctions() {
+        let mut all = Vec::new();
+        for bits in 0..16 {
+            all.push(
+                (0..4)
+                    .map(|leg| if bits >> leg & 1 == 1 { 1 } else { -1 })
+                    .collect(),
+            );
+        }
+        let mut process = Process {
+            helicities: all,
+            ..example::scalars()
+        };
+        for wavefunction in &mut process.wavefunctions {
+            if let Wavefunction::Internal(vertex) = wavefunction {
+                vertex.inputs = vec![2, 3];
+            }
+        }
+        let every: Vec<u32> = (0..16).collect();
+        let chosen = HelicityLanes::choose(&process, &every, 4).unwrap();
+        assert_eq!(chosen.legs, [2, 3]);
     }
 }

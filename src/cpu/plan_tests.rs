@@ -1,6 +1,7 @@
 //! Validation of plans, and engines on plans that pass it.
 
-use super::{Engine, ThreadedEngine};
+use super::{Engine, HelicityLanes, ThreadedEngine};
+use crate::backend::{Backend, EachHelicity};
 use crate::color::BlockDiagonal;
 use crate::events::Events;
 use crate::import::import_directory;
@@ -29,6 +30,7 @@ fn make(process: Process) -> Made {
         memory_reuse::reuse(&mut plan).unwrap();
         plans.push(plan);
     }
+    plans.extend(recursion::compile_each(&process, &binding, &all));
     Made {
         process,
         binding,
@@ -51,7 +53,7 @@ fn gg_ttx() -> Made {
 #[test]
 fn plans_of_the_planner_are_valid() {
     let made = gg_ttx();
-    assert_eq!(made.plans.len(), 3);
+    assert_eq!(made.plans.len(), 4);
     for plan in &made.plans {
         assert!(is_valid(plan, &made.process));
         assert!(plan.has_channels_of(&made.process));
@@ -124,36 +126,90 @@ fn an_address_outside_of_the_memory_is_seen() {
     }
 }
 
-/// Runs a plan, whatever it computes.
-fn run(made: &Made, plan: ValidPlan) {
-    let color = BlockDiagonal::new(&made.process.color);
-    let (process, binding) = (&made.process, &made.binding);
-    let engine = Engine::<f64>::new(process, &color, binding, plan, Level::best(), false);
-    let mut threaded = ThreadedEngine::new(engine.unwrap(), 1).unwrap();
+/// What the recursion says of single helicities is what the list of diagrams says.
+#[test]
+fn a_recursion_tells_helicities_apart() {
+    let made = gg_ttx();
+    let rows: Vec<u32> = (0..made.process.helicities.len() as u32).collect();
+    for level in Level::supported() {
+        let lanes = HelicityLanes::choose(&made.process, &rows, level.lanes::<f64>());
+        let process = match &lanes {
+            Some(lanes) => lanes.process(&made.process),
+            None => made.process.clone(),
+        };
+        let made = make(process);
+        let [list, recursion] = [0, made.plans.len() - 1].map(|plan| {
+            let (process, binding) = (&made.process, &made.binding);
+            let plan = made.plans[plan].clone().validate(process).unwrap();
+            let color = BlockDiagonal::new(&process.color);
+            let engine = Engine::<f64>::new(process, &color, binding, plan, level, false);
+            let engine = match &lanes {
+                Some(lanes) => engine.unwrap().with_helicity_lanes(lanes),
+                None => engine,
+            };
+            let mut engine = ThreadedEngine::new(engine.unwrap(), 1).unwrap();
+            let mut each = EachHelicity::default();
+            assert!(Backend::each(&mut engine, one_event(&event()), &mut each).unwrap());
+            each
+        });
+        let all: f64 = list.contributions.iter().sum();
+        for (a, b) in list.contributions.iter().zip(&recursion.contributions) {
+            assert!((a - b).abs() < 1e-13 * all, "{a} {b}");
+        }
+        for (at, h) in list.order.iter().enumerate() {
+            let there = recursion.order.iter().position(|other| other == h).unwrap();
+            for (a, b) in [
+                (&list.amp2, &recursion.amp2),
+                (&list.jamp2, &recursion.jamp2),
+            ] {
+                let width = a.len() / list.order.len();
+                let (a, b) = (&a[at * width..][..width], &b[there * width..][..width]);
+                let all: f64 = a.iter().sum();
+                for (a, b) in a.iter().zip(b) {
+                    assert!((a - b).abs() < 1e-12 * all, "{a} {b}");
+                }
+            }
+        }
+    }
+}
+
+/// Momenta of an event.
+fn event() -> [[f64; 4]; 4] {
     let (e, p) = (500.0, (500.0f64.powi(2) - 173.0 * 173.0).sqrt());
-    let momenta = [
+    [
         [e, 0.0, 0.0, e],
         [e, 0.0, 0.0, -e],
         [e, 0.6 * p, 0.0, 0.8 * p],
         [e, -0.6 * p, 0.0, -0.8 * p],
-    ];
-    let events = Events {
+    ]
+}
+
+fn one_event(momenta: &[[f64; 4]; 4]) -> Events<'_> {
+    Events {
         momenta: momenta.as_flattened(),
         g_s: &[1.2],
         random_helicity: &[0.5],
         random_color: &[0.5],
         channels: None,
         igraph: None,
-    };
+    }
+}
+
+/// Runs a plan, whatever it computes.
+fn run(made: &Made, plan: ValidPlan) {
+    let color = BlockDiagonal::new(&made.process.color);
+    let (process, binding) = (&made.process, &made.binding);
+    let engine = Engine::<f64>::new(process, &color, binding, plan, Level::best(), false);
+    let mut threaded = ThreadedEngine::new(engine.unwrap(), 1).unwrap();
     // The damage may have made the masses others.
-    let _ = threaded.contributions(events);
+    let _ = threaded.contributions(one_event(&event()));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
     #[test]
     fn a_damaged_plan_that_is_valid_can_be_run(
-        which in 0usize..3,
+        which in 0usize..4,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
         thread_local! {

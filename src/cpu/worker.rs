@@ -36,9 +36,9 @@ pub struct Worker<T> {
 /// AMP2 and JAMP2 of single helicities of one event, in the order in which they are evaluated.
 #[derive(Default)]
 pub struct Each {
-    /// `[helicity][AMP2]`
+    /// `[helicity][lane][AMP2]`
     pub amp2: Vec<f64>,
-    /// `[helicity][colour flow]`
+    /// `[helicity][lane][colour flow]`
     pub jamp2: Vec<f64>,
 }
 

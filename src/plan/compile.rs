@@ -14,7 +14,7 @@ use crate::ops::{Address, Batch, GeneralRoutine};
 use crate::process::{CouplingRef, ExternalKind, Process, Vertex, Wavefunction};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Makes the plan of a process for the helicities with these indices.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Result<Plan> {
@@ -31,7 +31,12 @@ pub(super) fn compile_until(
     if process.amplitudes.is_empty() {
         return loops::compile(process, binding, helicities, loops::Machine::Core);
     }
-    let mut compiler = Compiler::new(process, binding, helicities, used(process));
+    let mut compiler = Compiler::new(
+        process,
+        binding,
+        helicities,
+        used(process, 0..process.amplitudes.len() as u32),
+    );
     compiler.last = last;
     compiler.externals();
     compiler.currents()?;
@@ -295,21 +300,8 @@ impl<'a> Compiler<'a> {
         let partial_base = self.allocate(2 * process.jamp.partial.len() as u32);
         let jamp_base = self.allocate(2 * process.color.flows);
         let amplitude = |i: u32| amplitude_base + 2 * i;
-        let mut calls = Vec::with_capacity(process.amplitudes.len());
-        for vertex in &process.amplitudes {
-            calls.push(self.call(vertex)?);
-        }
-        if self.last >= Pass::PartialVertices {
-            partial::share(self, &mut calls);
-        }
-        let mut batches: BTreeMap<Opcode, Batch> = BTreeMap::new();
-        for (i, call) in calls.iter().enumerate() {
-            let batch = batches.entry(call.opcode).or_insert_with(|| call.batch());
-            batch.operands.extend(&call.inputs);
-            batch.operands.extend(&call.others);
-            batch.operands.push(amplitude(i as u32));
-        }
-        self.plan.amplitudes = batches.into_values().collect();
+        let all = 0..process.amplitudes.len() as u32;
+        self.plan.amplitudes = self.amplitude_batches(all, amplitude)?;
         self.tables();
         self.plan.jamp = Sums::new(
             &process.jamp,
@@ -319,6 +311,52 @@ impl<'a> Compiler<'a> {
         );
         self.plan.jamp_base = jamp_base;
         self.plan.channels = channel_plan(process, amplitude);
+        Ok(())
+    }
+
+    /// These amplitudes, and where they go.
+    fn amplitude_batches(
+        &mut self,
+        numbers: impl Iterator<Item = u32> + Clone,
+        address: impl Fn(u32) -> Address,
+    ) -> Result<Vec<Batch>> {
+        let process = self.process;
+        let mut calls = Vec::new();
+        for i in numbers.clone() {
+            calls.push(self.call(&process.amplitudes[i as usize])?);
+        }
+        if self.last >= Pass::PartialVertices {
+            partial::share(self, &mut calls);
+        }
+        let mut batches: BTreeMap<Opcode, Batch> = BTreeMap::new();
+        for (i, call) in numbers.zip(&calls) {
+            let batch = batches.entry(call.opcode).or_insert_with(|| call.batch());
+            batch.operands.extend(&call.inputs);
+            batch.operands.extend(&call.others);
+            batch.operands.push(address(i));
+        }
+        Ok(batches.into_values().collect())
+    }
+
+    /// Adds the amplitudes that AMP2 are made of to a plan that computes colour flows without them.
+    pub(super) fn squared_amplitudes(&mut self) -> Result<()> {
+        let process = self.process;
+        let mut currents = std::mem::take(&mut self.plan.currents);
+        self.currents()?;
+        let numbers: Vec<u32> = squared(process).collect();
+        let base = self.allocate(2 * numbers.len() as u32);
+        let mut place = vec![0; process.amplitudes.len()];
+        for (&number, at) in numbers.iter().zip(0..) {
+            place[number as usize] = base + 2 * at;
+        }
+        let address = |i: u32| place[i as usize];
+        let amplitudes = self.amplitude_batches(numbers.iter().copied(), address)?;
+        self.plan.amplitudes.extend(amplitudes);
+        currents.append(&mut self.plan.currents);
+        self.plan.currents = currents;
+        // One helicity at a time: only products at the root can be those of two.
+        self.tables();
+        self.plan.channels = channel_plan(process, address);
         Ok(())
     }
 
@@ -546,11 +584,21 @@ impl Call {
     }
 }
 
-/// Which wavefunctions some amplitude needs.
-fn used(process: &Process) -> Vec<bool> {
+/// The amplitudes that AMP2 are made of, by number.
+pub(super) fn squared(process: &Process) -> impl Iterator<Item = u32> + use<> {
+    let squares = process.channels.amp2.iter().flat_map(|amp2| &amp2.squares);
+    squares
+        .flatten()
+        .copied()
+        .collect::<BTreeSet<u32>>()
+        .into_iter()
+}
+
+/// Which wavefunctions some of these amplitudes need.
+pub(super) fn used(process: &Process, amplitudes: impl Iterator<Item = u32>) -> Vec<bool> {
     let mut used = vec![false; process.wavefunctions.len()];
-    for vertex in &process.amplitudes {
-        for &input in &vertex.inputs {
+    for amplitude in amplitudes {
+        for &input in &process.amplitudes[amplitude as usize].inputs {
             used[input as usize] = true;
         }
     }

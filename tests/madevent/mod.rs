@@ -85,6 +85,13 @@ pub fn p(output: &Path) -> PathBuf {
     output.join("SubProcesses/P1_gg_ttx")
 }
 
+/// What make has compiled in the P directory.
+pub fn objects(output: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(p(output)).unwrap().map(|e| e.unwrap().path());
+    let object = |path: &PathBuf| path.extension().is_some_and(|e| e == "o");
+    paths.filter(object).collect()
+}
+
 /// `make madevent`.
 #[track_caller]
 pub fn make(output: &Path) {

@@ -9,6 +9,7 @@ mod log;
 mod parts;
 mod summary;
 mod tokens;
+mod verdict;
 mod worker;
 
 use crate::oracle::element::Element;
@@ -19,7 +20,7 @@ use crate::oracle::{compiler, library};
 use crate::output;
 use crate::progress::Progress;
 use change::{Change, Original};
-use judge::{Bench, Times, Verdict};
+use judge::{Bench, Times};
 use log::{Entry, Log};
 use mebridge::{Error, Result};
 use rand::{Rng, SeedableRng};
@@ -29,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
+use verdict::Verdict;
 
 /// Change one token of a directory at a time, and compare what is accepted with gfortran
 ///

@@ -58,7 +58,7 @@ impl Options {
             let _progress = Progress::new("reading", 0);
             source::all(&self.process, self.card.as_deref())?
         };
-        let processes: Vec<Process> = sources.into_iter().map(with_card).collect();
+        let processes: Vec<Process> = sources.iter().map(Source::with_card).collect();
         fit_together(&processes)?;
         let library = link::library(self.library.as_deref())?;
         let bytes = std::fs::read(&library).map_err(Error::io(&library))?;
@@ -103,15 +103,6 @@ impl Options {
         }
         Ok(())
     }
-}
-
-/// A process whose own values are those of its card.
-fn with_card(source: Source) -> Process {
-    let mut process = source.process;
-    for (parameter, value) in process.model.card.iter_mut().zip(&source.card) {
-        parameter.default = *value;
-    }
-    process
 }
 
 /// Which matrix elements stand for the process with both beams exchanged, too: what mirrorprocs.inc of a directory

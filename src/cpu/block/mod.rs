@@ -269,28 +269,17 @@ impl<T: Real> Blocks<'_, '_, T> {
     #[inline(always)]
     unsafe fn note_each<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
         let scratch = &self.engine.scratch;
-        let amp2 = self.worker.amp2.len() as u32;
-        let flows = self.engine.color_flows() as u32;
+        let amp2 = self.worker.amp2.len();
+        let flows = self.engine.color_flows();
         let lanes = self.engine.helicity_lanes();
         let Some(each) = &mut self.worker.each else {
             return;
         };
-        let note = |to: &mut Vec<f64>, first: Address, count: u32| {
-            // SAFETY: addresses of the scratch, one behind the other.
-            let all = unsafe {
-                std::slice::from_raw_parts(lane_of(m, first, 0), count as usize * V::LANES)
-            };
-            match lanes == V::LANES {
-                true => to.extend(all.iter().map(|x| x.to_f64())),
-                false => {
-                    for vector in all.chunks_exact(V::LANES) {
-                        to.extend(vector[..lanes].iter().map(|x| x.to_f64()));
-                    }
-                }
-            }
-        };
-        note(&mut each.amp2, scratch.numerators, amp2);
-        note(&mut each.jamp2, scratch.jamp2, flows);
+        // SAFETY: addresses of the scratch, one behind the other.
+        unsafe {
+            by_lanes(m, scratch.numerators, amp2, lanes, &mut each.amp2);
+            by_lanes(m, scratch.jamp2, flows, lanes, &mut each.jamp2);
+        }
     }
 
     /// Adds to JAMP2 what it is where coupling orders are split. `mine` is the memory as the helicity sees it.
@@ -425,8 +414,8 @@ impl<T: Real> Blocks<'_, '_, T> {
             if channels.amp2.is_empty() {
                 return;
             }
-            // A sample takes its sum from the numerators, which are all there.
-            if self.sample.is_none() {
+            // A sample takes its sum from the numerators, which are all there; single helicities have none.
+            if self.sample.is_none() && self.worker.each.is_none() {
                 let mut total = m.real(scratch.denominator);
                 for &i in &channels.denominator {
                     total = squares(m, &channels.amp2[i as usize], total);
@@ -462,6 +451,47 @@ impl<T: Real> Blocks<'_, '_, T> {
             }
             V::load(at)
         }
+    }
+}
+
+/// Appends so many vectors lane by lane: all numbers of the first lane, then those of the second, of so many lanes.
+///
+/// # Safety
+/// The vectors are valid.
+#[inline(always)]
+unsafe fn by_lanes<V: Simd>(
+    m: Memory<V>,
+    first: Address,
+    count: usize,
+    lanes: usize,
+    to: &mut Vec<f64>,
+) {
+    to.reserve(count * lanes);
+    let end = to.len() + count * lanes;
+    // SAFETY: there is room for `count` numbers of each lane; every one of them is written.
+    unsafe {
+        let out = to.as_mut_ptr().add(to.len());
+        let mut done = 0;
+        // Squares of numbers, turned in registers.
+        if lanes == V::LANES && lanes.is_multiple_of(4) && size_of::<V::Scalar>() == 8 {
+            let from: *const f64 = lane_of(m, first, 0).cast();
+            while done + lanes <= count {
+                for lane in (0..lanes).step_by(4) {
+                    let columns = V::columns(from.add(done * lanes + lane), lanes);
+                    for (i, column) in columns.into_iter().enumerate() {
+                        column.store_doubles(out.add((lane + i) * count + done));
+                    }
+                }
+                done += lanes;
+            }
+        }
+        for number in done..count {
+            for lane in 0..lanes {
+                let x = *lane_of(m, first + number as u32, lane);
+                *out.add(lane * count + number) = x.to_f64();
+            }
+        }
+        to.set_len(end);
     }
 }
 

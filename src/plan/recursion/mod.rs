@@ -15,8 +15,9 @@ mod parity;
 pub mod squares;
 
 use super::binding::Binding;
+use super::compile::{Compiler, squared, used};
 use super::passes::Pass;
-use super::{Count, Plan, compile::Compiler, memory_reuse, tiling};
+use super::{Count, Plan, memory_reuse, tiling};
 use crate::ops::recognize::{Recognized, recognize};
 use crate::process::{ExternalKind, Process, Vertex, Wavefunction};
 use color_ordered::ColorOrdered;
@@ -35,6 +36,21 @@ pub(crate) fn compile_until(
     process: &Process,
     binding: &Binding,
     helicities: &[u32],
+) -> Option<Plan> {
+    make(last, process, binding, helicities, false)
+}
+
+/// A recursive plan that tells helicities apart: AMP2 come from the amplitudes of single diagrams beside the recursion.
+pub fn compile_each(process: &Process, binding: &Binding, helicities: &[u32]) -> Option<Plan> {
+    make(Pass::Tiling, process, binding, helicities, true)
+}
+
+fn make(
+    last: Pass,
+    process: &Process,
+    binding: &Binding,
+    helicities: &[u32],
+    each: bool,
 ) -> Option<Plan> {
     if process.amplitudes.is_empty() {
         return None;
@@ -73,15 +89,20 @@ pub(crate) fn compile_until(
     }
     let mut forest = best?;
     let color_ordered = ColorOrdered::find(&forest, &process.jamp, last)?;
-    let mut used = vec![false; process.wavefunctions.len()];
+    let mut used = match each {
+        true => used(process, squared(process)),
+        false => vec![false; process.wavefunctions.len()],
+    };
     for (used, wavefunction) in used.iter_mut().zip(&process.wavefunctions) {
-        *used = matches!(wavefunction, Wavefunction::External(_));
+        *used |= matches!(wavefunction, Wavefunction::External(_));
     }
     let mut compiler = Compiler::new(process, binding, helicities, used);
     compiler.last = last;
     compiler.externals();
     let nodes = lower::lower(&mut compiler, &forest, &color_ordered)?;
-    if let Some(squares) = Squares::find(process, &mut forest) {
+    if each {
+        compiler.squared_amplitudes().ok()?;
+    } else if let Some(squares) = Squares::find(process, &mut forest) {
         squares.lower(&mut compiler, &forest, &color_ordered, &nodes)?;
     }
     if last >= Pass::Tiling {

@@ -285,7 +285,7 @@ pub fn batch(element: &Element, process: &Process, around: Surroundings) -> Opti
     if !element.matrix.takes("AMP2") {
         f.push_str("      COMMON/TO_AMPS/MEBAMP2,MEBJAMP2\n");
     }
-    f.push_str(&SAMPLED.replace("IF(MEBHEL.NE.0)", "IF(MEBHEL.NE.0.AND.VECSIZE_MEMMAX.GT.1)"));
+    f.push_str(&sampled("MEBHEL.NE.0.AND.VECSIZE_MEMMAX.GT.1"));
     if !of_each {
         line(&mut f, "MEBCHAN(1:VECSIZE_USED)=CHANNEL");
     }
@@ -477,7 +477,7 @@ C
       COMMON/TO_MATRIX/MEBHEL,MEBMULTI
 ",
     );
-    f.push_str(SAMPLED);
+    f.push_str(&sampled("MEBHEL.NE.0"));
     f.push_str(
         "      CALL MEBREAL(MEBB,MEBGOOD,MEBALL)
       END
@@ -486,17 +486,21 @@ C
     f
 }
 
-/// Stops where MadEvent samples helicities of a batch; `MEBHEL` is its ISUM_HEL.
-const SAMPLED: &str = "\
+/// Stops when MadEvent samples helicities of a batch; `MEBHEL` is its ISUM_HEL.
+fn sampled(when: &str) -> String {
+    format!(
+        "\
 C     MadEvent has one HEL_PICKED for all events of a batch.
-      IF(MEBHEL.NE.0)THEN
+      IF({when})THEN
         WRITE(0,*) 'mebridge: ERROR nhel of the run card is not 0: '
      $   //'MadEvent would pick one helicity for all events of a '
      $   //'batch, and cross sections would be wrong; set nhel to 0,'
      $   //' or vector_size and nb_warp to 1'
         STOP 1
       ENDIF
-";
+"
+    )
+}
 
 /// `mebridge_process.s`: the processes as bytes of the executable, and the word that they are to be used.
 pub fn processes(numbers: &[&str]) -> String {

@@ -6,7 +6,9 @@
 //! renaming the list to `undo.json`, so that it needs no space on the disk. One process at a time holds
 //! `Source/.mebridge/lock`.
 
+use super::element::latin;
 use super::{card, makefile, wrong};
+use crate::output;
 use card::Sizes;
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -280,10 +282,21 @@ impl Journal {
                     (Ok(to), Some(folder)) => folder.join(to),
                     _ => kept.clone(),
                 };
-                let (Ok(now), Ok(before)) =
-                    (super::element::latin(&path), super::element::latin(&former))
-                else {
+                let Ok(now) = latin(&path) else {
                     return fs::rename(&kept, &path).map_err(Error::io(&path));
+                };
+                let before = match latin(&former) {
+                    Ok(before) => before,
+                    Err(_) if former != kept => {
+                        output::warn(&format!(
+                            "{}: this was a link to {}, which is gone; the file stays, without the lines of mebridge",
+                            path.display(),
+                            former.display()
+                        ));
+                        put(&path, &bytes(&makefile::unhook(&now)))?;
+                        return remove(&kept);
+                    }
+                    Err(error) => return Err(error),
                 };
                 let (ours, back) = match how {
                     How::Hook => (makefile::hook(&before), makefile::unhook(&now)),

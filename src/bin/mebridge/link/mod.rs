@@ -223,11 +223,25 @@ impl Options {
             add(Change::Make { path: path.clone() });
         }
         for edited in &work.edited {
-            add(Change::Edit {
-                path: edited.path.clone(),
-                kept: Journal::kept_name(&edited.path),
-                how: edited.how,
-            });
+            let mut known = changes.iter_mut();
+            match known.find(|known| known.path() == edited.path) {
+                Some(change) => {
+                    if let Change::Edit { how, .. } = &*change
+                        && *how != edited.how
+                    {
+                        // Other sizes than before: each record is undone by what it says itself, whenever that is.
+                        journal.undo(change)?;
+                    }
+                    if let Change::Edit { how, .. } = change {
+                        *how = edited.how;
+                    }
+                }
+                None => changes.push(Change::Edit {
+                    path: edited.path.clone(),
+                    kept: Journal::kept_name(&edited.path),
+                    how: edited.how,
+                }),
+            }
         }
         let mut record = Record {
             mebridge: env!("CARGO_PKG_VERSION").into(),

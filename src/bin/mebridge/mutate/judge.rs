@@ -2,8 +2,8 @@
 
 use super::change::Change;
 use super::parts;
+use super::verdict::{Measure, Outcome, Verdict};
 use super::worker::{Answer, Failure, Reply, Task, Worker};
-use crate::compare::{CANCELLED, ROUNDING, difference};
 use crate::oracle::element::Element;
 use crate::oracle::points::Point;
 use crate::oracle::quick::Quick;
@@ -11,53 +11,16 @@ use crate::oracle::tree::Tree;
 use crate::oracle::workshop::{self, Channel, Scratch, Workshop};
 use crate::oracle::{card, child};
 use mebridge::{Error, Result};
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// The same in parts of what the unchanged directory answers: a change can make amplitudes vanish.
-const VANISHING: f64 = 1e-13;
-
 /// By how much momenta are moved, to see how much of an answer is rounding.
 const MOVED: f64 = 1e-15;
-/// The answers may differ by so many times what moves the Fortran's own.
-const AS_UNSTABLE: f64 = 10.0;
 
 /// A changed program may run for ever.
 const LIMIT: Duration = Duration::from_secs(10);
-
-/// What came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// The importer refuses.
-    Refused,
-    /// Both give the same.
-    Agrees,
-    /// The same but for rounding: at some event next to nothing is left of terms that cancel.
-    Rounding,
-    /// The importer accepts what gfortran does not.
-    NotCompiled,
-    /// The Fortran ends, hangs, or gives NaN.
-    FortranFails,
-    /// No part of the Fortran that is evaluated depends on the file.
-    NotJudged,
-    /// The importer, or the process that it made, panics.
-    Panics,
-    /// The importer takes too long, or too much memory.
-    Hangs,
-    /// They give something else.
-    Differs,
-}
-
-/// A verdict with what led to it.
-#[derive(Clone, Debug)]
-pub struct Verdict {
-    pub outcome: Outcome,
-    pub detail: String,
-}
 
 /// Everything that one job needs: copies of the directory, objects, a worker.
 pub struct Bench {
@@ -452,12 +415,12 @@ impl Bench {
     fn run(&self, program: &Path, channels: &[(u32, u32)], answers: &[Answer]) -> Result<Verdict> {
         let verdict = match self.ask(program, channels, &self.points)? {
             Ok(fortran) if fortran.len() == answers.len() => {
-                let verdict = self.compare(answers, &fortran);
+                let measure = self.measure();
+                let verdict = measure.compare(answers, &fortran, &[]);
                 match verdict.outcome {
                     Outcome::Differs => {
                         let moved = self.ask(program, channels, &self.moved_points())?;
-                        let moved = moved.unwrap_or_default();
-                        self.beside_rounding(verdict, answers, &fortran, &moved)
+                        measure.compare(answers, &fortran, &moved.unwrap_or_default())
                     }
                     _ => verdict,
                 }
@@ -506,98 +469,13 @@ impl Bench {
         self.points.iter().map(moved).collect()
     }
 
-    /// A difference is rounding if the Fortran's own answer moves as much where momenta are moved by that.
-    fn beside_rounding(
-        &self,
-        verdict: Verdict,
-        answers: &[Answer],
-        fortran: &[workshop::Answer],
-        moved: &[workshop::Answer],
-    ) -> Verdict {
-        if moved.len() != fortran.len() {
-            return verdict;
-        }
-        let mut unstable = false;
-        for (event, (mine, theirs)) in answers.iter().zip(fortran).enumerate() {
-            let value: f64 = mine.value.parse().unwrap_or(f64::NAN);
-            if difference(value, theirs.value) <= self.tolerance {
-                continue;
-            }
-            let span = (moved[event].value - theirs.value).abs();
-            // False for NaN.
-            let near = (value - theirs.value).abs() <= AS_UNSTABLE * span;
-            if !near {
-                return verdict;
-            }
-            unstable = true;
-        }
-        // What else differs, such as a choice, is as it was judged.
-        match unstable {
-            true => Verdict::new(
-                Outcome::Rounding,
-                &format!("{}; rounding moves the Fortran's as much", verdict.detail),
-            ),
-            false => verdict,
-        }
-    }
-
-    fn compare(&self, answers: &[Answer], fortran: &[workshop::Answer]) -> Verdict {
-        if let Some(bad) = fortran.iter().find(|a| !a.value.is_finite()) {
-            let mine = answers.iter().map(|a| a.value.as_str());
-            let mine: Vec<&str> = mine.collect();
-            let what = format!("{} (mebridge: {})", bad.value, mine.join(" "));
-            return Verdict::new(Outcome::FortranFails, &what);
-        }
-        let mut rounded = None;
-        for (event, (mine, theirs)) in answers.iter().zip(fortran).enumerate() {
-            let value: f64 = mine.value.parse().unwrap_or(f64::NAN);
-            let differs =
-                |what: String| Verdict::new(Outcome::Differs, &format!("event {event}: {what}"));
-            let terms: f64 = mine.terms.parse().unwrap_or(0.0);
-            let unchanged = self.unchanged.get(event % self.points.len());
-            let unchanged = unchanged.map_or(0.0, |x| x.abs());
-            let nothing = ROUNDING * terms + VANISHING * unchanged;
-            let rounding = theirs.value.abs() <= CANCELLED * terms.max(unchanged)
-                && (value - theirs.value).abs() <= nothing;
-            if difference(value, theirs.value) > self.tolerance {
-                let what = format!("{} and not {:e}", mine.value, theirs.value);
-                if !rounding {
-                    return differs(what);
-                }
-                rounded.get_or_insert(format!(
-                    "event {event}: {what}, of terms {terms:e}; unchanged {unchanged:e}"
-                ));
-            }
-            if theirs.value.abs() <= nothing {
-                // There is nothing to choose from.
-                continue;
-            }
-            let row = &theirs.helicities;
-            if theirs.helicity != 0 && theirs.helicity != mine.helicity
-                || row.iter().any(|h| *h != 0) && !row.starts_with(&mine.row)
-            {
-                return differs(format!(
-                    "helicity {} {:?} and not {} {row:?}",
-                    mine.helicity, mine.row, theirs.helicity
-                ));
-            }
-            let chosen = self.workshop.colors && event >= self.points.len() && theirs.color != 0;
-            if chosen && theirs.color != mine.color {
-                return differs(format!("colour {} and not {}", mine.color, theirs.color));
-            }
-        }
-        match rounded {
-            Some(what) => Verdict::new(Outcome::Rounding, &what),
-            None => Verdict::new(Outcome::Agrees, ""),
-        }
-    }
-}
-
-impl Verdict {
-    fn new(outcome: Outcome, detail: &str) -> Verdict {
-        Verdict {
-            outcome,
-            detail: detail.to_owned(),
+    /// What the answers are measured by.
+    fn measure(&self) -> Measure<'_> {
+        Measure {
+            unchanged: &self.unchanged,
+            points: self.points.len(),
+            tolerance: self.tolerance,
+            colors: self.workshop.colors,
         }
     }
 }

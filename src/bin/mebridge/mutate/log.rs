@@ -1,7 +1,8 @@
 //! The log of changes, a line of JSON for each, and what it comes to.
 
 use super::change::Change;
-use super::judge::{Outcome, Times, Verdict};
+use super::judge::Times;
+use super::verdict::{Outcome, Verdict};
 use crate::output;
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Several logs as one table: a line for each directory.
 
-use super::judge::Outcome;
 use super::log::{Entry, name};
+use super::verdict::Outcome;
 use crate::output::columns;
 use mebridge::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
