@@ -124,7 +124,12 @@ impl Comparison<'_> {
                 quad.ask(&program, &points, None, 40 * limit)
             });
             match exact {
-                Ok(exact) => agrees = self.against_quad(row, &mine, &answers, &exact),
+                Ok(exact) => {
+                    if let Some(values) = &mut row.values {
+                        values.quad = exact.iter().map(|a| a.value).collect();
+                    }
+                    agrees = self.against_quad(row, &mine, &answers, &exact);
+                }
                 Err(reason) => row.note = format!("no quadruple precision: {reason}"),
             }
         }

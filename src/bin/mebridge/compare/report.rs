@@ -65,6 +65,9 @@ pub struct Values {
     pub fortran: Vec<f64>,
     /// mebridge's answers.
     pub library: Vec<f64>,
+    /// The Fortran's in quadruple precision.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub quad: Vec<f64>,
 }
 
 impl Values {
@@ -75,6 +78,7 @@ impl Values {
             momenta: points.iter().map(|p| p.momenta.clone()).collect(),
             fortran: answers.iter().map(|a| a.value).collect(),
             library: Vec::new(),
+            quad: Vec::new(),
         }
     }
 }
