@@ -172,7 +172,7 @@ impl Bridge {
         let binding = in_default_environment(|| Binding::new(&process.model, card))?;
         let plans = Plans::new(Cache::new(&switches.cache), &process, card);
         Ok(Bridge {
-            color: plans.color(&process),
+            color: plans.color(&process, on_gpu),
             plans,
             trial: Trial::new(&process, &binding),
             process,

@@ -116,11 +116,11 @@ impl Plans {
         Ok((diagrams, recursion.and_then(accept)))
     }
 
-    /// The colour matrix in blocks.
-    pub fn color(&self, process: &Process) -> BlockDiagonal {
+    /// The colour matrix in blocks, for a core or a GPU.
+    pub fn color(&self, process: &Process, on_gpu: bool) -> BlockDiagonal {
         match process.amplitudes.is_empty() {
             // Made about as fast as read.
-            true => BlockDiagonal::of_process(process),
+            true => BlockDiagonal::of_process(process, on_gpu),
             false => self.color_of_matrix(&process.color),
         }
     }

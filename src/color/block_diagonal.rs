@@ -38,7 +38,8 @@ pub struct BlockDiagonal {
 }
 
 /// Slots (1, 2, 4 or 8) to be replaced by their sums: slot number c, from 0, by the sum with a
-/// minus sign for the slots v which have an odd number of bits in common with c.
+/// minus sign for the slots v which have an odd number of bits in common with c. Three slots are
+/// replaced by `a + b + c`, `2 a - b - c` and `sqrt(3) (b - c)`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Orbit(pub Vec<Slot>);
 
@@ -89,7 +90,7 @@ impl BlockDiagonal {
         let mut orbits = self.passes.iter().flatten();
         self.flows == color.flows as usize
             && self.denominator == color.denominator
-            && orbits.all(|o| matches!(o.0.len(), 1 | 2 | 4 | 8) && o.0.iter().all(known))
+            && orbits.all(|o| matches!(o.0.len(), 1 | 2 | 3 | 4 | 8) && o.0.iter().all(known))
             && self.blocks.iter().all(|block| {
                 let slots = &block.slots;
                 block.matrix.is_square_of(slots.len())
@@ -117,7 +118,10 @@ impl BlockDiagonal {
     /// two for each row and as many for each addition.
     pub fn multiply_adds(&self) -> usize {
         let orbits = self.passes.iter().flatten();
-        let adds = orbits.map(|o| o.0.len() * o.0.len().ilog2() as usize);
+        let adds = orbits.map(|o| match o.0.len() {
+            3 => 5,
+            n => n * n.ilog2() as usize,
+        });
         let sizes = self.blocks.iter().map(|b| b.slots.len());
         2 * (adds.sum::<usize>() + sizes.map(|n| n * (n + 1) / 2 + n).sum::<usize>())
     }

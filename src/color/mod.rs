@@ -2,6 +2,7 @@
 
 pub mod block_diagonal;
 pub mod orders;
+mod symmetric;
 pub mod symmetry;
 
 pub use block_diagonal::BlockDiagonal;

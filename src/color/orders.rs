@@ -25,11 +25,17 @@ struct Orders {
 }
 
 impl BlockDiagonal {
-    /// That of a process: of its colour-ordered form where it has no diagrams.
-    pub fn of_process(process: &Process) -> BlockDiagonal {
+    /// That of a process, for a core or a GPU: of its colour-ordered form where it has no diagrams.
+    pub fn of_process(process: &Process, on_gpu: bool) -> BlockDiagonal {
         match &process.color_ordered {
             Some(form) if process.amplitudes.is_empty() => {
-                BlockDiagonal::of_orders(form.rungs.len(), &form.row, form.denominator)
+                let (count, row) = (form.rungs.len(), &form.row);
+                // There sums that take more than exchanges are not known.
+                let by_names = match on_gpu {
+                    true => None,
+                    false => BlockDiagonal::of_names(count, row, form.denominator),
+                };
+                by_names.unwrap_or_else(|| BlockDiagonal::of_orders(count, row, form.denominator))
             }
             _ => BlockDiagonal::new(&process.color),
         }
@@ -170,6 +176,12 @@ mod tests {
         let mut x = x.to_vec();
         for orbit in split.passes.iter().flatten() {
             let old: Vec<Complex64> = orbit.0.iter().map(|&s| x[s as usize]).collect();
+            if let (&[a, b, c], slots) = (&old[..], &orbit.0) {
+                x[slots[0] as usize] = a + b + c;
+                x[slots[1] as usize] = a + a - b - c;
+                x[slots[2] as usize] = (b - c) * 3f64.sqrt();
+                continue;
+            }
             for (c, &slot) in orbit.0.iter().enumerate() {
                 let term = |(v, z): (usize, &Complex64)| {
                     if (c & v).count_ones() % 2 == 1 {
@@ -196,7 +208,7 @@ mod tests {
     /// A matrix with the symmetries, and its blocks: one to five things, which are even and odd.
     #[test]
     fn blocks_give_what_the_matrix_gives() {
-        for count in 1..=5 {
+        for count in 1..=6 {
             let all = orders(count);
             // Of distances within both orders, which no renaming and no reading backwards changes.
             let entry = |s: &[u8], t: &[u8]| {
@@ -210,13 +222,14 @@ mod tests {
                 sum.sin()
             };
             let row: Vec<f64> = all.iter().map(|t| entry(&all[0], t)).collect();
-            let split = BlockDiagonal::of_orders(count, &row, 3.0);
+            let by_exchanges = BlockDiagonal::of_orders(count, &row, 3.0);
+            let by_names = BlockDiagonal::of_names(count, &row, 3.0);
+            assert_eq!(by_names.is_some(), count > 4);
             let color = ColorMatrix {
                 flows: all.len() as u32,
                 denominator: 3.0,
                 upper: Vec::new(),
             };
-            assert!(split.fits(&color));
             let x: Vec<Complex64> = (0..all.len())
                 .map(|i| Complex64::new((1.7 * i as f64).sin(), (0.9 * i as f64 + 1.0).cos()))
                 .collect();
@@ -226,11 +239,14 @@ mod tests {
                     whole += (a.conj() * b).re * entry(s, t) / 3.0;
                 }
             }
-            let own = in_blocks(&split, &x);
-            assert!(
-                (own - whole).abs() < 1e-11 * whole.abs().max(1.0),
-                "{count}: {own} {whole}"
-            );
+            for split in [Some(by_exchanges), by_names].into_iter().flatten() {
+                assert!(split.fits(&color));
+                let own = in_blocks(&split, &x);
+                assert!(
+                    (own - whole).abs() < 1e-11 * whole.abs().max(1.0),
+                    "{count}: {own} {whole}"
+                );
+            }
         }
     }
 }

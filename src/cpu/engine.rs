@@ -127,7 +127,9 @@ impl<T: Real> Engine<T> {
     ) -> Result<Self> {
         let fits = plan.is_for(process)
             && color.fits(&process.color)
-            && binding.couplings.len() == plan.couplings.len();
+            && binding.couplings.len() == plan.couplings.len()
+            // The JAMPs of a helicity lie behind each other, as a plan for a GPU has them not.
+            && plan.loops.as_ref().is_none_or(|loops| loops.strides[0] == 2);
         if !fits {
             return Err(Error::InvalidProcess {
                 what: "a plan that is none of this process".into(),

@@ -159,7 +159,7 @@ impl Maker<'_> {
             if op.kind != ArrayKind::Contract && self.levels.insert(op.out, level).is_some() {
                 return None;
             }
-            let (kernel, elements) = self.operation(op);
+            let (kernel, elements) = self.operation(op)?;
             let operation = self.made.operations.len() as u32 - 1;
             let item = |element| (level, kernel, ArrayItem { operation, element });
             all.extend(elements.into_iter().map(item));
@@ -197,8 +197,11 @@ impl Maker<'_> {
         Some(levels)
     }
 
-    /// Appends an operation; what does it, and the first elements of its items.
-    fn operation(&mut self, op: &ArrayOp) -> (ArrayKernel, Vec<u32>) {
+    /// Appends an operation; what does it, and the first elements of its items. None where it takes what others made.
+    fn operation(&mut self, op: &ArrayOp) -> Option<(ArrayKernel, Vec<u32>)> {
+        if op.adds {
+            return None;
+        }
         let tile = match op.kind {
             ArrayKind::Contract => self.tile(op),
             _ => None,
@@ -296,7 +299,7 @@ impl Maker<'_> {
             step_2: steps[2],
             step_3: steps[3],
         });
-        (kernel, elements)
+        Some((kernel, elements))
     }
 
     /// The bits of an element that are directions of tiles: those with which the least is read. None where elements

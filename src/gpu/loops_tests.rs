@@ -148,8 +148,13 @@ fn calls_without_channels_are_served() {
         return;
     };
     let process = generate("g g > g g g").expect("generated").remove(0);
+    let by_diagrams = Process {
+        color_ordered: None,
+        ..process.clone()
+    };
     let points = Points::new(&process);
-    let [mut cpu, mut on_gpu] = bridges(&gpu, &process, Precision::Double);
+    let [mut cpu, _] = bridges(&gpu, &by_diagrams, Precision::Double);
+    let [_, mut on_gpu] = bridges(&gpu, &process, Precision::Double);
     let (a, b) = (
         run(&mut on_gpu, &points.events(true)),
         run(&mut cpu, &points.events(true)),

@@ -100,6 +100,8 @@ pub struct ArrayOp {
     pub pairs: [u32; 2],
     /// Of [`ArrayKind::Contract`] pairs whose first array is over all legs of the result.
     pub wide: [u32; 2],
+    /// Of [`ArrayKind::Contract`], whether its result is added to what is there.
+    pub adds: bool,
     /// Its triples.
     pub triples: [u32; 2],
     /// Its addends.
@@ -130,40 +132,6 @@ impl ArrayOp {
     }
 }
 
-/// Sums of complex numbers, which lie behind each other. For each the numbers that are added and subtracted: how many of
-/// either kind, and which they are.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NumberSums(pub Vec<u32>);
-
-impl NumberSums {
-    /// Appends a sum.
-    pub fn push(&mut self, terms: &[(u32, bool)]) {
-        let of = |minus: bool| terms.iter().filter(move |t| t.1 == minus).map(|t| t.0);
-        let (plus, less): (Vec<u32>, Vec<u32>) = (of(false).collect(), of(true).collect());
-        self.0.extend([plus.len() as u32, less.len() as u32]);
-        self.0.extend(plus.into_iter().chain(less));
-    }
-
-    /// Whether there are so many sums, of so many numbers; and their terms.
-    pub fn hold(&self, sums: usize, numbers: u32) -> Option<usize> {
-        let mut rest = &self.0[..];
-        let mut all = 0;
-        for _ in 0..sums {
-            let &[plus, minus, ref behind @ ..] = rest else {
-                return None;
-            };
-            let count = (plus as usize).checked_add(minus as usize)?;
-            let terms = behind.get(..count)?;
-            if terms.iter().any(|&term| term >= numbers) {
-                return None;
-            }
-            rest = &behind[count..];
-            all += count;
-        }
-        rest.is_empty().then_some(all)
-    }
-}
-
 /// What operations name by numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pools {
@@ -180,7 +148,19 @@ pub struct Pools {
     pub fours: bool,
     /// Address of a row of numbers, one for each element of a contraction, in which products are added up.
     pub buffer: Address,
+    /// Address of sums of shuffles on the way.
+    pub sums: Address,
+    /// From the numbers that are shuffled of one element to those of the next.
+    pub numbers_stride: u32,
+    /// Ways to shuffle them.
+    pub shuffles: Vec<Shuffle>,
+    /// What their sums are added to, in vectors from the first number of an element.
+    pub targets: Vec<u32>,
 }
+
+mod shuffle;
+
+pub use shuffle::{Shuffle, ShuffleOp, Shuffled};
 
 fn range<T>(all: &[T], of: [u32; 2]) -> Option<&[T]> {
     all.get(of[0] as usize..of[1] as usize)
@@ -246,6 +226,25 @@ impl Pools {
                 .all(|a| within(a.address, a.shift, last * u64::from(ELEMENT), ELEMENT))
             && (!needs_factor || op.factors.iter().all(|&f| known(f, 2)))
             && (!op.propagate || known(op.momentum, 4) && known(op.mass, 1))
+    }
+
+    /// Whether shuffling for so many elements reads within so many vectors, and adds to numbers that are less than `far`
+    /// from the first of an element.
+    pub fn shuffles_hold(&self, op: &ShuffleOp, count: u32, far: u64, vectors: u32) -> bool {
+        let (Some(shuffle), Some(targets)) = (
+            self.shuffles.get(op.shuffle as usize),
+            range(&self.targets, op.targets),
+        ) else {
+            return false;
+        };
+        let last = u64::from(count.saturating_sub(1));
+        let numbers = u64::from(op.numbers) + last * u64::from(self.numbers_stride);
+        let sums = u64::from(self.sums) + 2 * u64::from(shuffle.all.saturating_sub(shuffle.given));
+        shuffle.holds()
+            && targets.len() == 2 * shuffle.results.len()
+            && targets.iter().all(|&target| u64::from(target) + 2 <= far)
+            && numbers + 2 * u64::from(shuffle.given) <= u64::from(vectors)
+            && sums <= u64::from(vectors)
     }
 
     /// Multiply-adds of an operation, as [`crate::plan::count`](../plan/count/index.html) counts.

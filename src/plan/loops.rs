@@ -15,7 +15,7 @@ pub use lower::{Machine, compile};
 
 use super::Plan;
 use crate::ops::Address;
-use crate::ops::arrays::{ArrayKind, ArrayOp, NumberSums, Pools};
+use crate::ops::arrays::{ArrayKind, ArrayOp, Pools, Shuffle, ShuffleOp};
 use crate::process::color_ordered::FlowTerm;
 use serde::{Deserialize, Serialize};
 
@@ -31,18 +31,16 @@ pub struct Loops {
     pub once: Vec<ArrayOp>,
     /// Operations of each run.
     pub each: Vec<ArrayOp>,
+    /// What is shuffled behind them, for each helicity.
+    pub shuffles: Vec<ShuffleOp>,
     /// What they name.
     pub pools: Pools,
     /// Helicities of a run.
     pub helicities: u32,
-    /// Address of products that are part of JAMPs: for each JAMP those of all helicities of a run, two vectors each.
-    pub products: Address,
-    /// Address of numbers that JAMPs are sums of, of a run's first helicity; two vectors each.
-    pub numbers: Address,
-    /// Vectors of those of one helicity.
-    pub numbers_stride: u32,
-    /// For each JAMP what is added of them; empty where there are none.
-    pub sums: NumberSums,
+    /// Address of the JAMPs of a run, two vectors each.
+    pub jamps: Address,
+    /// From one JAMP to the next, and from a JAMP of one helicity to that of the next.
+    pub strides: [u32; 2],
     /// For each run and each of its helicities the index of that among the plan's, or [`NO_HELICITY`].
     pub rows: Vec<u32>,
     /// For each of `rows` the index of the helicity with all legs reversed, whose contribution and squared JAMPs are the
@@ -81,7 +79,9 @@ impl Loops {
         }
         let vectors = plan.vectors;
         let mut seen = vec![false; plan.helicities.len()];
-        let products = 2 * u64::from(self.helicities) * plan.flows as u64;
+        let far = |stride: u32, count: usize| u64::from(stride) * (count as u64).saturating_sub(1);
+        let [of_jamp, of_helicity] = self.strides;
+        let jamps = far(of_jamp, plan.flows) + far(of_helicity, self.helicities as usize) + 2;
         classes > 0
             && self
                 .runs
@@ -97,8 +97,12 @@ impl Loops {
                 .all(|op| self.pools.holds(op, &largest, vectors))
             && self.helicities > 0
             && self.rows.len() as u64 == self.runs.len() as u64 * u64::from(self.helicities)
-            && u64::from(self.products) + products <= u64::from(vectors)
-            && self.numbers_in_order(plan)
+            && self.shuffles.iter().all(|op| {
+                let far = far(of_jamp, plan.flows) + 2;
+                self.pools.shuffles_hold(op, self.helicities, far, vectors)
+            })
+            && self.jamps >= plan.jamp_base
+            && u64::from(self.jamps) + jamps <= u64::from(vectors)
             && (self.reversed.is_empty() || self.reversed.len() == self.rows.len())
             && self.order().all(|h| {
                 let seen = seen.get_mut(h as usize);
@@ -115,17 +119,6 @@ impl Loops {
             && plan.groups.iter().flatten().copied().eq(self.order())
     }
 
-    fn numbers_in_order(&self, plan: &Plan) -> bool {
-        let all = u64::from(self.numbers_stride) * u64::from(self.helicities);
-        let within = u64::from(self.numbers) + all <= u64::from(plan.vectors);
-        let sums = if self.sums.0.is_empty() {
-            0
-        } else {
-            plan.flows
-        };
-        within && self.sums.hold(sums, self.numbers_stride / 2).is_some()
-    }
-
     /// Elements computed once and in all runs, among them those of contractions, and their multiply-adds.
     pub(super) fn work(&self) -> (usize, usize, usize) {
         let mut all = (0, 0, 0);
@@ -139,8 +132,11 @@ impl Loops {
         };
         self.once.iter().for_each(|op| add(op, 1));
         self.each.iter().for_each(|op| add(op, self.runs.len()));
-        // Two for each term; what stands there beside terms are two numbers for each sum.
-        all.2 += 2 * self.evaluated().count() * self.sums.0.len();
+        let additions = self.shuffles.iter().map(|op| {
+            let shuffle = self.pools.shuffles.get(op.shuffle as usize);
+            shuffle.map_or(0, Shuffle::additions)
+        });
+        all.2 += self.evaluated().count() * additions.sum::<usize>();
         all
     }
 }
@@ -197,7 +193,7 @@ mod tests {
         changes.extend(of_op(|op, _| op.wide = [1, 0]));
         changes.extend(of_op(|op, _| op.triples = [7, u32::MAX]));
         changes.extend(of_op(|op, _| op.addends = [u32::MAX, u32::MAX]));
-        let more: [Change; 18] = [
+        let more: [Change; 29] = [
             Box::new(|l| l.pools.indices.iter_mut().for_each(|i| *i = u32::MAX)),
             Box::new(|l| l.pools.indices.truncate(3)),
             Box::new(|l| l.pools.pairs.iter_mut().for_each(|p| p.a.shift = 1 << 20)),
@@ -218,8 +214,24 @@ mod tests {
             Box::new(|l| l.reversed[0] = 1 << 20),
             Box::new(|l| l.reversed.truncate(3)),
             Box::new(|l| l.helicities *= 2),
-            Box::new(move |l| l.products = vectors - 2),
-            Box::new(move |l| l.numbers = vectors),
+            Box::new(move |l| l.jamps = vectors - 2),
+            Box::new(|l| l.jamps = 0),
+            Box::new(|l| l.strides[1] = 1 << 30),
+            Box::new(move |l| l.pools.sums = vectors),
+            Box::new(move |l| l.shuffles.iter_mut().for_each(|op| op.numbers = vectors)),
+            Box::new(|l| l.shuffles[0].targets[1] = u32::MAX),
+            Box::new(|l| l.shuffles[0].shuffle = u32::MAX),
+            Box::new(move |l| l.pools.numbers_stride = vectors),
+            Box::new(move |l| l.pools.targets.iter_mut().for_each(|t| *t = vectors)),
+            Box::new(|l| l.pools.shuffles.clear()),
+            Box::new(|l| l.pools.shuffles.iter_mut().for_each(|s| s.all = 1)),
+            Box::new(move |l| l.pools.shuffles.iter_mut().for_each(|s| s.all = vectors)),
+            Box::new(|l| {
+                l.pools
+                    .shuffles
+                    .iter_mut()
+                    .for_each(|s| s.results.truncate(1))
+            }),
             Box::new(|l| {
                 l.flows = vec![vec![FlowTerm {
                     jamp: 120,

@@ -84,9 +84,9 @@ pub struct Process {
     pub color_ordered: Option<ColorOrdered>,
 }
 
-/// JAMPs from which on [`Process::is_served_by_color_order`], with a quark line and of gluons alone, on a CPU and on a
-/// GPU: measured.
-const FEWEST_JAMPS: [[usize; 2]; 2] = [[720, 24], [120, 6]];
+/// JAMPs from which on [`Process::is_served_by_color_order`], with a massive and a massless quark line and of gluons alone,
+/// on a CPU and on a GPU: measured.
+const FEWEST_JAMPS: [[usize; 3]; 2] = [[720, 6, 2], [120, 120, 6]];
 
 /// How `SMATRIX<i>` adds the contributions of helicity configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,7 +128,12 @@ impl Process {
     /// Whether the colour-ordered form is faster than the diagrams, where there are both.
     pub fn is_served_by_color_order(&self, on_gpu: bool) -> bool {
         let fewest = FEWEST_JAMPS[usize::from(on_gpu)];
-        let jamps = |form: &ColorOrdered| form.jamps() >= fewest[usize::from(form.line.is_none())];
+        let kind = |form: &ColorOrdered| match &form.line {
+            Some(line) if line.mass != Quantity::ZERO => 0,
+            Some(_) => 1,
+            None => 2,
+        };
+        let jamps = |form: &ColorOrdered| form.jamps() >= fewest[kind(form)];
         !self.amplitudes.is_empty() && self.color_ordered.as_ref().is_some_and(jamps)
     }
 

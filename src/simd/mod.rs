@@ -224,3 +224,15 @@ mod registers {
 
 #[cfg(test)]
 mod tests;
+
+/// Asks for what is at an address, which may be any, to come to the first cache.
+#[inline(always)]
+pub fn prefetch<T>(at: *const T) {
+    // SAFETY: a hint, which reads nothing; every x86-64 processor knows it.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}

@@ -376,7 +376,7 @@ fn plans(process: &Process, binding: &Binding, progress: &Progress) -> Result<Pl
     let better_with_channels = |r: &&Plan| {
         !r.channels.is_empty() && r.count.cost_with_channels() < diagrams.count.cost_with_channels()
     };
-    let color = helicities.len() * BlockDiagonal::of_process(process).multiply_adds();
+    let color = helicities.len() * BlockDiagonal::of_process(process, false).multiply_adds();
     let info = |recursion: Option<&Plan>| match recursion {
         Some(recursion) => PlanInfo::new("recursion", recursion, color),
         None => PlanInfo::new("diagrams", &diagrams, color),

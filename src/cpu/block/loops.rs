@@ -1,7 +1,7 @@
 //! Loops over helicities ([`crate::plan::loops`]).
 
 use super::Blocks;
-use crate::ops::kernels::{AddNumbers, Arrays, Memory};
+use crate::ops::kernels::{Arrays, Memory, Shuffles};
 use crate::plan::loops::{Loops, NO_HELICITY};
 use crate::simd::{Real, Simd};
 use std::time::Instant;
@@ -24,7 +24,6 @@ impl<T: Real> Blocks<'_, '_, T> {
         };
         let profile = self.worker.profile;
         let each = self.worker.each.is_some();
-        let stride = 2 * loops.helicities as usize;
         let noted = self.worker.each.as_ref().map_or(0, |each| each.jamp2.len());
         let mut done = 0;
         let start = profile.then(Instant::now);
@@ -50,18 +49,22 @@ impl<T: Real> Blocks<'_, '_, T> {
                     if each {
                         self.clear(m);
                     }
-                    let start = profile.then(Instant::now);
-                    V::call(AddNumbers {
-                        count: self.engine.plan.flows,
-                        from: (m.pointer(loops.products + 2 * element), stride),
-                        sums: &loops.sums.0,
-                        numbers: m.pointer(loops.numbers + element * loops.numbers_stride),
-                        to: m.pointer(self.engine.plan.jamp_base),
-                    });
-                    if let Some(start) = start {
-                        self.worker.timers.amplitudes += start.elapsed();
+                    let at = loops.jamps + element * loops.strides[1];
+                    let mine = m.shifted(at - self.engine.plan.jamp_base);
+                    if !loops.shuffles.is_empty() {
+                        let start = profile.then(Instant::now);
+                        V::call(Shuffles {
+                            ops: &loops.shuffles,
+                            pools: &loops.pools,
+                            element,
+                            base,
+                            to: m.pointer(at),
+                        });
+                        if let Some(start) = start {
+                            self.worker.timers.amplitudes += start.elapsed();
+                        }
                     }
-                    self.square(m, m, h, done, colors);
+                    self.square(m, mine, h, done, colors);
                     done += 1;
                     if each {
                         self.note_each(m);

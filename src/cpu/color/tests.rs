@@ -2,6 +2,7 @@ use super::{ColorSum, Sum};
 use crate::color::BlockDiagonal;
 use crate::color::symmetry::{Matrix, Work, commuting};
 use crate::process::color::ColorMatrix;
+use crate::process::color_ordered::orders;
 use crate::simd::{Level, Real, Simd, Task, dispatch};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -42,24 +43,9 @@ fn traces(mut words: Vec<Vec<u8>>) -> f64 {
     3.0 * with(crossed) - with(straight)
 }
 
-fn permutations(n: u8) -> Vec<Vec<u8>> {
-    if n == 0 {
-        return vec![vec![]];
-    }
-    let mut all = Vec::new();
-    for shorter in permutations(n - 1) {
-        for at in 0..n as usize {
-            let mut longer = shorter.clone();
-            longer.insert(at, n - 1);
-            all.push(longer);
-        }
-    }
-    all
-}
-
 /// Colour matrix of one quark line and gluons, or (`closed`) of gluons alone.
 fn gluons(n: u8, closed: bool) -> ColorMatrix {
-    let flows = permutations(n);
+    let flows = orders(n.into());
     let mut known = std::collections::HashMap::new();
     let denominator = 6f64.powi(i32::from(n + u8::from(closed)));
     color(flows.len(), denominator, |i, j| {
@@ -132,6 +118,12 @@ fn jamps(n: usize) -> Vec<(f64, f64)> {
 
 /// Sums in all ways against the definition; gives the form.
 fn check(matrix: &ColorMatrix, what: &str) -> BlockDiagonal {
+    let split = BlockDiagonal::new(matrix);
+    check_form(matrix, &split, what);
+    split
+}
+
+fn check_form(matrix: &ColorMatrix, split: &BlockDiagonal, what: &str) {
     let n = matrix.flows as usize;
     let jamp = jamps(n);
     let direct = jamp.chunks_exact(n).map(|event| {
@@ -146,7 +138,6 @@ fn check(matrix: &ColorMatrix, what: &str) -> BlockDiagonal {
         (sum, size)
     });
     let direct: Vec<(f64, f64)> = direct.collect();
-    let split = BlockDiagonal::new(matrix);
     let compare = |level: Level, results: Vec<f64>, tolerance: f64| {
         assert_eq!(results.len(), direct.len());
         for (got, (sum, size)) in results.iter().zip(&direct) {
@@ -156,8 +147,8 @@ fn check(matrix: &ColorMatrix, what: &str) -> BlockDiagonal {
         }
     };
     for level in Level::supported() {
-        let double = ColorSum::new(&split, |x| x);
-        let single = ColorSum::new(&split, |x| x as f32);
+        let double = ColorSum::new(split, |x| x);
+        let single = ColorSum::new(split, |x| x as f32);
         let (flows, jamp) = (n, &jamp[..]);
         let (color, single) = (&double, &single);
         // SAFETY: the tasks bring their memory.
@@ -169,7 +160,6 @@ fn check(matrix: &ColorMatrix, what: &str) -> BlockDiagonal {
         compare(level, double, 1e-13);
         compare(level, single, 2e-5);
     }
-    split
 }
 
 /// Work of the sum over the triangle.
@@ -196,6 +186,26 @@ fn gluons_alone() {
         let (before, after) = (triangle(split.flows), split.multiply_adds());
         println!("{} gluons: {before} -> {after}", n + 1);
         assert!(before as f64 >= least * after as f64, "{before} -> {after}");
+    }
+}
+
+/// The forms that are made of the first row alone: by exchanges, and by all names.
+#[test]
+fn orders_of_gluons() {
+    for (n, closed) in [(3, false), (5, false), (6, false), (5, true)] {
+        let matrix = gluons(n, closed);
+        let row: Vec<f64> = (0..matrix.flows as usize)
+            .map(|j| matrix.entry(0, j) * matrix.denominator)
+            .collect();
+        let (count, denominator) = (usize::from(n), matrix.denominator);
+        let by_exchanges = BlockDiagonal::of_orders(count, &row, denominator);
+        check_form(&matrix, &by_exchanges, &format!("{n} by exchanges"));
+        if let Some(by_names) = BlockDiagonal::of_names(count, &row, denominator) {
+            check_form(&matrix, &by_names, &format!("{n} by names"));
+            let (before, after) = (by_exchanges.multiply_adds(), by_names.multiply_adds());
+            println!("{n} gluons: {before} -> {after}");
+            assert!(after < before);
+        }
     }
 }
 

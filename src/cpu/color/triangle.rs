@@ -13,8 +13,8 @@ const ROWS: usize = 4;
 /// A block laid out for [`Triangle::add`], entries doubled off the diagonal.
 #[derive(Clone, Debug)]
 pub struct Triangle<T> {
-    /// Place of its first JAMP.
-    first: usize,
+    /// Places of its first JAMP: of each set of JAMPs that it is taken of.
+    firsts: Vec<usize>,
     size: usize,
     /// For each group of rows: for each column behind them one entry for each row, then for each
     /// column of their own those of the rows down to the diagonal.
@@ -36,10 +36,15 @@ impl<T: Copy> Triangle<T> {
             }
         }
         Triangle {
-            first,
+            firsts: vec![first],
             size,
             entries,
         }
+    }
+
+    /// It is taken of those from this place on as well.
+    pub fn also(&mut self, first: usize) {
+        self.firsts.push(first);
     }
 
     /// Adds `sum over i, j of JAMP_i^* C_ij JAMP_j` of a vector of events to `total`, in two
@@ -50,22 +55,24 @@ impl<T: Copy> Triangle<T> {
     /// stands for must be there.
     #[inline(always)]
     pub unsafe fn add<V: Simd<Scalar = T>>(&self, jamp: *const T, total: &mut [V; 2]) {
-        // SAFETY: the entries are those of the size.
-        unsafe {
-            let mut entries = self.entries.as_ptr();
-            let mut x = jamp.add(2 * self.first * V::LANES);
-            let mut left = self.size;
-            while left >= ROWS {
-                entries = rows::<V, ROWS>(entries, x, left, total);
-                x = x.add(2 * ROWS * V::LANES);
-                left -= ROWS;
+        for first in &self.firsts {
+            // SAFETY: the entries are those of the size.
+            unsafe {
+                let mut entries = self.entries.as_ptr();
+                let mut x = jamp.add(2 * first * V::LANES);
+                let mut left = self.size;
+                while left >= ROWS {
+                    entries = rows::<V, ROWS>(entries, x, left, total);
+                    x = x.add(2 * ROWS * V::LANES);
+                    left -= ROWS;
+                }
+                match left {
+                    1 => rows::<V, 1>(entries, x, 1, total),
+                    2 => rows::<V, 2>(entries, x, 2, total),
+                    3 => rows::<V, 3>(entries, x, 3, total),
+                    _ => entries,
+                };
             }
-            match left {
-                1 => rows::<V, 1>(entries, x, 1, total),
-                2 => rows::<V, 2>(entries, x, 2, total),
-                3 => rows::<V, 3>(entries, x, 3, total),
-                _ => entries,
-            };
         }
     }
 }

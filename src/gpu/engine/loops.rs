@@ -165,7 +165,7 @@ impl ArrayLoops {
             runs: loops.runs.len() as u32,
             helicities: loops.helicities,
             shift_count: loops.runs.first().map_or(0, |run| run.len() as u32),
-            products: loops.products,
+            products: loops.jamps,
             operations: arena.structures(schedule.operations),
             pairs: arena.structures(schedule.pairs),
             tile_pairs: arena.structures(schedule.tile_pairs),

@@ -6,8 +6,10 @@
 use super::ffv::{propagate_in, propagate_out, slash};
 use super::sums::current;
 use super::{Memory, add, dot, dot_momentum, sub};
-use crate::ops::arrays::{Addend, ArrayKind, ArrayOp, ELEMENT, Form, Pair, Place, Pools, Triple};
-use crate::simd::{Cx, Real, Simd, Task};
+use crate::ops::arrays::{
+    Addend, ArrayKind, ArrayOp, ELEMENT, Form, Pair, Place, Pools, ShuffleOp, Triple,
+};
+use crate::simd::{Cx, Real, Simd, Task, prefetch};
 
 /// Operations of a list, one after the other.
 pub struct Arrays<'a, T: Real> {
@@ -32,9 +34,12 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
             shifts: self.shifts,
             m: Memory::<V>::new(self.base),
         };
-        for op in self.ops {
+        for (i, op) in self.ops.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe {
+                if let Some(next) = self.ops.get(i + AHEAD) {
+                    at.fetch(next);
+                }
                 match op.kind {
                     ArrayKind::LineIn => at.line::<true>(op),
                     ArrayKind::LineOut => at.line::<false>(op),
@@ -48,52 +53,65 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
     }
 }
 
-/// Gathers numbers that lie apart into a row, and adds sums of other numbers.
-pub struct AddNumbers<'a, T: Real> {
-    /// How many there are.
-    pub count: usize,
-    /// The first, and how many vectors it is from one to the next.
-    pub from: (*const T, usize),
-    /// The sums; none where nothing is added.
-    pub sums: &'a [u32],
-    /// The numbers that are added.
-    pub numbers: *const T,
-    /// Where the results go.
+/// Operations ahead of which memory is asked for.
+const AHEAD: usize = 2;
+/// Vectors of an array that are asked for, at most.
+const FETCHED: u32 = 4 * ELEMENT;
+
+/// Shuffles of numbers for one element.
+pub struct Shuffles<'a, T: Real> {
+    /// What is shuffled, one after the other.
+    pub ops: &'a [ShuffleOp],
+    /// What they name.
+    pub pools: &'a Pools,
+    /// The element.
+    pub element: u32,
+    /// The memory.
+    pub base: *mut T,
+    /// What the results are added to.
     pub to: *mut T,
 }
 
-/// `run`: the sums hold ([`crate::ops::arrays::NumberSums::hold`]) for so many numbers and what is at `numbers`; all are there,
-/// aligned as registers are.
-impl<T: Real> Task<T> for AddNumbers<'_, T> {
+/// `run`: [`Pools::shuffles_hold`] for all of them, the memory at `base` and what is at `to`.
+impl<T: Real> Task<T> for Shuffles<'_, T> {
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = T>>(self) {
-        let mut rest = self.sums;
-        for at in 0..self.count {
+        let (m, to) = (Memory::<V>::new(self.base), Memory::<V>::new(self.to));
+        for op in self.ops {
             // SAFETY: the caller's promise.
             unsafe {
-                let from = self.from.0.add(at * self.from.1 * V::LANES);
-                let mut re = V::load(from);
-                let mut im = V::load(from.add(V::LANES));
-                if let [plus, minus, behind @ ..] = rest {
-                    let (terms, behind) = behind.split_at((plus + minus) as usize);
-                    let (plus, minus) = terms.split_at(*plus as usize);
-                    rest = behind;
-                    for i in plus {
-                        let x = self.numbers.add(2 * *i as usize * V::LANES);
-                        re = re + V::load(x);
-                        im = im + V::load(x.add(V::LANES));
+                let shuffle = self.pools.shuffles.get_unchecked(op.shuffle as usize);
+                let [from, until] = op.targets;
+                let targets = self
+                    .pools
+                    .targets
+                    .get_unchecked(from as usize..until as usize);
+                let numbers = op.numbers + self.element * self.pools.numbers_stride;
+                let sums = self.pools.sums.wrapping_sub(2 * shuffle.given);
+                // (A closure would not be compiled for the SIMD level.)
+                macro_rules! at {
+                    ($i:expr) => {
+                        (2 * $i).wrapping_add(if $i < shuffle.given { numbers } else { sums })
+                    };
+                }
+                for &[sum, a, b] in &shuffle.sums {
+                    let x = m.complex(at!(a)) + m.complex(at!(b));
+                    m.put_complex(at!(sum), x);
+                }
+                for (result, targets) in shuffle.results.iter().zip(targets.as_chunks::<2>().0) {
+                    let [a, b] = result.of;
+                    let mut x = m.complex(at!(a));
+                    if result.sum {
+                        x = x + m.complex(at!(b));
                     }
-                    for i in minus {
-                        let x = self.numbers.add(2 * *i as usize * V::LANES);
-                        re = re - V::load(x);
-                        im = im - V::load(x.add(V::LANES));
+                    for i in 0..2 {
+                        let old = to.complex(targets[i]);
+                        let new = if result.minus[i] { old - x } else { old + x };
+                        to.put_complex(targets[i], new);
                     }
                 }
-                let to = self.to.add(2 * at * V::LANES);
-                re.store(to);
-                im.store(to.add(V::LANES));
             }
         }
     }
@@ -105,11 +123,10 @@ struct At<'a, V: Simd> {
     m: Memory<V>,
 }
 
-/// Whether products are the first of an operation, not to be added to others, and where they go: an address, and how far it
-/// is from one to the next.
+/// What products are added to, and where they go: an address, and how far it is from one to the next.
 #[derive(Clone, Copy)]
 struct Way {
-    first: bool,
+    from: Option<(u32, u32)>,
     to: (u32, u32),
 }
 
@@ -123,6 +140,31 @@ fn scaled<V: Simd>(x: Four<V>, c: Cx<V>) -> Four<V> {
 
 /// All methods: the operation holds, see [`Arrays`].
 impl<V: Simd> At<'_, V> {
+    /// Asks for what comes from far: currents of rungs, and the JAMPs that products are added to.
+    #[inline(always)]
+    unsafe fn fetch(&self, op: &ArrayOp) {
+        let rungs = match op.kind {
+            ArrayKind::LineIn | ArrayKind::LineOut => op.pairs,
+            ArrayKind::Contract => op.wide,
+            _ => return,
+        };
+        // SAFETY: the operation holds.
+        unsafe {
+            for pair in self.pairs(rungs) {
+                let first = self.element(&pair.b, 0);
+                let last = self.element(&pair.b, op.count - 1);
+                for vector in first..first + (last - first + ELEMENT).min(FETCHED) {
+                    prefetch(self.m.pointer(vector));
+                }
+            }
+            for r in 0..if op.adds { op.count } else { 0 } {
+                let out = self.m.pointer(op.out + r * op.stride);
+                prefetch(out);
+                prefetch(out.add(V::LANES));
+            }
+        }
+    }
+
     #[inline(always)]
     unsafe fn pairs(&self, of: [u32; 2]) -> &[Pair] {
         // SAFETY: the operation holds.
@@ -364,12 +406,13 @@ impl<V: Simd> At<'_, V> {
             // One pair after the other, so that its arrays stay in the first cache.
             let (pairs, wide) = (self.pairs(op.pairs), self.pairs(op.wide));
             let count = pairs.len() + wide.len();
+            let (out, buffer) = ((op.out, op.stride), (self.pools.buffer, 2));
             let way = |i: usize| Way {
-                first: i == 0,
-                to: match i + 1 == count {
-                    true => (op.out, op.stride),
-                    false => (self.pools.buffer, 2),
+                from: match i == 0 {
+                    true => op.adds.then_some(out),
+                    false => Some(buffer),
                 },
+                to: if i + 1 == count { out } else { buffer },
             };
             for (i, pair) in pairs.iter().enumerate() {
                 self.products::<false>(op, pair, way(i));
@@ -390,14 +433,12 @@ impl<V: Simd> At<'_, V> {
         // SAFETY: the operation holds.
         unsafe {
             let zero = Cx::new(V::zero(), V::zero());
-            let Way { first, to } = way;
-            let buffer = self.pools.buffer;
+            let Way { from, to } = way;
             if !self.pools.fours {
                 for r in 0..op.count {
-                    let mut sum = if first {
-                        zero
-                    } else {
-                        self.m.complex(buffer + 2 * r)
+                    let mut sum = match from {
+                        None => zero,
+                        Some((from, stride)) => self.m.complex(from + r * stride),
                     };
                     let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
                     for i in 0..4 {
@@ -410,13 +451,13 @@ impl<V: Simd> At<'_, V> {
             let half = op.count / 2;
             for r in (0..half).step_by(2) {
                 let r = [r, r + 1, r + half, r + half + 1];
-                let mut s = match first {
-                    true => [zero; 4],
-                    false => [
-                        self.m.complex(buffer + 2 * r[0]),
-                        self.m.complex(buffer + 2 * r[1]),
-                        self.m.complex(buffer + 2 * r[2]),
-                        self.m.complex(buffer + 2 * r[3]),
+                let mut s = match from {
+                    None => [zero; 4],
+                    Some((from, stride)) => [
+                        self.m.complex(from + r[0] * stride),
+                        self.m.complex(from + r[1] * stride),
+                        self.m.complex(from + r[2] * stride),
+                        self.m.complex(from + r[3] * stride),
                     ],
                 };
                 let b = self.element(&pair.b, r[0]);

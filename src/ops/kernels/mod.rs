@@ -24,7 +24,7 @@ mod tests;
 mod vvv;
 mod vvvv;
 
-pub use arrays::{AddNumbers, Arrays};
+pub use arrays::{Arrays, Shuffles};
 pub use external::external;
 
 use crate::ops::Opcode;

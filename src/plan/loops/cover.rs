@@ -7,14 +7,14 @@
 //! left are products of the block's current with the vector of both sides, for all orders of the block, or for those
 //! from which the others follow as sums.
 
-/// Multiply-adds of a product, and of a vertex of the line.
+/// What a product takes, in multiply-adds; a vertex of the line, and a vector of both ends. (As measured: vertices wait for
+/// more than they count.)
 const PRODUCT: f64 = 16.0;
-const VERTEX: f64 = 40.0;
+const VERTEX: f64 = 50.0;
+const VECTOR: f64 = 64.0;
 
-/// The same of adding a number, which waits for loads. With many rungs all else waits for more of them. (Measured.)
-fn addend(count: usize) -> f64 {
-    if count > 6 { 2.0 } else { 4.0 }
-}
+/// The same of adding a number to another, which waits for loads.
+const ADDITION: f64 = 2.5;
 
 /// Which blocks are treated how.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,24 +32,26 @@ pub struct Cover {
 }
 
 impl Cover {
-    /// The cheapest one for so many rungs; currents of more than `short` are not kept for all orders.
-    pub fn new(count: usize, short: usize) -> Cover {
-        Cover::cheapest(count, short, true)
+    /// The cheapest one for so many rungs; currents of more than `short` are not kept for all orders. `weights` says for
+    /// each number of rungs how many elements currents of one end with so many have, for each JAMP of each helicity.
+    pub fn new(count: usize, short: usize, weights: &[f64]) -> Cover {
+        Cover::cheapest(count, short, true, weights)
     }
 
-    /// The cheapest one whose products all go straight into JAMPs.
+    /// The cheapest one whose products all go straight into JAMPs, where all helicities are there at once.
     pub fn without_sums(count: usize) -> Cover {
-        Cover::cheapest(count, count, false)
+        let weights: Vec<f64> = (0..=count).map(|rungs| weight(count, rungs)).collect();
+        Cover::cheapest(count, count, false, &weights)
     }
 
-    fn cheapest(count: usize, short: usize, sums: bool) -> Cover {
+    fn cheapest(count: usize, short: usize, sums: bool, weights: &[f64]) -> Cover {
         let mut best: Option<(f64, Cover)> = None;
         for cut in 0..count {
             let (firsts, lasts) = (cut + 1, count - cut);
             for joined in 0..1u32 << (firsts + lasts) {
                 let right = |k: usize| joined >> k & 1 == 1;
                 let left = |m: usize| joined >> (firsts + m - cut - 1) & 1 == 1;
-                let (cost, cover) = with((count, short, sums), cut, right, left);
+                let (cost, cover) = with((count, short, sums), weights, cut, right, left);
                 if best.as_ref().is_none_or(|(least, _)| cost < *least) {
                     best = Some((cost, cover));
                 }
@@ -68,6 +70,7 @@ fn weight(count: usize, rungs: usize) -> f64 {
 
 fn with(
     (count, short, sums): (usize, usize, bool),
+    weights: &[f64],
     cut: usize,
     right: impl Fn(usize) -> bool,
     left: impl Fn(usize) -> bool,
@@ -82,16 +85,16 @@ fn with(
     for k in 0..=cut {
         cost += if right(k) { PRODUCT } else { 0.0 };
         // The line's own current.
-        cost += k as f64 * VERTEX * weight(count, k);
+        cost += k as f64 * VERTEX * weights[k];
     }
     for m in cut + 1..=count {
         cost += if left(m) { PRODUCT } else { 0.0 };
-        cost += (count - m) as f64 * VERTEX * weight(count, count - m);
+        cost += (count - m) as f64 * VERTEX * weights[count - m];
     }
     for k in 0..=cut {
         for m in cut + 1..=count {
-            let to_right = VERTEX * weight(count, count - k);
-            let to_left = VERTEX * weight(count, m);
+            let to_right = VERTEX * weights[count - k];
+            let to_left = VERTEX * weights[m];
             match (right(k), left(m)) {
                 (true, false) => cover.right[k].push(m),
                 (false, true) => cover.left[m].push(k),
@@ -99,8 +102,11 @@ fn with(
                 (true, true) => cover.left[m].push(k),
                 (false, false) => {
                     let length = (m - k) as f64;
-                    let of_sums =
-                        PRODUCT / length + addend(count) * 2f64.powi((m - k) as i32 - 1) / length;
+                    let orders: f64 = (1..=m - k).map(|i| i as f64).product();
+                    cost += VECTOR / orders;
+                    // Of the sums on the way each serves two orders.
+                    let shared = (length - 1.0) * (length - 2.0) / (4.0 * length);
+                    let of_sums = PRODUCT / length + 2.0 * ADDITION * (1.0 + shared);
                     if !sums || m - k <= short && PRODUCT <= of_sums {
                         cost += PRODUCT;
                         cover.all.push((k, m));
@@ -126,7 +132,12 @@ mod tests {
 
     #[test]
     fn every_block_is_treated_once() {
-        let with_sums = (1..=7).map(|count| (count, Cover::new(count, 4)));
+        let weights = |count| {
+            (0..=count)
+                .map(|rungs| weight(count, rungs))
+                .collect::<Vec<f64>>()
+        };
+        let with_sums = (1..=7).map(|count| (count, Cover::new(count, 4, &weights(count))));
         let without = (1..=7).map(|count| (count, Cover::without_sums(count)));
         for (count, cover) in with_sums.chain(without) {
             let mut blocks: Vec<(usize, usize)> = [&cover.all[..], &cover.sums].concat();

@@ -181,6 +181,6 @@ impl Lowering<'_> {
                 momenta: [0; 2],
             });
         }
-        self.push_jamp(order, pairs, Vec::new(), &[]);
+        self.push_jamp(order, pairs, Vec::new(), false);
     }
 }

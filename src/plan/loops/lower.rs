@@ -5,7 +5,7 @@ use super::{Loops, NO_HELICITY, gluons, quark};
 use crate::error::{Error, Result};
 use crate::ops::Address;
 use crate::ops::arrays::{
-    Addend, ArrayKind, ArrayOp, ELEMENT, Form, NumberSums, Pair, Pools, Triple,
+    Addend, ArrayKind, ArrayOp, ELEMENT, Form, Pair, Pools, ShuffleOp, Triple,
 };
 use crate::ops::opcode::Opcode;
 use crate::ops::recognize::recognize;
@@ -19,8 +19,11 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Currents of so many rungs are kept for all of their orders; longer ones for those alone with the smallest first.
 pub(super) const SHORT: usize = 4;
-/// Vectors of the JAMPs of one run on a core, at most; measured at 512z, where they are some MiB.
-const TILE: usize = 100_000;
+/// Vectors of the JAMPs of one run on a core, at most, of gluons alone and with a quark line; measured at 512z, where they
+/// are some MiB, and one or two.
+const TILE: [usize; 2] = [100_000, 25_000];
+/// Helicities of a run on a core, at least: what a run computes anew is shared by them.
+const FEWEST: usize = 8;
 
 /// What runs a plan of loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +38,10 @@ pub enum Machine {
 }
 
 impl Machine {
-    fn tile(self) -> usize {
+    /// Vectors of the JAMPs of one run, at most.
+    fn tile(self, form: &ColorOrdered) -> usize {
         match self {
-            Machine::Core => TILE,
+            Machine::Core => TILE[usize::from(form.line.is_some())].max(2 * FEWEST * form.jamps()),
             Machine::Gpu { tile } => tile,
         }
     }
@@ -80,6 +84,7 @@ pub(super) struct Lowering<'a> {
     pub(super) pools: Pools,
     once: Vec<ArrayOp>,
     pub(super) each: Vec<ArrayOp>,
+    shuffles: Vec<ShuffleOp>,
     machine: Machine,
     /// Number of rungs.
     pub(super) count: usize,
@@ -110,12 +115,10 @@ pub(super) struct Lowering<'a> {
     pub(super) long_roots: HashMap<usize, Address>,
     /// What the vertex at the second end has beyond that of a current.
     pub(super) closing: f64,
-    pub(super) numbers: Address,
-    pub(super) numbers_stride: u32,
-    sums: NumberSums,
     jamp_base: Address,
-    /// Products of all JAMPs in a run.
+    /// Address of the JAMPs of a run; from one to the next, and from one helicity to the next.
     tile: Address,
+    strides: [u32; 2],
     /// Whether half of the helicities are evaluated, the others being the same with all legs reversed.
     paired: bool,
 }
@@ -178,7 +181,7 @@ impl<'a> Lowering<'a> {
         let evaluated = rows.into_iter();
         let evaluated = evaluated.filter(|row| fixed.is_none_or(|place| row[place] == 0));
         let rows: Vec<Vec<u32>> = evaluated.collect();
-        let (outer, runs) = runs(&radix, &rows, fixed, 2 * form.jamps(), machine.tile());
+        let (outer, runs) = runs(&radix, &rows, fixed, 2 * form.jamps(), machine.tile(form));
         let jamps = form.jamps() as u32;
         let all = (1 << legs.len()) - 1;
         let fours = |outer: Legs| {
@@ -189,7 +192,14 @@ impl<'a> Lowering<'a> {
         let helicities = Helicities::new(radix, outer, runs);
         let count_all = helicities.count(all, false);
         let jamp_base = compiler.allocate(2 * jamps);
-        let tile = compiler.allocate(2 * jamps * count_all);
+        let strides = match machine {
+            Machine::Core => [2, spread(2 * jamps)],
+            Machine::Gpu { .. } => [2 * count_all, 2],
+        };
+        let tile = compiler.allocate(match machine {
+            Machine::Core => strides[1] * count_all,
+            Machine::Gpu { .. } => strides[0] * jamps,
+        });
         let buffer = compiler.allocate(2 * count_all);
         Ok(Lowering {
             compiler,
@@ -201,6 +211,7 @@ impl<'a> Lowering<'a> {
             },
             once: Vec::new(),
             each: Vec::new(),
+            shuffles: Vec::new(),
             machine,
             count,
             externals,
@@ -217,11 +228,9 @@ impl<'a> Lowering<'a> {
             roots: HashMap::default(),
             long_roots: HashMap::default(),
             closing: form.closing,
-            numbers: 0,
-            numbers_stride: 0,
-            sums: NumberSums::default(),
             jamp_base,
             tile,
+            strides,
             paired: fixed.is_some(),
         })
     }
@@ -558,35 +567,50 @@ impl<'a> Lowering<'a> {
         [factor, of_triples]
     }
 
-    /// The operation of a JAMP.
+    /// The operation that makes the JAMP of an order of products, or adds them to it.
     pub(super) fn push_jamp(
         &mut self,
         order: &[u8],
         pairs: Vec<Pair>,
         wide: Vec<Pair>,
-        numbers: &[(u32, bool)],
+        adds: bool,
     ) {
-        let count = self.helicities.count(self.all(), false);
         let op = ArrayOp {
             kind: ArrayKind::Contract,
-            out: self.tile + 2 * count * number_of(order) as u32,
-            count,
-            stride: 2,
+            out: self.tile + self.strides[0] * number_of(order) as u32,
+            count: self.helicities.count(self.all(), false),
+            stride: self.strides[1],
             pairs: self.push_pairs(pairs),
             wide: self.push_pairs(wide),
+            adds,
             ..ArrayOp::default()
         };
         self.each.push(op);
-        if !numbers.is_empty() {
-            self.sums.push(numbers);
-        }
     }
 
-    /// Memory for so many numbers of each helicity of a run that JAMPs are sums of.
-    pub(super) fn allocate_numbers(&mut self, numbers: u32) {
-        self.numbers_stride = spread(2 * numbers);
+    /// Memory for so many numbers of each helicity of a run that are shuffled, and so many sums of them; gives the first.
+    pub(super) fn allocate_numbers(&mut self, numbers: u32, sums: u32) -> Address {
+        self.pools.numbers_stride = spread(2 * numbers);
+        self.pools.sums = self.compiler.allocate(2 * sums);
         let count = self.helicities.count(self.all(), false);
-        self.numbers = self.compiler.allocate(count * self.numbers_stride);
+        self.compiler.allocate(count * self.pools.numbers_stride)
+    }
+
+    /// Adds shuffled numbers to the JAMPs of these orders.
+    pub(super) fn push_shuffle(
+        &mut self,
+        shuffle: u32,
+        numbers: Address,
+        orders: impl Iterator<Item = Vec<u8>>,
+    ) {
+        let from = self.pools.targets.len() as u32;
+        let targets = orders.map(|order| self.strides[0] * number_of(&order) as u32);
+        self.pools.targets.extend(targets);
+        self.shuffles.push(ShuffleOp {
+            shuffle,
+            numbers,
+            targets: [from, self.pools.targets.len() as u32],
+        });
     }
 
     /// Address of a constant.
@@ -621,15 +645,14 @@ impl<'a> Lowering<'a> {
             runs,
             once: self.once,
             each: self.each,
+            shuffles: self.shuffles,
             pools: Pools {
                 indices,
                 ..self.pools
             },
             helicities: count,
-            products: self.tile,
-            numbers: self.numbers,
-            numbers_stride: self.numbers_stride,
-            sums: self.sums,
+            jamps: self.tile,
+            strides: self.strides,
             rows,
             reversed,
             flows: form.map(|form| form.flows.clone()).unwrap_or_default(),

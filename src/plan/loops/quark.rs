@@ -3,8 +3,9 @@
 use super::arrays::{Array, Legs};
 use super::cover::Cover;
 use super::lower::{Line, Lowering, SHORT, parts, rungs};
-use crate::ops::arrays::{ArrayKind, ArrayOp, ELEMENT, Form, Pair};
-use crate::process::color_ordered::{number_of, orders, shuffles};
+use crate::ops::Address;
+use crate::ops::arrays::{ArrayKind, ArrayOp, ELEMENT, Form, Pair, Shuffle};
+use crate::process::color_ordered::orders;
 use rustc_hash::FxHashMap as HashMap;
 
 type Order = Vec<u8>;
@@ -18,17 +19,13 @@ struct Parts {
     joined: [HashMap<Order, Array>; 2],
     /// Vectors of currents of both ends.
     vectors: HashMap<(Order, Order), Array>,
-    /// The number of the first of their products with the orders of a block.
-    products: HashMap<(Order, Order), u32>,
-    /// Number of all of these.
-    numbers: u32,
 }
 
 /// Adds the operations of all JAMPs.
 pub fn lower(lowering: &mut Lowering, line: &Line) {
     let count = lowering.count;
     let cover = match lowering.reuses_memory() {
-        true => Cover::new(count, SHORT),
+        true => Cover::new(count, SHORT, &weights(lowering)),
         false => Cover::without_sums(count),
     };
     let mut made = Parts::default();
@@ -42,39 +39,176 @@ pub fn lower(lowering: &mut Lowering, line: &Line) {
             }
         }
     }
-    let of_right = cover.right.iter().enumerate().map(|(k, ms)| (1, k, ms));
-    let of_left = cover.left.iter().enumerate().map(|(m, ks)| (0, m, ks));
-    for (end, at, others) in of_right.chain(of_left) {
-        if others.is_empty() {
-            continue;
-        }
+    match lowering.reuses_memory() {
+        true => by_sets(lowering, line, &cover, &made),
+        false => by_jamps(lowering, line, &cover, made),
+    }
+}
+
+/// For each number of rungs the elements of currents of an end with so many of them, over those of all JAMPs in a run.
+fn weights(lowering: &Lowering) -> Vec<f64> {
+    let count = lowering.count;
+    let all = f64::from(lowering.helicities.count(lowering.all(), false));
+    let of = |size: usize| {
+        let others: usize = (1..=count - size).product();
+        let sets = sets(count, size);
+        let elements = sets
+            .iter()
+            .map(|set| lowering.helicities.count(rungs(set) | 1, false));
+        f64::from(elements.sum::<u32>()) / sets.len() as f64 / all / others as f64
+    };
+    (0..=count).map(of).collect()
+}
+
+/// The ends that blocks are joined with: which end, where the blocks meet it, and where their other sides are.
+fn families(cover: &Cover) -> impl Iterator<Item = (usize, usize, &[usize])> {
+    let of_right = cover.right.iter().enumerate();
+    let of_left = cover.left.iter().enumerate();
+    let of_right = of_right.map(|(k, ms)| (1, k, &ms[..]));
+    let all = of_right.chain(of_left.map(|(m, ks)| (0, m, &ks[..])));
+    all.filter(|family| !family.2.is_empty())
+}
+
+/// One JAMP after the other, from what is kept for all of them.
+fn by_jamps(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts) {
+    let count = lowering.count;
+    for (end, at, others) in families(cover) {
         let size = if end == 0 { at } else { count - at };
         for order in parts(count, size) {
-            let array = joined(lowering, line, &made, (end, at), others, &order);
+            let array = joined(lowering, line, &made, (end, at), others, &order, None);
             made.joined[end].insert(order, array);
         }
     }
-    let of_block = |&(k, m): &(usize, usize)| {
-        let outside: usize = (m - k + 1..=count).product();
-        let orders: usize = (1..m - k).product();
-        (outside * orders) as u32
-    };
-    lowering.allocate_numbers(cover.sums.iter().map(of_block).sum());
-    for &(k, m) in cover.all.iter().chain(&cover.sums) {
+    for &(k, m) in &cover.all {
         for whole in parts(count, k + count - m) {
             let (start, end) = (whole[..k].to_vec(), whole[k..].to_vec());
-            let vector = vector(lowering, line, &made, &start, &end);
-            if cover.sums.contains(&(k, m)) {
-                made.products
-                    .insert((start.clone(), end.clone()), made.numbers);
-                made.numbers += products(lowering, vector, &whole, made.numbers);
+            if !made.vectors.contains_key(&(start.clone(), end.clone())) {
+                let vector = vector(lowering, line, &made, &start, &end, None);
+                made.vectors.insert((start, end), vector);
             }
-            made.vectors.insert((start, end), vector);
         }
     }
     for order in orders(count) {
-        jamp(lowering, &cover, &made, &order);
+        jamp(lowering, cover, &made, &order);
     }
+}
+
+/// One set of rungs after the other, so that what is made for it stays in a cache until all products with it are added to
+/// their JAMPs.
+fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts) {
+    let count = lowering.count;
+    let all = lowering.all();
+    let mut adds = false;
+    for (end, at, others) in families(cover) {
+        let size = if end == 0 { at } else { count - at };
+        let side = if end == 0 { 1 } else { lowering.last() };
+        let places = orders(size);
+        let places: Vec<Address> = places
+            .iter()
+            .map(|_| lowering.allocate_any(side, size))
+            .collect();
+        for set in sets(count, size) {
+            let rest = without(count, &set);
+            for (order, &place) in orders_of(&set).iter().zip(&places) {
+                let array = joined(lowering, line, made, (end, at), others, order, Some(place));
+                for other in orders_of(&rest) {
+                    let own = made.ends[1 - end][&other];
+                    let (first, second, whole) = match end {
+                        0 => (array, own, [&order[..], &other].concat()),
+                        _ => (own, array, [&other[..], order].concat()),
+                    };
+                    let pair = Pair {
+                        a: lowering.helicities.place(all, false, first),
+                        b: lowering.helicities.place(all, false, second),
+                        momenta: [0; 2],
+                    };
+                    lowering.push_jamp(&whole, vec![pair], Vec::new(), adds);
+                }
+            }
+        }
+        adds = true;
+    }
+    if !adds {
+        for order in orders(count) {
+            lowering.push_jamp(&order, Vec::new(), Vec::new(), false);
+        }
+    }
+    let shuffles: Vec<_> = (0..=count as u8)
+        .map(
+            |rungs| match cover.sums.iter().any(|&(k, m)| m - k == usize::from(rungs)) {
+                true => Shuffle::new(rungs),
+                false => Default::default(),
+            },
+        )
+        .collect();
+    let of_block = |&(k, m): &(usize, usize)| {
+        let outside: usize = (m - k + 1..=count).product();
+        outside as u32 * shuffles[m - k].0.given
+    };
+    let numbers = cover.sums.iter().map(of_block).sum();
+    let sums = shuffles.iter().map(|(s, _)| s.all - s.given).max();
+    let mut numbers = lowering.allocate_numbers(numbers, sums.unwrap_or(0));
+    let mut shuffled = Vec::new();
+    for &(k, m) in cover.all.iter().chain(&cover.sums) {
+        let ends = 1 | lowering.last();
+        let outside = k + count - m;
+        let place = lowering.allocate_any(ends, outside);
+        for set in sets(count, outside) {
+            let block = without(count, &set);
+            for whole in orders_of(&set) {
+                let (start, end) = whole.split_at(k);
+                let vector = vector(lowering, line, made, start, end, Some(place));
+                let order = |block: &[u8]| [start, block, end].concat();
+                if cover.all.contains(&(k, m)) {
+                    for block in orders_of(&block) {
+                        let order = order(&block);
+                        let current = lowering.rung(&order, k, m, Form::Plain);
+                        let pair = wide(lowering, vector, current);
+                        lowering.push_jamp(&order, Vec::new(), vec![pair], true);
+                    }
+                    continue;
+                }
+                products(lowering, vector, &block, numbers);
+                let targets = shuffles[m - k].1.iter().flatten();
+                let targets = targets.map(|letters| {
+                    let letters = letters.iter().map(|&i| block[usize::from(i)]);
+                    order(&letters.collect::<Order>())
+                });
+                shuffled.push((
+                    start.to_vec(),
+                    (m - k) as u32,
+                    numbers,
+                    targets.collect::<Vec<_>>(),
+                ));
+                numbers += 2 * shuffles[m - k].0.given;
+            }
+        }
+    }
+    // JAMPs that begin alike are neighbours.
+    shuffled.sort_by(|a, b| (a.0.len(), &a.0).cmp(&(b.0.len(), &b.0)));
+    for (_, shuffle, numbers, targets) in shuffled {
+        lowering.push_shuffle(shuffle, numbers, targets.into_iter());
+    }
+    lowering.pools.shuffles = shuffles.into_iter().map(|(shuffle, _)| shuffle).collect();
+}
+
+/// All sets of so many rungs, ascending.
+fn sets(count: usize, size: usize) -> Vec<Order> {
+    let ascending = |order: &Order| order.is_sorted();
+    let mut all = parts(count, size);
+    all.retain(ascending);
+    all
+}
+
+/// The other rungs.
+fn without(count: usize, set: &[u8]) -> Order {
+    (0..count as u8).filter(|r| !set.contains(r)).collect()
+}
+
+/// All orders of a set, in lexicographic order.
+fn orders_of(set: &[u8]) -> Vec<Order> {
+    let of = |order: &Order| order.iter().map(|&i| set[usize::from(i)]).collect();
+    orders(set.len()).iter().map(of).collect()
 }
 
 /// A current of an end and rungs, with its propagator.
@@ -92,10 +226,11 @@ fn current(lowering: &mut Lowering, line: &Line, made: &Parts, end: usize, order
         (made.ends[end][rest], from, to)
     });
     let splits: Vec<_> = splits.collect();
-    spinor(lowering, line, end, order, &splits, true)
+    spinor(lowering, line, end, order, &splits, true, None)
 }
 
-/// Currents of an end joined with blocks; `at` is that side of the blocks that all have.
+/// Currents of an end joined with blocks; `at` is that side of the blocks that all have. They get memory where they have no
+/// place.
 fn joined(
     lowering: &mut Lowering,
     line: &Line,
@@ -103,6 +238,7 @@ fn joined(
     (end, at): (usize, usize),
     others: &[usize],
     order: &[u8],
+    place: Option<Address>,
 ) -> Array {
     let size = order.len();
     let splits = others.iter().map(|&other| match end {
@@ -110,7 +246,7 @@ fn joined(
         _ => (made.ends[1][&order[other - at..]], 0, other - at),
     });
     let splits: Vec<_> = splits.collect();
-    spinor(lowering, line, end, order, &splits, false)
+    spinor(lowering, line, end, order, &splits, false, place)
 }
 
 /// Spinors of an end's currents and those of the rungs from one place to another.
@@ -121,6 +257,7 @@ fn spinor(
     order: &[u8],
     splits: &[(Array, usize, usize)],
     propagate: bool,
+    place: Option<Address>,
 ) -> Array {
     let legs = rungs(order) | if end == 0 { 1 } else { lowering.last() };
     let mut pairs = Vec::new();
@@ -135,7 +272,7 @@ fn spinor(
     let propagator = propagate.then_some((legs, line.mass, line.width));
     let factor = lowering.factor(&line.constant, propagator);
     let count = lowering.helicities.count(legs, false);
-    let out = lowering.allocate(count);
+    let out = place.unwrap_or_else(|| lowering.allocate(count));
     let op = ArrayOp {
         kind: match line.flows_in == (end == 0) {
             true => ArrayKind::LineIn,
@@ -162,10 +299,14 @@ fn spinor(
 }
 
 /// The vector of the currents of both ends.
-fn vector(lowering: &mut Lowering, line: &Line, made: &Parts, start: &[u8], end: &[u8]) -> Array {
-    if let Some(&known) = made.vectors.get(&(start.to_vec(), end.to_vec())) {
-        return known;
-    }
+fn vector(
+    lowering: &mut Lowering,
+    line: &Line,
+    made: &Parts,
+    start: &[u8],
+    end: &[u8],
+    place: Option<Address>,
+) -> Array {
     let legs: Legs = rungs(start) | rungs(end) | 1 | lowering.last();
     let (first, second) = (made.ends[0][start], made.ends[1][end]);
     let (f1, f2) = match line.flows_in {
@@ -179,7 +320,7 @@ fn vector(lowering: &mut Lowering, line: &Line, made: &Parts, start: &[u8], end:
     };
     let factor = lowering.factor(&line.constant, None);
     let count = lowering.helicities.count(legs, false);
-    let out = lowering.allocate(count);
+    let out = place.unwrap_or_else(|| lowering.allocate(count));
     let pairs = lowering.push_pairs(vec![pair]);
     lowering.each.push(ArrayOp {
         kind: ArrayKind::Current,
@@ -198,32 +339,24 @@ fn vector(lowering: &mut Lowering, line: &Line, made: &Parts, start: &[u8], end:
     }
 }
 
-/// The products of a vector with the currents of all rungs but these, in all orders with the smallest first, as numbers
-/// from one on; gives how many they are.
-fn products(lowering: &mut Lowering, vector: Array, without: &[u8], first: u32) -> u32 {
-    let rest: Order = (0..lowering.count as u8)
-        .filter(|r| !without.contains(r))
-        .collect();
+/// The products of a vector with the currents of these rungs, in all orders with the smallest first, as numbers from an
+/// address on.
+fn products(lowering: &mut Lowering, vector: Array, block: &[u8], numbers: Address) {
     let all = lowering.all();
     let count = lowering.helicities.count(all, false);
-    let orders = orders(rest.len() - 1);
-    let size = orders.len() as u32;
-    for (number, order) in (first..).zip(orders) {
-        let mut whole = vec![rest[0]];
-        whole.extend(order.iter().map(|&i| rest[usize::from(i) + 1]));
-        let current = lowering.currents[&whole];
+    for (number, order) in (0..).zip(orders_of(&block[1..])) {
+        let current = lowering.currents[&[&block[..1], &order].concat()];
         let pair = wide(lowering, vector, current);
         let wide = lowering.push_pairs(vec![pair]);
         lowering.each.push(ArrayOp {
             kind: ArrayKind::Contract,
-            out: lowering.numbers + 2 * number,
+            out: numbers + 2 * number,
             count,
-            stride: lowering.numbers_stride,
+            stride: lowering.pools.numbers_stride,
             wide,
             ..ArrayOp::default()
         });
     }
-    size
 }
 
 fn wide(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {
@@ -238,7 +371,7 @@ fn wide(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {
 /// The JAMP of an order.
 fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
     let all = lowering.all();
-    let (mut pairs, mut wides, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut pairs, mut wides) = (Vec::new(), Vec::new());
     for at in 0..=order.len() {
         let (start, end) = order.split_at(at);
         let products = [
@@ -268,11 +401,5 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
         let current = lowering.rung(order, k, m, Form::Plain);
         wides.push(wide(lowering, made.vectors[&ends(k, m)], current));
     }
-    for &(k, m) in &cover.sums {
-        let first = made.products[&ends(k, m)];
-        let (all, minus) = shuffles(&order[k..m]);
-        let number = |order: &Order| (first + number_of(&order[1..]) as u32, minus);
-        numbers.extend(all.iter().map(number));
-    }
-    lowering.push_jamp(order, pairs, wides, &numbers);
+    lowering.push_jamp(order, pairs, wides, false);
 }

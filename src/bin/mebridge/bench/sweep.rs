@@ -151,7 +151,7 @@ impl Sweep {
             }
         }
         drop(progress);
-        let color = BlockDiagonal::of_process(&source.process).multiply_adds();
+        let color = BlockDiagonal::of_process(&source.process, false).multiply_adds();
         let done = points
             .iter()
             .filter(|point| !point.times.is_empty())
