@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
 use crate::plan::binding::Binding;
-use crate::plan::{Plan, ValidPlan};
+use crate::plan::{Plan, ValidPlan, loops};
 use crate::process::Process;
 use crate::propagators::{ChannelWeights, Propagators};
 use crate::runtime::{CachePlace, Precision, Switches};
@@ -161,7 +161,9 @@ impl Bridge {
         nevt: usize,
     ) -> Result<Self> {
         let on_gpu = matches!(target, Target::Gpu(_));
-        let ordered = match process.is_served_by_color_order(on_gpu) {
+        let binding = in_default_environment(|| Binding::new(&process.model, card))?;
+        let served = process.is_served_by_color_order(on_gpu) && loops::can(&process, &binding);
+        let ordered = match served {
             true => {
                 let ordered = process.by_color_order();
                 let bridge = ordered.map(|o| Bridge::on(target.clone(), o, card, switches, nevt));
@@ -169,7 +171,6 @@ impl Bridge {
             }
             false => None,
         };
-        let binding = in_default_environment(|| Binding::new(&process.model, card))?;
         let plans = Plans::new(Cache::new(&switches.cache), &process, card);
         Ok(Bridge {
             color: plans.color(&process, on_gpu),

@@ -178,13 +178,10 @@ impl Group {
         let mut pairs: Vec<Vec<usize>> = (0..3)
             .map(|turns| vec![place(0, turns, false), place(0, turns, true)])
             .collect();
-        for i in 0..3 {
+        for (i, at) in at.into_iter().enumerate() {
             for j in 0..3 {
-                pairs.push(
-                    [false, true]
-                        .map(|e| place(at[i], taking(i, j, e), e))
-                        .to_vec(),
-                );
+                let both = [false, true].map(|e| place(at, taking(i, j, e), e));
+                pairs.push(both.to_vec());
             }
         }
         let mut irreps: Vec<Irrep> = of_three(|turns, e| place(0, turns, e))
@@ -445,7 +442,7 @@ impl Orders {
     /// For each j and l the sum over permutations of the entry of a word and the permuted other one, times their matrix.
     fn between(&self, word: usize, other: usize, a: &Irrep, b: &Irrep, row: &[f64]) -> Vec<f64> {
         let (m, n) = (a.dimension(), b.dimension());
-        let mut place = vec![0; MOST];
+        let mut place = [0; MOST];
         for (at, &x) in (0..).zip(&self.words[word].order) {
             place[usize::from(x)] = at;
         }

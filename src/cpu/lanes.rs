@@ -31,7 +31,10 @@ impl HelicityLanes {
     /// wavefunctions; `None` where lanes do not help.
     pub fn choose(process: &Process, rows: &[u32], lanes: usize) -> Option<HelicityLanes> {
         let legs = process.legs.len();
-        if legs > MOST_LEGS || rows.len() < 2 {
+        // Its plan is made for one chirality, and lanes would have both.
+        let form = process.color_ordered.as_ref();
+        let chiral = process.amplitudes.is_empty() && form.is_some_and(|form| form.boson.is_some());
+        if legs > MOST_LEGS || rows.len() < 2 || chiral {
             return None;
         }
         let rows: Vec<&Vec<i8>> = rows

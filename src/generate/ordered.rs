@@ -1,7 +1,7 @@
 //! The colour-ordered form of a process, from the model's vertices ([`ColorOrdered`]).
 //!
 //! A process has it if its legs are gluons, and at most one quark and antiquark, and no other particle can be a
-//! propagator. "Gluon" and "quark" stand for whatever octet and triplet the model has with such vertices. What colour
+//! propagator; where quarks are massless, with a vector without colour that can only be taken up by their line. "Gluon" and "quark" stand for whatever octet and triplet the model has with such vertices. What colour
 //! multiplies a vertex of neighbours by is the coefficient of the string of their generators in the order in which
 //! they stand; an octet index between two currents is summed over by `T^a_ij T^a_kl = 1/2 (d_il d_kj - ...)`, whose
 //! second term `f` makes cancel.
@@ -15,7 +15,7 @@ use super::subprocess::Subprocess;
 use super::trees::{Lowest, Rules};
 use crate::model::{Model, ParticleId};
 use crate::process::color_ordered::{
-    ColorOrdered, FlowTerm, MOST_RUNGS, OrderedVertex, number_of, orders, shuffles,
+    Boson, ColorOrdered, FlowTerm, MOST_RUNGS, OrderedVertex, number_of, orders, shuffles,
 };
 use crate::process::{CouplingRef, Quantity};
 use std::ops::RangeInclusive;
@@ -33,8 +33,10 @@ pub struct Line {
     /// The others, ascending.
     rungs: Vec<usize>,
     rung: ParticleId,
-    /// The particle at the first end, where it is not a rung's.
-    quark: Option<ParticleId>,
+    /// The particles at the ends, where they are not rungs'.
+    quarks: Option<[ParticleId; 2]>,
+    /// The leg without colour, and its particle.
+    boson: Option<(usize, ParticleId)>,
 }
 
 impl Line {
@@ -52,9 +54,7 @@ impl Line {
         };
         let (octets, heads, tails) = (with_color(8), with_color(3), with_color(-3));
         let (ends, rungs) = match (&heads[..], &tails[..]) {
-            ([head], [tail]) if outgoing[*head] == model.anti(outgoing[*tail]) => {
-                ([*head, *tail], octets)
-            }
+            ([head], [tail]) => ([*head, *tail], octets),
             ([], []) if octets.len() > 3 => (
                 [octets[0], octets[octets.len() - 1]],
                 octets[1..octets.len() - 1].to_vec(),
@@ -62,31 +62,43 @@ impl Line {
             _ => return None,
         };
         let rung = outgoing[*rungs.first()?];
-        let quark = (!heads.is_empty()).then_some(outgoing[ends[0]]);
+        let quarks = (!heads.is_empty()).then_some(ends.map(|end| outgoing[end]));
+        let boson = match &with_color(1)[..] {
+            [leg] if quarks.is_some() => Some((*leg, outgoing[*leg])),
+            _ => None,
+        };
         let is_rung = |leg: &usize| outgoing[*leg] == rung;
         let particle = model.of(rung);
         let right = rungs.iter().all(is_rung)
-            && (quark.is_some() || ends.iter().all(is_rung))
-            && rungs.len() + 2 == outgoing.len()
+            && (quarks.is_some() || ends.iter().all(is_rung))
+            && rungs.len() + 2 + usize::from(boson.is_some()) == outgoing.len()
             && rungs.len() <= MOST_RUNGS
             && particle.spin == 3
             && particle.mass.is_none()
             && model.anti(rung) == rung
-            && quark.is_none_or(|q| model.of(q).spin == 2);
+            && quarks.is_none_or(|quarks| {
+                let [head, tail] = quarks.map(|quark| model.of(quark));
+                let massless = [head, tail].iter().all(|quark| quark.mass.is_none());
+                let same = quarks[0] == model.anti(quarks[1]);
+                (head.spin, tail.spin) == (2, 2) && if boson.is_some() { massless } else { same }
+            })
+            && boson.is_none_or(|(_, boson)| model.of(boson).spin == 3);
         let known = |p: ParticleId| {
-            p == rung || quark.is_some_and(|quark| p == quark || p == model.anti(quark))
+            let of_line = |quark: &ParticleId| p == *quark || p == model.anti(*quark);
+            p == rung || quarks.is_some_and(|quarks| quarks.iter().any(of_line))
         };
         (right && rules.propagators(outgoing, lowest).into_iter().all(known)).then_some(Line {
             ends,
             rungs,
             rung,
-            quark,
+            quarks,
+            boson,
         })
     }
 
     /// Number of colour flows.
     fn flows(&self) -> usize {
-        let free = self.rungs.len() + usize::from(self.quark.is_none());
+        let free = self.rungs.len() + usize::from(self.quarks.is_none());
         (1..=free).product()
     }
 
@@ -100,17 +112,17 @@ impl Line {
         let label = |leg: usize| leg as Label;
         let [first, last] = self.ends;
         let mut legs = self.rungs.clone();
-        if self.quark.is_none() {
+        if self.quarks.is_none() {
             legs.push(last);
         }
         let string = |order: Vec<u8>| {
             let order = order.iter().map(|&i| label(legs[usize::from(i)]));
             let mut labels = vec![label(first)];
             labels.extend(order);
-            if self.quark.is_some() {
+            if self.quarks.is_some() {
                 labels.push(label(last));
             }
-            Strings::of(self.quark.is_none(), &labels)
+            Strings::of(self.quarks.is_none(), &labels)
         };
         let all = orders(legs.len()).into_iter().map(string);
         all.collect::<Result<_, _>>()
@@ -129,35 +141,38 @@ impl Line {
         let (Some(two), Some(three)) = (only(model, &[g; 3]), only(model, &[g; 4])) else {
             return Ok(None);
         };
-        let line = match self.quark {
+        let line = match self.quarks {
             None => None,
-            Some(quark) => match only(model, &[g, quark, model.anti(quark)]) {
-                Some(line) => Some((quark, line)),
+            Some(quarks) => match Quarks::of(assembly, g, quarks, self.boson)? {
+                Some(line) => Some(line),
                 None => return Ok(None),
             },
         };
-        // Every diagram has the orders of as many vertices of three legs as there are rungs.
+        // Every diagram has the orders of as many vertices of three legs as there are rungs, and those of the boson's.
         let of = |v: u32| &model.vertices[v as usize].orders;
         let twice = of(two).iter().map(|n| 2 * n);
+        let gluon = line.as_ref().map(|line| of(line.gluon));
         let regular =
-            of(three).iter().copied().eq(twice) && line.is_none_or(|(_, line)| of(line) == of(two));
+            of(three).iter().copied().eq(twice) && gluon.is_none_or(|gluon| gluon == of(two));
+        let rungs = self.rungs.len() as u32;
+        let boson = line.as_ref().and_then(|line| line.boson.as_ref());
+        let beside = boson.map(|boson| of(boson.0));
+        let orders = of(two).iter().enumerate();
+        let orders = orders.map(|(i, n)| n * rungs + beside.map_or(0, |beside| beside[i]));
+        let orders: Vec<u32> = orders.collect();
         let weights = model.orders.iter().map(|(_, weight)| *weight);
-        let weighted = of(two).iter().zip(weights).map(|(n, w)| n * w).sum();
-        let orders = of(two).iter().copied().chain([weighted]);
-        let mut orders = orders.map(|n| n * self.rungs.len() as u32).zip(allowed);
-        if !regular || !orders.all(|(n, allowed)| allowed.contains(&n)) {
+        let weighted = orders.iter().zip(weights).map(|(n, w)| n * w).sum();
+        let mut allowed = orders.iter().copied().chain([weighted]).zip(allowed);
+        if !regular || !allowed.all(|(n, allowed)| allowed.contains(&n)) {
             return Ok(None);
         }
         let Some(two) = rung(assembly, two, &[0, 1])?.pop() else {
             return Ok(None);
         };
         let three = rung(assembly, three, &[0, 1, 2])?;
-        let line = match line {
-            Some((quark, vertex)) => match quark_line(assembly, vertex, quark)? {
-                Some(line) => Some(line),
-                None => return Ok(None),
-            },
-            None => None,
+        let (line, boson) = match line {
+            Some(line) => (Some(line.vertex), line.boson.map(|(_, boson)| boson)),
+            None => (None, None),
         };
         let (row, denominator) = self.row()?;
         Ok(Some(ColorOrdered {
@@ -165,9 +180,10 @@ impl Line {
             rungs: self.rungs.iter().map(|&leg| leg as u32).collect(),
             line,
             // The trace at the last vertex has no factor 1/2 of a sum over an octet index, unlike those of currents.
-            closing: if self.quark.is_some() { 1.0 } else { 2.0 },
+            closing: if self.quarks.is_some() { 1.0 } else { 2.0 },
             two,
             three,
+            boson,
             row,
             denominator,
             flows: self.flow_terms(),
@@ -177,7 +193,7 @@ impl Line {
     /// The first row of the colour matrix of JAMPs.
     fn row(&self) -> Result<(Vec<f64>, f64), String> {
         let count = self.rungs.len();
-        if self.quark.is_some() {
+        if self.quarks.is_some() {
             let (row, denominator) = first_row(count, |order| {
                 let ends = [100, 101];
                 let labels = [&ends[..1], order, &ends[1..]].concat();
@@ -215,7 +231,7 @@ impl Line {
 
     /// For each colour flow its JAMPs: none where each is one.
     fn flow_terms(&self) -> Vec<Vec<FlowTerm>> {
-        if self.quark.is_some() {
+        if self.quarks.is_some() {
             return Vec::new();
         }
         let last = self.rungs.len() as u8;
@@ -284,28 +300,86 @@ fn rung(
     Ok(found)
 }
 
-/// The vertex of the quark's line from its head on.
-fn quark_line(
+/// The vertices of a quark line, as numbers of the model's and from its head on.
+struct Quarks {
+    gluon: u32,
+    vertex: OrderedVertex,
+    boson: Option<(u32, Boson)>,
+}
+
+impl Quarks {
+    /// Those of a line between these quarks that go out.
+    fn of(
+        assembly: &mut Assembly,
+        gluon: ParticleId,
+        [head, tail]: [ParticleId; 2],
+        boson: Option<(usize, ParticleId)>,
+    ) -> Result<Option<Quarks>, String> {
+        let model = assembly.model();
+        let mut of_gluon =
+            |head: ParticleId, tail: ParticleId| match only(model, &[gluon, head, tail]) {
+                Some(v) => Ok(line_vertex(assembly, v, [head, tail], &[0, 1, OPEN])?
+                    .map(|vertex| (v, vertex))),
+                None => Ok::<_, String>(None),
+            };
+        let Some((gluon, vertex)) = of_gluon(head, model.anti(head))? else {
+            return Ok(None);
+        };
+        let Some((leg, boson)) = boson else {
+            return Ok(Some(Quarks {
+                gluon,
+                vertex,
+                boson: None,
+            }));
+        };
+        // Behind the boson the line may be another quark's.
+        let behind = of_gluon(model.anti(tail), tail)?;
+        let same = behind.is_some_and(|(_, other)| other == vertex);
+        let Some(number) = only(model, &[boson, head, tail]).filter(|_| same) else {
+            return Ok(None);
+        };
+        let of_boson = line_vertex(assembly, number, [head, tail], &[0, OPEN])?;
+        Ok(of_boson.map(|of_boson| Quarks {
+            gluon,
+            vertex,
+            boson: Some((
+                number,
+                Boson {
+                    wavefunction: leg as u32,
+                    vertex: of_boson,
+                },
+            )),
+        }))
+    }
+}
+
+/// A vertex of a line that comes from a quark and goes on to another, whose colour is the string of these labels.
+fn line_vertex(
     assembly: &mut Assembly,
     vertex: u32,
-    quark: ParticleId,
+    [head, tail]: [ParticleId; 2],
+    labels: &[Label],
 ) -> Result<Option<OrderedVertex>, String> {
     let model = assembly.model();
     let particles = &model.vertices[vertex as usize].particles;
     let place = |p: ParticleId| particles.iter().position(|x| *x == p);
-    let (Some(head), Some(result)) = (place(quark), place(model.anti(quark))) else {
+    let (Some(head), Some(result)) = (place(head), place(tail)) else {
         return Ok(None);
     };
-    let gluon = 3 - head - result;
+    let vector = 3 - head - result;
     if model.vertices[vertex as usize].terms.len() != 1 {
         return Ok(None);
     }
-    let children = [(head, Child::Leg(0)), (gluon, Child::Leg(1))];
+    let children = [(head, Child::Leg(0)), (vector, Child::Leg(1))];
     let color = assembly.color(vertex, 0)?;
-    let Some(number) = coefficient(&color, &children, result, false, &[0, 1, OPEN])? else {
+    let Some(number) = coefficient(&color, &children, result, false, labels)? else {
         return Ok(None);
     };
-    let inputs = if head < gluon { vec![0, 1] } else { vec![1, 0] };
+    let inputs = if head < vector {
+        vec![0, 1]
+    } else {
+        vec![1, 0]
+    };
     Ok(Some(ordered(assembly, vertex, 0, result, inputs, number)))
 }
 

@@ -17,5 +17,10 @@ pub fn lacks(process: &Process) -> Option<&'static str> {
         Wavefunction::External(e) => e.kind.components() > 6,
         Wavefunction::Internal(v) => process.routines[v.routine as usize].outputs.len() > 6,
     });
-    large.then_some("particles of spin 3/2 or 2")
+    if large {
+        return Some("particles of spin 3/2 or 2");
+    }
+    let form = process.color_ordered.as_ref();
+    let boson = process.amplitudes.is_empty() && form.is_some_and(|form| form.boson.is_some());
+    boson.then_some("a colour-ordered form with a particle without colour")
 }

@@ -7,13 +7,16 @@
 //! ([`Place::shift`]): so the list of operations does not grow with helicities.
 //!
 //! Elements have four complex components; what an operation adds up, and its result, are laid out as [`crate::ops`]
-//! says. Vectors are kept in one of three forms ([`Form`]).
+//! says. Vectors are kept in one of three forms ([`Form`]). A massless spinor has two components that are not zero, those
+//! of its chirality: of a massless line with one helicity these alone are there ([`Spinors`]).
 
 use super::Address;
 use serde::{Deserialize, Serialize};
 
 /// Vectors of an element of four complex components.
 pub const ELEMENT: u32 = 8;
+/// Vectors of one chirality of a spinor.
+pub const CHIRAL: u32 = 4;
 
 /// An array as an operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +88,28 @@ pub enum Form {
     Slashed,
 }
 
+/// Which components of the spinors that enter an operation are there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Spinors {
+    /// All four.
+    #[default]
+    Dirac,
+    /// The first two; the others are zero. The result has the other two, and without mass these again once propagated.
+    First,
+    /// The last two.
+    Second,
+}
+
+impl Spinors {
+    /// Vectors of an element.
+    pub fn size(self) -> u32 {
+        match self {
+            Spinors::Dirac => ELEMENT,
+            Spinors::First | Spinors::Second => CHIRAL,
+        }
+    }
+}
+
 /// An operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayOp {
@@ -94,11 +119,12 @@ pub struct ArrayOp {
     pub out: Address,
     /// Number of elements.
     pub count: u32,
-    /// From one element of the result to the next; [`ELEMENT`] but for [`ArrayKind::Contract`].
+    /// From one element of the result to the next; of [`ArrayKind::Contract`] anything.
     pub stride: u32,
     /// Its pairs, from and to.
     pub pairs: [u32; 2],
-    /// Of [`ArrayKind::Contract`] pairs whose first array is over all legs of the result.
+    /// Of [`ArrayKind::Contract`] pairs whose first array is over all legs of the result; of spinors with two components
+    /// those that are subtracted.
     pub wide: [u32; 2],
     /// Of [`ArrayKind::Contract`], whether its result is added to what is there.
     pub adds: bool,
@@ -106,8 +132,12 @@ pub struct ArrayOp {
     pub triples: [u32; 2],
     /// Its addends.
     pub addends: [u32; 2],
-    /// The factors of pairs and of triples.
+    /// The factors of pairs and of triples; of spinors with two components the propagator, of a scaled sum its factor.
     pub factors: [Address; 2],
+    /// Of a sum, whether it has a factor.
+    pub scaled: bool,
+    /// Which components spinors have.
+    pub spinors: Spinors,
     /// Momentum of a spinor, where it is propagated.
     pub momentum: Address,
     /// Its mass.
@@ -116,6 +146,9 @@ pub struct ArrayOp {
     pub propagate: bool,
     /// Of spinors, whether elements come in twos that differ in the spinors alone that enter.
     pub twos: bool,
+    /// Of contractions of spinors with two components: of how many elements, as far apart as there are others of the
+    /// first, one of the two arrays of a pair has the same one.
+    pub alike: u32,
     /// Form of a vector.
     pub form: Form,
     /// Elements of the second half are conjugates of those of the first, from its end, with this sign; 0: they are not.
@@ -178,14 +211,14 @@ impl Pools {
             })
         };
         let last = u64::from(op.count.saturating_sub(1));
-        let place = |p: &Place| {
+        let place = |p: &Place, size: u32| {
             let from = p.index as usize;
             let offsets = self
                 .indices
                 .get(from..from.saturating_add(op.count as usize));
             offsets.is_some_and(|offsets| {
                 let most = offsets.iter().copied().max().unwrap_or(0);
-                within(p.address, p.shift, most.into(), ELEMENT)
+                within(p.address, p.shift, most.into(), size)
             })
         };
         let (Some(pairs), Some(wide), Some(triples), Some(addends)) = (
@@ -197,30 +230,49 @@ impl Pools {
             return false;
         };
         let contract = op.kind == ArrayKind::Contract;
-        let (own, size) = match contract {
-            true => (op.stride, 2),
-            false => (ELEMENT, ELEMENT),
+        let spinor = op.spinors.size();
+        let (of_pair, of_result) = match op.kind {
+            ArrayKind::LineIn | ArrayKind::LineOut => ([spinor, ELEMENT], spinor),
+            ArrayKind::Contract => ([spinor; 2], 2),
+            _ => ([ELEMENT; 2], ELEMENT),
+        };
+        let of_wide = if contract { ELEMENT } else { spinor };
+        let own = if contract { op.stride } else { of_result };
+        let chiral = match op.kind {
+            ArrayKind::LineIn | ArrayKind::LineOut => true,
+            ArrayKind::Contract => op.wide[0] == op.wide[1] && !op.adds,
+            _ => false,
         };
         let known = |address: u32, size: u32| within(address, 0, 0, size);
-        let needs_factor = !matches!(op.kind, ArrayKind::Sum | ArrayKind::Contract);
+        let needs_factor = match op.kind {
+            ArrayKind::Contract => false,
+            ArrayKind::Sum => op.scaled,
+            _ => true,
+        };
         let momenta =
             |p: &Pair| op.kind != ArrayKind::Vector || p.momenta.iter().all(|&m| known(m, 4));
         let together = match op.kind {
+            ArrayKind::Contract if op.alike > 1 => op.alike,
             ArrayKind::Contract if self.fours => 4,
             ArrayKind::LineIn | ArrayKind::LineOut if op.twos => 2,
             _ => 1,
         };
         op.count > 0
+            && (chiral || op.spinors == Spinors::Dirac)
             && (!contract || within(self.buffer, 0, 2 * last, 2))
-            && op.stride >= size
+            && op.stride >= of_result
             && op.count.is_multiple_of(together)
             && (op.mirror == 0 || op.count.is_multiple_of(2))
-            && within(op.out, 0, last * u64::from(own), size)
+            && within(op.out, 0, last * u64::from(own), of_result)
             && pairs
                 .iter()
-                .chain(wide)
-                .all(|p| place(&p.a) && place(&p.b) && momenta(p))
-            && triples.iter().all(|t| t.places.iter().all(place))
+                .all(|p| place(&p.a, of_pair[0]) && place(&p.b, of_pair[1]) && momenta(p))
+            && wide
+                .iter()
+                .all(|p| place(&p.a, of_wide) && place(&p.b, ELEMENT))
+            && triples
+                .iter()
+                .all(|t| t.places.iter().all(|p| place(p, ELEMENT)))
             && addends
                 .iter()
                 .all(|a| within(a.address, a.shift, last * u64::from(ELEMENT), ELEMENT))
@@ -257,12 +309,16 @@ impl Pools {
             size(op.addends),
         );
         let each = match op.kind {
+            ArrayKind::LineIn | ArrayKind::LineOut if op.spinors != Spinors::Dirac => {
+                16 * (pairs + wide) + if op.propagate { 12 } else { 0 }
+            }
             ArrayKind::LineIn | ArrayKind::LineOut => {
                 32 * pairs + 16 + if op.propagate { 32 } else { 0 }
             }
             ArrayKind::Current => 48 * pairs + 16,
             ArrayKind::Vector => 72 * pairs + 96 * triples + 32,
-            ArrayKind::Sum => 8 * addends,
+            ArrayKind::Sum => 8 * addends + if op.scaled { 16 } else { 0 },
+            ArrayKind::Contract if op.spinors != Spinors::Dirac => 8 * pairs,
             ArrayKind::Contract => 16 * (pairs + wide),
         };
         each * op.computed() as usize

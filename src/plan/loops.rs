@@ -6,12 +6,14 @@
 //! currents is said in `quark` and `gluons`.
 
 mod arrays;
+mod boson;
+mod chirality;
 mod cover;
 mod gluons;
 mod lower;
 mod quark;
 
-pub use lower::{Machine, compile};
+pub use lower::{Machine, can, compile};
 
 use super::Plan;
 use crate::ops::Address;
@@ -44,8 +46,12 @@ pub struct Loops {
     /// For each run and each of its helicities the index of that among the plan's, or [`NO_HELICITY`].
     pub rows: Vec<u32>,
     /// For each of `rows` the index of the helicity with all legs reversed, whose contribution and squared JAMPs are the
-    /// same; empty where every helicity is evaluated.
+    /// same times `ratio`; empty where every helicity is evaluated.
     pub reversed: Vec<u32>,
+    /// Contribution of a reversed helicity over that of the one that is evaluated.
+    pub ratio: f64,
+    /// Helicities that contribute nothing, as a massless line keeps its chirality.
+    pub vanishing: Vec<u32>,
     /// For each colour flow its JAMPs; none where each JAMP is one.
     pub flows: Vec<Vec<FlowTerm>>,
 }
@@ -56,12 +62,14 @@ impl Loops {
         self.rows.iter().copied().filter(|&h| h != NO_HELICITY)
     }
 
-    /// All helicities: first those that are evaluated, then those that are the same as these.
+    /// All helicities: first those that are evaluated, then those that follow from these, then those that vanish.
     pub fn order(&self) -> impl Iterator<Item = u32> {
-        self.evaluated().chain(self.pairs().map(|p| p.1))
+        let paired = self.pairs().map(|p| p.1);
+        let vanishing = self.vanishing.iter().copied();
+        self.evaluated().chain(paired).chain(vanishing)
     }
 
-    /// Pairs of helicities of which the first is evaluated and the second is the same.
+    /// Pairs of helicities of which the first is evaluated and the second follows from it.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
         let pairs = self.rows.iter().zip(&self.reversed);
         pairs.map(|(&h, &r)| (h, r)).filter(|p| p.0 != NO_HELICITY)
@@ -104,6 +112,8 @@ impl Loops {
             && self.jamps >= plan.jamp_base
             && u64::from(self.jamps) + jamps <= u64::from(vectors)
             && (self.reversed.is_empty() || self.reversed.len() == self.rows.len())
+            && self.ratio.is_finite()
+            && self.ratio >= 0.0
             && self.order().all(|h| {
                 let seen = seen.get_mut(h as usize);
                 seen.is_some_and(|seen| !std::mem::replace(seen, true))
@@ -145,6 +155,7 @@ impl Loops {
 mod tests {
     use super::*;
     use crate::generate;
+    use crate::ops::arrays::Spinors;
     use crate::plan::binding::Binding;
     use crate::plan::compile;
     use crate::process::Process;
@@ -251,6 +262,36 @@ mod tests {
         let mut other = plan.clone();
         other.loops = None;
         assert!(other.validate(&process).is_err());
+    }
+
+    /// A massless line with a boson is evaluated for one chirality; of the other one contributions follow, or vanish.
+    #[test]
+    fn one_chirality_is_evaluated() {
+        for (text, paired) in [("d d~ > z g g", true), ("u d~ > w+ g g", false)] {
+            let (process, plan) = made(text);
+            assert!(plan.clone().validate(&process).is_ok());
+            let loops = plan.loops.as_ref().unwrap();
+            let half = plan.helicities.len() / 2;
+            assert_eq!(loops.evaluated().count(), half, "{text}");
+            let (pairs, vanishing) = (loops.pairs().count(), loops.vanishing.len());
+            let expected = if paired { (half, 0) } else { (0, half) };
+            assert_eq!((pairs, vanishing), expected, "{text}");
+            assert!(paired || loops.ratio == 1.0);
+            assert!(!paired || loops.ratio != 1.0);
+            let changes: [fn(&mut Loops); 6] = [
+                |l| l.ratio = f64::NAN,
+                |l| l.vanishing.push(0),
+                |l| l.each.iter_mut().for_each(|op| op.spinors = Spinors::Dirac),
+                |l| l.each.iter_mut().for_each(|op| op.wide = [0, 1]),
+                |l| l.each.iter_mut().for_each(|op| op.factors = [u32::MAX; 2]),
+                |l| l.each.iter_mut().for_each(|op| op.alike = 7),
+            ];
+            for (i, change) in changes.iter().enumerate() {
+                let mut other = plan.clone();
+                change(other.loops.as_mut().unwrap());
+                assert!(other.validate(&process).is_err(), "{text}: change {i}");
+            }
+        }
     }
 
     /// Helicities of massless particles that are all reversed are the same; a width makes them differ.

@@ -10,6 +10,9 @@
 //! * JAMP of an order: the current of the line with all rungs, without its propagator, times the wavefunction of the
 //!   second end.
 //!
+//! A massless quark line may take up one vector without colour as well (a *boson*: Z, W, photon), at any place along it:
+//! that changes nothing of colour, and the line's current with and without it are two.
+//!
 //! The colour matrix depends only on the order of one JAMP as seen from the other: `C(s, t) = row(s^-1 t)`.
 
 use super::{CouplingRef, Quantity};
@@ -31,6 +34,8 @@ pub struct ColorOrdered {
     pub two: OrderedVertex,
     /// The vertices of three currents of rungs.
     pub three: Vec<OrderedVertex>,
+    /// The vector without colour that the line takes up.
+    pub boson: Option<Boson>,
     /// What the vertex at the second end has beyond what colour gives a current.
     pub closing: f64,
     /// The first row of the colour matrix of the JAMPs, times `denominator`.
@@ -39,6 +44,15 @@ pub struct ColorOrdered {
     pub denominator: f64,
     /// For each colour flow the JAMPs whose sum or difference it is; none where each JAMP is one.
     pub flows: Vec<Vec<FlowTerm>>,
+}
+
+/// A vector without colour that a massless quark line takes up once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Boson {
+    /// Its wavefunction.
+    pub wavefunction: u32,
+    /// The vertex of a current of the line, from its first end on, and it.
+    pub vertex: OrderedVertex,
 }
 
 /// A JAMP as a part of a colour flow's.

@@ -88,6 +88,9 @@ pub struct Process {
 /// on a CPU and on a GPU: measured.
 const FEWEST_JAMPS: [[usize; 3]; 2] = [[720, 6, 2], [120, 120, 6]];
 
+/// The same of a quark line that takes up a boson, on a CPU: diagrams serve GPUs.
+const FEWEST_WITH_BOSON: usize = 1;
+
 /// How `SMATRIX<i>` adds the contributions of helicity configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HelicitySum {
@@ -128,13 +131,17 @@ impl Process {
     /// Whether the colour-ordered form is faster than the diagrams, where there are both.
     pub fn is_served_by_color_order(&self, on_gpu: bool) -> bool {
         let fewest = FEWEST_JAMPS[usize::from(on_gpu)];
-        let kind = |form: &ColorOrdered| match &form.line {
-            Some(line) if line.mass != Quantity::ZERO => 0,
-            Some(_) => 1,
-            None => 2,
+        let enough = |form: &ColorOrdered| {
+            let fewest = match (&form.line, &form.boson) {
+                (_, Some(_)) if on_gpu => return false,
+                (_, Some(_)) => FEWEST_WITH_BOSON,
+                (Some(line), None) if line.mass != Quantity::ZERO => fewest[0],
+                (Some(_), None) => fewest[1],
+                (None, None) => fewest[2],
+            };
+            form.jamps() >= fewest
         };
-        let jamps = |form: &ColorOrdered| form.jamps() >= fewest[kind(form)];
-        !self.amplitudes.is_empty() && self.color_ordered.as_ref().is_some_and(jamps)
+        !self.amplitudes.is_empty() && self.color_ordered.as_ref().is_some_and(enough)
     }
 
     /// The process by recursion alone, without its diagrams and their channels, if it has such a form.

@@ -187,7 +187,9 @@ impl Process {
         };
         let ends = [ordered.ends[0], ordered.ends[1]];
         let mut legs = vec![0; self.legs.len()];
-        for w in ordered.rungs.iter().chain(&ends) {
+        let boson = ordered.boson.as_ref();
+        let of_boson = boson.map(|boson| boson.wavefunction);
+        for w in ordered.rungs.iter().chain(&ends).chain(&of_boson) {
             match self.wavefunctions.get(*w as usize) {
                 Some(Wavefunction::External(e)) if e.kind.components() == 6 => {
                     legs[e.leg as usize] += 1;
@@ -196,7 +198,10 @@ impl Process {
             }
         }
         if !(1..=MOST_RUNGS).contains(&ordered.rungs.len()) || legs.iter().any(|n| *n != 1) {
-            return bad("not every leg is an end or a rung");
+            return bad("not every leg is an end, a rung or a boson");
+        }
+        if boson.is_some() && ordered.line.is_none() {
+            return bad("there is no quark line that takes up a boson");
         }
         let jamps = ordered.jamps();
         let fits = |v: &OrderedVertex, neighbours: usize| {
@@ -215,6 +220,7 @@ impl Process {
                 && v.factor.1.is_finite()
         };
         let two = ordered.line.iter().chain([&ordered.two]);
+        let two = two.chain(boson.map(|boson| &boson.vertex));
         if !(two.clone().all(|v| fits(v, 2)) && ordered.three.iter().all(|v| fits(v, 3))) {
             return bad("a vertex names what is not there");
         }

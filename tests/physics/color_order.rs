@@ -11,6 +11,7 @@ use mebridge::generate;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
+use mebridge::simd::Level;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -64,7 +65,8 @@ fn close(what: &str, a: &[f64], b: &[f64], tolerance: f64) {
     }
 }
 
-/// A quark line of either direction and mass, at either end of the beam, and gluons alone; on and off mass shells.
+/// A quark line of either direction and mass, at either end of the beam, with and without a boson that couples to one
+/// chirality, to both alike or not, and gluons alone; on and off mass shells.
 #[test]
 fn equal_to_diagrams() {
     let cpu = [("CUDACPP_RUNTIME_BACKEND", "cpu")];
@@ -79,6 +81,15 @@ fn equal_to_diagrams() {
         "g g > g g g",
         "g g > g g g g",
         "g g > t t~ g g g",
+        "d d~ > z g",
+        "u~ u > z g g",
+        "g d > z d g g",
+        "g g > u u~ z g",
+        "d d~ > z g g g",
+        "u d~ > w+ g g g",
+        "g d > w- g u",
+        "u~ g > a u~ g",
+        "d d~ > a g g g",
     ] {
         let (diagrams, ordered) = (one(text), ordered(text));
         ordered.validate().expect("valid");
@@ -111,6 +122,80 @@ fn equal_to_diagrams() {
             close(text, &a.contributions, &b.contributions, 1e-12);
             close(text, &a.jamp2, &b.jamp2, 1e-12);
         }
+    }
+}
+
+/// A line of one chirality at each SIMD level and in each precision.
+#[test]
+fn one_chirality_at_every_level() {
+    for text in ["d d~ > z g g", "u d~ > w+ g g g"] {
+        let process = ordered(text);
+        let card = process.model.default_card();
+        let batch = Batch::new(&points(&process, &card, 900.0, 9, 19), 1.2);
+        let run = |simd: &str, precision: &str| {
+            let pairs = [
+                ("CUDACPP_RUNTIME_BACKEND", "cpu"),
+                ("CUDACPP_RUNTIME_SIMD", simd),
+                ("CUDACPP_RUNTIME_FPTYPE", precision),
+            ];
+            let switches = Switches::from_pairs(pairs).expect("switches");
+            seen(&process, &batch, &switches, false).squared
+        };
+        let expected = run("none", "d");
+        for simd in ["none", "sse4", "avx2", "512y", "512z"] {
+            if Level::choose(simd).is_err() {
+                continue;
+            }
+            for (precision, tolerance) in [("d", 1e-11), ("m", 1e-5), ("f", 1e-3)] {
+                for (x, y) in run(simd, precision).iter().zip(&expected) {
+                    let close = (x / y - 1.0).abs() < tolerance;
+                    assert!(close, "{text}, {simd}, {precision}: {x:e} {y:e}");
+                }
+            }
+        }
+    }
+}
+
+/// Of a process with some rows of the helicity table: of either chirality alone, of both where each has its opposite,
+/// and of both where that is not so, which the diagrams serve.
+#[test]
+fn some_helicities_of_a_line_with_a_boson() {
+    let process = one("d d~ > z g");
+    let card = process.model.default_card();
+    let point = points(&process, &card, 900.0, 1, 3);
+    let alone = |row: usize| squared(&with_helicities(&process, &[row]), &card, &point, 1.2)[0];
+    let row_of = |helicities: &[i8]| {
+        let row = process.helicities.iter().position(|row| row == helicities);
+        row.expect("a row")
+    };
+    let left = row_of(&[-1, 1, 0, 1]);
+    let right = row_of(&[1, -1, 0, -1]);
+    let other = row_of(&[1, -1, -1, -1]);
+    let vanishing = row_of(&[1, 1, 0, -1]);
+    for rows in [
+        vec![left],
+        vec![right],
+        vec![left, right],
+        vec![left, other],
+        vec![left, right, vanishing],
+    ] {
+        let some = with_helicities(&process, &rows);
+        let sum: f64 = rows
+            .iter()
+            .filter(|r| **r != vanishing)
+            .map(|r| alone(*r))
+            .sum();
+        let together = squared(&some, &card, &point, 1.2)[0];
+        assert!(
+            (together / sum - 1.0).abs() < 1e-12,
+            "{rows:?}: {together:e} {sum:e}"
+        );
+        let diagrams = Process {
+            color_ordered: None,
+            ..some
+        };
+        let expected = squared(&diagrams, &card, &point, 1.2)[0];
+        assert!((together / expected - 1.0).abs() < 1e-11, "{rows:?}");
     }
 }
 

@@ -71,14 +71,13 @@ impl<T: Real> Blocks<'_, '_, T> {
                     }
                 }
             }
-            if !loops.reversed.is_empty() {
-                self.reversed(m, loops, colors, noted);
-            }
+            self.not_evaluated(m, loops, colors, noted);
         }
     }
-    /// What is the same with all helicities reversed; `noted` numbers of JAMP2 were there before.
+
+    /// What follows from helicities that are evaluated, and what vanishes; `noted` numbers of JAMP2 were there before.
     #[inline(always)]
-    unsafe fn reversed<V: Simd<Scalar = T>>(
+    unsafe fn not_evaluated<V: Simd<Scalar = T>>(
         &mut self,
         m: Memory<V>,
         loops: &Loops,
@@ -86,20 +85,36 @@ impl<T: Real> Blocks<'_, '_, T> {
         noted: usize,
     ) {
         let scratch = &self.engine.scratch;
+        let flows = self.engine.color_flows();
         if let Some(each) = &mut self.worker.each {
             // There is no AMP2 without diagrams.
-            each.jamp2.extend_from_within(noted..);
+            if !loops.reversed.is_empty() {
+                let behind = each.jamp2.len();
+                each.jamp2.extend_from_within(noted..);
+                for jamp2 in &mut each.jamp2[behind..] {
+                    *jamp2 *= loops.ratio;
+                }
+            }
+            let vanishing = loops.vanishing.len() * flows;
+            each.jamp2.resize(each.jamp2.len() + vanishing, 0.0);
         }
         // SAFETY: addresses of the scratch.
         unsafe {
+            let ratio = V::splat(T::from_f64(loops.ratio));
+            for &h in &loops.vanishing {
+                m.put_real(scratch.matrix_elements + h, V::zero());
+            }
+            if loops.reversed.is_empty() {
+                return;
+            }
             for (h, r) in loops.pairs() {
                 let contribution = m.real(scratch.matrix_elements + h);
-                m.put_real(scratch.matrix_elements + r, contribution);
+                m.put_real(scratch.matrix_elements + r, contribution * ratio);
             }
             if colors {
-                for flow in 0..self.engine.color_flows() as u32 {
+                for flow in 0..flows as u32 {
                     let sum = m.real(scratch.jamp2 + flow);
-                    m.put_real(scratch.jamp2 + flow, sum + sum);
+                    m.put_real(scratch.jamp2 + flow, ratio.mul_add(sum, sum));
                 }
             }
         }

@@ -3,11 +3,13 @@
 //! Sums are added up in registers over all that meet, and two elements (of spinors) or four (of products) at a time share
 //! what they load.
 
+mod chiral;
+
 use super::ffv::{propagate_in, propagate_out, slash};
 use super::sums::current;
 use super::{Memory, add, dot, dot_momentum, sub};
 use crate::ops::arrays::{
-    Addend, ArrayKind, ArrayOp, ELEMENT, Form, Pair, Place, Pools, ShuffleOp, Triple,
+    Addend, ArrayKind, ArrayOp, ELEMENT, Form, Pair, Place, Pools, ShuffleOp, Spinors, Triple,
 };
 use crate::simd::{Cx, Real, Simd, Task, prefetch};
 
@@ -39,6 +41,10 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
             unsafe {
                 if let Some(next) = self.ops.get(i + AHEAD) {
                     at.fetch(next);
+                }
+                if op.spinors != Spinors::Dirac {
+                    at.chiral(op);
+                    continue;
                 }
                 match op.kind {
                     ArrayKind::LineIn => at.line::<true>(op),
@@ -106,10 +112,9 @@ impl<T: Real> Task<T> for Shuffles<'_, T> {
                     if result.sum {
                         x = x + m.complex(at!(b));
                     }
-                    for i in 0..2 {
-                        let old = to.complex(targets[i]);
-                        let new = if result.minus[i] { old - x } else { old + x };
-                        to.put_complex(targets[i], new);
+                    for (&target, minus) in targets.iter().zip(result.minus) {
+                        let old = to.complex(target);
+                        to.put_complex(target, if minus { old - x } else { old + x });
                     }
                 }
             }
@@ -394,7 +399,11 @@ impl<V: Simd> At<'_, V> {
                         };
                     }
                 }
-                self.m.put_four(op.out + r * ELEMENT, formed(sum, op.form));
+                let mut sum = formed(sum, op.form);
+                if op.scaled {
+                    sum = scaled(sum, self.m.complex(op.factors[0]));
+                }
+                self.m.put_four(op.out + r * ELEMENT, sum);
             }
         }
     }

@@ -145,6 +145,38 @@ pub(super) fn propagate_out<V: Simd>(
     ]
 }
 
+/// Of `(m - p/) u`, or `w (m + p/)`, without mass the first two components, from the last two.
+#[inline(always)]
+pub(super) fn propagate_first<V: Simd, const IN: bool>(u: [Cx<V>; 2], p: [V; 4]) -> [Cx<V>; 2] {
+    let (plus, minus, pt) = (p[0] + p[3], p[0] - p[3], Cx::new(p[1], p[2]));
+    match IN {
+        true => [
+            pt.conj_mul_add(u[1], -u[0].scale(minus)),
+            pt.mul_add(u[0], -u[1].scale(plus)),
+        ],
+        false => [
+            pt.mul_add(u[1], u[0].scale(plus)),
+            pt.conj_mul_add(u[0], u[1].scale(minus)),
+        ],
+    }
+}
+
+/// The same, the last two from the first two.
+#[inline(always)]
+pub(super) fn propagate_second<V: Simd, const IN: bool>(u: [Cx<V>; 2], p: [V; 4]) -> [Cx<V>; 2] {
+    let (plus, minus, pt) = (p[0] + p[3], p[0] - p[3], Cx::new(p[1], p[2]));
+    match IN {
+        true => [
+            pt.neg_conj_mul_add(u[1], -u[0].scale(plus)),
+            pt.neg_mul_add(u[0], -u[1].scale(minus)),
+        ],
+        false => [
+            pt.neg_mul_add(u[1], u[0].scale(minus)),
+            pt.neg_conj_mul_add(u[0], u[1].scale(plus)),
+        ],
+    }
+}
+
 /// The factors of an operation, for L and for R.
 #[inline(always)]
 pub(super) unsafe fn factors<V: Simd, C: Chirality>(op: &[u32], m: Memory<V>) -> (Cx<V>, Cx<V>) {

@@ -150,6 +150,19 @@ impl<V: Simd> Memory<V> {
         }
     }
 
+    /// Stores two components of a spinor.
+    #[inline(always)]
+    pub(crate) unsafe fn put_two(self, address: u32, z: [Cx<V>; 2]) {
+        // SAFETY: the caller promises that the addresses are valid.
+        unsafe {
+            let at = self.pointer(address);
+            z[0].re.store(at);
+            z[0].im.store(at.add(V::LANES));
+            z[1].re.store(at.add(2 * V::LANES));
+            z[1].im.store(at.add(3 * V::LANES));
+        }
+    }
+
     /// Stores a spinor or a vector.
     #[inline(always)]
     pub(crate) unsafe fn put_four(self, address: u32, z: [Cx<V>; 4]) {

@@ -1,7 +1,8 @@
 //! Where arrays lie, and which of their elements belong together.
 //!
-//! Legs are named by their places along the line: 0 the first end, then the rungs, then the second end. An array over a
-//! set of them has its inner legs first, the lowest place varying fastest, then its outer legs.
+//! Legs are named by their places along the line: 0 the first end, then the rungs, then the second end, then the boson.
+//! An array over a set of them has its inner legs first, the lowest place varying fastest, then its outer legs. (Arrays
+//! over outer legs have [`ELEMENT`] vectors an element.)
 
 use crate::ops::Address;
 use crate::ops::arrays::{ELEMENT, Place};
@@ -17,6 +18,8 @@ pub struct Array {
     pub address: Address,
     /// The legs below.
     pub legs: Legs,
+    /// Vectors from one element to the next.
+    pub stride: u32,
     /// Whether it is over outer legs as well; otherwise over those helicities that they have in a run.
     pub whole: bool,
 }
@@ -30,7 +33,7 @@ pub struct Helicities {
     /// For each run the helicity of each outer leg (0 of others).
     runs: Vec<Vec<u32>>,
     indices: Vec<u32>,
-    known: HashMap<(Legs, Legs, bool), u32>,
+    known: HashMap<(Legs, Legs, u32, bool), u32>,
     shifts: HashMap<Legs, u32>,
     /// For each shift the legs of its arrays.
     shifted: Vec<Legs>,
@@ -75,7 +78,7 @@ impl Helicities {
         Place {
             address: array.address,
             shift: if whole { 0 } else { self.shift(array) },
-            index: self.index(result, array.legs, whole),
+            index: self.index(result, array.legs, array.stride, whole),
         }
     }
 
@@ -92,12 +95,12 @@ impl Helicities {
         shift
     }
 
-    fn index(&mut self, result: Legs, legs: Legs, whole: bool) -> u32 {
-        if let Some(&index) = self.known.get(&(result, legs, whole)) {
+    fn index(&mut self, result: Legs, legs: Legs, size: u32, whole: bool) -> u32 {
+        if let Some(&index) = self.known.get(&(result, legs, size, whole)) {
             return index;
         }
         let mut strides = vec![0; self.radix.len()];
-        let mut stride = ELEMENT;
+        let mut stride = size;
         for place in self.order(legs, whole) {
             strides[place] = stride;
             stride *= self.radix[place];
@@ -115,7 +118,7 @@ impl Helicities {
         let index = self.indices.len() as u32;
         let offsets: Vec<u32> = (0..self.count(result, whole)).map(offset).collect();
         self.indices.extend(offsets);
-        self.known.insert((result, legs, whole), index);
+        self.known.insert((result, legs, size, whole), index);
         index
     }
 
@@ -164,6 +167,7 @@ mod tests {
         let array = Array {
             address: 100,
             legs: 0b011,
+            stride: ELEMENT,
             whole: true,
         };
         let whole = h.place(0b111, true, array);

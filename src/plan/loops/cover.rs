@@ -82,10 +82,10 @@ fn with(
         ..Cover::default()
     };
     let mut cost = 0.0;
-    for k in 0..=cut {
+    for (k, weight) in weights.iter().enumerate().take(cut + 1) {
         cost += if right(k) { PRODUCT } else { 0.0 };
         // The line's own current.
-        cost += k as f64 * VERTEX * weights[k];
+        cost += k as f64 * VERTEX * weight;
     }
     for m in cut + 1..=count {
         cost += if left(m) { PRODUCT } else { 0.0 };

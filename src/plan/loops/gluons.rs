@@ -7,7 +7,7 @@
 use super::arrays::Array;
 use super::lower::{Lowering, SHORT, parts, rungs};
 use crate::ops::Address;
-use crate::ops::arrays::{ArrayOp, Form, Pair, Triple};
+use crate::ops::arrays::{ArrayOp, ELEMENT, Form, Pair, Triple};
 
 /// Adds the operations of all JAMPs.
 pub fn lower(lowering: &mut Lowering) {
@@ -19,6 +19,7 @@ pub fn lower(lowering: &mut Lowering) {
 const NOWHERE: Array = Array {
     address: Address::MAX,
     legs: 0,
+    stride: ELEMENT,
     whole: true,
 };
 
@@ -68,6 +69,7 @@ impl Lowering<'_> {
         let array = Array {
             address,
             legs,
+            stride: ELEMENT,
             whole: false,
         };
         self.roots.insert(order.to_vec(), array);
@@ -144,6 +146,7 @@ impl Lowering<'_> {
         let array = Array {
             address,
             legs,
+            stride: ELEMENT,
             whole: false,
         };
         self.line_currents.insert(start.to_vec(), array);

@@ -1,11 +1,12 @@
 //! From the colour-ordered form of a process to loops.
 
 use super::arrays::{Array, Helicities, Legs};
-use super::{Loops, NO_HELICITY, gluons, quark};
+use super::chirality::{Chiral, Chirality, handedness};
+use super::{Loops, NO_HELICITY, boson, gluons, quark};
 use crate::error::{Error, Result};
 use crate::ops::Address;
 use crate::ops::arrays::{
-    Addend, ArrayKind, ArrayOp, ELEMENT, Form, Pair, Pools, ShuffleOp, Triple,
+    Addend, ArrayKind, ArrayOp, CHIRAL, ELEMENT, Form, Pair, Pools, ShuffleOp, Spinors, Triple,
 };
 use crate::ops::opcode::Opcode;
 use crate::ops::recognize::recognize;
@@ -62,11 +63,25 @@ pub fn compile(
     compiler.externals();
     let mut lowering = Lowering::new(compiler, form, machine)?;
     lowering.rungs();
-    match lowering.line.clone() {
-        Some(line) => quark::lower(&mut lowering, &line),
-        None => gluons::lower(&mut lowering),
+    match (lowering.line.clone(), lowering.boson.clone()) {
+        (Some(line), Some((chirality, constant))) => {
+            let boson = lowering.slashed_boson(&constant);
+            boson::lower(&mut lowering, &line, chirality, boson);
+        }
+        (Some(line), None) => quark::lower(&mut lowering, &line),
+        (None, _) => gluons::lower(&mut lowering),
     }
     Ok(lowering.finish())
+}
+
+/// Whether a core can evaluate a process in its colour-ordered form.
+pub fn can(process: &Process, binding: &Binding) -> bool {
+    let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+    let Some(form) = &process.color_ordered else {
+        return false;
+    };
+    let compiler = Compiler::new(process, binding, &all, Vec::new());
+    form.boson.is_none() || Lowering::new(compiler, form, Machine::Core).is_ok()
 }
 
 fn bad(what: &str) -> Error {
@@ -76,7 +91,7 @@ fn bad(what: &str) -> Error {
 }
 
 /// The constant of a vertex: couplings with their coefficients.
-type Constant = (Vec<CouplingRef>, Vec<(usize, Complex64)>);
+pub(super) type Constant = (Vec<CouplingRef>, Vec<(usize, Complex64)>);
 
 pub(super) struct Lowering<'a> {
     compiler: Compiler<'a>,
@@ -92,6 +107,8 @@ pub(super) struct Lowering<'a> {
     externals: Vec<u32>,
     /// The kernel of the line's currents from the first end on; none where they are vectors.
     line: Option<Line>,
+    /// The chirality of the line that takes up a boson, and what its vertex multiplies that by.
+    boson: Option<(Chirality, Constant)>,
     two: Constant,
     three: Option<Constant>,
     /// What conjugation makes of the vertex of two rungs, where currents of all helicities reversed are conjugates.
@@ -119,8 +136,10 @@ pub(super) struct Lowering<'a> {
     /// Address of the JAMPs of a run; from one to the next, and from one helicity to the next.
     tile: Address,
     strides: [u32; 2],
-    /// Whether half of the helicities are evaluated, the others being the same with all legs reversed.
-    paired: bool,
+    /// Where half of the helicities are evaluated: contributions of the others, with all legs reversed, over theirs.
+    of_reversed: Option<f64>,
+    /// Helicities that contribute nothing.
+    vanishing: Vec<u32>,
 }
 
 /// A quark line.
@@ -140,6 +159,7 @@ impl<'a> Lowering<'a> {
         let mut externals = vec![form.ends[0]];
         externals.extend(&form.rungs);
         externals.push(form.ends[1]);
+        externals.extend(form.boson.as_ref().map(|boson| boson.wavefunction));
         let leg = |w: u32| match process.wavefunctions[w as usize] {
             Wavefunction::External(e) => e.leg as usize,
             Wavefunction::Internal(_) => 0,
@@ -150,6 +170,8 @@ impl<'a> Lowering<'a> {
         let radix: Vec<u32> = (0..legs.len())
             .map(|place| rows.iter().map(|row| row[place] + 1).max().unwrap_or(1))
             .collect();
+        let last = count + 1;
+        let values: Vec<&[i8]> = legs.iter().map(|&leg| &compiler.values[leg][..]).collect();
         let line = match &form.line {
             Some(vertex) => Some(line(&compiler, vertex, externals[0])?),
             None => None,
@@ -164,29 +186,77 @@ impl<'a> Lowering<'a> {
             None => return Err(bad("its vertex of two currents is not that of gluons")),
         };
         let three = three(&compiler, &form.three)?;
-        let parity = parity(&compiler, form, &two, three.as_ref());
+        let conjugates = parity(&compiler, form, &two, three.as_ref());
+        let parity = conjugates.filter(|_| {
+            let rungs = &values[1..last];
+            rungs.iter().all(|values| opposite(values, 0).is_some())
+        });
+        let chiral = match (&line, &form.boson) {
+            (Some(line), Some(boson)) if machine == Machine::Core => {
+                Chiral::of(&compiler, form, boson, &line.constant)
+            }
+            _ => None,
+        };
+        if form.boson.is_some() && chiral.is_none() {
+            return Err(bad("no massless quark line takes up its boson"));
+        }
+        let evaluated = match &chiral {
+            Some(chiral) => of_one_chirality(process, form, chiral, &values, &rows, conjugates),
+            None => None,
+        };
+        let evaluated = match evaluated {
+            Some(evaluated) => evaluated,
+            None if form.boson.is_some() => {
+                return Err(bad("helicities of both chiralities that are not pairs"));
+            }
+            None => Evaluated {
+                chirality: None,
+                of_reversed: None,
+                rows: rows.clone(),
+                vanishing: Vec::new(),
+            },
+        };
+        let boson = evaluated.chirality.zip(chiral.as_ref());
+        let boson = boson.map(|(chirality, chiral)| (chirality, chiral.boson(chirality).clone()));
         // Of helicities that are the same with all legs reversed, those are evaluated in which one leg has its first: a
         // rung, so that ends keep both of theirs, or an end where these have not all combinations.
-        let ends = rows.iter().map(|row| [row[0], row[legs.len() - 1]]);
+        let ends = rows.iter().map(|row| [row[0], row[last]]);
         let ends = ends.collect::<HashSet<_>>().len();
-        let first = match ends < (radix[0] * radix[legs.len() - 1]) as usize {
+        let first = match ends < (radix[0] * radix[last]) as usize {
             true => 0,
             false => 1,
         };
-        let fixed = (machine == Machine::Core
+        let same = machine == Machine::Core
+            && evaluated.chirality.is_none()
             && parity.is_some()
             && conserves_parity(&compiler, form, line.as_ref())
-            && closed(&rows))
-        .then_some(first);
-        let evaluated = rows.into_iter();
-        let evaluated = evaluated.filter(|row| fixed.is_none_or(|place| row[place] == 0));
-        let rows: Vec<Vec<u32>> = evaluated.collect();
-        let (outer, runs) = runs(&radix, &rows, fixed, 2 * form.jamps(), machine.tile(form));
+            && closed(&values, &rows);
+        let of_reversed = if same {
+            Some(1.0)
+        } else {
+            evaluated.of_reversed
+        };
+        let fixed = match evaluated.chirality {
+            Some(_) => Some(0),
+            None => same.then_some(first),
+        };
+        let rows = evaluated.rows.into_iter();
+        let rows = rows
+            .filter(|row| !same || row[first] == 0)
+            .collect::<Vec<_>>();
+        let (outer, runs) = runs(
+            &radix,
+            last,
+            &rows,
+            fixed,
+            2 * form.jamps(),
+            machine.tile(form),
+        );
         let jamps = form.jamps() as u32;
         let all = (1 << legs.len()) - 1;
         let fours = |outer: Legs| {
             let ends = 1 | 1 << (count + 1);
-            outer & ends == 0 && radix[0] == 2 && radix[count + 1] == 2
+            outer & ends == 0 && radix[0] == 2 && radix[last] == 2
         };
         let fours = fours(outer);
         let helicities = Helicities::new(radix, outer, runs);
@@ -216,6 +286,7 @@ impl<'a> Lowering<'a> {
             count,
             externals,
             line,
+            boson,
             two,
             three,
             parity,
@@ -231,7 +302,8 @@ impl<'a> Lowering<'a> {
             jamp_base,
             tile,
             strides,
-            paired: fixed.is_some(),
+            of_reversed,
+            vanishing: evaluated.vanishing,
         })
     }
 
@@ -241,7 +313,7 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn all(&self) -> Legs {
-        (1 << (self.count + 2)) - 1
+        (1 << self.externals.len()) - 1
     }
 
     pub(super) fn last(&self) -> Legs {
@@ -277,12 +349,47 @@ impl<'a> Lowering<'a> {
         Array {
             address: line.instances.first().copied().unwrap_or(0),
             legs: 1 << place,
+            stride: ELEMENT,
             whole: true,
         }
     }
 
+    /// The wavefunction of a massless end, where only these components are there.
+    pub(super) fn chiral_end(&self, end: usize, spinors: Spinors) -> Array {
+        let array = self.external(if end == 0 { 0 } else { self.count + 1 });
+        let behind = if spinors == Spinors::Second {
+            CHIRAL
+        } else {
+            0
+        };
+        Array {
+            address: array.address + behind,
+            ..array
+        }
+    }
+
+    /// The boson, slashed and times what its vertex multiplies the line by.
+    fn slashed_boson(&mut self, constant: &Constant) -> Array {
+        let array = self.external(self.count + 2);
+        let count = self.helicities.count(array.legs, true);
+        let address = self.allocate(count);
+        let factor = self.factor(constant, None);
+        self.push_sum(array.address, address, count, Some(factor));
+        Array { address, ..array }
+    }
+
+    /// The propagator of a massless line with these legs.
+    pub(super) fn propagator(&mut self, legs: Legs) -> Address {
+        let signs = self.signs(legs);
+        self.compiler.propagator(&signs, 0.0, 0.0)
+    }
+
     pub(super) fn allocate(&mut self, elements: u32) -> Address {
-        self.compiler.allocate(ELEMENT * elements)
+        self.allocate_vectors(ELEMENT * elements)
+    }
+
+    pub(super) fn allocate_vectors(&mut self, vectors: u32) -> Address {
+        self.compiler.allocate(vectors)
     }
 
     /// Memory for arrays over one or both ends and any so many rungs in a run.
@@ -318,13 +425,21 @@ impl<'a> Lowering<'a> {
                     let order: Vec<u8> = order.iter().map(|&i| rungs[usize::from(i)]).collect();
                     if order[0] == rungs[0] {
                         self.current(&order);
-                    } else if size <= SHORT {
+                    } else if size <= SHORT && !(self.boson.is_some() && size == self.count) {
                         self.short_sum(&order);
                     }
                 }
             }
         }
-        if self.line.is_some() {
+        if self.boson.is_some() {
+            for size in 1..=self.count.min(SHORT) {
+                for order in parts(self.count, size) {
+                    if order[0] <= order[size - 1] {
+                        self.slash(&order);
+                    }
+                }
+            }
+        } else if self.line.is_some() {
             let mut orders: Vec<Vec<u8>> = self.currents.keys().cloned().collect();
             orders.retain(|order| order.len() <= SHORT);
             orders.sort();
@@ -361,6 +476,7 @@ impl<'a> Lowering<'a> {
         let array = Array {
             address: out,
             legs,
+            stride: ELEMENT,
             whole: true,
         };
         self.currents.insert(order.to_vec(), array);
@@ -426,12 +542,19 @@ impl<'a> Lowering<'a> {
                 minus,
             });
         }
+        let to = self.pools.addends.len() as u32;
+        let factor = match form {
+            Form::Slashed => self.factor_of_slashed(),
+            Form::Plain | Form::Lower => None,
+        };
         ArrayOp {
             kind: ArrayKind::Sum,
+            scaled: factor.is_some(),
+            factors: [factor.unwrap_or(0); 2],
             out,
             count: self.helicities.count(rungs(order), whole),
             stride: ELEMENT,
-            addends: [from, self.pools.addends.len() as u32],
+            addends: [from, to],
             form,
             ..ArrayOp::default()
         }
@@ -446,32 +569,52 @@ impl<'a> Lowering<'a> {
         let array = Array {
             address,
             legs,
+            stride: ELEMENT,
             whole: true,
         };
         self.currents.insert(order.to_vec(), array);
     }
 
     fn slash(&mut self, order: &[u8]) {
-        let array = self.currents[order];
-        let count = self.helicities.count(array.legs, true);
+        let legs = rungs(order);
+        let count = self.helicities.count(legs, true);
         let address = self.allocate(count);
-        let from = self.pools.addends.len() as u32;
+        let op = self.sum_op(order, true, address, Form::Slashed);
+        self.once.push(op);
+        let array = Array {
+            address,
+            legs,
+            stride: ELEMENT,
+            whole: true,
+        };
+        self.slashed.insert(order.to_vec(), array);
+    }
+
+    /// What slashed currents of rungs are multiplied by already.
+    fn factor_of_slashed(&mut self) -> Option<Address> {
+        let line = self.line.clone().filter(|_| self.boson.is_some())?;
+        Some(self.factor(&line.constant, None))
+    }
+
+    /// Slashes an array once.
+    fn push_sum(&mut self, from: Address, out: Address, count: u32, factor: Option<Address>) {
+        let first = self.pools.addends.len() as u32;
         self.pools.addends.push(Addend {
-            address: array.address,
+            address: from,
             shift: 0,
             minus: false,
         });
         self.once.push(ArrayOp {
             kind: ArrayKind::Sum,
-            out: address,
+            out,
             count,
             stride: ELEMENT,
-            addends: [from, from + 1],
+            addends: [first, first + 1],
             form: Form::Slashed,
+            scaled: factor.is_some(),
+            factors: [factor.unwrap_or(0); 2],
             ..ArrayOp::default()
         });
-        self.slashed
-            .insert(order.to_vec(), Array { address, ..array });
     }
 
     /// A current of rungs for a current that is computed once.
@@ -502,7 +645,24 @@ impl<'a> Lowering<'a> {
         Array {
             address,
             legs,
+            stride: ELEMENT,
             whole: true,
+        }
+    }
+
+    /// The same, slashed, and whether with the other sign: as many rungs backwards have it where their number is even.
+    pub(super) fn signed_rung(&mut self, order: &[u8], from: usize, to: usize) -> (Array, bool) {
+        let part = &order[from..to];
+        let known = |order: &[u8]| self.slashed.get(order).copied();
+        match part {
+            [first, .., last] if first > last => {
+                let backwards: Vec<u8> = part.iter().rev().copied().collect();
+                match known(&backwards) {
+                    Some(array) => (array, part.len().is_multiple_of(2)),
+                    None => (self.rung(order, from, to, Form::Slashed), false),
+                }
+            }
+            _ => (self.rung(order, from, to, Form::Slashed), false),
         }
     }
 
@@ -528,6 +688,7 @@ impl<'a> Lowering<'a> {
             let array = Array {
                 address,
                 legs,
+                stride: ELEMENT,
                 whole: false,
             };
             let kept = match form {
@@ -550,6 +711,7 @@ impl<'a> Lowering<'a> {
         Array {
             address,
             legs,
+            stride: ELEMENT,
             whole: false,
         }
     }
@@ -583,6 +745,15 @@ impl<'a> Lowering<'a> {
             pairs: self.push_pairs(pairs),
             wide: self.push_pairs(wide),
             adds,
+            // The boson's helicities vary slowest.
+            alike: match self.boson {
+                Some(_) => self.helicities.count(1 << (self.count + 2), false),
+                None => 1,
+            },
+            spinors: match self.boson {
+                Some((chirality, _)) => chirality.spinors(true),
+                None => Spinors::Dirac,
+            },
             ..ArrayOp::default()
         };
         self.each.push(op);
@@ -625,14 +796,19 @@ impl<'a> Lowering<'a> {
         for (h, digits) in (0..).zip(&self.compiler.digits) {
             rows_of.insert(legs.iter().map(|&leg| digits[leg]).collect(), h);
         }
+        let values: Vec<&[i8]> = legs
+            .iter()
+            .map(|&leg| &self.compiler.values[leg][..])
+            .collect();
         let of = |digits: &Vec<u32>| rows_of.get(digits).copied().unwrap_or(NO_HELICITY);
         let (mut rows, mut reversed) = (Vec::new(), Vec::new());
         for run in 0..self.helicities.runs() {
             for element in 0..count {
                 let digits = self.helicities.of_element(run, element);
                 rows.push(of(&digits));
-                if self.paired {
-                    reversed.push(of(&opposite(&digits)));
+                if self.of_reversed.is_some() {
+                    let opposite = all_opposite(&values, &digits);
+                    reversed.push(opposite.map_or(NO_HELICITY, |digits| of(&digits)));
                 }
             }
         }
@@ -655,6 +831,8 @@ impl<'a> Lowering<'a> {
             strides: self.strides,
             rows,
             reversed,
+            ratio: self.of_reversed.unwrap_or(1.0),
+            vanishing: self.vanishing,
             flows: form.map(|form| form.flows.clone()).unwrap_or_default(),
         };
         plan.groups = loops.order().map(|h| vec![h]).collect();
@@ -706,27 +884,95 @@ fn spread(vectors: u32) -> u32 {
     }
 }
 
-/// The helicities of legs that have two each, reversed.
-fn opposite(digits: &[u32]) -> Vec<u32> {
-    digits.iter().map(|digit| 1 - digit).collect()
+/// Which of a leg's helicities is the opposite of one of them.
+fn opposite(values: &[i8], digit: u32) -> Option<u32> {
+    let at = values.iter().position(|v| *v == -values[digit as usize]);
+    at.map(|at| at as u32)
 }
 
-/// Whether all these helicities, of legs that have two each, are there with all of them reversed.
-fn closed(rows: &[Vec<u32>]) -> bool {
+/// The helicities of all legs, reversed, if they have them.
+fn all_opposite(values: &[&[i8]], digits: &[u32]) -> Option<Vec<u32>> {
+    let legs = values.iter().zip(digits);
+    legs.map(|(values, &digit)| opposite(values, digit))
+        .collect()
+}
+
+/// Whether all these helicities are there with all of them reversed.
+fn closed(values: &[&[i8]], rows: &[Vec<u32>]) -> bool {
     let all: HashSet<&[u32]> = rows.iter().map(Vec::as_slice).collect();
-    rows.iter().all(|row| all.contains(&opposite(row)[..]))
+    let there = |row: &Vec<u32>| {
+        all_opposite(values, row).is_some_and(|opposite| all.contains(&opposite[..]))
+    };
+    rows.iter().all(there)
+}
+
+/// Which helicities are evaluated.
+struct Evaluated {
+    /// The chirality that all of them have, if it is one.
+    chirality: Option<Chirality>,
+    /// Contributions of reversed ones over theirs, where these are not evaluated.
+    of_reversed: Option<f64>,
+    rows: Vec<Vec<u32>>,
+    /// Those that contribute nothing.
+    vanishing: Vec<u32>,
+}
+
+/// Helicities of a massless line with one chirality, if those with the other one follow from them. `conjugates` says that
+/// currents of rungs with all helicities reversed are conjugates.
+fn of_one_chirality(
+    process: &Process,
+    form: &ColorOrdered,
+    chiral: &Chiral,
+    values: &[&[i8]],
+    rows: &[Vec<u32>],
+    conjugates: Option<f64>,
+) -> Option<Evaluated> {
+    let last = form.rungs.len() + 1;
+    let mut vanishing = Vec::new();
+    let mut live: Vec<(Chirality, Vec<u32>)> = Vec::new();
+    for (h, row) in (0..).zip(rows) {
+        let [first, second] = [(0, form.ends[0]), (last, form.ends[1])].map(|(place, end)| {
+            let helicity = values[place][row[place] as usize];
+            handedness(process, end, helicity)
+        });
+        match chiral.chirality([first, second]) {
+            Some(chirality) => live.push((chirality, row.clone())),
+            None => vanishing.push(h),
+        }
+    }
+    let chirality = live.first()?.0;
+    let one = live.iter().all(|(c, _)| *c == chirality);
+    let all: Vec<Vec<u32>> = live.iter().map(|(_, row)| row.clone()).collect();
+    let of_reversed = match one {
+        true => None,
+        false => {
+            conjugates?;
+            Some(
+                chiral
+                    .of_other(chirality)
+                    .filter(|_| closed(values, &all))?,
+            )
+        }
+    };
+    let evaluated = live.into_iter().filter(|(c, _)| *c == chirality);
+    Some(Evaluated {
+        chirality: Some(chirality),
+        of_reversed,
+        rows: evaluated.map(|(_, row)| row).collect(),
+        vanishing,
+    })
 }
 
 /// The outer legs, and their helicities in each run. Ends that do not have all combinations of their helicities are
 /// among them, and a leg whose helicity is fixed to its first.
 fn runs(
     radix: &[u32],
+    last: usize,
     rows: &[Vec<u32>],
     fixed: Option<usize>,
     jamps: usize,
     tile: usize,
 ) -> (Legs, Vec<Vec<u32>>) {
-    let last = radix.len() - 1;
     let mut ends: Vec<(u32, u32)> = rows.iter().map(|row| (row[0], row[last])).collect();
     ends.sort_unstable();
     ends.dedup();
@@ -846,7 +1092,7 @@ fn three(compiler: &Compiler, vertices: &[OrderedVertex]) -> Result<Option<Const
 }
 
 /// What conjugation makes of the constant of two rungs, if currents of rungs with all helicities reversed are conjugates
-/// up to a sign: rungs are massless vectors with two helicities, and constants are real or imaginary (see
+/// up to a sign: rungs are massless vectors, and constants are real or imaginary (see
 /// [`crate::plan::recursion`]).
 fn parity(
     compiler: &Compiler,
@@ -854,7 +1100,10 @@ fn parity(
     two: &Constant,
     three: Option<&Constant>,
 ) -> Option<f64> {
-    let vector = |&w: &u32| is_massless(compiler, w, &[ExternalKind::Vector]);
+    let vector = |&w: &u32| {
+        let vector = [ExternalKind::Vector];
+        is_massless(compiler.process, compiler.binding, w, &vector)
+    };
     if !form.rungs.iter().all(vector) {
         return None;
     }
@@ -865,21 +1114,22 @@ fn parity(
     if !massless(&form.two) || !form.three.iter().all(massless) {
         return None;
     }
-    let two = conjugated(compiler, two)?;
-    let three = three.map_or(Some(1.0), |three| conjugated(compiler, three))?;
+    let two = conjugated(compiler.binding, two)?;
+    let three = three.map_or(Some(1.0), |three| conjugated(compiler.binding, three))?;
     (three == 1.0).then_some(two)
 }
 
-/// Whether an external wavefunction is one of these kinds, without mass and with two opposite helicities.
-fn is_massless(compiler: &Compiler, wavefunction: u32, kinds: &[ExternalKind]) -> bool {
-    let Wavefunction::External(e) = &compiler.process.wavefunctions[wavefunction as usize] else {
-        return false;
-    };
-    let opposite = match &compiler.values[e.leg as usize][..] {
-        [a, b] => *a == -*b && *a != 0,
-        _ => false,
-    };
-    kinds.contains(&e.kind) && compiler.binding.value(e.mass) == 0.0 && opposite
+/// Whether an external wavefunction is one of these kinds, without mass.
+pub(super) fn is_massless(
+    process: &Process,
+    binding: &Binding,
+    wavefunction: u32,
+    kinds: &[ExternalKind],
+) -> bool {
+    match &process.wavefunctions[wavefunction as usize] {
+        Wavefunction::External(e) => kinds.contains(&e.kind) && binding.value(e.mass) == 0.0,
+        Wavefunction::Internal(_) => false,
+    }
 }
 
 /// Whether JAMPs with all helicities reversed are conjugates of each other, up to a phase that all of them share, where
@@ -887,27 +1137,29 @@ fn is_massless(compiler: &Compiler, wavefunction: u32, kinds: &[ExternalKind]) -
 /// charge conjugate one up to a phase.)
 fn conserves_parity(compiler: &Compiler, form: &ColorOrdered, line: Option<&Line>) -> bool {
     use ExternalKind::{FermionIn, FermionOut, Vector};
+    let (process, binding) = (compiler.process, compiler.binding);
     let kinds: &[ExternalKind] = match line {
         Some(_) => &[FermionIn, FermionOut],
         None => &[Vector],
     };
     let of_line = line.is_none_or(|line| {
         let massless = line.mass == 0.0 && line.width == 0.0;
-        massless && conjugated(compiler, &line.constant).is_some()
+        massless && conjugated(compiler.binding, &line.constant).is_some()
     });
     let ends = form.ends.iter();
     of_line
         && compiler.process.beam_weights.is_empty()
-        && ends.copied().all(|end| is_massless(compiler, end, kinds))
+        && ends
+            .copied()
+            .all(|end| is_massless(process, binding, end, kinds))
 }
 
 /// 1 where a constant is real for every event, -1 where it is imaginary.
-fn conjugated(compiler: &Compiler, constant: &Constant) -> Option<f64> {
+pub(super) fn conjugated(binding: &Binding, constant: &Constant) -> Option<f64> {
     let mut signs = Vec::new();
     for (i, c) in &constant.1 {
         let coupling = constant.0[*i];
-        let Coupling::Polynomial(values) = &compiler.binding.couplings[coupling.coupling as usize]
-        else {
+        let Coupling::Polynomial(values) = &binding.couplings[coupling.coupling as usize] else {
             return None;
         };
         for v in values.iter().filter(|v| v.norm() > 0.0) {

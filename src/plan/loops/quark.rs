@@ -294,6 +294,7 @@ fn spinor(
     Array {
         address: out,
         legs,
+        stride: ELEMENT,
         whole: false,
     }
 }
@@ -335,6 +336,7 @@ fn vector(
     Array {
         address: out,
         legs,
+        stride: ELEMENT,
         whole: false,
     }
 }
