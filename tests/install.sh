@@ -4,6 +4,10 @@
 set -eu
 fc=$1
 here=$PWD
+case ${CARGO_TARGET_DIR:=target} in
+/*) target=$CARGO_TARGET_DIR ;;
+*) target=$here/$CARGO_TARGET_DIR ;;
+esac
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 prefix=$folder/usr
@@ -25,7 +29,7 @@ if [ "$(uname -s)" = Linux ]; then
     [ "$soname" = libmebridge.so.0 ] || fail "the SONAME is '$soname'"
     has lib/libmebridge.so.0
     if readelf -S "$prefix/lib/libmebridge.so" | grep -q '\.debug_info'; then fail "debug sections are in the library"; fi
-    nm -D --defined-only "$here/${CARGO_TARGET_DIR:-target}/release/libmebridge.so" | sed 's/.* //' >"$folder/built"
+    nm -D --defined-only "$target/release/libmebridge.so" | sed 's/.* //' >"$folder/built"
     nm -D --defined-only "$prefix/lib/libmebridge.so" | sed 's/.* //' >"$folder/installed"
     cmp "$folder/built" "$folder/installed" || fail "it exports other symbols than the library that was built"
 fi
