@@ -197,17 +197,11 @@ impl<'a> Lowering<'a> {
             }
             _ => None,
         };
-        if form.boson.is_some() && chiral.is_none() {
-            return Err(bad("no massless quark line takes up its boson"));
-        }
         let evaluated = match &chiral {
-            Some(chiral) => of_one_chirality(process, form, chiral, &values, &rows, conjugates),
-            None => None,
-        };
-        let evaluated = match evaluated {
-            Some(evaluated) => evaluated,
+            Some(chiral) => of_one_chirality(process, form, chiral, &values, &rows, conjugates)
+                .ok_or_else(|| bad("helicities of both chiralities that are not pairs"))?,
             None if form.boson.is_some() => {
-                return Err(bad("helicities of both chiralities that are not pairs"));
+                return Err(bad("no massless quark line takes up its boson"));
             }
             None => Evaluated {
                 chirality: None,
@@ -561,33 +555,28 @@ impl<'a> Lowering<'a> {
     }
 
     fn short_sum(&mut self, order: &[u8]) {
-        let legs = rungs(order);
-        let count = self.helicities.count(legs, true);
-        let address = self.allocate(count);
-        let op = self.sum_op(order, true, address, Form::Plain);
-        self.once.push(op);
-        let array = Array {
-            address,
-            legs,
-            stride: ELEMENT,
-            whole: true,
-        };
+        let array = self.sum_once(order, Form::Plain);
         self.currents.insert(order.to_vec(), array);
     }
 
     fn slash(&mut self, order: &[u8]) {
+        let array = self.sum_once(order, Form::Slashed);
+        self.slashed.insert(order.to_vec(), array);
+    }
+
+    /// The current of an order, once an event.
+    fn sum_once(&mut self, order: &[u8], form: Form) -> Array {
         let legs = rungs(order);
         let count = self.helicities.count(legs, true);
         let address = self.allocate(count);
-        let op = self.sum_op(order, true, address, Form::Slashed);
+        let op = self.sum_op(order, true, address, form);
         self.once.push(op);
-        let array = Array {
+        Array {
             address,
             legs,
             stride: ELEMENT,
             whole: true,
-        };
-        self.slashed.insert(order.to_vec(), array);
+        }
     }
 
     /// What slashed currents of rungs are multiplied by already.
