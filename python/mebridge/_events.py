@@ -25,11 +25,6 @@ from ._state import State
 
 # Into how many rounds a run is divided, and how many events each has at least.
 _ROUNDS, _LEAST = 20, 500
-# How many points are tried for one that passes the cuts, at a time.
-_TRIES, _TRIED = 100, 10_000
-# How many batches MadSpace draws until enough points of a channel pass the cuts. Beyond that it would wait for ever: a
-# channel of collinear gluons with a cut on dR lets one point in a thousand through, for which its own 100 are too few.
-_BATCHES = 100_000
 # Protons.
 _PROTON = 2212
 
@@ -241,15 +236,6 @@ class _Run:
         self._completer = madspace.LHECompleter(built.bookkeeping, 15.0)
         self._survey: pathlib.Path | None = None
 
-    def _config(self, events: int) -> Any:
-        config = self._madspace.GeneratorConfig()
-        config.target_count = events
-        config.max_cut_repetitions = _BATCHES
-        if self._precision is not None:
-            config.survey_target_precision = self._precision
-        config.verbosity = self._madspace.Verbosity.silent
-        return config
-
     def _random(self, part: str) -> int:
         return int.from_bytes(hashlib.sha256(f"{self._seed} {part}".encode()).digest()[:7], "big")
 
@@ -257,17 +243,21 @@ class _Run:
         """Adapts the mappings, unless that is done."""
         self._survey = self._state.survey
         if self._survey is None:
-            part, config = self._state.part("survey"), self._config(sum(self._sizes))
+            part, target = self._state.part("survey"), sum(self._sizes)
             channels = [
                 self._madspace.ChannelEventGenerator(
-                    self._contexts, integrand, *_files(part, i), config, number, str(i), None
+                    self._contexts,
+                    integrand,
+                    *_files(part, i),
+                    _config(self._madspace, target, self._precision, first),
+                    number,
+                    str(i),
+                    None,
                 )
-                for i, (integrand, number) in enumerate(self._built.integrands)
+                for i, ((integrand, number), first) in enumerate(zip(self._built.integrands, self._built.first))
             ]
-            self._check_cuts()
-            generator = self._madspace.EventGenerator(
-                self._contexts, channels, self._random("survey"), None, config
-            )
+            config = _config(self._madspace, target, self._precision)
+            generator = self._madspace.EventGenerator(self._contexts, channels, self._random("survey"), None, config)
             generator.survey()
             for i, channel in enumerate(channels):
                 channel.save(str(part / f"channel{i}.json"))
@@ -282,28 +272,12 @@ class _Run:
         for context in self._contexts:
             context.copy_globals_from(surveyed)
 
-    def _check_cuts(self) -> None:
-        """That some events pass the cuts: MadSpace would wait for them without an end."""
-        context, rng, seen = self._madspace.Context(self._madspace.cpu_device(), 1), np.random.default_rng(1), set()
-        for integrand, number in self._built.integrands:
-            if number in seen:
-                continue
-            seen.add(number)
-            mapping = integrand.mapping()
-            runtime = self._madspace.FunctionRuntime(mapping.forward_function(), context)
-            for _ in range(_TRIES):
-                *_, weights = runtime.call([rng.random((_TRIED, mapping.random_dim()))])
-                if np.any(weights.numpy()):
-                    break
-            else:
-                raise Error(f"none of {_TRIES * _TRIED} points passes the cuts; do they leave anything?")
-
     def round(self, number: int) -> bool:
         """Makes this round, if there is one."""
         if number >= len(self._sizes):
             return False
         size = self._sizes[number]
-        part, config = self._state.part("round"), self._config(size)
+        part, config = self._state.part("round"), _config(self._madspace, size, self._precision)
         channels = [
             self._madspace.ChannelEventGenerator.load(
                 str(self._survey / f"channel{i}.json"), self._contexts, *_files(part, i), config
@@ -341,6 +315,22 @@ class _Run:
                 total += sum(channels[i][0] * channels[i][1] for channels in rounds) / points
                 square += sum((channels[i][0] * channels[i][2]) ** 2 for channels in rounds) / points**2
         return total, math.sqrt(square)
+
+
+def _config(madspace: Any, events: int, precision: float | None, first: int = _integrands.FIRST) -> Any:
+    """How MadSpace makes events, with so many points in the first part of a survey."""
+    config = madspace.GeneratorConfig()
+    config.target_count = events
+    config.start_batch_size = first
+    config.max_batch_size = max(config.max_batch_size, 4 * first)
+    # Each batch is taken as it is. Where too few of its points pass the cuts MadSpace 0.2.1 would draw another one,
+    # without an end if none ever passes; and whenever none of a batch does it forgets the batches before, so that a
+    # channel with one such point in a batch comes out a fifth too large.
+    config.cut_efficiency_threshold = 0.0
+    if precision is not None:
+        config.survey_target_precision = precision
+    config.verbosity = madspace.Verbosity.silent
+    return config
 
 
 def _files(folder: pathlib.Path, channel: int) -> tuple[str, str]:

@@ -6,9 +6,12 @@ import json
 import math
 import pathlib
 import tempfile
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from . import _command
 from ._densities import Coupling, Densities
@@ -20,6 +23,11 @@ _PAIRS = ("jj", "ll", "aa", "jl", "aj", "al")
 # Cuts: observable, of how many particles, and whether the number is the least or the largest one. GeV.
 _SINGLE = {"pt": ("obs_pt", "min"), "eta": ("obs_eta_abs", "max")}
 _PAIR = {"dr": ("obs_delta_r", "min"), "mass": ("obs_pair_mass", "min")}
+# How many points of a channel are tried, at a time and at most, until this many pass the cuts. A channel in which fewer
+# than _FEW do is left out, and the others take its share: their weights add up to one without it.
+_TRIED, _MOST, _PASSED, _FEW = 10_000, 300_000, 100, 10
+# Points of a channel in the first part of a survey: this many that pass are wanted, within these limits.
+_WANTED, FIRST, _LARGEST = 250, 1000, 100_000
 # Names of scales, as MadSpace has them.
 SCALES = {
     "et": "transverse_energy",
@@ -133,6 +141,8 @@ class Integrands:
 
     integrands: list[tuple[Any, int]]
     """Each with the number of its matrix element."""
+    first: list[int]
+    """Points of each in the first part of a survey: the more, the fewer pass the cuts."""
     bookkeeping: list[Any]
     """For each matrix element."""
 
@@ -164,7 +174,7 @@ def build(
         if densities is not None:
             densities.grid.initialize_globals(context)
     running = madspace.RunningCoupling(alpha_s)
-    found = Integrands([], [])
+    found = Integrands([], [], [])
     for number, element in enumerate(elements):
         pdg = element.flavor["options"][0]
         if len(element.entry["incoming"]) != 2 or len(pdg) < 4:
@@ -188,6 +198,12 @@ def build(
             if not isinstance(scale, str):
                 densities.check_scale(scale)
         _element(madspace, contexts, found, number, element, legs, selection, energy, densities, running, scales)
+    said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
+    if not found.integrands:
+        raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
+    for number in set(range(len(elements))) - {number for _, number in found.integrands}:
+        codes = " ".join(map(str, elements[number].flavor["options"][0]))
+        warnings.warn(f"no point of {codes} passes the cuts ({said}): it counts as 0", stacklevel=3)
     return found
 
 
@@ -207,21 +223,24 @@ def _element(
     options = list(element.options.items())
     pairs = [list(pair) for pair, _ in options]
     channels, library = element.channels, str(element.library)
-    remap = [len(channels)] * element.entry["diagram_count"]
-    for i, channel in enumerate(channels):
-        remap[channel["diagrams"][0]["diagram"]] = i
     topologies = [_topology(madspace, legs, channel) for channel in channels]
+    mappings = [
+        madspace.PhaseSpaceMapping(
+            topology, energy, cuts=selection, permutations=[list(range(len(legs)))], leptonic=densities is None
+        )
+        for topology in topologies
+    ]
+    counts = [_passing(madspace, mapping) for mapping in mappings]
+    least = min(_FEW, max(passed for _, passed in counts))
+    kept = [i for i, (_, passed) in enumerate(counts) if passed >= max(1, least)]
+    remap = [len(kept)] * element.entry["diagram_count"]
+    for column, i in enumerate(kept):
+        remap[channels[i]["diagrams"][0]["diagram"]] = column
     apis = [context.load_matrix_element(library, "") for context in contexts]
     inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
     cached = None if densities is None else madspace.CachedPdf()
-    for i, topology in enumerate(topologies):
-        mapping = madspace.PhaseSpaceMapping(
-            topology,
-            energy,
-            cuts=selection,
-            permutations=[list(range(len(legs)))],
-            leptonic=densities is None,
-        )
+    for column, i in enumerate(kept):
+        mapping = mappings[i]
         name = f"element{number}.channel{i}"
         vegas = madspace.VegasMapping(mapping.random_dim(), 64, name)
         flavors = None
@@ -250,15 +269,28 @@ def _element(
             running_coupling=running,
             energy_scale=scales,
             first_chan_weight_remap=[remap],
-            first_remapped_chan_count=len(channels),
-            channel_indices=[i],
+            first_remapped_chan_count=len(kept),
+            channel_indices=[column],
             active_flavors=[list(range(len(pairs)))],
             flavor_remap=[element.flavor["index"]] * len(pairs),
             flavor_factors=[float(len(processes)) for _, processes in options],
             flavor_mirror=[bool(element.flavor["mirror"])] * len(pairs),
         )
+        tried, passed = counts[i]
         found.integrands.append((integrand, number))
+        found.first.append(min(max(FIRST, math.ceil(_WANTED * tried / passed)), _LARGEST))
     found.bookkeeping.append(_bookkeeping(madspace, number, element, topologies, [p for _, p in options]))
+
+
+def _passing(madspace: Any, mapping: Any) -> tuple[int, int]:
+    """Of how many random points how many pass the cuts."""
+    runtime = madspace.FunctionRuntime(mapping.forward_function(), madspace.Context(madspace.cpu_device(), 1))
+    rng, tried, passed = np.random.default_rng(1), 0, 0
+    while tried < _MOST and passed < _PASSED:
+        *_, weights = runtime.call([rng.random((_TRIED, mapping.random_dim()))])
+        tried += _TRIED
+        passed += int(np.count_nonzero(weights.numpy()))
+    return tried, passed
 
 
 def _topology(madspace: Any, legs: list[float], channel: dict[str, Any]) -> Any:

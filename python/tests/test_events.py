@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -201,6 +202,86 @@ class Choices(Folder):
         self.assertGreater(chi2, 500)
 
 
+def hard_gluon(pt, energy=1000.0, points=100_000):
+    """g g > t t~ g above a pt of the gluon, in pb: uniform in its energy and direction, top pairs isotropic."""
+    process, rng = mebridge.Process("g g > t t~ g"), np.random.default_rng(1)
+    mt = process.parameters["mt"]
+    most = (energy**2 - 4 * mt**2) / (2 * energy)
+    r = rng.random((points, 5))
+    k = pt + (most - pt) * r[:, 0]
+    widest = np.sqrt(1 - (pt / k) ** 2)
+    cosine, angle = widest * (2 * r[:, 1] - 1), 2 * np.pi * r[:, 2]
+    sine = np.sqrt(1 - cosine**2)
+    gluon = k[:, None] * np.stack([sine * np.cos(angle), sine * np.sin(angle), cosine], -1)
+    mass = np.sqrt(energy**2 - 2 * energy * k)
+    speed = np.sqrt(1 - 4 * mt**2 / mass**2)
+    cosine, angle = 2 * r[:, 3] - 1, 2 * np.pi * r[:, 4]
+    sine = np.sqrt(1 - cosine**2)
+    top = (mass * speed / 2)[:, None] * np.stack([sine * np.cos(angle), sine * np.sin(angle), cosine], -1)
+    momenta = np.zeros((points, 5, 4))
+    momenta[:, :2, 0], momenta[:, 0, 3], momenta[:, 1, 3] = energy / 2, energy / 2, -energy / 2
+    momenta[:, 4, 0], momenta[:, 4, 1:] = k, gluon
+    for leg, q in ((2, top), (3, -top)):
+        e = ((energy - k) * mass / 2 - (q * gluon).sum(axis=1)) / mass
+        momenta[:, leg, 0] = e
+        momenta[:, leg, 1:] = q - gluon * ((mass / 2 + e) / (energy - k + mass))[:, None]
+    space = k * (most - pt) * 2 * widest * 2 * np.pi / (2 * (2 * np.pi) ** 3) * speed / (8 * np.pi)
+    return float((space * process.evaluate(momenta)).mean()) / (2 * energy**2) * 0.3893793721e9
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Cuts(Folder):
+    def test_channels_that_hardly_anything_passes(self):
+        """In a third of the channels not one point in 100 000 passes: the run ends, and nothing of it is missing."""
+        from mebridge import _integrands
+
+        for pt, some in ((430, True), (20, False)):
+            expected, before = hard_gluon(pt), _integrands._passing
+            counts = []
+            with mock.patch.object(_integrands, "_passing", lambda *of: counts.append(before(*of)) or counts[-1]):
+                run = generate("g g > t t~ g", energy=1000, cuts={"pt": pt}, events=1000, seed=3)
+            self.assertEqual(any(passed == 0 for _, passed in counts), some)
+            self.assertEqual(run.events, 1000)
+            # Flat in the gluon's energy it is known to 1e-3 where the gluon is hard.
+            self.assertLess(abs(run.cross_section - expected), 4 * run.error + (0.001 if some else 0.03) * expected)
+            self.assertLess(run.error, 0.03 * expected)
+
+    def test_points_that_fail_the_cuts_are_counted(self):
+        """One point in a thousand passes: a batch in which none does must not make MadSpace forget those before."""
+        from mebridge import _events, _integrands
+        from mebridge._densities import Coupling
+
+        context = madspace.Context(madspace.cpu_device(), 1)
+        built = _integrands.build(
+            madspace,
+            [context],
+            _integrands.elements("g g > t t~ g", None, "cpu", str(self.folder)),
+            energy=1000,
+            densities=None,
+            coupling=Coupling.constant(0.118),
+            scale=1000.0,
+            scale_factor=1.0,
+            cuts={"pt": 200},
+        )
+        config = _events._config(madspace, 1000, None)
+        config.survey_min_iters = config.survey_max_iters = 1
+        first = max(built.first)
+        integrand, _ = built.integrands[built.first.index(first)]
+        config.start_batch_size = first
+        channel = madspace.ChannelEventGenerator(
+            [context], integrand, *_events._files(self.folder, 0), config, 0, "channel", None
+        )
+        madspace.EventGenerator([context], [channel], 1, None, config).survey()
+        passed, tried = channel.status().count_after_cuts, channel.status().count
+        self.assertGreaterEqual(tried, first)
+        mapping = integrand.mapping()
+        runtime = madspace.FunctionRuntime(mapping.forward_function(), context)
+        *_, weights = runtime.call([np.random.default_rng(2).random((1_000_000, mapping.random_dim()))])
+        share = np.count_nonzero(weights.numpy()) / 1_000_000
+        self.assertLess(share, 0.002)
+        self.assertLess(abs(passed - share * tried), 4 * math.sqrt(share * tried))
+
+
 class Notebook(unittest.TestCase):
     def test_the_spectra_are_those_of_the_formula(self):
         for needed in ("madspace", "matplotlib"):
@@ -260,8 +341,8 @@ class WrongInput(Folder):
         with self.assertRaisesRegex(ValueError, "the cuts leave nothing below 1246 GeV"):
             generate("g g > t t~ g", energy=1000, cuts={"pt": 900, "eta": 3}, events=100)
         # The gluon has less than this: (s - 4 m^2) / 2 sqrt(s).
-        with self.assertRaisesRegex(Exception, "do they leave anything"):
-            generate("g g > t t~ g", energy=1000, cuts={"pt": 441}, events=100)
+        with self.assertRaisesRegex(mebridge.Error, r"passes the cuts \(pt = 441, eta = 3\); do they leave anything"):
+            generate("g g > t t~ g", energy=1000, cuts={"pt": 441, "eta": 3}, events=100)
 
     def test_an_output_that_cannot_be_written(self):
         with self.assertRaisesRegex(mebridge.Error, "cannot be written"):
