@@ -126,6 +126,29 @@ class Densities(Folder):
             self.assertIn(quarks(codes[2:]), (incoming, [] if sum(incoming) == 0 else incoming))
         self.assertLess({21, 2, 1, -2}, outgoing)
 
+    def test_a_matrix_element_that_nothing_passes(self):
+        """It counts as 0, with a warning; the others are there."""
+        from mebridge import _integrands
+
+        before, count = _integrands._passing, 0
+
+        def passing(*of):
+            nonlocal count
+            count += 1
+            # Three channels of g g > t t~, one of q q~ > t t~.
+            return before(*of) if count <= 3 else (_integrands._MOST, 0)
+
+        arguments = {"energy": 8000, "pdf": self.pdf, "scale": 200.0, "events": 1000, "cuts": {"pt": 20}}
+        output = self.folder / "events.lhe"
+        with mock.patch.object(_integrands, "_passing", passing):
+            with self.assertWarnsRegex(UserWarning, r"no point of 2 -2 6 -6 passes the cuts \(pt = 20\)"):
+                run = generate("p p > t t~", output=output, **arguments)
+        self.assertEqual(count, 4)
+        self.assertEqual(run.processes["2 -2 6 -6"], (0.0, 0.0))
+        gluons, _ = densities.top_pairs(8000, 200.0, densities.running(200.0))
+        self.assertLess(abs(run.cross_section - gluons), 4 * run.error + 3e-4 * gluons)
+        self.assertEqual({int(code) for _, _, legs in particles(output) for code in legs[:2, 0]}, {21})
+
     @unittest.skipIf(pylhe is None, "pylhe is not installed")
     def test_a_reader_reads_it(self):
         output = self.folder / "events.lhe"
