@@ -225,6 +225,27 @@ int32_t mebridge_set_sde_strategy(struct mebridge_bridge *bridge,
                                   double s);
 
 /*
+ Takes a list of channels from the next `mebridge_run` on: a channel is the number of a topology in it, from 1, and so
+ is a configuration (`igraph`). Weights are products of propagators as in `sde_strategy` 2, with `s` the square of the
+ energy of the beams in GeV^2. `topologies` is JSON, a list as `mebridge_topologies` gives it or a part of that; of each
+ entry `vertices` and `parameters` are read. `mebridge_set_sde_strategy` brings the process's own channels back.
+
+ The caller sees to it:
+ `topologies` is NULL or a string that ends in NUL.
+ */
+int32_t mebridge_set_channels(struct mebridge_bridge *bridge,
+                              const char *topologies,
+                              double s);
+
+/*
+ The topologies that a sampler needs, as JSON: a list in the words of the `channels` of `mebridge_description`. They are
+ these channels; of a process whose diagrams are not listed they are all topologies whose vertices join three lines,
+ one of those that differ by permutations of equal gluons in the final state, with no `diagrams`. Valid until the
+ bridge is deleted. NULL if there is no such bridge.
+ */
+const char *mebridge_topologies(const struct mebridge_bridge *bridge);
+
+/*
  Evaluates one event, each helicity by itself, whatever number of events the bridge was created for.
 
  In: `momenta[legs][4]` and `g_s` as for `mebridge_run`. `all`: whether to evaluate also helicities whose

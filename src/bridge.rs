@@ -7,6 +7,7 @@
 mod device;
 mod sampler;
 mod single;
+mod stated;
 
 pub use device::{DeviceSampler, current_gpu};
 pub use sampler::Sampler;
@@ -28,6 +29,7 @@ use crate::simd::Level;
 use crate::target::{Calls, Target};
 use crate::trial::Trial;
 use single::Single;
+use stated::Stated;
 
 /// Number of a caller's events on which a recursion is compared, where there are no points for that.
 const COMPARED_EVENTS: usize = 16;
@@ -57,6 +59,8 @@ pub struct Bridge {
     weights: ChannelWeights,
     /// `sde_strategy` 2, where it was asked for.
     propagators: Option<Propagators>,
+    /// A list of channels that a caller stated.
+    stated: Option<Box<Stated>>,
     nevt: usize,
     clocks: Clocks,
     engines: Option<Engines>,
@@ -188,6 +192,7 @@ impl Bridge {
             device_sampler: None,
             weights: ChannelWeights::Amp2,
             propagators: None,
+            stated: None,
             nevt,
             clocks: Clocks::None,
             engines: None,
@@ -204,6 +209,9 @@ impl Bridge {
         if let Some(ordered) = &mut self.ordered {
             can = can && ordered.allow_off_shell();
         }
+        if let Some(stated) = &mut self.stated {
+            can = can && stated.bridge.allow_off_shell();
+        }
         self.off_shell |= can;
         can
     }
@@ -211,6 +219,7 @@ impl Bridge {
     /// What weights the channels from the next call on.
     pub fn set_channel_weights(&mut self, weights: ChannelWeights) -> Result<()> {
         self.weights = weights;
+        self.stated = None;
         self.propagators = match weights {
             ChannelWeights::Amp2 => None,
             ChannelWeights::Propagators { s } => {
@@ -241,7 +250,10 @@ impl Bridge {
         self.samplers.clear();
         self.device_sampler = None;
         self.singles = [None, None];
-        self.set_channel_weights(self.weights)
+        match self.stated.take() {
+            Some(stated) => self.set_channels(&stated.topologies, stated.s),
+            None => self.set_channel_weights(self.weights),
+        }
     }
 
     /// The process.
@@ -319,6 +331,9 @@ impl Bridge {
     /// The list of diagrams, once the good helicities are known; that of the colour-ordered form while nothing else was
     /// asked for.
     pub fn plan(&self) -> Option<&Plan> {
+        if let Some(plan) = self.stated.as_ref().and_then(|s| s.bridge.plan()) {
+            return Some(plan);
+        }
         match (&self.engines, &self.ordered) {
             (Some(engines), _) => Some(engines.diagrams.plan()),
             (None, Some(ordered)) => ordered.plan(),
@@ -369,6 +384,10 @@ impl Bridge {
     /// Finds the good helicities, unless they are known, and says how many there are. They do not
     /// depend on these events, which are those of the call that asks.
     pub fn find_good_helicities(&mut self, events: &Events) -> Result<usize> {
+        if let Some(stated) = &mut self.stated {
+            let events = stated.without_channels(events)?;
+            return stated.bridge.find_good_helicities(&events);
+        }
         if let (Some(ordered), None) = (&mut self.ordered, events.channels) {
             return ordered.find_good_helicities(events);
         }
@@ -509,6 +528,9 @@ impl Bridge {
 
     /// Evaluates events.
     pub fn run(&mut self, events: &Events, answers: &mut Answers) -> Result<()> {
+        if let Some(stated) = &mut self.stated {
+            return stated.run(events, answers);
+        }
         let Some(channels) = events.channels else {
             return self.run_with_amp2(events, answers);
         };

@@ -10,6 +10,8 @@
 //! where one of its sides has no colour, else a gluon. So a photon between quarks is called 21. Samplers take no more
 //! from the code than mass and width, which the `parameters` of the channel name too.
 
+mod without_diagrams;
+
 use crate::error::{Error, Result};
 use crate::process::{Process, Quantity, Vertex, Wavefunction};
 use serde::Serialize;
@@ -240,6 +242,15 @@ pub fn describe(
     })
 }
 
+/// The topologies that a sampler needs: the channels of a process, or where diagrams are not listed all whose vertices
+/// join three lines, but one of those that differ by permutations of equal gluons in the final state.
+pub fn topologies(process: &Process) -> Result<Vec<Channel>> {
+    match (&process.color_ordered, process.channels.amp2.is_empty()) {
+        (Some(form), true) => Ok(without_diagrams::channels(process, form)),
+        _ => Ok(describe(std::slice::from_ref(process), &[false], "", "")?.channels),
+    }
+}
+
 /// A topology on its way.
 #[derive(Clone, Debug, Default)]
 struct Topology {
@@ -331,20 +342,7 @@ impl<'a> Lines<'a> {
                     let name = format!("p{}", topology.pdg.len());
                     lines.push(name.clone());
                     topology.vertices.push(lines);
-                    topology
-                        .pdg
-                        .push(self.pdg([inner.mass, inner.width], &behind));
-                    let parameter = |quantity: Quantity| match quantity.0 {
-                        Some(i) => self.process.model.parameters[i as usize].name.clone(),
-                        None => String::new(),
-                    };
-                    let parameters = (parameter(inner.mass), parameter(inner.width));
-                    topology.parameters.push(parameters);
-                    let value =
-                        |quantity: Quantity| quantity.0.map_or(0.0, |i| self.values[i as usize]);
-                    topology
-                        .masses
-                        .push((value(inner.mass), value(inner.width)));
+                    self.propagator([inner.mass, inner.width], &behind, topology);
                     names.push(name);
                     legs.extend(behind);
                 }
@@ -354,6 +352,21 @@ impl<'a> Lines<'a> {
         let power = power.and_then(|c| self.powers[c.coupling as usize]);
         topology.power = topology.power.zip(power).map(|(a, b)| a + b);
         (names, legs)
+    }
+
+    /// Adds a propagator that leads to these legs.
+    fn propagator(&self, line: [Quantity; 2], legs: &[usize], topology: &mut Topology) {
+        topology.pdg.push(self.pdg(line, legs));
+        let parameter = |quantity: Quantity| match quantity.0 {
+            Some(i) => self.process.model.parameters[i as usize].name.clone(),
+            None => String::new(),
+        };
+        let value = |quantity: Quantity| quantity.0.map_or(0.0, |i| self.values[i as usize]);
+        let [mass, width] = line;
+        topology
+            .parameters
+            .push((parameter(mass), parameter(width)));
+        topology.masses.push((value(mass), value(width)));
     }
 
     /// The PDG code of a line that leads to these legs: of the particle that decays into them.

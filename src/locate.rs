@@ -19,8 +19,9 @@
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::generate::{generate, is_process};
+use crate::generate::{Elements, generate, is_process};
 use crate::import::{Options, import_cached};
+use crate::model::Model;
 use crate::process::Process;
 use crate::process::card::Card;
 use crate::process::file::EXTENSION;
@@ -45,8 +46,7 @@ pub fn locate(switches: &Switches) -> Result<Located> {
     let cache = Cache::new(&switches.cache);
     let (process, origin, directory) = match &switches.process {
         Some(choice) if process_text(&choice.path).is_some() => {
-            let processes = from_text(choice)?;
-            let process = choose(choice, processes)?;
+            let process = from_text(choice)?;
             (process, describe(choice), process_directory())
         }
         Some(choice) if is_directory(&choice.path)? => {
@@ -70,6 +70,36 @@ pub fn locate(switches: &Switches) -> Result<Located> {
             }
         },
     };
+    with_card(process, origin, directory, switches)
+}
+
+/// Finds all processes, with their cards, where the switches name a text that stands for several; they are generated
+/// once. Else the one that [`locate`] finds.
+pub fn locate_all(switches: &Switches) -> Result<Vec<Located>> {
+    let text =
+        |choice: &&ProcessChoice| choice.element.is_none() && process_text(&choice.path).is_some();
+    let Some(choice) = switches.process.as_ref().filter(text) else {
+        return Ok(vec![locate(switches)?]);
+    };
+    let processes = all_from_text(choice)?;
+    let several = processes.len() > 1;
+    let located = (1..).zip(processes).map(|(number, process)| {
+        let choice = ProcessChoice {
+            path: choice.path.clone(),
+            element: several.then_some(number),
+        };
+        with_card(process, describe(&choice), process_directory(), switches)
+    });
+    located.collect()
+}
+
+/// A process with the card that the switches name, or that of the directory.
+fn with_card(
+    process: Process,
+    origin: String,
+    directory: Option<PathBuf>,
+    switches: &Switches,
+) -> Result<Located> {
     let card_path = match &switches.param_card {
         Some(path) => Some(path.clone()),
         None => directory.and_then(|d| card_of(&d)),
@@ -123,31 +153,44 @@ pub fn process_text(path: &Path) -> Option<&str> {
 }
 
 /// All processes that a text stands for.
-pub fn from_text(choice: &ProcessChoice) -> Result<Vec<Process>> {
+pub fn all_from_text(choice: &ProcessChoice) -> Result<Vec<Process>> {
     generate(process_text(&choice.path).unwrap_or_default())
+}
+
+/// The one of them that is meant. The others are not assembled.
+fn from_text(choice: &ProcessChoice) -> Result<Process> {
+    let model = Model::standard()?;
+    let elements = Elements::of(process_text(&choice.path).unwrap_or_default(), &model)?;
+    elements.process(place(choice, &elements.names())?)
 }
 
 /// The one of several processes that is meant.
 fn choose(choice: &ProcessChoice, mut processes: Vec<Process>) -> Result<Process> {
-    let count = processes.len();
+    let names: Vec<String> = processes.iter().map(|p| p.name.clone()).collect();
+    Ok(processes.swap_remove(place(choice, &names)?))
+}
+
+/// The place of the process that is meant, among those with these names.
+fn place(choice: &ProcessChoice, names: &[String]) -> Result<usize> {
+    let count = names.len();
     let choose = |what: String| Error::ChooseProcess {
         path: choice.path.clone(),
         what,
-        names: list(&processes),
+        names: list(names),
         count,
     };
     match choice.element {
-        None if count == 1 => Ok(processes.remove(0)),
+        None if count == 1 => Ok(0),
         None => Err(choose(format!("{count} matrix elements"))),
-        Some(n) if n <= count => Ok(processes.swap_remove(n - 1)),
+        Some(n) if n <= count => Ok(n - 1),
         Some(n) => Err(choose(format!("{count} matrix elements and no number {n}"))),
     }
 }
 
 /// The names of processes, one a line, with the numbers to choose them by.
-fn list(processes: &[Process]) -> String {
-    let names = processes.iter().enumerate();
-    let lines = names.map(|(i, p)| format!("\n  #{} {}", i + 1, p.name));
+fn list(names: &[String]) -> String {
+    let names = names.iter().enumerate();
+    let lines = names.map(|(i, name)| format!("\n  #{} {name}", i + 1));
     lines.collect()
 }
 
@@ -158,7 +201,7 @@ fn from_file(choice: &ProcessChoice) -> Result<Process> {
         Some(n) => Err(Error::ChooseProcess {
             path: choice.path.clone(),
             what: format!("1 matrix element and no number {n}"),
-            names: list(&[process]),
+            names: list(&[process.name]),
             count: 1,
         }),
     }
@@ -313,6 +356,14 @@ mod tests {
         assert!(error.contains("#2 u u~ > t t~"), "{error}");
         let second = locate(&switches("p p > t t~#2")).unwrap().process;
         assert_eq!(second.other_flavours.len(), 3);
+        let error = locate(&switches("p p > t t~#3")).unwrap_err().to_string();
+        assert!(error.contains("no number 3"), "{error}");
+        let all = locate_all(&switches("p p > t t~")).unwrap();
+        let origins: Vec<&str> = all.iter().map(|l| l.origin.as_str()).collect();
+        assert_eq!(origins, ["p p > t t~#1", "p p > t t~#2"]);
+        assert_eq!(all[1].process, second);
+        let one = locate_all(&switches("p p > t t~#2")).unwrap();
+        assert_eq!((one.len(), &one[0].process), (1, &second));
     }
 
     #[test]

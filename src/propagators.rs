@@ -10,11 +10,15 @@
 //!
 //! A configuration's lines are those of its diagram. MadEvent's are those of configs.inc, which are the same as long
 //! as all vertices join three lines: for others it invents lines, and strategy 2 is refused here.
+//!
+//! Instead of configurations a caller can state a list of channels by their topologies ([`Topology`]), of a process
+//! that has no diagrams, too.
 
 use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::plan::binding::Binding;
-use crate::process::{Process, Wavefunction};
+use crate::process::{Process, Quantity, Wavefunction};
+use serde::Deserialize;
 
 /// What MadEvent adds to t, in parts of s.
 const SHIFT: f64 = 1e-10;
@@ -30,6 +34,16 @@ pub enum ChannelWeights {
         /// Square of the energy of the beams in GeV^2.
         s: f64,
     },
+}
+
+/// A channel that a caller states, in the words of [`crate::describe::Channel`], whose other fields are not needed.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Topology {
+    /// Names of the three lines that meet: `i0`, `i1` for incoming legs, `o0` and on for outgoing ones, `p0` and on for
+    /// propagators. Each vertex but the last makes one, its last name.
+    pub vertices: Vec<Vec<String>>,
+    /// Names of mass and width of each propagator, parameters of the process; empty for zero.
+    pub parameters: Vec<(String, String)>,
 }
 
 /// A line of a diagram.
@@ -54,16 +68,60 @@ pub struct Propagators {
 impl Propagators {
     /// The lines of a process with the masses of a card.
     pub fn new(process: &Process, binding: &Binding, s: f64) -> Result<Propagators> {
-        if !(s.is_finite() && s > 0.0) {
-            return Err(refused(format!(
-                "s is {s}; it is the square of the beams' energy"
-            )));
-        }
+        let propagators = Propagators::checked(s)?;
         let diagrams = process.channels.config_diagram.iter().filter(|d| **d != 0);
         let configurations = diagrams
             .map(|&diagram| Ok((diagram, lines(process, binding, diagram)?)))
             .collect::<Result<_>>()?;
-        Ok(Propagators { configurations, s })
+        Ok(Propagators {
+            configurations,
+            ..propagators
+        })
+    }
+
+    /// The lines of stated channels, which are numbered from 1 on, and for each the colour flows that it allows: those in
+    /// which no propagator carries more than one colour and one anticolour, or all where there is none.
+    pub fn stated(
+        process: &Process,
+        binding: &Binding,
+        topologies: &[Topology],
+        s: f64,
+    ) -> Result<(Propagators, Vec<Vec<bool>>)> {
+        let mut propagators = Propagators::checked(s)?;
+        if topologies.is_empty() {
+            return Err(refused(
+                "the list of channels is empty; state at least one".into(),
+            ));
+        }
+        let mut allowed = Vec::new();
+        for (number, topology) in (1..).zip(topologies) {
+            let found = of_topology(process, binding, topology);
+            let found = found.map_err(|what| refused(format!("channel {number}: {what}")))?;
+            let flows = process.channels.color_flows.iter().map(|flow| {
+                let mut sides = found.iter();
+                sides.all(|(below, _)| carries(process, flow, below))
+            });
+            let mut flows: Vec<bool> = flows.collect();
+            if !flows.contains(&true) {
+                flows.fill(true);
+            }
+            allowed.push(flows);
+            let lines = found.into_iter().map(|(_, line)| line).collect();
+            propagators.configurations.push((number, lines));
+        }
+        Ok((propagators, allowed))
+    }
+
+    fn checked(s: f64) -> Result<Propagators> {
+        match s.is_finite() && s > 0.0 {
+            true => Ok(Propagators {
+                configurations: Vec::new(),
+                s,
+            }),
+            false => Err(refused(format!(
+                "s is {s}; it is the square of the beams' energy"
+            ))),
+        }
     }
 
     /// The weight of a channel at the momenta of an event.
@@ -97,6 +155,25 @@ impl Propagators {
 }
 
 impl Line {
+    /// The line that leads to these legs.
+    fn of(process: &Process, below: &[bool], mass: f64, width: f64) -> Line {
+        let legs = process.signs();
+        let incoming = (0..legs.len()).filter(|&i| legs[i] > 0.0);
+        let (all, mine) = incoming.fold((0, 0), |(all, mine), i| {
+            (all + 1, mine + usize::from(below[i]))
+        });
+        Line {
+            signs: legs
+                .iter()
+                .zip(below)
+                .map(|(s, b)| if *b { *s } else { 0.0 })
+                .collect(),
+            mass: mass.abs(),
+            width: width.abs(),
+            t_channel: all == 2 && mine == 1,
+        }
+    }
+
     fn weight(&self, momenta: &[f64], s: f64) -> f64 {
         let mut p = [0.0; 4];
         for (sign, momentum) in self.signs.iter().zip(momenta.chunks_exact(4)) {
@@ -127,7 +204,7 @@ fn lines(process: &Process, binding: &Binding, diagram: u32) -> Result<Vec<Line>
         .find(|entry| entry.diagram == diagram)
         .and_then(|entry| entry.squares.first()?.first().copied())
         .ok_or_else(|| refused(format!("diagram {diagram} has no amplitude of its own")))?;
-    let legs = process.signs();
+    let legs = &process.legs;
     let value = |q| binding.value(q);
     let mut found = Vec::new();
     let mut open = process.amplitudes[amplitude as usize].inputs.clone();
@@ -138,20 +215,8 @@ fn lines(process: &Process, binding: &Binding, diagram: u32) -> Result<Vec<Line>
         open.extend(&vertex.inputs);
         let mut below = vec![false; legs.len()];
         mark(process, wavefunction, &mut below);
-        let incoming = (0..legs.len()).filter(|&i| legs[i] > 0.0);
-        let (all, mine) = incoming.fold((0, 0), |(all, mine), i| {
-            (all + 1, mine + usize::from(below[i]))
-        });
-        found.push(Line {
-            signs: legs
-                .iter()
-                .zip(&below)
-                .map(|(s, b)| if *b { *s } else { 0.0 })
-                .collect(),
-            mass: value(vertex.mass).abs(),
-            width: value(vertex.width).abs(),
-            t_channel: all == 2 && mine == 1,
-        });
+        let (mass, width) = (value(vertex.mass), value(vertex.width));
+        found.push(Line::of(process, &below, mass, width));
     }
     if found.len() + 3 != legs.len() {
         return Err(refused(format!(
@@ -160,6 +225,119 @@ fn lines(process: &Process, binding: &Binding, diagram: u32) -> Result<Vec<Line>
         )));
     }
     Ok(found)
+}
+
+/// The lines of a topology, each with the legs that it leads to.
+fn of_topology(
+    process: &Process,
+    binding: &Binding,
+    topology: &Topology,
+) -> std::result::Result<Vec<(Vec<bool>, Line)>, String> {
+    let legs = process.legs.len();
+    // What each name leads to, until a vertex takes it up.
+    let mut open: Vec<(String, Vec<bool>)> = Vec::new();
+    let (mut incoming, mut outgoing) = (0.., 0..);
+    for (at, leg) in process.legs.iter().enumerate() {
+        let (letter, number) = match leg.incoming {
+            true => ('i', incoming.next()),
+            false => ('o', outgoing.next()),
+        };
+        let below = (0..legs).map(|leg| leg == at).collect();
+        open.push((format!("{letter}{}", number.unwrap_or(0)), below));
+    }
+    let count = topology.vertices.len();
+    if count + 2 != legs || topology.parameters.len() + 1 != count {
+        return Err(format!(
+            "{count} vertices and {} propagators; of {legs} legs there are {} and {}, since three lines meet in each \
+             vertex",
+            topology.parameters.len(),
+            legs - 2,
+            legs - 3
+        ));
+    }
+    let mut found = Vec::new();
+    for (number, vertex) in topology.vertices.iter().enumerate() {
+        let [first, second, third] = &vertex[..] else {
+            return Err(format!(
+                "{} lines meet in vertex {number}; write three",
+                vertex.len()
+            ));
+        };
+        let mut take = |name: &String| {
+            let place = open.iter().position(|(known, _)| known == name);
+            let missing = || {
+                format!(
+                    "vertex {number}: there is no line `{name}`, or an earlier vertex has it; legs are i0.. and o0.., \
+                     propagators p0.., each made by the last name of an earlier vertex"
+                )
+            };
+            place
+                .map(|place| open.swap_remove(place).1)
+                .ok_or_else(missing)
+        };
+        let mut below = take(first)?;
+        let other = take(second)?;
+        below.iter_mut().zip(other).for_each(|(all, b)| *all |= b);
+        let Some((mass, width)) = topology.parameters.get(number) else {
+            take(third)?;
+            break;
+        };
+        if open.iter().any(|(known, _)| known == third) {
+            return Err(format!(
+                "vertex {number}: its last line `{third}` is not a new propagator"
+            ));
+        }
+        let (mass, width) = (
+            value(process, binding, mass)?,
+            value(process, binding, width)?,
+        );
+        let line = Line::of(process, &below, mass, width);
+        found.push((below.clone(), line));
+        open.push((third.clone(), below));
+    }
+    Ok(found)
+}
+
+/// The value of a parameter by its name.
+fn value(process: &Process, binding: &Binding, name: &str) -> std::result::Result<f64, String> {
+    if name.is_empty() {
+        return Ok(0.0);
+    }
+    let mut parameters = (0..).zip(&process.model.parameters);
+    match parameters.find(|(_, parameter)| parameter.name.eq_ignore_ascii_case(name)) {
+        Some((number, _)) => Ok(binding.value(Quantity(Some(number)))),
+        None => {
+            let names = process.model.parameters.iter().map(|p| p.name.as_str());
+            let names: Vec<&str> = names.collect();
+            Err(format!(
+                "there is no parameter `{name}`; there are {} (and \"\" for zero)",
+                names.join(", ")
+            ))
+        }
+    }
+}
+
+/// Whether a line to these legs carries at most one colour and one anticolour in a colour flow.
+fn carries(process: &Process, flow: &[(i32, i32)], below: &[bool]) -> bool {
+    let (mut colors, mut anticolors) = (Vec::new(), Vec::new());
+    for ((leg, tags), _) in process
+        .legs
+        .iter()
+        .zip(flow)
+        .zip(below)
+        .filter(|(_, b)| **b)
+    {
+        let (color, anticolor) = if leg.incoming {
+            (tags.1, tags.0)
+        } else {
+            *tags
+        };
+        colors.extend((color != 0).then_some(color));
+        anticolors.extend((anticolor != 0).then_some(anticolor));
+    }
+    let leave =
+        |these: &[i32], others: &[i32]| these.iter().filter(|t| !others.contains(t)).count();
+    leave(&colors, &anticolors) <= 1 && leave(&anticolors, &colors) <= 1
 }
 
 /// Marks the legs below a wavefunction.

@@ -12,10 +12,11 @@ use super::generation::Caller;
 use super::no_panic;
 use super::registry::{self, Entry};
 use crate::bridge::Bridge;
-use crate::describe::describe;
+use crate::describe::{describe, topologies};
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::locate::locate;
+use crate::propagators::Topology;
 use crate::runtime::{CachePlace, Switches};
 use crate::sample::{
     DEFAULT_ALPHA_S, DeviceSample, Element, Momenta, Rows, Sample, SampleAnswers, Strides, g_s,
@@ -115,6 +116,7 @@ pub unsafe extern "C" fn mebridge_create(
             caller,
             next_row: 0,
             description: None,
+            topologies: None,
             parameters: Vec::new(),
         });
         *out = handle as usize as *mut MebridgeBridge;
@@ -206,6 +208,62 @@ pub extern "C" fn mebridge_set_sde_strategy(
             entry.bridge.set_channel_weights(weights)
         })
     })
+}
+
+/// Takes a list of channels from the next `mebridge_run` on: a channel is the number of a topology in it, from 1, and so
+/// is a configuration (`igraph`). Weights are products of propagators as in `sde_strategy` 2, with `s` the square of the
+/// energy of the beams in GeV^2. `topologies` is JSON, a list as `mebridge_topologies` gives it or a part of that; of each
+/// entry `vertices` and `parameters` are read. `mebridge_set_sde_strategy` brings the process's own channels back.
+///
+/// # Safety
+/// `topologies` is NULL or a string that ends in NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mebridge_set_channels(
+    bridge: *mut MebridgeBridge,
+    topologies: *const c_char,
+    s: f64,
+) -> i32 {
+    const NAME: &str = "mebridge_set_channels";
+    status(|| {
+        if topologies.is_null() {
+            return Err(null(NAME, "topologies"));
+        }
+        // SAFETY: the caller's promise; NULL is refused.
+        let text = unsafe { CStr::from_ptr(topologies) };
+        let list: Vec<Topology> =
+            serde_json::from_slice(text.to_bytes()).map_err(|error| Error::Call {
+                function: NAME,
+                what: format!(
+                    "topologies: {error}; it is a list of {{\"vertices\": .., \"parameters\": ..}} as in \
+                     mebridge_topologies"
+                ),
+            })?;
+        with(bridge, |entry| entry.bridge.set_channels(&list, s))
+    })
+}
+
+/// The topologies that a sampler needs, as JSON: a list in the words of the `channels` of `mebridge_description`. They are
+/// these channels; of a process whose diagrams are not listed they are all topologies whose vertices join three lines,
+/// one of those that differ by permutations of equal gluons in the final state, with no `diagrams`. Valid until the
+/// bridge is deleted. NULL if there is no such bridge.
+#[unsafe(no_mangle)]
+pub extern "C" fn mebridge_topologies(bridge: *const MebridgeBridge) -> *const c_char {
+    let mut text = std::ptr::null();
+    status(|| {
+        with(bridge, |entry| {
+            if entry.topologies.is_none() {
+                let list = topologies(entry.bridge.process())?;
+                let json = serde_json::to_string(&list).map_err(|e| Error::Internal {
+                    what: e.to_string(),
+                })?;
+                entry.topologies = Some(c_name(&json));
+            }
+            // The string stays where it is, whatever moves the entry.
+            text = entry.topologies.as_ref().map_or(text, |json| json.as_ptr());
+            Ok(())
+        })
+    });
+    text
 }
 
 /// Evaluates one event, each helicity by itself, whatever number of events the bridge was created for.

@@ -248,6 +248,7 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
         caller,
         next_row: 0,
         description: None,
+        topologies: None,
         parameters: Vec::new(),
     }))
 }

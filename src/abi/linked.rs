@@ -142,6 +142,7 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
         caller,
         next_row: 0,
         description: None,
+        topologies: None,
         parameters: Vec::new(),
     }))
 }

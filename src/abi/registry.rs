@@ -23,6 +23,8 @@ pub struct Entry {
     pub next_row: usize,
     /// The process in JSON, once it was asked for.
     pub description: Option<CString>,
+    /// The topologies that a sampler needs in JSON, once they were asked for.
+    pub topologies: Option<CString>,
     /// Names of the parameters of its card, once they were asked for.
     pub parameters: Vec<CString>,
     /// What the Fortran door knows of its caller.

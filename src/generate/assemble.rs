@@ -8,7 +8,7 @@ use super::ordered::Line;
 use super::strings::Strings;
 use super::subprocess::Subprocess;
 use super::trees::{Diagrams, Node, Tree, TreeId};
-use crate::model::{Model, Parameters, derive};
+use crate::model::{Model, Parameters, ParticleId, derive};
 use crate::process::channels::{Amp2, Channels};
 use crate::process::color::ColorMatrix;
 use crate::process::lorentz::Routine;
@@ -74,6 +74,28 @@ impl<'a> Assembler<'a> {
             routine_ids: HashMap::default(),
             wavefunctions: Vec::new(),
         }
+    }
+
+    /// Whether any of these diagrams has colour.
+    pub fn has_color(&self, diagrams: &Diagrams) -> Result<bool, String> {
+        let mut assembly = self.assembly(&diagrams.trees);
+        for diagram in &diagrams.diagrams {
+            let found = assembly.vertices(&diagram.node, None)?;
+            if found.iter().any(|(_, color)| !color.is_zero()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The vertices of the colour-ordered form with these coupling orders, if there is one.
+    pub fn ordered_vertices(
+        &self,
+        line: &Line,
+        allowed: &[RangeInclusive<u32>],
+    ) -> Result<Option<Vec<u32>>, String> {
+        let vertices = line.vertices(&mut self.assembly(&[]), allowed)?;
+        Ok(vertices.map(|vertices| vertices.numbers()))
     }
 
     /// A process by recursion alone, if it has such a form with these coupling orders.
@@ -143,7 +165,13 @@ impl<'a> Assembler<'a> {
         })
     }
 
-    fn name(&self, subprocess: &Subprocess, tail: &str) -> String {
+    /// The PDG codes of particles.
+    pub fn pdg(&self, particles: &[ParticleId]) -> Vec<i32> {
+        particles.iter().map(|&p| self.model.of(p).pdg).collect()
+    }
+
+    /// What a process is called.
+    pub fn name(&self, subprocess: &Subprocess, tail: &str) -> String {
         let names = |particles| self.model.names(particles);
         let (incoming, outgoing) = subprocess.particles.split_at(subprocess.incoming);
         format!("{} > {}{tail}", names(incoming), names(outgoing))
@@ -153,7 +181,7 @@ impl<'a> Assembler<'a> {
     pub fn process(
         &self,
         subprocess: &Subprocess,
-        diagrams: Diagrams,
+        diagrams: &Diagrams,
         line: Option<&Line>,
         allowed: &[RangeInclusive<u32>],
         tail: &str,
@@ -244,7 +272,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// `IDEN`: average over what comes in, and a factor for equal particles that go out.
-    fn iden(&self, subprocess: &Subprocess) -> u32 {
+    pub fn iden(&self, subprocess: &Subprocess) -> u32 {
         let (incoming, outgoing) = subprocess.particles.split_at(subprocess.incoming);
         let states = incoming.iter().map(|&p| {
             let particle = self.model.of(p);

@@ -129,13 +129,13 @@ impl Line {
             .map_err(|_| "there are too many coloured particles".into())
     }
 
-    /// The colour-ordered form. `None` where the model's vertices are not those of one, or their coupling orders are not
-    /// allowed.
-    pub(super) fn form(
+    /// The vertices of the colour-ordered form. `None` where the model's are not those of one, or their coupling orders
+    /// are not allowed.
+    pub(super) fn vertices(
         &self,
         assembly: &mut Assembly,
         allowed: &[RangeInclusive<u32>],
-    ) -> Result<Option<ColorOrdered>, String> {
+    ) -> Result<Option<Vertices>, String> {
         let model = assembly.model();
         let g = self.rung;
         let (Some(two), Some(three)) = (only(model, &[g; 3]), only(model, &[g; 4])) else {
@@ -163,9 +163,24 @@ impl Line {
         let weights = model.orders.iter().map(|(_, weight)| *weight);
         let weighted = orders.iter().zip(weights).map(|(n, w)| n * w).sum();
         let mut allowed = orders.iter().copied().chain([weighted]).zip(allowed);
-        if !regular || !allowed.all(|(n, allowed)| allowed.contains(&n)) {
+        let allowed = allowed.all(|(n, allowed)| allowed.contains(&n));
+        Ok((regular && allowed).then_some(Vertices { two, three, line }))
+    }
+
+    /// Ends, rungs and the boson's leg: with equal ones, particles and vertices of one kind make equal forms.
+    pub fn places(&self) -> ([usize; 2], &[usize], Option<usize>) {
+        (self.ends, &self.rungs, self.boson.map(|(leg, _)| leg))
+    }
+
+    /// The colour-ordered form, if its [`Line::vertices`] are there.
+    pub(super) fn form(
+        &self,
+        assembly: &mut Assembly,
+        allowed: &[RangeInclusive<u32>],
+    ) -> Result<Option<ColorOrdered>, String> {
+        let Some(Vertices { two, three, line }) = self.vertices(assembly, allowed)? else {
             return Ok(None);
-        }
+        };
         let Some(two) = rung(assembly, two, &[0, 1])?.pop() else {
             return Ok(None);
         };
@@ -298,6 +313,28 @@ fn rung(
         found.push(ordered(assembly, vertex, term, RESULT, inputs, number));
     }
     Ok(found)
+}
+
+/// Vertices of the model: of three rungs, of four, and those of the line.
+pub(super) struct Vertices {
+    two: u32,
+    three: u32,
+    line: Option<Quarks>,
+}
+
+impl Vertices {
+    /// All of them.
+    pub fn numbers(&self) -> Vec<u32> {
+        let line = self.line.as_ref();
+        let boson = line.and_then(|line| line.boson.as_ref());
+        let boson = boson.map(|(number, _)| *number);
+        let line = line.map(|line| line.gluon);
+        [self.two, self.three]
+            .into_iter()
+            .chain(line)
+            .chain(boson)
+            .collect()
+    }
 }
 
 /// The vertices of a quark line, as numbers of the model's and from its head on.

@@ -3,8 +3,7 @@
 use super::request::Request;
 use super::trees::Orders;
 use crate::model::{Model, ParticleId};
-use crate::process::Process;
-use std::collections::HashSet;
+use rustc_hash::FxHashSet as HashSet;
 
 /// A process without labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,10 +20,11 @@ impl Subprocess {
     /// All processes that a request stands for. Final states that differ in their order are the same, as are those
     /// with both beams exchanged, where both exchanged particles are asked for.
     pub fn all(request: &Request, model: &Model) -> Vec<Subprocess> {
-        let mut seen: HashSet<(Vec<ParticleId>, Vec<ParticleId>)> = HashSet::new();
+        let mut seen: HashSet<(Vec<ParticleId>, Vec<ParticleId>)> = HashSet::default();
         let mut all = Vec::new();
+        let final_states = ascending(&request.outgoing);
         for incoming in product(&request.incoming) {
-            for outgoing in product(&request.outgoing) {
+            for outgoing in &final_states {
                 let mut final_state = outgoing.clone();
                 final_state.sort_unstable();
                 let mut exchanged = incoming.clone();
@@ -37,8 +37,8 @@ impl Subprocess {
                 let anti = incoming.iter().map(|&p| model.anti(p));
                 all.push(Subprocess {
                     incoming: incoming.len(),
-                    particles: incoming.iter().chain(&outgoing).copied().collect(),
-                    outgoing: anti.chain(outgoing).collect(),
+                    particles: incoming.iter().chain(outgoing).copied().collect(),
+                    outgoing: anti.chain(outgoing.iter().copied()).collect(),
                 });
             }
         }
@@ -80,37 +80,36 @@ impl Subprocess {
 }
 
 /// All choices of one of each list, the last varying fastest.
-fn product<T: Copy>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
-    lists.iter().fold(vec![Vec::new()], |all, list| {
-        let longer = all.iter().flat_map(|start| {
-            list.iter().map(move |&last| {
+fn product(lists: &[Vec<ParticleId>]) -> Vec<Vec<ParticleId>> {
+    let all = |_: &[usize], _: usize| 0;
+    choices(lists, &all)
+}
+
+/// The same without those that differ from an earlier one by what is taken of equal lists.
+fn ascending(lists: &[Vec<ParticleId>]) -> Vec<Vec<ParticleId>> {
+    choices(lists, &|taken, place| {
+        let before = (0..place).rev().find(|&at| lists[at] == lists[place]);
+        before.map_or(0, |at| taken[at])
+    })
+}
+
+/// Choices of one of each list; `first` says from which place on, given those of the lists before.
+fn choices(
+    lists: &[Vec<ParticleId>],
+    first: &dyn Fn(&[usize], usize) -> usize,
+) -> Vec<Vec<ParticleId>> {
+    let taken = (0..lists.len()).fold(vec![Vec::new()], |all, place| {
+        let longer = all.iter().flat_map(|start: &Vec<usize>| {
+            (first(start, place)..lists[place].len()).map(move |last| {
                 let mut longer = start.clone();
                 longer.push(last);
                 longer
             })
         });
         longer.collect()
-    })
-}
-
-/// Whether two processes are the same but for the names of their particles.
-pub fn equal(a: &Process, b: &Process) -> bool {
-    let legs = |p: &Process| -> Vec<_> {
-        let legs = p.legs.iter().map(|leg| (leg.incoming, leg.mass));
-        legs.collect()
-    };
-    a.helicities == b.helicities
-        && a.iden == b.iden
-        && a.diagrams == b.diagrams
-        && legs(a) == legs(b)
-        && a.wavefunctions == b.wavefunctions
-        && a.amplitudes == b.amplitudes
-        && a.jamp == b.jamp
-        && a.model == b.model
-        && a.routines == b.routines
-        && a.color == b.color
-        && a.channels == b.channels
-        && a.color_ordered == b.color_ordered
+    });
+    let particles = |taken: &Vec<usize>| taken.iter().zip(lists).map(|(&i, l)| l[i]).collect();
+    taken.iter().map(particles).collect()
 }
 
 /// Why a request gives no process, with what would.

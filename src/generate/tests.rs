@@ -104,3 +104,41 @@ fn a_file_holds_it() {
     process.write(&path).unwrap();
     assert_eq!(Process::read(&path).unwrap(), process);
 }
+
+/// Each matrix element of a label by itself is what it is among all of them, and no two of them are the same.
+#[test]
+fn matrix_elements_are_told_apart() {
+    let model = Model::standard().unwrap();
+    for (text, count) in [("p p > z j j", 28), ("p p > l+ l- j", 6), ("p p > j j", 12)] {
+        let elements = Elements::of(text, &model).unwrap();
+        let all = generate_with(text, &model).unwrap();
+        assert_eq!(elements.len(), count, "{text}");
+        let names: Vec<&String> = all.iter().map(|p| &p.name).collect();
+        assert!(elements.names().iter().eq(names));
+        for (n, process) in all.iter().enumerate() {
+            assert_eq!(elements.process(n).unwrap(), *process);
+            let same = all[..n].iter().find(|other| equal(other, process));
+            assert_eq!(same.map(|p| &p.name), None, "{}", process.name);
+        }
+    }
+}
+
+/// Whether two processes are the same but for the names of their particles.
+fn equal(a: &Process, b: &Process) -> bool {
+    let legs = |p: &Process| -> Vec<_> {
+        let legs = p.legs.iter().map(|leg| (leg.incoming, leg.mass));
+        legs.collect()
+    };
+    a.helicities == b.helicities
+        && a.iden == b.iden
+        && a.diagrams == b.diagrams
+        && legs(a) == legs(b)
+        && a.wavefunctions == b.wavefunctions
+        && a.amplitudes == b.amplitudes
+        && a.jamp == b.jamp
+        && a.model == b.model
+        && a.routines == b.routines
+        && a.color == b.color
+        && a.channels == b.channels
+        && a.color_ordered == b.color_ordered
+}

@@ -11,6 +11,9 @@
 use super::request::Request;
 use crate::model::{Model, ParticleId};
 use rustc_hash::FxHashMap as HashMap;
+use std::cell::RefCell;
+use std::collections::hash_map::Entry;
+use std::rc::Rc;
 
 /// Index into [`Diagrams::trees`].
 pub type TreeId = u32;
@@ -70,12 +73,15 @@ struct Properties {
     largest_vertex: usize,
 }
 
+/// At most four particles, in order of their numbers.
+type Particles = u64;
+
 /// Ways to put particles on legs of vertices.
 struct Table {
-    /// By the particles of two or three trees, in order of their numbers.
-    joins: HashMap<Vec<ParticleId>, Vec<Join>>,
+    /// By the particles of two or three trees.
+    joins: HashMap<Particles, Vec<Join>>,
     /// By all particles: vertex and the legs on which they are.
-    closes: HashMap<Vec<ParticleId>, Vec<(u32, Vec<usize>)>>,
+    closes: HashMap<Particles, Vec<(u32, Vec<usize>)>>,
     quartic: bool,
 }
 
@@ -95,11 +101,16 @@ pub struct Rules<'a> {
     /// Orders of each vertex with its `WEIGHTED`.
     orders: Vec<Orders>,
     excluded: Vec<ParticleId>,
+    /// What particles can become, for all processes: legs with the same ones become the same.
+    known: RefCell<HashMap<Vec<ParticleId>, Rc<Lines>>>,
 }
+
+/// What legs can become, with the lowest that each order can be.
+type Lines = HashMap<ParticleId, Orders>;
 
 /// By sets of legs and particle the lowest that each order can be.
 pub struct Lowest {
-    lines: Vec<HashMap<ParticleId, Orders>>,
+    lines: Vec<Rc<Lines>>,
     /// Of a whole diagram; none where there is no diagram.
     pub whole: Option<Orders>,
 }
@@ -115,7 +126,7 @@ impl<'a> Rules<'a> {
         for (number, vertex) in (0..).zip(&model.vertices) {
             let mut legs: Vec<usize> = (0..vertex.particles.len()).collect();
             legs.sort_by_key(|&leg| vertex.particles[leg]);
-            let particles = |legs: &[usize]| legs.iter().map(|&l| vertex.particles[l]).collect();
+            let particles = |legs: &[usize]| sorted(legs.iter().map(|&l| vertex.particles[l]));
             table.quartic |= legs.len() == 4;
             for (at, &result) in legs.iter().enumerate() {
                 let particle = vertex.particles[result];
@@ -148,6 +159,7 @@ impl<'a> Rules<'a> {
             table,
             orders: orders.collect(),
             excluded: request.excluded.clone(),
+            known: RefCell::default(),
         }
     }
 
@@ -160,37 +172,24 @@ impl<'a> Rules<'a> {
     /// The lowest orders of everything that grows from legs with these particles.
     pub fn lowest(&self, particles: &[ParticleId]) -> Lowest {
         let full: Legs = (1 << particles.len()) - 1;
-        let mut lines: Vec<HashMap<ParticleId, Orders>> =
-            vec![HashMap::default(); full as usize + 1];
+        let mut lines: Vec<Rc<Lines>> = vec![Rc::default(); full as usize + 1];
         let zero = vec![0; self.model.orders.len() + 1];
         for (leg, &particle) in particles.iter().enumerate() {
-            lines[1 << leg].insert(particle, zero.clone());
+            lines[1 << leg] = Rc::new(HashMap::from_iter([(particle, zero.clone())]));
         }
         for legs in 1..full {
             if legs.count_ones() < 2 {
                 continue;
             }
-            let mut here: HashMap<ParticleId, Orders> = HashMap::default();
-            parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {
-                combinations(
-                    parts,
-                    &|part| lines[part as usize].keys().copied().collect(),
-                    &mut |chosen| {
-                        let Some(joins) = self.table.joins.get(&sorted(chosen)) else {
-                            return;
-                        };
-                        for Join { vertex, result, .. } in joins {
-                            let Some(particle) = self.result(*vertex, *result) else {
-                                continue;
-                            };
-                            let orders = self.sum(*vertex, chosen, parts, &lines);
-                            let entry = here.entry(particle).or_insert_with(|| orders.clone());
-                            minimum(entry, &orders);
-                        }
-                    },
-                );
+            let here = (0..particles.len()).filter(|leg| legs >> leg & 1 == 1);
+            let mut here: Vec<ParticleId> = here.map(|leg| particles[leg]).collect();
+            here.sort_unstable();
+            let known = self.known.borrow().get(&here).cloned();
+            lines[legs as usize] = known.unwrap_or_else(|| {
+                let found = Rc::new(self.lines(legs, &lines));
+                self.known.borrow_mut().insert(here, found.clone());
+                found
             });
-            lines[legs as usize] = here;
         }
         // Leg 0 with what the others give.
         let rest = &lines[(full & !1) as usize];
@@ -200,28 +199,47 @@ impl<'a> Rules<'a> {
         Lowest { lines, whole }
     }
 
+    /// What these legs can become, from what smaller sets of them can.
+    fn lines(&self, legs: Legs, lines: &[Rc<Lines>]) -> Lines {
+        let mut here = Lines::default();
+        parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {
+            let lists = parts.iter().map(|&part| &lines[part as usize]);
+            let lists: Vec<Vec<ParticleId>> = lists.map(|l| l.keys().copied().collect()).collect();
+            combinations(&lists, &mut |chosen| {
+                let Some(joins) = self.table.joins.get(&sorted(chosen.iter().copied())) else {
+                    return;
+                };
+                for Join { vertex, result, .. } in joins {
+                    let Some(particle) = self.result(*vertex, *result) else {
+                        continue;
+                    };
+                    let orders = self.sum(*vertex, chosen, parts, lines);
+                    match here.entry(particle) {
+                        Entry::Occupied(mut entry) => minimum(entry.get_mut(), &orders),
+                        Entry::Vacant(entry) => {
+                            entry.insert(orders);
+                        }
+                    }
+                }
+            });
+        });
+        here
+    }
+
     /// The lowest orders of a whole diagram, by the vertex at leg 0.
-    fn last(
-        &self,
-        particles: &[ParticleId],
-        lines: &[HashMap<ParticleId, Orders>],
-        full: Legs,
-    ) -> Option<Orders> {
+    fn last(&self, particles: &[ParticleId], lines: &[Rc<Lines>], full: Legs) -> Option<Orders> {
         let mut whole: Option<Orders> = None;
         parts(full & !1, self.table.quartic, Legs::MAX, &mut |parts| {
-            combinations(
-                parts,
-                &|part| lines[part as usize].keys().copied().collect(),
-                &mut |chosen| {
-                    let mut all = chosen.to_vec();
-                    all.push(particles[0]);
-                    for (vertex, _) in self.table.closes.get(&sorted(&all)).into_iter().flatten() {
-                        let orders = self.sum(*vertex, chosen, parts, lines);
-                        let entry = whole.get_or_insert_with(|| orders.clone());
-                        minimum(entry, &orders);
-                    }
-                },
-            );
+            let lists = parts.iter().map(|&part| &lines[part as usize]);
+            let lists: Vec<Vec<ParticleId>> = lists.map(|l| l.keys().copied().collect()).collect();
+            combinations(&lists, &mut |chosen| {
+                let all = sorted(chosen.iter().chain(&particles[..1]).copied());
+                for (vertex, _) in self.table.closes.get(&all).into_iter().flatten() {
+                    let orders = self.sum(*vertex, chosen, parts, lines);
+                    let entry = whole.get_or_insert_with(|| orders.clone());
+                    minimum(entry, &orders);
+                }
+            });
         });
         whole
     }
@@ -231,7 +249,7 @@ impl<'a> Rules<'a> {
         vertex: u32,
         chosen: &[ParticleId],
         parts: &[Legs],
-        lines: &[HashMap<ParticleId, Orders>],
+        lines: &[Rc<Lines>],
     ) -> Orders {
         let mut orders = self.orders[vertex as usize].clone();
         for (part, particle) in parts.iter().zip(chosen) {
@@ -271,7 +289,7 @@ impl<'a> Rules<'a> {
         let mut growth = Growth {
             trees: Vec::new(),
             properties: Vec::new(),
-            by_legs: vec![Vec::new(); full as usize + 1],
+            by_legs: vec![Grown::default(); full as usize + 1],
         };
         let fermion = |p: ParticleId| self.model.of(p).is_fermion();
         for (leg, &particle) in (0..).zip(particles) {
@@ -290,42 +308,32 @@ impl<'a> Rules<'a> {
             }
             let rest = &lowest.lines[(full & !legs) as usize];
             let mut found = Vec::new();
-            let by_legs = &growth.by_legs;
             parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {
-                combinations(
-                    parts,
-                    &|part| firsts(&by_legs[part as usize]),
-                    &mut |chosen| {
-                        let Some(joins) = self.table.joins.get(&sorted(chosen)) else {
-                            return;
+                combinations(&growth.particles(parts), &mut |chosen| {
+                    let Some(joins) = self.table.joins.get(&sorted(chosen.iter().copied())) else {
+                        return;
+                    };
+                    for join in joins {
+                        let Some(particle) = self.result(join.vertex, join.result) else {
+                            continue;
                         };
-                        for Join {
-                            vertex,
-                            result,
-                            places,
-                        } in joins
-                        {
-                            let Some(particle) = self.result(*vertex, *result) else {
-                                continue;
-                            };
-                            let Some(above) = rest.get(&self.model.anti(particle)) else {
-                                continue;
-                            };
-                            let lists = lists(by_legs, parts, chosen);
-                            combinations(&lists, &|list| list.to_vec(), &mut |trees| {
-                                let (node, properties) =
-                                    growth.node(self, *vertex, places, chosen, trees);
-                                let mut orders = properties.orders.clone();
-                                add(&mut orders, above);
-                                if highest(&orders) {
-                                    found.push((particle, node, properties));
-                                }
-                            });
-                        }
-                    },
-                );
+                        let Some(above) = rest.get(&self.model.anti(particle)) else {
+                            continue;
+                        };
+                        combinations(&growth.lists(parts, chosen), &mut |trees| {
+                            let mut orders = growth.orders(self, join.vertex, trees);
+                            add(&mut orders, above);
+                            if highest(&orders) {
+                                found.push((
+                                    particle,
+                                    growth.node(self, join.vertex, &join.places, chosen, trees),
+                                ));
+                            }
+                        });
+                    }
+                });
             });
-            for (particle, node, properties) in found {
+            for (particle, (node, properties)) in found {
                 growth.add(legs, particle, Tree::Vertex(node), properties);
             }
             if growth.trees.len() > MOST_DIAGRAMS {
@@ -341,30 +349,24 @@ impl<'a> Rules<'a> {
             {
                 return;
             }
-            combinations(
-                parts,
-                &|part| firsts(&growth.by_legs[part as usize]),
-                &mut |chosen| {
-                    for (vertex, places) in
-                        self.table.closes.get(&sorted(chosen)).into_iter().flatten()
-                    {
-                        let lists = lists(&growth.by_legs, parts, chosen);
-                        combinations(&lists, &|list| list.to_vec(), &mut |trees| {
+            combinations(&growth.particles(parts), &mut |chosen| {
+                let vertices = self.table.closes.get(&sorted(chosen.iter().copied()));
+                for (vertex, places) in vertices.into_iter().flatten() {
+                    combinations(&growth.lists(parts, chosen), &mut |trees| {
+                        let orders = growth.orders(self, *vertex, trees);
+                        crowded |= diagrams.len() >= MOST_DIAGRAMS;
+                        if !crowded && orders.iter().zip(allowed).all(|(n, a)| a.contains(n)) {
                             let (node, properties) =
                                 growth.node(self, *vertex, places, chosen, trees);
-                            let orders = properties.orders.iter().zip(allowed);
-                            crowded |= diagrams.len() >= MOST_DIAGRAMS;
-                            if !crowded && orders.into_iter().all(|(n, a)| a.contains(n)) {
-                                diagrams.push(Diagram {
-                                    node,
-                                    negative: is_odd(&properties.lines),
-                                    largest_vertex: properties.largest_vertex,
-                                });
-                            }
-                        });
-                    }
-                },
-            );
+                            diagrams.push(Diagram {
+                                node,
+                                negative: is_odd(&properties.lines),
+                                largest_vertex: properties.largest_vertex,
+                            });
+                        }
+                    });
+                }
+            });
         });
         if crowded {
             return Err(too_many("diagrams"));
@@ -385,8 +387,15 @@ fn too_many(what: &str) -> String {
 struct Growth {
     trees: Vec<Tree>,
     properties: Vec<Properties>,
-    /// For each set of legs its particles with their trees.
-    by_legs: Vec<Vec<(ParticleId, Vec<TreeId>)>>,
+    by_legs: Vec<Grown>,
+}
+
+/// The trees of a set of legs.
+#[derive(Clone, Default)]
+struct Grown {
+    particles: Vec<ParticleId>,
+    /// Those of each particle.
+    trees: Vec<Vec<TreeId>>,
 }
 
 impl Growth {
@@ -394,11 +403,41 @@ impl Growth {
         let id = self.trees.len() as TreeId;
         self.trees.push(tree);
         self.properties.push(properties);
-        let here = &mut self.by_legs[legs as usize];
-        match here.iter_mut().find(|(p, _)| *p == particle) {
-            Some((_, trees)) => trees.push(id),
-            None => here.push((particle, vec![id])),
+        let Grown { particles, trees } = &mut self.by_legs[legs as usize];
+        match particles.iter().position(|p| *p == particle) {
+            Some(at) => trees[at].push(id),
+            None => {
+                particles.push(particle);
+                trees.push(vec![id]);
+            }
         }
+    }
+
+    /// The particles of each part.
+    fn particles(&self, parts: &[Legs]) -> Vec<&[ParticleId]> {
+        let all = parts
+            .iter()
+            .map(|&p| &self.by_legs[p as usize].particles[..]);
+        all.collect()
+    }
+
+    /// The trees of each part with the particle that was chosen for it.
+    fn lists(&self, parts: &[Legs], chosen: &[ParticleId]) -> Vec<&[TreeId]> {
+        let list = |(&part, particle): (&Legs, &ParticleId)| {
+            let Grown { particles, trees } = &self.by_legs[part as usize];
+            let at = particles.iter().position(|p| p == particle);
+            at.map_or(&[][..], |at| &trees[at])
+        };
+        parts.iter().zip(chosen).map(list).collect()
+    }
+
+    /// The orders of a vertex with these trees.
+    fn orders(&self, rules: &Rules, vertex: u32, trees: &[TreeId]) -> Orders {
+        let mut orders = rules.orders[vertex as usize].clone();
+        for &tree in trees {
+            add(&mut orders, &self.properties[tree as usize].orders);
+        }
+        orders
     }
 
     /// A vertex with trees on these legs of it, which are given in order of their particles' numbers.
@@ -418,14 +457,13 @@ impl Growth {
             children[place] = Some(trees[i]);
         }
         let mut properties = Properties {
-            orders: rules.orders[vertex as usize].clone(),
+            orders: self.orders(rules, vertex, trees),
             lines: Vec::new(),
             open: None,
             largest_vertex: legs.len(),
         };
         for &tree in trees {
             let below = &self.properties[tree as usize];
-            add(&mut properties.orders, &below.orders);
             properties.lines.extend(&below.lines);
             properties.largest_vertex = properties.largest_vertex.max(below.largest_vertex);
         }
@@ -441,28 +479,13 @@ impl Growth {
     }
 }
 
-fn firsts(list: &[(ParticleId, Vec<TreeId>)]) -> Vec<ParticleId> {
-    list.iter().map(|(particle, _)| *particle).collect()
-}
-
-/// The trees of each part with the particle that was chosen for it.
-fn lists<'a>(
-    by_legs: &'a [Vec<(ParticleId, Vec<TreeId>)>],
-    parts: &[Legs],
-    chosen: &[ParticleId],
-) -> Vec<&'a [TreeId]> {
-    let list = |(&part, particle): (&Legs, &ParticleId)| {
-        let mut lists = by_legs[part as usize].iter();
-        let list = lists.find(|(p, _)| p == particle);
-        list.map_or(&[][..], |(_, trees)| trees)
-    };
-    parts.iter().zip(chosen).map(list).collect()
-}
-
-fn sorted(particles: &[ParticleId]) -> Vec<ParticleId> {
-    let mut sorted = particles.to_vec();
-    sorted.sort_unstable();
-    sorted
+fn sorted(particles: impl Iterator<Item = ParticleId>) -> Particles {
+    let mut all = [0; 4];
+    for (place, particle) in all.iter_mut().zip(particles) {
+        *place = particle + 1;
+    }
+    all.sort_unstable();
+    all.iter().fold(0, |all, &p| all << 16 | Particles::from(p))
 }
 
 fn add(orders: &mut Orders, other: &Orders) {
@@ -525,9 +548,9 @@ fn parts(legs: Legs, quartic: bool, largest: Legs, f: &mut dyn FnMut(&[Legs])) {
 }
 
 /// Calls `f` with all ways to choose one of each list.
-fn combinations<S: Copy, T: Copy>(lists: &[S], of: &dyn Fn(S) -> Vec<T>, f: &mut dyn FnMut(&[T])) {
-    let lists: Vec<Vec<T>> = lists.iter().map(|&list| of(list)).collect();
-    if lists.iter().any(Vec::is_empty) {
+fn combinations<T: Copy>(lists: &[impl AsRef<[T]>], f: &mut dyn FnMut(&[T])) {
+    let lists: Vec<&[T]> = lists.iter().map(AsRef::as_ref).collect();
+    if lists.iter().any(|list| list.is_empty()) {
         return;
     }
     let mut at = vec![0; lists.len()];

@@ -88,6 +88,25 @@ int main(int argc, char **argv) {
     CHECK(color[i] == 1);
   }
 
+  /* Of one scalar products of propagators are squared diagrams; what is added to t is small. */
+  double stated[NEVT];
+  const char *topologies = mebridge_topologies(bridge);
+  CHECK(topologies != NULL);
+  CHECK(strstr(topologies, "\"vertices\"") != NULL);
+  CHECK(mebridge_set_channels(bridge, topologies, 1) == MEBRIDGE_OK);
+  CHECK(mebridge_run(bridge, NEVT, momenta[0][0], g_s, random, random, channels, NULL, stated,
+                     helicity, color) == MEBRIDGE_OK);
+  for (int i = 0; i < NEVT; i++) {
+    CHECK(fabs(stated[i] / weighted[i] - 1) < 1e-12);
+    CHECK(helicity[i] == 1);
+    CHECK(color[i] == 1);
+  }
+  CHECK(mebridge_set_channels(bridge, NULL, 1) == MEBRIDGE_ERROR);
+  CHECK(mebridge_set_channels(bridge, "[{}]", 1) == MEBRIDGE_ERROR);
+  CHECK(strstr(mebridge_last_error(), "vertices") != NULL);
+  CHECK(mebridge_set_channels(bridge, topologies, 0) == MEBRIDGE_ERROR);
+  CHECK(mebridge_topologies(NULL) == NULL);
+
   CHECK(mebridge_run(bridge, NEVT + 1, momenta[0][0], g_s, random, random, NULL, NULL, mes,
                      helicity, color) == MEBRIDGE_ERROR);
   CHECK(strstr(mebridge_last_error(), "nevt is 3") != NULL);

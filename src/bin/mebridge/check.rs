@@ -21,9 +21,10 @@ use crate::info::DEFAULT_G;
 use crate::output;
 use crate::progress::Progress;
 use crate::sample::{self, Numbers, Sample};
-use crate::source;
+use crate::source::{self, Source};
 use crate::statistics::{Class, Statistics};
 use engine::{Door, Engine};
+use mebridge::locate::process_text;
 use mebridge::runtime::{ProcessChoice, Switches};
 use mebridge::simd::Level;
 use mebridge::target::Calls;
@@ -96,6 +97,9 @@ pub struct Options {
     all_helicities: bool,
 }
 
+/// A place, and its process where that is known.
+type Item = (OsString, Option<Source>);
+
 /// The numbers of the command line.
 struct Numbered {
     blocks: u64,
@@ -109,7 +113,12 @@ impl Options {
         let (arguments, numbers) = self.split();
         let places = source::places(&arguments);
         if let [place] = &places[..] {
-            match self.measure(place, &numbers) {
+            let mut items = self.items(place)?;
+            if items.len() > 1 {
+                return self.all(items, &numbers);
+            }
+            let source = items.pop_front().and_then(|(_, source)| source);
+            match self.measure(place, source, &numbers) {
                 Err(error) if several(&error, place).is_some() => {}
                 one => {
                     let report = one?;
@@ -120,20 +129,54 @@ impl Options {
                 }
             }
         }
-        self.all(places, &numbers)
+        let items = places.into_iter().map(|place| (place, None)).collect();
+        self.all(items, &numbers)
+    }
+
+    /// What a place stands for: the matrix elements of a text, which are generated together, or the place itself.
+    fn items(&self, place: &OsStr) -> Result<VecDeque<Item>> {
+        let choice = ProcessChoice::parse(place);
+        if choice.element.is_some() || process_text(&choice.path).is_none() {
+            return Ok(VecDeque::from([(place.to_owned(), None)]));
+        }
+        let sources = source::each(&self.switches(place)?.0)?;
+        let several = sources.len() > 1;
+        let items = sources.into_iter().map(|source| {
+            let mut name = place.to_owned();
+            if several {
+                name.push(format!("#{}", source.number));
+            }
+            (name, Some(source))
+        });
+        Ok(items.collect())
     }
 
     /// Several matrix elements, one after the other.
-    fn all(&self, places: Vec<OsString>, numbers: &Numbered) -> Result<ExitCode> {
+    fn all(&self, mut items: VecDeque<Item>, numbers: &Numbered) -> Result<ExitCode> {
         if self.bridge {
             output::usage("--bridge is for a single matrix element");
         }
-        let mut places = VecDeque::from(places);
         let mut reports = Vec::new();
         let mut failed = false;
-        while let Some(place) = places.pop_front() {
+        while let Some((place, source)) = items.pop_front() {
             let name = place.to_string_lossy();
-            match self.measure(&place, numbers) {
+            let found = match source {
+                Some(_) => Ok(VecDeque::from([(place.clone(), source)])),
+                None => self.items(&place),
+            };
+            let measured = match found {
+                Ok(mut found) if found.len() > 1 => {
+                    found.append(&mut items);
+                    items = found;
+                    continue;
+                }
+                Ok(mut found) => {
+                    let source = found.pop_front().and_then(|(_, source)| source);
+                    self.measure(&place, source, numbers)
+                }
+                Err(error) => Err(error),
+            };
+            match measured {
                 Ok(report) => {
                     if !self.json_alone() {
                         output::print(&format!("{name}:\n"))?;
@@ -152,7 +195,7 @@ impl Options {
                     Some(elements) => elements
                         .into_iter()
                         .rev()
-                        .for_each(|e| places.push_front(e)),
+                        .for_each(|e| items.push_front((e, None))),
                     None => {
                         failed = true;
                         let message = hint::message(&error);
@@ -225,7 +268,7 @@ impl Options {
         (processes.to_vec(), numbered)
     }
 
-    fn measure(&self, place: &OsStr, numbers: &Numbered) -> Result<Report> {
+    fn measure(&self, place: &OsStr, source: Option<Source>, numbers: &Numbered) -> Result<Report> {
         let Numbered {
             blocks,
             threads,
@@ -242,7 +285,10 @@ impl Options {
 
         let start = Instant::now();
         let (switches, pairs) = self.switches(place)?;
-        let source = source::one(&switches)?;
+        let source = match source {
+            Some(source) => source,
+            None => source::one(&switches)?,
+        };
         let space = sample::phase_space(&source, self.energy)?;
         let numbers = if self.common {
             Numbers::Common

@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use crate::source::{self, Source};
 use mebridge::Result;
 use mebridge::color::BlockDiagonal;
+use mebridge::describe::{Channel, topologies};
 use mebridge::ops::recognize::recognize;
 use mebridge::plan::binding::{Binding, Coupling};
 use mebridge::plan::passes::{Pass, plan_after};
@@ -52,6 +53,9 @@ pub struct Options {
     /// Print JSON instead of text: a list with one object for each matrix element
     #[arg(long)]
     json: bool,
+    /// Add to the JSON the topologies that a sampler needs
+    #[arg(long, requires = "json")]
+    topologies: bool,
 }
 
 impl Options {
@@ -95,7 +99,13 @@ impl Options {
         let progress = Progress::new("plans", (sources.len() * (PLANS + passes)) as u64);
         let infos = sources
             .iter()
-            .map(|source| Info::new(source, origin.as_ref(), self.g, self.plan, &progress))
+            .map(|source| {
+                let mut info = Info::new(source, origin.as_ref(), self.g, self.plan, &progress)?;
+                if self.topologies {
+                    info.topologies = Some(topologies(&source.process)?);
+                }
+                Ok(info)
+            })
             .collect::<Result<Vec<Info>>>()?;
         drop(progress);
         if self.json {
@@ -134,6 +144,9 @@ struct Info {
     /// With `--plan`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     passes: Vec<PassInfo>,
+    /// With `--topologies`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topologies: Option<Vec<Channel>>,
     /// Multiply-adds of the colour sum over the upper triangle, all helicities.
     #[serde(skip)]
     color_by_rows: usize,
@@ -342,6 +355,7 @@ impl Info {
                 true => passes(process, &binding, progress)?,
                 false => Vec::new(),
             },
+            topologies: None,
             color_by_rows: process.helicities.len() * flows * (flows + 3),
         })
     }

@@ -2,7 +2,7 @@
 
 use mebridge::Result;
 use mebridge::import::{Options, import_with};
-use mebridge::locate::{from_text, locate, process_text};
+use mebridge::locate::{Located, all_from_text, locate, locate_all, process_text};
 use mebridge::process::Process;
 use mebridge::process::card::Card;
 use mebridge::runtime::{ProcessChoice, Switches};
@@ -52,7 +52,7 @@ pub fn all(argument: &OsStr, card: Option<&Path>) -> Result<Vec<Source>> {
     if choice.path.is_dir() {
         directory(argument, card)
     } else if choice.element.is_none() && process_text(&choice.path).is_some() {
-        numbered(from_text(&choice)?, card)
+        numbered(all_from_text(&choice)?, card)
     } else {
         Ok(vec![one(&switches(choice, card)?)?])
     }
@@ -104,16 +104,29 @@ fn switches(choice: ProcessChoice, card: Option<&Path>) -> Result<Switches> {
 
 /// The one process that the switches name, with the card that the library would take.
 pub fn one(switches: &Switches) -> Result<Source> {
-    let located = locate(switches)?;
-    Ok(Source {
+    let number = switches.process.as_ref().and_then(|p| p.element);
+    Ok(of(locate(switches)?, number.unwrap_or(1)))
+}
+
+/// All processes of a text that stands for several, or else that one.
+pub fn each(switches: &Switches) -> Result<Vec<Source>> {
+    match &switches.process {
+        Some(choice) if choice.element.is_none() => {
+            let located = (1..).zip(locate_all(switches)?);
+            Ok(located
+                .map(|(number, located)| of(located, number))
+                .collect())
+        }
+        _ => Ok(vec![one(switches)?]),
+    }
+}
+
+fn of(located: Located, number: usize) -> Source {
+    Source {
         process: located.process,
         card: located.card,
-        number: switches
-            .process
-            .as_ref()
-            .and_then(|p| p.element)
-            .unwrap_or(1),
-    })
+        number,
+    }
 }
 
 /// What an argument stands for, if that is not one P directory or file: the P directories of an

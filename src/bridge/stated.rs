@@ -1,0 +1,266 @@
+//! A list of channels that a caller states by their topologies, weighted by their propagators.
+//!
+//! |M|^2 is that of calls without channels; the list takes the place of the process's configurations, so that `igraph`
+//! counts it, too.
+
+use super::Bridge;
+use crate::error::{Error, Result};
+use crate::events::{Answers, Events};
+use crate::float_environment::in_default_environment;
+use crate::process::Process;
+use crate::process::channels::Channels;
+use crate::propagators::{ChannelWeights, Propagators, Topology};
+use crate::runtime::Switches;
+
+/// The list, and what evaluates with it.
+pub(super) struct Stated {
+    pub topologies: Vec<Topology>,
+    pub s: f64,
+    propagators: Propagators,
+    /// Of the process with the list's colour flows in the place of its configurations'.
+    pub bridge: Bridge,
+}
+
+impl Bridge {
+    /// Takes these topologies as channels from the next call on, numbered from 1 in the place of diagrams and of
+    /// configurations. Weights are products of propagators as in `sde_strategy` 2, with `s` the square of the energy of
+    /// the beams in GeV^2. [`Bridge::set_channel_weights`] brings the process's own channels back.
+    pub fn set_channels(&mut self, topologies: &[Topology], s: f64) -> Result<()> {
+        let (process, binding) = (&self.process, &self.binding);
+        let (propagators, color_allowed) =
+            in_default_environment(|| Propagators::stated(process, binding, topologies, s))?;
+        let process = Process {
+            channels: Channels {
+                amp2: Vec::new(),
+                config_diagram: vec![0; topologies.len()],
+                color_allowed,
+                color_flows: process.channels.color_flows.clone(),
+            },
+            ..process.clone()
+        };
+        let switches = Switches {
+            precision: self.precision,
+            good_helicities_all: self.all_helicities,
+            cache: self.cache.clone(),
+            ..Switches::default()
+        };
+        let target = self.target.clone();
+        let mut bridge = Bridge::on(target, process, &self.card, &switches, self.nevt)?;
+        bridge.set_profile(self.clocks);
+        if self.off_shell {
+            bridge.allow_off_shell();
+        }
+        self.set_channel_weights(ChannelWeights::Amp2)?;
+        self.stated = Some(Box::new(Stated {
+            topologies: topologies.to_vec(),
+            s,
+            propagators,
+            bridge,
+        }));
+        Ok(())
+    }
+}
+
+impl Stated {
+    /// The events without their channels, which are looked at.
+    pub fn without_channels<'a>(&self, events: &Events<'a>) -> Result<Events<'a>> {
+        let count = self.topologies.len();
+        let stated = |channel: i32| channel >= 1 && channel as usize <= count;
+        let mut channels = events.channels.into_iter().flatten().copied().enumerate();
+        match channels.find(|(_, channel)| !stated(*channel)) {
+            Some((event, channel)) => Err(Error::NoSuchChannel {
+                event,
+                channel,
+                known: format!("1-{count}"),
+            }),
+            None => Ok(Events {
+                channels: None,
+                ..*events
+            }),
+        }
+    }
+
+    pub fn run(&mut self, events: &Events, answers: &mut Answers) -> Result<()> {
+        events.count(self.bridge.process().legs.len())?;
+        let without = self.without_channels(events)?;
+        let Some(channels) = events.channels else {
+            return self.bridge.run(&without, answers);
+        };
+        // Colour flows of the channel, unless others are asked for.
+        let igraph = (0..).zip(channels).map(|(event, &channel): (usize, _)| {
+            let asked = events.igraph.map_or(0, |igraph| igraph[event]);
+            if asked != 0 { asked } else { channel }
+        });
+        let igraph: Vec<i32> = igraph.collect();
+        let without = Events {
+            igraph: Some(&igraph),
+            ..without
+        };
+        self.bridge.run(&without, answers)?;
+        in_default_environment(|| {
+            self.propagators
+                .apply(events, channels, answers.matrix_elements);
+        });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::describe::{Channel, topologies};
+    use crate::plan::binding::Binding;
+    use crate::runtime::{BackendChoice, CachePlace};
+    use crate::trial::Trial;
+
+    fn stated(channels: &[Channel]) -> Vec<Topology> {
+        serde_json::from_str(&serde_json::to_string(channels).unwrap()).unwrap()
+    }
+
+    fn bridge(process: &Process) -> Bridge {
+        let switches = Switches {
+            cache: CachePlace::Off,
+            backend: BackendChoice::Cpu,
+            ..Switches::default()
+        };
+        let card = process.model.default_card();
+        Bridge::new(process.clone(), &card, &switches, 2).unwrap()
+    }
+
+    /// |M|^2 and colour flows of an event, or two.
+    fn run(
+        bridge: &mut Bridge,
+        trial: &Events,
+        channels: Option<[i32; 2]>,
+    ) -> Result<([f64; 2], [i32; 2])> {
+        let events = Events {
+            channels: channels.as_ref().map(|c| &c[..]),
+            ..trial.first(2)
+        };
+        let (mut values, mut helicity, mut color) = ([0.0; 2], [0; 2], [0; 2]);
+        let mut answers = Answers {
+            matrix_elements: &mut values,
+            helicity: &mut helicity,
+            color: &mut color,
+        };
+        bridge.run(&events, &mut answers)?;
+        Ok((values, color))
+    }
+
+    #[test]
+    fn a_list_of_all_channels_is_strategy_2() {
+        let s = 1e7;
+        for (text, same_flows) in [
+            ("g g > t t~ g", true),
+            ("u d~ > w+ g g", true),
+            ("u u~ > e+ e- g", true),
+            ("u u~ > c c~ g", false),
+        ] {
+            let process = crate::generate(text).unwrap().remove(0);
+            let channels = topologies(&process).unwrap();
+            let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
+            let list = stated(&channels);
+            let (_, allowed) = Propagators::stated(&process, &binding, &list, s).unwrap();
+            let trial = Trial::new(&process, &binding).unwrap();
+            let (mut own, mut other) = (bridge(&process), bridge(&process));
+            own.set_channel_weights(ChannelWeights::Propagators { s })
+                .unwrap();
+            other.set_channels(&list, s).unwrap();
+            for (number, channel) in (1..).zip(&channels) {
+                let diagram = channel.diagrams[0].diagram as i32 + 1;
+                let (a, of_a) = run(&mut own, &trial.events(), Some([diagram; 2])).unwrap();
+                let (b, of_b) = run(&mut other, &trial.events(), Some([number; 2])).unwrap();
+                for (a, b) in a.iter().zip(b) {
+                    assert!((a / b - 1.0).abs() < 1e-12, "{text} {number}: {a} {b}");
+                }
+                let flows = (0..).zip(&allowed[number as usize - 1]);
+                let flows: Vec<usize> = flows.filter(|(_, ok)| **ok).map(|(i, _)| i).collect();
+                let active = &channel.diagrams[0].active_colors;
+                assert!(
+                    active.iter().all(|flow| flows.contains(flow)),
+                    "{text} {number}"
+                );
+                if same_flows {
+                    assert_eq!((of_a, &flows), (of_b, active), "{text} {number}");
+                }
+            }
+            let error = run(
+                &mut other,
+                &trial.events(),
+                Some([channels.len() as i32 + 1; 2]),
+            );
+            assert!(error.is_err());
+            other
+                .set_channel_weights(ChannelWeights::Propagators { s })
+                .unwrap();
+            let channel = Some([channels[0].diagrams[0].diagram as i32 + 1; 2]);
+            let again = run(&mut other, &trial.events(), channel).unwrap();
+            assert_eq!(again, run(&mut own, &trial.events(), channel).unwrap());
+        }
+    }
+
+    /// Eight gluons have no diagrams. The weights of a list add up to 1, whatever is on it; colour flows are the list's.
+    #[test]
+    fn a_process_without_diagrams_has_channels() {
+        let process = crate::generate("g g > g g g g g g").unwrap().remove(0);
+        let all = topologies(&process).unwrap();
+        let list = stated(&all[..3]);
+        let mut bridge = bridge(&process);
+        let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
+        let trial = Trial::new(&process, &binding).unwrap();
+        let (whole, _) = run(&mut bridge, &trial.events(), None).unwrap();
+        assert!(run(&mut bridge, &trial.events(), Some([1; 2])).is_err());
+        bridge.set_channels(&list, 1e8).unwrap();
+        let (_, allowed) = Propagators::stated(&process, &binding, &list, 1e8).unwrap();
+        let mut sums = [0.0; 2];
+        for channel in 1..=3 {
+            let (values, flows) = run(&mut bridge, &trial.events(), Some([channel; 2])).unwrap();
+            for event in 0..2 {
+                sums[event] += values[event];
+                let flows_of_channel = &allowed[channel as usize - 1];
+                assert!(flows_of_channel.contains(&false));
+                assert!(flows_of_channel[flows[event] as usize - 1]);
+            }
+        }
+        for event in 0..2 {
+            assert!((sums[event] / whole[event] - 1.0).abs() < 1e-12);
+        }
+        assert_eq!(run(&mut bridge, &trial.events(), None).unwrap().0, whole);
+    }
+
+    #[test]
+    fn what_is_no_topology_is_told() {
+        let process = crate::generate("g g > t t~").unwrap().remove(0);
+        let mut bridge = bridge(&process);
+        let line = |mass: &str| vec![(mass.to_owned(), String::new())];
+        let vertices = |text: &str| -> Vec<Vec<String>> {
+            let words = |vertex: &str| vertex.split_whitespace().map(str::to_owned).collect();
+            text.split(',').map(words).collect()
+        };
+        for (text, mass, says) in [
+            ("i0 i1 p0, p0 o0 o1", "MT", "no parameter `MT`; there are"),
+            ("i0 i1 p0, p0 o0 o2", "", "no line `o2`"),
+            ("i0 i0 p0, p0 o0 o1", "", "no line `i0`"),
+            ("i0 i1 o0, p0 o0 o1", "", "not a new propagator"),
+            ("i0 i1 o0 o1", "", "of 4 legs there are 2 and 1"),
+            ("i0 i1 p0 o0, p0 o1", "", "4 lines meet in vertex 0"),
+        ] {
+            let list = [Topology {
+                vertices: vertices(text),
+                parameters: line(mass),
+            }];
+            let error = bridge.set_channels(&list, 1e8).unwrap_err().to_string();
+            assert!(
+                error.contains("channel 1: ") && error.contains(says),
+                "{text}: {error}"
+            );
+        }
+        let good = [Topology {
+            vertices: vertices("i0 i1 p0, p0 o0 o1"),
+            parameters: line(""),
+        }];
+        assert!(bridge.set_channels(&good, 0.0).is_err());
+        assert!(bridge.set_channels(&[], 1e8).is_err());
+        bridge.set_channels(&good, 1e8).unwrap();
+    }
+}
