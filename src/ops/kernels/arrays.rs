@@ -412,22 +412,26 @@ impl<V: Simd> At<'_, V> {
     unsafe fn contract(&self, op: &ArrayOp) {
         // SAFETY: the operation holds.
         unsafe {
-            // One pair after the other, so that its arrays stay in the first cache.
             let (pairs, wide) = (self.pairs(op.pairs), self.pairs(op.wide));
-            let count = pairs.len() + wide.len();
-            let (out, buffer) = ((op.out, op.stride), (self.pools.buffer, 2));
-            let way = |i: usize| Way {
-                from: match i == 0 {
-                    true => op.adds.then_some(out),
-                    false => Some(buffer),
-                },
-                to: if i + 1 == count { out } else { buffer },
-            };
-            for (i, pair) in pairs.iter().enumerate() {
-                self.products::<false>(op, pair, way(i));
+            if self.pools.fours {
+                let half = op.count / 2;
+                for r in (0..half).step_by(2) {
+                    self.four_products(op, pairs, wide, [r, r + 1, r + half, r + half + 1]);
+                }
+                return;
             }
-            for (i, pair) in wide.iter().enumerate() {
-                self.products::<true>(op, pair, way(pairs.len() + i));
+            // One pair after the other, so that its arrays stay in the first cache.
+            let (out, buffer) = ((op.out, op.stride), (self.pools.buffer, 2));
+            let count = pairs.len() + wide.len();
+            for (i, pair) in pairs.iter().chain(wide).enumerate() {
+                let way = Way {
+                    from: match i == 0 {
+                        true => op.adds.then_some(out),
+                        false => Some(buffer),
+                    },
+                    to: if i + 1 == count { out } else { buffer },
+                };
+                self.products(op, pair, way);
             }
             for r in 0..if count == 0 { op.count } else { 0 } {
                 let zero = Cx::new(V::zero(), V::zero());
@@ -438,62 +442,56 @@ impl<V: Simd> At<'_, V> {
 
     /// The products of a pair.
     #[inline(always)]
-    unsafe fn products<const WIDE: bool>(&self, op: &ArrayOp, pair: &Pair, way: Way) {
+    unsafe fn products(&self, op: &ArrayOp, pair: &Pair, Way { from, to }: Way) {
         // SAFETY: the operation holds.
         unsafe {
-            let zero = Cx::new(V::zero(), V::zero());
-            let Way { from, to } = way;
-            if !self.pools.fours {
-                for r in 0..op.count {
-                    let mut sum = match from {
-                        None => zero,
-                        Some((from, stride)) => self.m.complex(from + r * stride),
-                    };
-                    let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
-                    for i in 0..4 {
-                        sum = self.part(a, i).mul_add(self.part(b, i), sum);
-                    }
-                    self.m.put_complex(to.0 + r * to.1, sum);
-                }
-                return;
-            }
-            let half = op.count / 2;
-            for r in (0..half).step_by(2) {
-                let r = [r, r + 1, r + half, r + half + 1];
-                let mut s = match from {
-                    None => [zero; 4],
-                    Some((from, stride)) => [
-                        self.m.complex(from + r[0] * stride),
-                        self.m.complex(from + r[1] * stride),
-                        self.m.complex(from + r[2] * stride),
-                        self.m.complex(from + r[3] * stride),
-                    ],
+            for r in 0..op.count {
+                let mut sum = match from {
+                    None => Cx::new(V::zero(), V::zero()),
+                    Some((from, stride)) => self.m.complex(from + r * stride),
                 };
-                let b = self.element(&pair.b, r[0]);
-                let (a0, a1) = (self.element(&pair.a, r[0]), self.element(&pair.a, r[1]));
-                if WIDE {
-                    let (a2, a3) = (self.element(&pair.a, r[2]), self.element(&pair.a, r[3]));
-                    for i in 0..4 {
-                        let z = self.part(b, i);
-                        s[0] = self.part(a0, i).mul_add(z, s[0]);
-                        s[1] = self.part(a1, i).mul_add(z, s[1]);
-                        s[2] = self.part(a2, i).mul_add(z, s[2]);
-                        s[3] = self.part(a3, i).mul_add(z, s[3]);
-                    }
-                } else {
-                    let d = self.element(&pair.b, r[2]);
-                    for i in 0..4 {
-                        let (x, y) = (self.part(a0, i), self.part(a1, i));
-                        let (z, w) = (self.part(b, i), self.part(d, i));
-                        s[0] = x.mul_add(z, s[0]);
-                        s[1] = y.mul_add(z, s[1]);
-                        s[2] = x.mul_add(w, s[2]);
-                        s[3] = y.mul_add(w, s[3]);
-                    }
-                }
+                let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
                 for i in 0..4 {
-                    self.m.put_complex(to.0 + r[i] * to.1, s[i]);
+                    sum = self.part(a, i).mul_add(self.part(b, i), sum);
                 }
+                self.m.put_complex(to.0 + r * to.1, sum);
+            }
+        }
+    }
+
+    /// The products of all pairs for the helicities of both ends: of the first end they differ between the first two and
+    /// the last two, of the second between these twos.
+    #[inline(always)]
+    unsafe fn four_products(&self, op: &ArrayOp, pairs: &[Pair], wide: &[Pair], r: [u32; 4]) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let mut s = [Cx::new(V::zero(), V::zero()); 4];
+            for pair in pairs {
+                let [a0, a1] = [r[0], r[1]].map(|r| self.element(&pair.a, r));
+                let [b0, b1] = [r[0], r[2]].map(|r| self.element(&pair.b, r));
+                for i in 0..4 {
+                    let (x, y) = (self.part(a0, i), self.part(a1, i));
+                    let (z, w) = (self.part(b0, i), self.part(b1, i));
+                    s[0] = x.mul_add(z, s[0]);
+                    s[1] = y.mul_add(z, s[1]);
+                    s[2] = x.mul_add(w, s[2]);
+                    s[3] = y.mul_add(w, s[3]);
+                }
+            }
+            for pair in wide {
+                let b = self.element(&pair.b, r[0]);
+                let a = r.map(|r| self.element(&pair.a, r));
+                for i in 0..4 {
+                    let z = self.part(b, i);
+                    for k in 0..4 {
+                        s[k] = self.part(a[k], i).mul_add(z, s[k]);
+                    }
+                }
+            }
+            for (r, s) in r.into_iter().zip(s) {
+                let out = op.out + r * op.stride;
+                let s = if op.adds { s + self.m.complex(out) } else { s };
+                self.m.put_complex(out, s);
             }
         }
     }
