@@ -9,7 +9,8 @@ use super::ffv::{propagate_in, propagate_out, slash};
 use super::sums::current;
 use super::{Memory, add, dot, dot_momentum, sub};
 use crate::ops::arrays::{
-    Addend, ArrayKind, ArrayOp, ELEMENT, Form, Pair, Place, Pools, ShuffleOp, Spinors, Triple,
+    Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Pair, Place, Pools, ShuffleOp, Spinors,
+    Triple,
 };
 use crate::simd::{Cx, Real, Simd, Task, prefetch};
 
@@ -50,9 +51,14 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
                     ArrayKind::LineIn => at.line::<true>(op),
                     ArrayKind::LineOut => at.line::<false>(op),
                     ArrayKind::Current => at.currents(op),
-                    ArrayKind::Vector => at.vectors(op),
+                    ArrayKind::Vector => match op.folded {
+                        Folded::Nothing => at.vectors::<false, false>(op),
+                        Folded::Last => at.vectors::<false, true>(op),
+                        Folded::Both => at.vectors::<true, true>(op),
+                    },
                     ArrayKind::Sum => at.sums(op),
                     ArrayKind::Contract => at.contract(op),
+                    ArrayKind::Products => at.products_of_pairs(op),
                 }
             }
         }
@@ -313,17 +319,23 @@ impl<V: Simd> At<'_, V> {
         }
     }
 
+    /// `FIRST` and `LAST` say which of both terms of triples come with pairs (see [`Folded`]).
     #[inline(always)]
-    unsafe fn vectors(&self, op: &ArrayOp) {
+    unsafe fn vectors<const FIRST: bool, const LAST: bool>(&self, op: &ArrayOp) {
         // SAFETY: the operation holds.
         unsafe {
             let factor = self.m.complex(op.factors[0]);
             let of_triples = self.m.complex(op.factors[1]);
             let computed = op.computed();
             let zero = Cx::new(V::zero(), V::zero());
+            let [from, to] = op.products_of;
+            let products = self
+                .pools
+                .products
+                .get_unchecked(from as usize..to as usize);
             // One pair after the other, since what its momenta give is the same for all elements.
             let mut first = true;
-            for pair in self.pairs(op.pairs) {
+            for (i, pair) in self.pairs(op.pairs).iter().enumerate() {
                 let p2 = self.m.momentum(pair.momenta[0]);
                 let p3 = self.m.momentum(pair.momenta[1]);
                 let p = add(p2, p3);
@@ -334,8 +346,25 @@ impl<V: Simd> At<'_, V> {
                     let v2 = self.m.four(self.element(&pair.a, r));
                     let v3 = self.m.four(self.element(&pair.b, r));
                     let along = dot(v2, v3);
-                    let with2 = dot_momentum(q2, v3);
-                    let with3 = dot_momentum(q3, v2);
+                    let mut with2 = dot_momentum(q2, v3);
+                    let mut with3 = dot_momentum(q3, v2);
+                    if LAST {
+                        let [of2, _] = products.get_unchecked(i);
+                        with3 = with3 + self.m.complex(self.element(of2, r));
+                    }
+                    if FIRST {
+                        let [_, of3] = products.get_unchecked(i);
+                        with2 = with2 - self.m.complex(self.element(of3, r));
+                    }
+                    if let Some(products) = op.products {
+                        let at = products + 2 * r;
+                        let sum = if first {
+                            along
+                        } else {
+                            along + self.m.complex(at)
+                        };
+                        self.m.put_complex(at, sum);
+                    }
                     for i in 0..4 {
                         let x = along.scale_add(d[i], sum[i]);
                         sum[i] = with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x));
@@ -345,6 +374,10 @@ impl<V: Simd> At<'_, V> {
                 first = false;
             }
             let triples = self.triples(op);
+            let ratio = match op.products {
+                Some(_) => self.ratio(op),
+                None => zero,
+            };
             for r in 0..computed {
                 let out = op.out + r * ELEMENT;
                 let sum = if first { [zero; 4] } else { self.m.four(out) };
@@ -356,11 +389,22 @@ impl<V: Simd> At<'_, V> {
                         let v2 = self.m.four(self.element(a, r));
                         let v3 = self.m.four(self.element(b, r));
                         let v4 = self.m.four(self.element(c, r));
-                        let (with2, with3, with4) = (dot(v3, v4), dot(v2, v4), dot(v2, v3));
+                        let with3 = dot(v2, v4);
                         let with3 = with3 + with3;
                         for i in 0..4 {
-                            let x = with3.mul_add(v3[i], fours[i]);
-                            fours[i] = with4.neg_mul_add(v4[i], with2.neg_mul_add(v2[i], x));
+                            fours[i] = with3.mul_add(v3[i], fours[i]);
+                        }
+                        if !FIRST {
+                            let with2 = dot(v3, v4);
+                            for i in 0..4 {
+                                fours[i] = with2.neg_mul_add(v2[i], fours[i]);
+                            }
+                        }
+                        if !LAST {
+                            let with4 = dot(v2, v3);
+                            for i in 0..4 {
+                                fours[i] = with4.neg_mul_add(v4[i], fours[i]);
+                            }
                         }
                     }
                     for i in 0..4 {
@@ -368,8 +412,17 @@ impl<V: Simd> At<'_, V> {
                     }
                 }
                 self.m.put_four(out, formed(sum, op.form));
+                let products = op.products.map(|products| {
+                    let product = self.m.complex(products + 2 * r) * ratio;
+                    self.m.put_complex(products + 2 * r, product);
+                    (products, product)
+                });
                 if op.mirror != 0 {
                     let sign = factor.re.same(f64::from(op.mirror));
+                    if let Some((products, z)) = products {
+                        let other = Cx::new(z.re * sign, -(z.im * sign));
+                        self.m.put_complex(products + 2 * (op.count - 1 - r), other);
+                    }
                     let mut other = sum;
                     for z in &mut other {
                         *z = Cx::new(z.re * sign, -(z.im * sign));
@@ -377,6 +430,35 @@ impl<V: Simd> At<'_, V> {
                     let at = op.out + (op.count - 1 - r) * ELEMENT;
                     self.m.put_four(at, formed(other, op.form));
                 }
+            }
+        }
+    }
+
+    /// What products are multiplied by; 0 where there is no coupling.
+    #[inline(always)]
+    unsafe fn ratio(&self, op: &ArrayOp) -> Cx<V> {
+        // SAFETY: the operation holds.
+        let [under, over] = unsafe { op.constants.map(|constant| self.m.complex(constant)) };
+        let least = under.re.same(f64::from(f32::MIN_POSITIVE));
+        let norm = under
+            .re
+            .mul_add(under.re, under.im.mul_add(under.im, least));
+        over * Cx::new(under.re / norm, -(under.im / norm))
+    }
+
+    #[inline(always)]
+    unsafe fn products_of_pairs(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let ratio = self.ratio(op);
+            for r in 0..op.count {
+                let mut sum = Cx::new(V::zero(), V::zero());
+                for pair in self.pairs(op.pairs) {
+                    let v2 = self.m.four(self.element(&pair.a, r));
+                    let v3 = self.m.four(self.element(&pair.b, r));
+                    sum = sum + dot(v2, v3);
+                }
+                self.m.put_complex(op.out + 2 * r, sum * ratio);
             }
         }
     }

@@ -336,6 +336,7 @@ fn spinor(
         legs,
         stride: ELEMENT,
         whole: false,
+        products: None,
     }
 }
 
@@ -378,6 +379,7 @@ fn vector(
         legs,
         stride: ELEMENT,
         whole: false,
+        products: None,
     }
 }
 
