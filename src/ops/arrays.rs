@@ -206,6 +206,8 @@ pub struct Pools {
     /// Whether elements of contractions come in fours: the first end's two helicities next to each other, the second
     /// end's half the elements apart.
     pub fours: bool,
+    /// Whether operands may come from far, so that a core asks for them ahead.
+    pub far: bool,
     /// Address of a row of numbers, one for each element of a contraction, in which products are added up.
     pub buffer: Address,
     /// Address of sums of shuffles on the way.

@@ -40,7 +40,9 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
         for (i, op) in self.ops.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe {
-                if let Some(next) = self.ops.get(i + AHEAD) {
+                if let Some(next) = self.ops.get(i + AHEAD)
+                    && self.pools.far
+                {
                     at.fetch(next);
                 }
                 if op.spinors != Spinors::Dirac {

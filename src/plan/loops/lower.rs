@@ -27,6 +27,9 @@ const TILE: [usize; 2] = [100_000, 25_000];
 /// Helicities of a run on a core, at least: what a run computes anew is shared by them.
 const FEWEST: usize = 8;
 
+/// Vectors that the caches next to a core hold at 512z: 1 MiB.
+const FAR: u32 = 16_384;
+
 /// What runs a plan of loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
@@ -999,6 +1002,7 @@ impl<'a> Lowering<'a> {
             shuffles: self.shuffles,
             pools: Pools {
                 indices,
+                far: plan.vectors > FAR,
                 ..self.pools
             },
             helicities: count,
