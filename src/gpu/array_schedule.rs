@@ -8,7 +8,7 @@
 
 use super::structures::{ArrayAddend, ArrayItem, ArrayOperation, ArrayPair, ArrayTriple, TilePair};
 use crate::ops::Address;
-use crate::ops::arrays::{ArrayKind, ArrayOp, Form, Pair, Place, Pools};
+use crate::ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Pair, Place, Pools};
 use crate::plan::loops::Loops;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -197,9 +197,10 @@ impl Maker<'_> {
         Some(levels)
     }
 
-    /// Appends an operation; what does it, and the first elements of its items. None where it takes what others made.
+    /// Appends an operation; what does it, and the first elements of its items. None where it takes what others made, or
+    /// [products](Folded).
     fn operation(&mut self, op: &ArrayOp) -> Option<(ArrayKernel, Vec<u32>)> {
-        if op.adds {
+        if op.adds || op.folded != Folded::Nothing {
             return None;
         }
         let tile = match op.kind {
@@ -214,6 +215,7 @@ impl Maker<'_> {
             (ArrayKind::Sum, _) => ArrayKernel::Sum,
             (ArrayKind::Contract, None) => ArrayKernel::Contract,
             (ArrayKind::Contract, Some(_)) => ArrayKernel::Tile,
+            (ArrayKind::Products, _) => return None,
         };
         let bits = tile.map_or(0, |tile| tile.iter().map(|bit| 1u32 << bit).sum());
         let elements = (0..op.computed()).filter(|element| element & bits == 0);

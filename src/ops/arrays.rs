@@ -74,6 +74,8 @@ pub enum ArrayKind {
     Sum,
     /// Complex numbers, two vectors each: products of pairs component by component.
     Contract,
+    /// Complex numbers, two vectors each: the [products](Folded) of pairs of vectors.
+    Products,
 }
 
 /// In which form components of a vector are kept.
@@ -110,6 +112,21 @@ impl Spinors {
     }
 }
 
+/// Which terms of the vertex of three vectors, `2 B (A C) - A (B C) - C (A B)`, come with pairs.
+///
+/// The sum of A B over the pairs of a current is a number, one of its *products*: with it, all triples whose A and B are
+/// the same current are one term of that current's pair with C. So are those with B and C in one current.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Folded {
+    /// None: triples have all three.
+    #[default]
+    Nothing,
+    /// `C (A B)`.
+    Last,
+    /// `A (B C)` and `C (A B)`.
+    Both,
+}
+
 /// An operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayOp {
@@ -130,6 +147,14 @@ pub struct ArrayOp {
     pub adds: bool,
     /// Its triples.
     pub triples: [u32; 2],
+    /// Which of their terms come with pairs.
+    pub folded: Folded,
+    /// For these, for each pair the products of both: from and to in [`Pools::products`].
+    pub products_of: [u32; 2],
+    /// Address of the first element's products, two vectors each, where they are needed.
+    pub products: Option<Address>,
+    /// What they are multiplied by: the constant of triples over that of pairs.
+    pub constants: [Address; 2],
     /// Its addends.
     pub addends: [u32; 2],
     /// The factors of pairs and of triples; of spinors with two components the propagator, of a scaled sum its factor.
@@ -172,6 +197,8 @@ pub struct Pools {
     pub pairs: Vec<Pair>,
     /// Triples.
     pub triples: Vec<Triple>,
+    /// Products of the vectors of pairs.
+    pub products: Vec<[Place; 2]>,
     /// Addends.
     pub addends: Vec<Addend>,
     /// Offsets of elements, in vectors.
@@ -179,6 +206,8 @@ pub struct Pools {
     /// Whether elements of contractions come in fours: the first end's two helicities next to each other, the second
     /// end's half the elements apart.
     pub fours: bool,
+    /// Whether operands may come from far, so that a core asks for them ahead.
+    pub far: bool,
     /// Address of a row of numbers, one for each element of a contraction, in which products are added up.
     pub buffer: Address,
     /// Address of sums of shuffles on the way.
@@ -221,10 +250,11 @@ impl Pools {
                 within(p.address, p.shift, most.into(), size)
             })
         };
-        let (Some(pairs), Some(wide), Some(triples), Some(addends)) = (
+        let (Some(pairs), Some(wide), Some(triples), Some(products), Some(addends)) = (
             range(&self.pairs, op.pairs),
             range(&self.pairs, op.wide),
             range(&self.triples, op.triples),
+            range(&self.products, op.products_of),
             range(&self.addends, op.addends),
         ) else {
             return false;
@@ -234,6 +264,7 @@ impl Pools {
         let (of_pair, of_result) = match op.kind {
             ArrayKind::LineIn | ArrayKind::LineOut => ([spinor, ELEMENT], spinor),
             ArrayKind::Contract => ([spinor; 2], 2),
+            ArrayKind::Products => ([ELEMENT; 2], 2),
             _ => ([ELEMENT; 2], ELEMENT),
         };
         let of_wide = if contract { ELEMENT } else { spinor };
@@ -245,7 +276,7 @@ impl Pools {
         };
         let known = |address: u32, size: u32| within(address, 0, 0, size);
         let needs_factor = match op.kind {
-            ArrayKind::Contract => false,
+            ArrayKind::Contract | ArrayKind::Products => false,
             ArrayKind::Sum => op.scaled,
             _ => true,
         };
@@ -273,6 +304,12 @@ impl Pools {
             && triples
                 .iter()
                 .all(|t| t.places.iter().all(|p| place(p, ELEMENT)))
+            && (op.folded == Folded::Nothing || products.len() == pairs.len())
+            && products.iter().flatten().all(|p| place(p, 2))
+            && op
+                .products
+                .is_none_or(|products| within(products, 0, 2 * last, 2))
+            && op.constants.iter().all(|&constant| known(constant, 2))
             && addends
                 .iter()
                 .all(|a| within(a.address, a.shift, last * u64::from(ELEMENT), ELEMENT))
@@ -316,7 +353,16 @@ impl Pools {
                 32 * pairs + 16 + if op.propagate { 32 } else { 0 }
             }
             ArrayKind::Current => 48 * pairs + 16,
-            ArrayKind::Vector => 72 * pairs + 96 * triples + 32,
+            ArrayKind::Vector => {
+                let of_triple = match op.folded {
+                    Folded::Nothing => 96,
+                    Folded::Last => 64,
+                    Folded::Both => 32,
+                };
+                let products = if op.products.is_some() { 4 } else { 0 };
+                72 * pairs + of_triple * triples + 32 + products
+            }
+            ArrayKind::Products => 16 * pairs + 4,
             ArrayKind::Sum => 8 * addends + if op.scaled { 16 } else { 0 },
             ArrayKind::Contract if op.spinors != Spinors::Dirac => 8 * pairs,
             ArrayKind::Contract => 16 * (pairs + wide),

@@ -227,16 +227,20 @@ unsafe fn first_bad<V: Simd>(
 unsafe fn momentum<V: Simd>(m: Memory<V>, legs: Address, sum: &MomentumSum) {
     // SAFETY: addresses of the plan.
     unsafe {
-        for component in 0..4 {
-            let mut total = V::zero();
-            for (leg, &sign) in sum.signs.iter().enumerate() {
-                if sign != 0 {
-                    let p = m.real(legs + 4 * leg as u32 + component);
-                    total = if sign > 0 { total + p } else { total - p };
+        let mut total = [V::zero(); 4];
+        for (leg, &sign) in (0..).zip(&sum.signs) {
+            if sign != 0 {
+                let p = m.momentum(legs + 4 * leg);
+                for i in 0..4 {
+                    total[i] = if sign > 0 {
+                        total[i] + p[i]
+                    } else {
+                        total[i] - p[i]
+                    };
                 }
             }
-            m.put_real(sum.address + component, total);
         }
+        m.put_momentum(sum.address, total);
     }
 }
 

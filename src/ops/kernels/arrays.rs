@@ -9,7 +9,8 @@ use super::ffv::{propagate_in, propagate_out, slash};
 use super::sums::current;
 use super::{Memory, add, dot, dot_momentum, sub};
 use crate::ops::arrays::{
-    Addend, ArrayKind, ArrayOp, ELEMENT, Form, Pair, Place, Pools, ShuffleOp, Spinors, Triple,
+    Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Pair, Place, Pools, ShuffleOp, Spinors,
+    Triple,
 };
 use crate::simd::{Cx, Real, Simd, Task, prefetch};
 
@@ -39,7 +40,9 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
         for (i, op) in self.ops.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe {
-                if let Some(next) = self.ops.get(i + AHEAD) {
+                if let Some(next) = self.ops.get(i + AHEAD)
+                    && self.pools.far
+                {
                     at.fetch(next);
                 }
                 if op.spinors != Spinors::Dirac {
@@ -50,9 +53,14 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
                     ArrayKind::LineIn => at.line::<true>(op),
                     ArrayKind::LineOut => at.line::<false>(op),
                     ArrayKind::Current => at.currents(op),
-                    ArrayKind::Vector => at.vectors(op),
+                    ArrayKind::Vector => match op.folded {
+                        Folded::Nothing => at.vectors::<false, false>(op),
+                        Folded::Last => at.vectors::<false, true>(op),
+                        Folded::Both => at.vectors::<true, true>(op),
+                    },
                     ArrayKind::Sum => at.sums(op),
                     ArrayKind::Contract => at.contract(op),
+                    ArrayKind::Products => at.products_of_pairs(op),
                 }
             }
         }
@@ -313,17 +321,23 @@ impl<V: Simd> At<'_, V> {
         }
     }
 
+    /// `FIRST` and `LAST` say which of both terms of triples come with pairs (see [`Folded`]).
     #[inline(always)]
-    unsafe fn vectors(&self, op: &ArrayOp) {
+    unsafe fn vectors<const FIRST: bool, const LAST: bool>(&self, op: &ArrayOp) {
         // SAFETY: the operation holds.
         unsafe {
             let factor = self.m.complex(op.factors[0]);
             let of_triples = self.m.complex(op.factors[1]);
             let computed = op.computed();
             let zero = Cx::new(V::zero(), V::zero());
+            let [from, to] = op.products_of;
+            let products = self
+                .pools
+                .products
+                .get_unchecked(from as usize..to as usize);
             // One pair after the other, since what its momenta give is the same for all elements.
             let mut first = true;
-            for pair in self.pairs(op.pairs) {
+            for (i, pair) in self.pairs(op.pairs).iter().enumerate() {
                 let p2 = self.m.momentum(pair.momenta[0]);
                 let p3 = self.m.momentum(pair.momenta[1]);
                 let p = add(p2, p3);
@@ -334,8 +348,25 @@ impl<V: Simd> At<'_, V> {
                     let v2 = self.m.four(self.element(&pair.a, r));
                     let v3 = self.m.four(self.element(&pair.b, r));
                     let along = dot(v2, v3);
-                    let with2 = dot_momentum(q2, v3);
-                    let with3 = dot_momentum(q3, v2);
+                    let mut with2 = dot_momentum(q2, v3);
+                    let mut with3 = dot_momentum(q3, v2);
+                    if LAST {
+                        let [of2, _] = products.get_unchecked(i);
+                        with3 = with3 + self.m.complex(self.element(of2, r));
+                    }
+                    if FIRST {
+                        let [_, of3] = products.get_unchecked(i);
+                        with2 = with2 - self.m.complex(self.element(of3, r));
+                    }
+                    if let Some(products) = op.products {
+                        let at = products + 2 * r;
+                        let sum = if first {
+                            along
+                        } else {
+                            along + self.m.complex(at)
+                        };
+                        self.m.put_complex(at, sum);
+                    }
                     for i in 0..4 {
                         let x = along.scale_add(d[i], sum[i]);
                         sum[i] = with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x));
@@ -345,6 +376,10 @@ impl<V: Simd> At<'_, V> {
                 first = false;
             }
             let triples = self.triples(op);
+            let ratio = match op.products {
+                Some(_) => self.ratio(op),
+                None => zero,
+            };
             for r in 0..computed {
                 let out = op.out + r * ELEMENT;
                 let sum = if first { [zero; 4] } else { self.m.four(out) };
@@ -356,11 +391,22 @@ impl<V: Simd> At<'_, V> {
                         let v2 = self.m.four(self.element(a, r));
                         let v3 = self.m.four(self.element(b, r));
                         let v4 = self.m.four(self.element(c, r));
-                        let (with2, with3, with4) = (dot(v3, v4), dot(v2, v4), dot(v2, v3));
+                        let with3 = dot(v2, v4);
                         let with3 = with3 + with3;
                         for i in 0..4 {
-                            let x = with3.mul_add(v3[i], fours[i]);
-                            fours[i] = with4.neg_mul_add(v4[i], with2.neg_mul_add(v2[i], x));
+                            fours[i] = with3.mul_add(v3[i], fours[i]);
+                        }
+                        if !FIRST {
+                            let with2 = dot(v3, v4);
+                            for i in 0..4 {
+                                fours[i] = with2.neg_mul_add(v2[i], fours[i]);
+                            }
+                        }
+                        if !LAST {
+                            let with4 = dot(v2, v3);
+                            for i in 0..4 {
+                                fours[i] = with4.neg_mul_add(v4[i], fours[i]);
+                            }
                         }
                     }
                     for i in 0..4 {
@@ -368,8 +414,17 @@ impl<V: Simd> At<'_, V> {
                     }
                 }
                 self.m.put_four(out, formed(sum, op.form));
+                let products = op.products.map(|products| {
+                    let product = self.m.complex(products + 2 * r) * ratio;
+                    self.m.put_complex(products + 2 * r, product);
+                    (products, product)
+                });
                 if op.mirror != 0 {
                     let sign = factor.re.same(f64::from(op.mirror));
+                    if let Some((products, z)) = products {
+                        let other = Cx::new(z.re * sign, -(z.im * sign));
+                        self.m.put_complex(products + 2 * (op.count - 1 - r), other);
+                    }
                     let mut other = sum;
                     for z in &mut other {
                         *z = Cx::new(z.re * sign, -(z.im * sign));
@@ -377,6 +432,35 @@ impl<V: Simd> At<'_, V> {
                     let at = op.out + (op.count - 1 - r) * ELEMENT;
                     self.m.put_four(at, formed(other, op.form));
                 }
+            }
+        }
+    }
+
+    /// What products are multiplied by; 0 where there is no coupling.
+    #[inline(always)]
+    unsafe fn ratio(&self, op: &ArrayOp) -> Cx<V> {
+        // SAFETY: the operation holds.
+        let [under, over] = unsafe { op.constants.map(|constant| self.m.complex(constant)) };
+        let least = under.re.same(f64::from(f32::MIN_POSITIVE));
+        let norm = under
+            .re
+            .mul_add(under.re, under.im.mul_add(under.im, least));
+        over * Cx::new(under.re / norm, -(under.im / norm))
+    }
+
+    #[inline(always)]
+    unsafe fn products_of_pairs(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let ratio = self.ratio(op);
+            for r in 0..op.count {
+                let mut sum = Cx::new(V::zero(), V::zero());
+                for pair in self.pairs(op.pairs) {
+                    let v2 = self.m.four(self.element(&pair.a, r));
+                    let v3 = self.m.four(self.element(&pair.b, r));
+                    sum = sum + dot(v2, v3);
+                }
+                self.m.put_complex(op.out + 2 * r, sum * ratio);
             }
         }
     }
@@ -412,22 +496,26 @@ impl<V: Simd> At<'_, V> {
     unsafe fn contract(&self, op: &ArrayOp) {
         // SAFETY: the operation holds.
         unsafe {
-            // One pair after the other, so that its arrays stay in the first cache.
             let (pairs, wide) = (self.pairs(op.pairs), self.pairs(op.wide));
-            let count = pairs.len() + wide.len();
-            let (out, buffer) = ((op.out, op.stride), (self.pools.buffer, 2));
-            let way = |i: usize| Way {
-                from: match i == 0 {
-                    true => op.adds.then_some(out),
-                    false => Some(buffer),
-                },
-                to: if i + 1 == count { out } else { buffer },
-            };
-            for (i, pair) in pairs.iter().enumerate() {
-                self.products::<false>(op, pair, way(i));
+            if self.pools.fours {
+                let half = op.count / 2;
+                for r in (0..half).step_by(2) {
+                    self.four_products(op, pairs, wide, [r, r + 1, r + half, r + half + 1]);
+                }
+                return;
             }
-            for (i, pair) in wide.iter().enumerate() {
-                self.products::<true>(op, pair, way(pairs.len() + i));
+            // One pair after the other, so that its arrays stay in the first cache.
+            let (out, buffer) = ((op.out, op.stride), (self.pools.buffer, 2));
+            let count = pairs.len() + wide.len();
+            for (i, pair) in pairs.iter().chain(wide).enumerate() {
+                let way = Way {
+                    from: match i == 0 {
+                        true => op.adds.then_some(out),
+                        false => Some(buffer),
+                    },
+                    to: if i + 1 == count { out } else { buffer },
+                };
+                self.products(op, pair, way);
             }
             for r in 0..if count == 0 { op.count } else { 0 } {
                 let zero = Cx::new(V::zero(), V::zero());
@@ -438,62 +526,56 @@ impl<V: Simd> At<'_, V> {
 
     /// The products of a pair.
     #[inline(always)]
-    unsafe fn products<const WIDE: bool>(&self, op: &ArrayOp, pair: &Pair, way: Way) {
+    unsafe fn products(&self, op: &ArrayOp, pair: &Pair, Way { from, to }: Way) {
         // SAFETY: the operation holds.
         unsafe {
-            let zero = Cx::new(V::zero(), V::zero());
-            let Way { from, to } = way;
-            if !self.pools.fours {
-                for r in 0..op.count {
-                    let mut sum = match from {
-                        None => zero,
-                        Some((from, stride)) => self.m.complex(from + r * stride),
-                    };
-                    let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
-                    for i in 0..4 {
-                        sum = self.part(a, i).mul_add(self.part(b, i), sum);
-                    }
-                    self.m.put_complex(to.0 + r * to.1, sum);
-                }
-                return;
-            }
-            let half = op.count / 2;
-            for r in (0..half).step_by(2) {
-                let r = [r, r + 1, r + half, r + half + 1];
-                let mut s = match from {
-                    None => [zero; 4],
-                    Some((from, stride)) => [
-                        self.m.complex(from + r[0] * stride),
-                        self.m.complex(from + r[1] * stride),
-                        self.m.complex(from + r[2] * stride),
-                        self.m.complex(from + r[3] * stride),
-                    ],
+            for r in 0..op.count {
+                let mut sum = match from {
+                    None => Cx::new(V::zero(), V::zero()),
+                    Some((from, stride)) => self.m.complex(from + r * stride),
                 };
-                let b = self.element(&pair.b, r[0]);
-                let (a0, a1) = (self.element(&pair.a, r[0]), self.element(&pair.a, r[1]));
-                if WIDE {
-                    let (a2, a3) = (self.element(&pair.a, r[2]), self.element(&pair.a, r[3]));
-                    for i in 0..4 {
-                        let z = self.part(b, i);
-                        s[0] = self.part(a0, i).mul_add(z, s[0]);
-                        s[1] = self.part(a1, i).mul_add(z, s[1]);
-                        s[2] = self.part(a2, i).mul_add(z, s[2]);
-                        s[3] = self.part(a3, i).mul_add(z, s[3]);
-                    }
-                } else {
-                    let d = self.element(&pair.b, r[2]);
-                    for i in 0..4 {
-                        let (x, y) = (self.part(a0, i), self.part(a1, i));
-                        let (z, w) = (self.part(b, i), self.part(d, i));
-                        s[0] = x.mul_add(z, s[0]);
-                        s[1] = y.mul_add(z, s[1]);
-                        s[2] = x.mul_add(w, s[2]);
-                        s[3] = y.mul_add(w, s[3]);
-                    }
-                }
+                let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
                 for i in 0..4 {
-                    self.m.put_complex(to.0 + r[i] * to.1, s[i]);
+                    sum = self.part(a, i).mul_add(self.part(b, i), sum);
                 }
+                self.m.put_complex(to.0 + r * to.1, sum);
+            }
+        }
+    }
+
+    /// The products of all pairs for the helicities of both ends: of the first end they differ between the first two and
+    /// the last two, of the second between these twos.
+    #[inline(always)]
+    unsafe fn four_products(&self, op: &ArrayOp, pairs: &[Pair], wide: &[Pair], r: [u32; 4]) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let mut s = [Cx::new(V::zero(), V::zero()); 4];
+            for pair in pairs {
+                let [a0, a1] = [r[0], r[1]].map(|r| self.element(&pair.a, r));
+                let [b0, b1] = [r[0], r[2]].map(|r| self.element(&pair.b, r));
+                for i in 0..4 {
+                    let (x, y) = (self.part(a0, i), self.part(a1, i));
+                    let (z, w) = (self.part(b0, i), self.part(b1, i));
+                    s[0] = x.mul_add(z, s[0]);
+                    s[1] = y.mul_add(z, s[1]);
+                    s[2] = x.mul_add(w, s[2]);
+                    s[3] = y.mul_add(w, s[3]);
+                }
+            }
+            for pair in wide {
+                let b = self.element(&pair.b, r[0]);
+                let a = r.map(|r| self.element(&pair.a, r));
+                for i in 0..4 {
+                    let z = self.part(b, i);
+                    for k in 0..4 {
+                        s[k] = self.part(a[k], i).mul_add(z, s[k]);
+                    }
+                }
+            }
+            for (r, s) in r.into_iter().zip(s) {
+                let out = op.out + r * op.stride;
+                let s = if op.adds { s + self.m.complex(out) } else { s };
+                self.m.put_complex(out, s);
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Legs are named by their places along the line: 0 the first end, then the rungs, then the second end, then the boson.
 //! An array over a set of them has its inner legs first, the lowest place varying fastest, then its outer legs. (Arrays
-//! over outer legs have [`ELEMENT`] vectors an element.)
+//! over outer legs have [`ELEMENT`] vectors an element, or [`PRODUCTS`].)
 
 use crate::ops::Address;
 use crate::ops::arrays::{ELEMENT, Place};
@@ -22,7 +22,12 @@ pub struct Array {
     pub stride: u32,
     /// Whether it is over outer legs as well; otherwise over those helicities that they have in a run.
     pub whole: bool,
+    /// Address of its [products](crate::ops::arrays::Folded), where they are known.
+    pub products: Option<Address>,
 }
+
+/// Vectors of the products of an element.
+pub const PRODUCTS: u32 = 2;
 
 /// The helicities of all legs, and the tables that follow from them.
 pub struct Helicities {
@@ -34,9 +39,9 @@ pub struct Helicities {
     runs: Vec<Vec<u32>>,
     indices: Vec<u32>,
     known: HashMap<(Legs, Legs, u32, bool), u32>,
-    shifts: HashMap<Legs, u32>,
-    /// For each shift the legs of its arrays.
-    shifted: Vec<Legs>,
+    shifts: HashMap<(Legs, u32), u32>,
+    /// For each shift the legs of its arrays and the vectors of an element.
+    shifted: Vec<(Legs, u32)>,
 }
 
 impl Helicities {
@@ -48,8 +53,8 @@ impl Helicities {
             runs,
             indices: Vec::new(),
             known: HashMap::default(),
-            shifts: HashMap::from_iter([(0, 0)]),
-            shifted: vec![0],
+            shifts: HashMap::from_iter([((0, 0), 0)]),
+            shifted: vec![(0, 0)],
         }
     }
 
@@ -88,9 +93,16 @@ impl Helicities {
             return 0;
         }
         let next = self.shifted.len() as u32;
-        let shift = *self.shifts.entry(array.legs).or_insert(next);
+        // Spinors of one chirality are shifted as if they had all components.
+        let size = if array.stride == PRODUCTS {
+            PRODUCTS
+        } else {
+            ELEMENT
+        };
+        let of = (array.legs, size);
+        let shift = *self.shifts.entry(of).or_insert(next);
         if shift == next {
-            self.shifted.push(array.legs);
+            self.shifted.push(of);
         }
         shift
     }
@@ -136,8 +148,8 @@ impl Helicities {
 
     /// Offsets of elements, and the shifts of each run.
     pub fn finish(self) -> (Vec<u32>, Vec<Vec<u32>>) {
-        let shift = |legs: Legs, run: &[u32]| {
-            let mut stride = ELEMENT * self.count(legs, false);
+        let shift = |(legs, size): (Legs, u32), run: &[u32]| {
+            let mut stride = size * self.count(legs, false);
             let mut shift = 0;
             for place in self.order(legs & self.outer, true) {
                 shift += run[place] * stride;
@@ -147,7 +159,7 @@ impl Helicities {
         };
         let shifts = self.runs.iter().map(|run| {
             let each = self.shifted.iter();
-            each.map(|&legs| shift(legs, run)).collect()
+            each.map(|&of| shift(of, run)).collect()
         });
         let shifts = shifts.collect();
         (self.indices, shifts)
@@ -169,6 +181,7 @@ mod tests {
             legs: 0b011,
             stride: ELEMENT,
             whole: true,
+            products: None,
         };
         let whole = h.place(0b111, true, array);
         let in_run = h.place(0b111, false, array);

@@ -175,6 +175,7 @@ impl Maker<'_> {
             legs,
             stride: spinors.size(),
             whole: false,
+            products: None,
         }
     }
 }

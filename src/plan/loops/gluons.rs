@@ -4,10 +4,10 @@
 //! A JAMP is the sum over the number of rungs before them of the line's current, times that of the second end with the
 //! rungs left, without its propagator, in which the second end meets one or two currents of rungs.
 
-use super::arrays::Array;
+use super::arrays::{Array, PRODUCTS};
 use super::lower::{Lowering, SHORT, parts, rungs};
 use crate::ops::Address;
-use crate::ops::arrays::{ArrayOp, ELEMENT, Form, Pair, Triple};
+use crate::ops::arrays::{ArrayOp, ELEMENT, Folded, Form, Pair, Triple};
 
 /// Adds the operations of all JAMPs.
 pub fn lower(lowering: &mut Lowering) {
@@ -21,6 +21,7 @@ const NOWHERE: Array = Array {
     legs: 0,
     stride: ELEMENT,
     whole: true,
+    products: None,
 };
 
 impl Lowering<'_> {
@@ -31,6 +32,9 @@ impl Lowering<'_> {
             for rungs in 0..count {
                 let line = self.allocate_any(1, rungs);
                 self.lines.push(line);
+                let elements = self.elements_of_any(1, rungs, false);
+                let products = self.allocate_vectors(PRODUCTS * elements);
+                self.line_products.push(products);
             }
         }
         for size in 1..=count.min(SHORT) {
@@ -47,16 +51,18 @@ impl Lowering<'_> {
         let legs = rungs(order) | self.last();
         let root = self.external(self.count + 1);
         let size = order.len() + 1;
-        // Only vertices that the second end is at.
+        // Only vertices that the second end is at, as the last.
+        let folded = self.folded(Folded::Last);
         let mut op = self.vector_op(
             legs,
             false,
-            &mut |lowering, from, to| match (from, to) {
+            &mut |lowering, from, to, products| match (from, to) {
                 (from, to) if to == size && from == size - 1 => root,
                 (_, to) if to == size => NOWHERE,
-                (from, to) => lowering.rung_within(order, from, to),
+                (from, to) => lowering.rung_within(order, from, to, products),
             },
             size,
+            folded,
         );
         self.keep_last(&mut op);
         let op = ArrayOp {
@@ -71,6 +77,7 @@ impl Lowering<'_> {
             legs,
             stride: ELEMENT,
             whole: false,
+            products: None,
         };
         self.roots.insert(order.to_vec(), array);
     }
@@ -79,23 +86,38 @@ impl Lowering<'_> {
     fn keep_last(&mut self, op: &mut ArrayOp) {
         let somewhere = |address: Address| address != NOWHERE.address;
         let pairs = self.pools.pairs.split_off(op.pairs[0] as usize);
-        let kept = pairs
+        let products = self.pools.products.split_off(op.products_of[0] as usize);
+        let kept = |p: &Pair| somewhere(p.a.address) && somewhere(p.b.address);
+        let of_kept = products
             .into_iter()
-            .filter(|p| somewhere(p.a.address) && somewhere(p.b.address));
-        self.pools.pairs.extend(kept);
+            .zip(&pairs)
+            .filter(|(_, pair)| kept(pair));
+        self.pools
+            .products
+            .extend(of_kept.map(|(products, _)| products));
+        self.pools.pairs.extend(pairs.into_iter().filter(kept));
         op.pairs[1] = self.pools.pairs.len() as u32;
+        op.products_of[1] = self.pools.products.len() as u32;
         let triples = self.pools.triples.split_off(op.triples[0] as usize);
         let whole = |t: &Triple| t.places.iter().all(|p| somewhere(p.address));
         self.pools.triples.extend(triples.into_iter().filter(whole));
         op.triples[1] = self.pools.triples.len() as u32;
     }
 
-    fn rung_within(&mut self, order: &[u8], from: usize, to: usize) -> Array {
+    fn rung_within(&mut self, order: &[u8], from: usize, to: usize, products: bool) -> Array {
         // Behind the rungs of the line, where its own currents do not look.
         let before = self.count - order.len();
         let mut whole = vec![0; before];
         whole.extend(order);
-        self.rung(&whole, before + from, before + to, Form::Plain)
+        self.rung_of(&whole, before + from, before + to, products)
+    }
+
+    /// A current of rungs within a run, with its products or not.
+    fn rung_of(&mut self, order: &[u8], from: usize, to: usize, products: bool) -> Array {
+        match products {
+            true => self.rung_with_products(order, from, to, false),
+            false => self.rung(order, from, to, Form::Plain),
+        }
     }
 
     /// Visits the orders that begin with some rungs.
@@ -124,22 +146,30 @@ impl Lowering<'_> {
 
     fn line_current(&mut self, start: &[u8]) {
         let legs = rungs(start) | 1;
+        let folded = self.folded(Folded::Both);
         let op = self.vector_op(
             legs,
             false,
-            &mut |lowering, from, to| match from {
+            &mut |lowering, from, to, products| match from {
                 0 => lowering.line_array(&start[..to - 1]),
-                _ => lowering.rung(start, from - 1, to - 1, Form::Plain),
+                _ => lowering.rung_of(start, from - 1, to - 1, products),
             },
             start.len() + 1,
+            folded,
         );
         let address = match self.lines.get(start.len()) {
             Some(&address) => address,
             None => self.allocate(op.count),
         };
+        let products = match folded {
+            Folded::Nothing => None,
+            _ => self.line_products.get(start.len()).copied(),
+        };
         let op = ArrayOp {
             out: address,
             factors: self.factors(Some(legs), 1.0),
+            products,
+            constants: self.constants(products.is_some()),
             ..op
         };
         self.each.push(op);
@@ -148,6 +178,7 @@ impl Lowering<'_> {
             legs,
             stride: ELEMENT,
             whole: false,
+            products,
         };
         self.line_currents.insert(start.to_vec(), array);
     }

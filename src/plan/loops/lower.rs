@@ -1,12 +1,13 @@
 //! From the colour-ordered form of a process to loops.
 
-use super::arrays::{Array, Helicities, Legs};
+use super::arrays::{Array, Helicities, Legs, PRODUCTS};
 use super::chirality::{Chiral, Chirality, handedness};
 use super::{Loops, NO_HELICITY, boson, gluons, quark};
 use crate::error::{Error, Result};
 use crate::ops::Address;
 use crate::ops::arrays::{
-    Addend, ArrayKind, ArrayOp, CHIRAL, ELEMENT, Form, Pair, Pools, ShuffleOp, Spinors, Triple,
+    Addend, ArrayKind, ArrayOp, CHIRAL, ELEMENT, Folded, Form, Pair, Place, Pools, ShuffleOp,
+    Spinors, Triple,
 };
 use crate::ops::opcode::Opcode;
 use crate::ops::recognize::recognize;
@@ -25,6 +26,9 @@ pub(super) const SHORT: usize = 4;
 const TILE: [usize; 2] = [100_000, 25_000];
 /// Helicities of a run on a core, at least: what a run computes anew is shared by them.
 const FEWEST: usize = 8;
+
+/// Vectors that the caches next to a core hold at 512z: 1 MiB.
+const FAR: u32 = 16_384;
 
 /// What runs a plan of loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,8 +126,16 @@ pub(super) struct Lowering<'a> {
     scratch: HashMap<(usize, usize), (Address, Vec<u8>)>,
     /// The same for what is computed once.
     scratch_once: HashMap<(usize, usize), (Address, Vec<u8>)>,
+    /// Products of currents of rungs that are kept, by the order of these, or that which has the same backwards.
+    products: HashMap<Vec<u8>, Address>,
+    /// The same of those in `scratch_once` and in `scratch`.
+    scratch_products: [HashMap<(usize, usize), (Address, Vec<u8>)>; 2],
+    /// A number that is zero.
+    zero: Option<Address>,
     /// Of gluons alone: where currents of the line are used again, their place for each number of rungs.
     pub(super) lines: Vec<Address>,
+    /// Of gluons alone: the same for their products.
+    pub(super) line_products: Vec<Address>,
     /// Of gluons alone: currents of the line by the rungs so far.
     pub(super) line_currents: HashMap<Vec<u8>, Array>,
     /// Of gluons alone: currents of the second end by the rungs before it, without propagator.
@@ -288,7 +300,11 @@ impl<'a> Lowering<'a> {
             slashed: HashMap::default(),
             scratch: HashMap::default(),
             scratch_once: HashMap::default(),
+            products: HashMap::default(),
+            scratch_products: Default::default(),
+            zero: None,
             lines: Vec::new(),
+            line_products: Vec::new(),
             line_currents: HashMap::default(),
             roots: HashMap::default(),
             long_roots: HashMap::default(),
@@ -345,6 +361,7 @@ impl<'a> Lowering<'a> {
             legs: 1 << place,
             stride: ELEMENT,
             whole: true,
+            products: None,
         }
     }
 
@@ -388,10 +405,15 @@ impl<'a> Lowering<'a> {
 
     /// Memory for arrays over one or both ends and any so many rungs in a run.
     pub(super) fn allocate_any(&mut self, ends: Legs, rungs: usize) -> Address {
-        let masks = (0..1u32 << self.count).filter(|m| m.count_ones() as usize == rungs);
-        let counts = masks.map(|m| self.helicities.count(ends | m << 1, false));
-        let most = counts.max().unwrap_or(1);
+        let most = self.elements_of_any(ends, rungs, false);
         self.allocate(most)
+    }
+
+    /// Elements of an array over these ends and any so many rungs, at most.
+    pub(super) fn elements_of_any(&self, ends: Legs, rungs: usize, whole: bool) -> u32 {
+        let masks = (0..1u32 << self.count).filter(|m| m.count_ones() as usize == rungs);
+        let counts = masks.map(|m| self.helicities.count(ends | m << 1, whole));
+        counts.max().unwrap_or(1)
     }
 
     pub(super) fn push_pairs(&mut self, pairs: Vec<Pair>) -> [u32; 2] {
@@ -448,12 +470,12 @@ impl<'a> Lowering<'a> {
         let legs = rungs(order);
         let elements = self.helicities.count(legs, true);
         let out = self.allocate(elements);
-        let op = self.vector_op(
-            legs,
-            true,
-            &mut |lowering, from, to| lowering.rung_once(order, from, to),
-            order.len(),
-        );
+        let folded = self.folded(Folded::Both);
+        let of = &mut |lowering: &mut Self, from, to, products| match products {
+            true => lowering.rung_with_products(order, from, to, true),
+            false => lowering.rung_once(order, from, to),
+        };
+        let op = self.vector_op(legs, true, of, order.len(), folded);
         // -1 for each leg, and what conjugation makes of the vertices, of which there is one less.
         let sign = |parity: f64| match order.len().is_multiple_of(2) {
             true => parity,
@@ -461,10 +483,15 @@ impl<'a> Lowering<'a> {
         };
         let mirror = self.parity.map_or(0, |parity| sign(parity) as i8);
         let factors = self.factors(Some(legs), 1.0);
+        let needed = folded != Folded::Nothing && order.len() < self.count;
+        let products = needed.then(|| self.allocate_vectors(PRODUCTS * elements));
+        let constants = self.constants(products.is_some());
         self.once.push(ArrayOp {
             out,
             factors,
             mirror,
+            products,
+            constants,
             ..op
         });
         let array = Array {
@@ -472,32 +499,99 @@ impl<'a> Lowering<'a> {
             legs,
             stride: ELEMENT,
             whole: true,
+            products,
         };
         self.currents.insert(order.to_vec(), array);
     }
 
-    /// Pairs and triples of neighbours among so many things, whose arrays `of` gives from their places.
+    /// Which terms of triples come with pairs: these, where a core computes them.
+    pub(super) fn folded(&self, folded: Folded) -> Folded {
+        match self.machine == Machine::Core && self.three.is_some() {
+            true => folded,
+            false => Folded::Nothing,
+        }
+    }
+
+    /// The constants of pairs and of triples, where products are computed.
+    pub(super) fn constants(&mut self, products: bool) -> [Address; 2] {
+        match products {
+            true => self.factors(None, 1.0),
+            false => [0; 2],
+        }
+    }
+
+    /// The products of an array, or zero where it has none.
+    fn products_of(&mut self, legs: Legs, whole: bool, array: Option<Array>) -> Place {
+        let products = array.and_then(|array| Some((array, array.products?)));
+        let products = match products {
+            Some((array, products)) => Array {
+                address: products,
+                stride: PRODUCTS,
+                ..array
+            },
+            None => Array {
+                address: self.zero(),
+                legs: 0,
+                stride: PRODUCTS,
+                whole: true,
+                products: None,
+            },
+        };
+        self.helicities.place(legs, whole, products)
+    }
+
+    fn zero(&mut self) -> Address {
+        if let Some(zero) = self.zero {
+            return zero;
+        }
+        let zero = self.allocate(1);
+        self.once.insert(
+            0,
+            ArrayOp {
+                kind: ArrayKind::Sum,
+                out: zero,
+                count: 1,
+                stride: ELEMENT,
+                ..ArrayOp::default()
+            },
+        );
+        self.zero = Some(zero);
+        zero
+    }
+
+    /// Pairs and triples of neighbours among so many things, whose arrays `of` gives from their places, with products or
+    /// not.
     pub(super) fn vector_op(
         &mut self,
         legs: Legs,
         whole: bool,
-        of: &mut dyn FnMut(&mut Self, usize, usize) -> Array,
+        of: &mut dyn FnMut(&mut Self, usize, usize, bool) -> Array,
         size: usize,
+        folded: Folded,
     ) -> ArrayOp {
-        let mut pairs = Vec::new();
-        let mut triples = Vec::new();
+        let (mut pairs, mut triples) = (Vec::new(), Vec::new());
+        let mut products = Vec::new();
         for i in 1..size {
-            let (a, b) = (of(self, 0, i), of(self, i, size));
+            let first = folded != Folded::Nothing;
+            let (a, b) = (
+                of(self, 0, i, first),
+                of(self, i, size, folded == Folded::Both),
+            );
             pairs.push(Pair {
                 a: self.helicities.place(legs, whole, a),
                 b: self.helicities.place(legs, whole, b),
                 momenta: [self.momentum(a.legs), self.momentum(b.legs)],
             });
+            if first {
+                let first = self.products_of(legs, whole, Some(a));
+                let both = (folded == Folded::Both).then_some(b);
+                products.push([first, self.products_of(legs, whole, both)]);
+            }
             for j in i + 1..size {
                 if self.three.is_none() {
                     continue;
                 }
-                let (b, c) = (of(self, i, j), of(self, j, size));
+                let (b, c) = (of(self, i, j, false), of(self, j, size, false));
                 let place = |h: &mut Helicities, array| h.place(legs, whole, array);
                 triples.push(Triple {
                     places: [a, b, c].map(|array| place(&mut self.helicities, array)),
@@ -506,13 +600,104 @@ impl<'a> Lowering<'a> {
         }
         let from = self.pools.triples.len() as u32;
         self.pools.triples.extend(triples);
+        let first = self.pools.products.len() as u32;
+        self.pools.products.extend(products);
         ArrayOp {
             kind: ArrayKind::Vector,
             count: self.helicities.count(legs, whole),
             stride: ELEMENT,
             pairs: self.push_pairs(pairs),
             triples: [from, self.pools.triples.len() as u32],
+            folded,
+            products_of: [first, self.pools.products.len() as u32],
             ..ArrayOp::default()
+        }
+    }
+
+    /// A current of rungs with its products, where terms of triples come with pairs: for a current that is computed once,
+    /// or within a run.
+    pub(super) fn rung_with_products(
+        &mut self,
+        order: &[u8],
+        from: usize,
+        to: usize,
+        once: bool,
+    ) -> Array {
+        let of = |lowering: &mut Self, from, to| match once {
+            true => lowering.rung_once(order, from, to),
+            false => lowering.rung(order, from, to, Form::Plain),
+        };
+        let array = of(self, from, to);
+        let part = &order[from..to];
+        if self.folded(Folded::Both) == Folded::Nothing
+            || part.len() == 1
+            || array.products.is_some()
+        {
+            return array;
+        }
+        let kept = self.currents.contains_key(part);
+        // An even number of rungs has the same products backwards, an odd one the opposite.
+        let key = match part.len().is_multiple_of(2) {
+            true => part.to_vec().min(part.iter().rev().copied().collect()),
+            false => part.to_vec(),
+        };
+        if let (true, Some(&products)) = (kept, self.products.get(&key)) {
+            return Array {
+                products: Some(products),
+                ..array
+            };
+        }
+        let count = self.helicities.count(array.legs, array.whole);
+        let at = (from, part.len());
+        let known = self.scratch_products[usize::from(once)].get(&at).cloned();
+        let products = match known {
+            Some((products, there)) if !kept => {
+                if there == part {
+                    return Array {
+                        products: Some(products),
+                        ..array
+                    };
+                }
+                products
+            }
+            _ if kept => self.allocate_vectors(PRODUCTS * count),
+            _ => {
+                let elements = self.elements_of_any(0, part.len(), once);
+                self.allocate_vectors(PRODUCTS * elements)
+            }
+        };
+        let mut pairs = Vec::new();
+        for at in from + 1..to {
+            let (a, b) = (of(self, from, at), of(self, at, to));
+            pairs.push(Pair {
+                a: self.helicities.place(array.legs, array.whole, a),
+                b: self.helicities.place(array.legs, array.whole, b),
+                momenta: [0; 2],
+            });
+        }
+        let op = ArrayOp {
+            kind: ArrayKind::Products,
+            out: products,
+            count,
+            stride: PRODUCTS,
+            pairs: self.push_pairs(pairs),
+            constants: self.constants(true),
+            ..ArrayOp::default()
+        };
+        match array.whole {
+            true => self.once.push(op),
+            false => self.each.push(op),
+        }
+        match kept {
+            true => self.products.insert(key, products).map(|_| ()),
+            false => {
+                let scratch = &mut self.scratch_products[usize::from(once)];
+                scratch.insert(at, (products, part.to_vec())).map(|_| ())
+            }
+        };
+        Array {
+            products: Some(products),
+            ..array
         }
     }
 
@@ -576,6 +761,7 @@ impl<'a> Lowering<'a> {
             legs,
             stride: ELEMENT,
             whole: true,
+            products: None,
         }
     }
 
@@ -636,6 +822,7 @@ impl<'a> Lowering<'a> {
             legs,
             stride: ELEMENT,
             whole: true,
+            products: None,
         }
     }
 
@@ -679,6 +866,7 @@ impl<'a> Lowering<'a> {
                 legs,
                 stride: ELEMENT,
                 whole: false,
+                products: None,
             };
             let kept = match form {
                 Form::Slashed => &mut self.slashed,
@@ -702,6 +890,7 @@ impl<'a> Lowering<'a> {
             legs,
             stride: ELEMENT,
             whole: false,
+            products: None,
         }
     }
 
@@ -813,6 +1002,7 @@ impl<'a> Lowering<'a> {
             shuffles: self.shuffles,
             pools: Pools {
                 indices,
+                far: plan.vectors > FAR,
                 ..self.pools
             },
             helicities: count,

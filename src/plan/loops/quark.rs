@@ -40,7 +40,7 @@ pub fn lower(lowering: &mut Lowering, line: &Line) {
         }
     }
     match lowering.reuses_memory() {
-        true => by_sets(lowering, line, &cover, &made),
+        true => by_sets(lowering, line, &cover, made),
         false => by_jamps(lowering, line, &cover, made),
     }
 }
@@ -60,79 +60,129 @@ fn weights(lowering: &Lowering) -> Vec<f64> {
     (0..=count).map(of).collect()
 }
 
-/// The ends that blocks are joined with: which end, where the blocks meet it, and where their other sides are.
-fn families(cover: &Cover) -> impl Iterator<Item = (usize, usize, &[usize])> {
-    let of_right = cover.right.iter().enumerate();
-    let of_left = cover.left.iter().enumerate();
-    let of_right = of_right.map(|(k, ms)| (1, k, &ms[..]));
-    let all = of_right.chain(of_left.map(|(m, ks)| (0, m, &ks[..])));
-    all.filter(|family| !family.2.is_empty())
-}
-
-/// One JAMP after the other, from what is kept for all of them.
+/// All JAMPs, from what is kept for all of them.
 fn by_jamps(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts) {
     let count = lowering.count;
-    for (end, at, others) in families(cover) {
-        let size = if end == 0 { at } else { count - at };
-        for order in parts(count, size) {
-            let array = joined(lowering, line, &made, (end, at), others, &order, None);
-            made.joined[end].insert(order, array);
+    for (k, ms) in cover.right.iter().enumerate().filter(|of| !of.1.is_empty()) {
+        for order in parts(count, count - k) {
+            made.join(lowering, line, (1, k), ms, &order, None);
         }
     }
-    for &(k, m) in &cover.all {
-        for whole in parts(count, k + count - m) {
-            let (start, end) = (whole[..k].to_vec(), whole[k..].to_vec());
-            if !made.vectors.contains_key(&(start.clone(), end.clone())) {
-                let vector = vector(lowering, line, &made, &start, &end, None);
-                made.vectors.insert((start, end), vector);
-            }
+    for (m, ks) in cover.left.iter().enumerate().filter(|of| !of.1.is_empty()) {
+        for order in parts(count, m) {
+            made.join(lowering, line, (0, m), ks, &order, None);
         }
     }
+    made.vectors(lowering, line, cover);
     for order in orders(count) {
         jamp(lowering, cover, &made, &order);
     }
 }
 
-/// One set of rungs after the other, so that what is made for it stays in a cache until all products with it are added to
-/// their JAMPs.
-fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts) {
+/// The JAMPs of one set of first rungs after the other, so that what is joined for it stays in a cache; then what is added
+/// to them.
+fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts) {
     let count = lowering.count;
-    let all = lowering.all();
-    let mut adds = false;
-    for (end, at, others) in families(cover) {
-        let size = if end == 0 { at } else { count - at };
-        let side = if end == 0 { 1 } else { lowering.last() };
-        let places = orders(size);
-        let places: Vec<Address> = places
-            .iter()
-            .map(|_| lowering.allocate_any(side, size))
-            .collect();
-        for set in sets(count, size) {
-            let rest = without(count, &set);
-            for (order, &place) in orders_of(&set).iter().zip(&places) {
-                let array = joined(lowering, line, made, (end, at), others, order, Some(place));
-                for other in orders_of(&rest) {
-                    let own = made.ends[1 - end][&other];
-                    let (first, second, whole) = match end {
-                        0 => (array, own, [&order[..], &other].concat()),
-                        _ => (own, array, [&other[..], order].concat()),
-                    };
-                    let pair = Pair {
-                        a: lowering.helicities.place(all, false, first),
-                        b: lowering.helicities.place(all, false, second),
-                        momenta: [0; 2],
-                    };
-                    lowering.push_jamp(&whole, vec![pair], Vec::new(), adds);
+    let joins = |at: &usize| !cover.right[*at].is_empty();
+    let first = (0..=count).find(joins);
+    let left: Vec<(usize, &Vec<usize>)> = cover.left.iter().enumerate().collect();
+    let left: Vec<_> = left.into_iter().filter(|of| !of.1.is_empty()).collect();
+    let size = first.or(left.first().map(|of| of.0)).unwrap_or(0);
+    for k in (size + 1..=count).filter(joins) {
+        for order in parts(count, count - k) {
+            made.join(lowering, line, (1, k), &cover.right[k], &order, None);
+        }
+    }
+    made.vectors(lowering, line, cover);
+    let mut places = Places::default();
+    for set in sets(count, size) {
+        let starts = orders_of(&set);
+        let rest = without(count, &set);
+        let mut last: Option<Order> = None;
+        for end in orders_of(&rest) {
+            places.next = 0;
+            if first.is_some() {
+                let place = places.next(lowering, lowering.last(), end.len());
+                made.join(
+                    lowering,
+                    line,
+                    (1, size),
+                    &cover.right[size],
+                    &end,
+                    Some(place),
+                );
+            }
+            for &(m, ks) in &left {
+                let more = &end[..m - size];
+                for start in &starts {
+                    let place = places.next(lowering, 1, m);
+                    if last.as_ref().is_none_or(|last| last[..m - size] != *more) {
+                        let order = [start, more].concat();
+                        made.join(lowering, line, (0, m), ks, &order, Some(place));
+                    }
+                }
+            }
+            for start in &starts {
+                jamp(lowering, cover, &made, &[start, &end[..]].concat());
+            }
+            last = Some(end);
+        }
+    }
+    by_numbers(lowering, line, cover, &made);
+}
+
+/// Memory that is used again for each set.
+#[derive(Default)]
+struct Places {
+    all: Vec<Address>,
+    next: usize,
+}
+
+impl Places {
+    /// The next place, for an array over an end and so many rungs.
+    fn next(&mut self, lowering: &mut Lowering, end: Legs, rungs: usize) -> Address {
+        if self.next == self.all.len() {
+            let place = lowering.allocate_any(end, rungs);
+            self.all.push(place);
+        }
+        self.next += 1;
+        self.all[self.next - 1]
+    }
+}
+
+impl Parts {
+    /// Joins an end's currents with blocks.
+    fn join(
+        &mut self,
+        lowering: &mut Lowering,
+        line: &Line,
+        (end, at): (usize, usize),
+        others: &[usize],
+        order: &[u8],
+        place: Option<Address>,
+    ) {
+        let array = joined(lowering, line, self, (end, at), others, order, place);
+        self.joined[end].insert(order.to_vec(), array);
+    }
+
+    /// Vectors for the blocks of which all orders are multiplied.
+    fn vectors(&mut self, lowering: &mut Lowering, line: &Line, cover: &Cover) {
+        let count = lowering.count;
+        for &(k, m) in &cover.all {
+            for whole in parts(count, k + count - m) {
+                let ends = (whole[..k].to_vec(), whole[k..].to_vec());
+                if !self.vectors.contains_key(&ends) {
+                    let vector = vector(lowering, line, self, &ends.0, &ends.1, None);
+                    self.vectors.insert(ends, vector);
                 }
             }
         }
-        adds = true;
     }
-    if !adds {
-        for order in orders(count) {
-            lowering.push_jamp(&order, Vec::new(), Vec::new(), false);
-        }
-    }
+}
+
+/// Adds to the JAMPs the products of blocks of whose orders those with the smallest first are multiplied.
+fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts) {
+    let count = lowering.count;
     let shuffles: Vec<_> = (0..=count as u8)
         .map(
             |rungs| match cover.sums.iter().any(|&(k, m)| m - k == usize::from(rungs)) {
@@ -149,7 +199,7 @@ fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts) {
     let sums = shuffles.iter().map(|(s, _)| s.all - s.given).max();
     let mut numbers = lowering.allocate_numbers(numbers, sums.unwrap_or(0));
     let mut shuffled = Vec::new();
-    for &(k, m) in cover.all.iter().chain(&cover.sums) {
+    for &(k, m) in &cover.sums {
         let ends = 1 | lowering.last();
         let outside = k + count - m;
         let place = lowering.allocate_any(ends, outside);
@@ -158,21 +208,11 @@ fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts) {
             for whole in orders_of(&set) {
                 let (start, end) = whole.split_at(k);
                 let vector = vector(lowering, line, made, start, end, Some(place));
-                let order = |block: &[u8]| [start, block, end].concat();
-                if cover.all.contains(&(k, m)) {
-                    for block in orders_of(&block) {
-                        let order = order(&block);
-                        let current = lowering.rung(&order, k, m, Form::Plain);
-                        let pair = wide(lowering, vector, current);
-                        lowering.push_jamp(&order, Vec::new(), vec![pair], true);
-                    }
-                    continue;
-                }
                 products(lowering, vector, &block, numbers);
                 let targets = shuffles[m - k].1.iter().flatten();
                 let targets = targets.map(|letters| {
                     let letters = letters.iter().map(|&i| block[usize::from(i)]);
-                    order(&letters.collect::<Order>())
+                    [start, &letters.collect::<Order>(), end].concat()
                 });
                 shuffled.push((
                     start.to_vec(),
@@ -296,6 +336,7 @@ fn spinor(
         legs,
         stride: ELEMENT,
         whole: false,
+        products: None,
     }
 }
 
@@ -338,6 +379,7 @@ fn vector(
         legs,
         stride: ELEMENT,
         whole: false,
+        products: None,
     }
 }
 
