@@ -223,7 +223,10 @@ mod tests {
             }
         }
         for event in 0..2 {
-            assert!((sums[event] / whole[event] - 1.0).abs() < 1e-12);
+            assert!(
+                (sums[event] / whole[event] - 1.0).abs() < 1e-12,
+                "{sums:?} {whole:?}"
+            );
         }
         assert_eq!(run(&mut bridge, &trial.events(), None).unwrap().0, whole);
     }

@@ -155,7 +155,7 @@ impl Loops {
 mod tests {
     use super::*;
     use crate::generate;
-    use crate::ops::arrays::Spinors;
+    use crate::ops::arrays::{Folded, Spinors};
     use crate::plan::binding::Binding;
     use crate::plan::compile;
     use crate::process::Process;
@@ -183,10 +183,10 @@ mod tests {
         type Change = Box<dyn Fn(&mut Loops)>;
         let of_op = |change: fn(&mut ArrayOp, u32)| -> Vec<Change> {
             let kinds = [ArrayKind::LineIn, ArrayKind::LineOut, ArrayKind::Current];
-            let kinds =
-                kinds
-                    .into_iter()
-                    .chain([ArrayKind::Vector, ArrayKind::Sum, ArrayKind::Contract]);
+            let kinds = kinds
+                .into_iter()
+                .chain([ArrayKind::Vector, ArrayKind::Sum, ArrayKind::Contract])
+                .chain([ArrayKind::Products]);
             let change = move |kind| -> Change {
                 Box::new(move |loops: &mut Loops| {
                     let all = loops.once.iter_mut().chain(&mut loops.each);
@@ -204,7 +204,18 @@ mod tests {
         changes.extend(of_op(|op, _| op.wide = [1, 0]));
         changes.extend(of_op(|op, _| op.triples = [7, u32::MAX]));
         changes.extend(of_op(|op, _| op.addends = [u32::MAX, u32::MAX]));
-        let more: [Change; 29] = [
+        changes.extend(of_op(|op, _| op.products_of = [7, u32::MAX]));
+        changes.extend(of_op(|op, _| op.products = Some(u32::MAX)));
+        changes.extend(of_op(|op, vectors| op.constants[1] = vectors - 1));
+        let more: [Change; 31] = [
+            Box::new(|l| {
+                let folded = l.once.iter_mut().filter(|op| op.folded != Folded::Nothing);
+                folded.for_each(|op| op.products_of = [0; 2]);
+            }),
+            Box::new(move |l| {
+                let products = l.pools.products.iter_mut().flatten();
+                products.for_each(|place| place.address = vectors - 1);
+            }),
             Box::new(|l| l.pools.indices.iter_mut().for_each(|i| *i = u32::MAX)),
             Box::new(|l| l.pools.indices.truncate(3)),
             Box::new(|l| l.pools.pairs.iter_mut().for_each(|p| p.a.shift = 1 << 20)),

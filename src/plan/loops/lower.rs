@@ -483,7 +483,9 @@ impl<'a> Lowering<'a> {
         };
         let mirror = self.parity.map_or(0, |parity| sign(parity) as i8);
         let factors = self.factors(Some(legs), 1.0);
-        let needed = folded != Folded::Nothing && order.len() < self.count;
+        // Of gluons alone the second end meets currents of all rungs.
+        let longest = self.count - usize::from(self.line.is_some());
+        let needed = folded != Folded::Nothing && order.len() <= longest;
         let products = needed.then(|| self.allocate_vectors(PRODUCTS * elements));
         let constants = self.constants(products.is_some());
         self.once.push(ArrayOp {
