@@ -1,7 +1,7 @@
 //! Processes in their colour-ordered form: equal to their diagrams where these can be listed, and beyond what must hold
 //! without them.
 
-use crate::batch::{Batch, squared};
+use crate::batch::{Batch, bridge, cpu, squared};
 use crate::kinematics::{Lorentz, Point, masses, points};
 use crate::processes::gauge_invariant;
 use crate::ward;
@@ -80,6 +80,7 @@ fn equal_to_diagrams() {
         "g g > g g",
         "g g > g g g",
         "g g > g g g g",
+        "g u > u g g g",
         "g g > t t~ g g g",
         "d d~ > z g",
         "u~ u > z g g",
@@ -271,6 +272,45 @@ fn beyond_diagrams() {
             (second / first - 1.0).abs() < 1e-9,
             "{text}: {first:e} {second:e}"
         );
+    }
+}
+
+/// All helicities of eight gluons: the same whichever gluon is called which, and from one call to the next.
+#[test]
+fn eight_gluons_are_alike() {
+    let process = one("g g > g g g g g g");
+    let card = process.model.default_card();
+    let mut points = points(&process, &card, 2000.0, 1, 12);
+    let mut exchanged = points[0].clone();
+    exchanged.swap(3, 7);
+    points.push(exchanged);
+    let batch = Batch::new(&points, 1.2);
+    let mut bridge = bridge(&process, &card, &cpu());
+    let first = batch.run(&mut bridge).squared;
+    assert!((first[0] / first[1] - 1.0).abs() < 1e-9, "{first:?}");
+    assert_eq!(batch.run(&mut bridge).squared, first);
+}
+
+/// |M|^2 is a power of the strong coupling, whatever its size; without it nothing is left.
+#[test]
+fn couplings_of_any_size() {
+    for (text, power) in [
+        ("g g > g g g", 6),
+        ("u u~ > g g g g", 8),
+        ("g g > g g g g", 8),
+    ] {
+        let process = ordered(text);
+        let card = process.model.default_card();
+        let point = points(&process, &card, 900.0, 1, 3);
+        let unit = squared(&process, &card, &point, 1.0)[0];
+        for g in [1e-30f64, 1e-9, 1e3, 1e20] {
+            let x = squared(&process, &card, &point, g)[0];
+            assert!(
+                (x / unit / g.powi(power) - 1.0).abs() < 1e-11,
+                "{text}, {g}: {x:e}"
+            );
+        }
+        assert_eq!(squared(&process, &card, &point, 0.0), [0.0], "{text}");
     }
 }
 

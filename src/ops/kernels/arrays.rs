@@ -441,11 +441,13 @@ impl<V: Simd> At<'_, V> {
     unsafe fn ratio(&self, op: &ArrayOp) -> Cx<V> {
         // SAFETY: the operation holds.
         let [under, over] = unsafe { op.constants.map(|constant| self.m.complex(constant)) };
-        let least = under.re.same(f64::from(f32::MIN_POSITIVE));
-        let norm = under
-            .re
-            .mul_add(under.re, under.im.mul_add(under.im, least));
-        over * Cx::new(under.re / norm, -(under.im / norm))
+        // Scaled, since squares of small couplings are too small.
+        let (zero, one) = (under.re.same(0.0), under.re.same(1.0));
+        let size = under.re.abs().max(under.im.abs());
+        let size = V::select(size.eq(zero), one, size);
+        let (re, im) = (under.re / size, under.im / size);
+        let norm = re.mul_add(re, im * im).max(one) * size;
+        over * Cx::new(re / norm, -(im / norm))
     }
 
     #[inline(always)]
