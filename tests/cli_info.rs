@@ -36,6 +36,9 @@ Options:
       --json
           Print JSON instead of text: a list with one object for each matrix element
 
+      --topologies
+          Add to the JSON the topologies that a sampler needs
+
   -h, --help
           Print help (see a summary with '-h')
 ";

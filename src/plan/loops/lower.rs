@@ -97,6 +97,9 @@ fn bad(what: &str) -> Error {
 /// The constant of a vertex: couplings with their coefficients.
 pub(super) type Constant = (Vec<CouplingRef>, Vec<(usize, Complex64)>);
 
+/// Memory that is used again: by where rungs begin in an order and how many they are, with those that are there.
+type Scratch = HashMap<(usize, usize), (Address, Vec<u8>)>;
+
 pub(super) struct Lowering<'a> {
     compiler: Compiler<'a>,
     pub(super) helicities: Helicities,
@@ -123,13 +126,13 @@ pub(super) struct Lowering<'a> {
     slashed: HashMap<Vec<u8>, Array>,
     /// Sums of long currents that are needed for a while: by where they begin in an order and their length, with the
     /// order that is there.
-    scratch: HashMap<(usize, usize), (Address, Vec<u8>)>,
+    scratch: Scratch,
     /// The same for what is computed once.
-    scratch_once: HashMap<(usize, usize), (Address, Vec<u8>)>,
+    scratch_once: Scratch,
     /// Products of currents of rungs that are kept, by the order of these, or that which has the same backwards.
     products: HashMap<Vec<u8>, Address>,
-    /// The same of those in `scratch_once` and in `scratch`.
-    scratch_products: [HashMap<(usize, usize), (Address, Vec<u8>)>; 2],
+    /// The same of those in `scratch` and in `scratch_once`.
+    scratch_products: [Scratch; 2],
     /// A number that is zero.
     zero: Option<Address>,
     /// Of gluons alone: where currents of the line are used again, their place for each number of rungs.
