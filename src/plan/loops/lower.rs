@@ -674,6 +674,8 @@ impl<'a> Lowering<'a> {
         let mut pairs = Vec::new();
         for at in from + 1..to {
             let (a, b) = (of(self, from, at), of(self, at, to));
+            // What is computed once takes nothing of a run.
+            debug_assert!(!array.whole || a.whole && b.whole, "{order:?}");
             pairs.push(Pair {
                 a: self.helicities.place(array.legs, array.whole, a),
                 b: self.helicities.place(array.legs, array.whole, b),
