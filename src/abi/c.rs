@@ -21,6 +21,7 @@ use crate::runtime::{CachePlace, Switches};
 use crate::sample::{
     DEFAULT_ALPHA_S, DeviceSample, Element, Momenta, Rows, Sample, SampleAnswers, Strides, g_s,
 };
+use serde::Serialize;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
 
@@ -248,18 +249,31 @@ pub unsafe extern "C" fn mebridge_set_channels(
 /// bridge is deleted. NULL if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_topologies(bridge: *const MebridgeBridge) -> *const c_char {
+    kept_json(
+        bridge,
+        |entry| &mut entry.topologies,
+        |bridge| topologies(bridge.process()),
+    )
+}
+
+/// JSON of something about a bridge, made once: where it is kept, and what it is of. NULL if there is no such bridge.
+fn kept_json<T: Serialize>(
+    bridge: *const MebridgeBridge,
+    place: fn(&mut Entry) -> &mut Option<CString>,
+    make: fn(&Bridge) -> Result<T>,
+) -> *const c_char {
     let mut text = std::ptr::null();
     status(|| {
         with(bridge, |entry| {
-            if entry.topologies.is_none() {
-                let list = topologies(entry.bridge.process())?;
-                let json = serde_json::to_string(&list).map_err(|e| Error::Internal {
+            if place(entry).is_none() {
+                let made = make(&entry.bridge)?;
+                let json = serde_json::to_string(&made).map_err(|e| Error::Internal {
                     what: e.to_string(),
                 })?;
-                entry.topologies = Some(c_name(&json));
+                *place(entry) = Some(c_name(&json));
             }
             // The string stays where it is, whatever moves the entry.
-            text = entry.topologies.as_ref().map_or(text, |json| json.as_ptr());
+            text = place(entry).as_ref().map_or(text, |json| json.as_ptr());
             Ok(())
         })
     });
@@ -538,26 +552,11 @@ unsafe fn evaluate(
 /// deleted. NULL if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_description(bridge: *const MebridgeBridge) -> *const c_char {
-    let mut text = std::ptr::null();
-    status(|| {
-        with(bridge, |entry| {
-            if entry.description.is_none() {
-                let process = std::slice::from_ref(entry.bridge.process());
-                let description = describe(process, &[false], "", "")?;
-                let json = serde_json::to_string(&description).map_err(|e| Error::Internal {
-                    what: e.to_string(),
-                })?;
-                entry.description = Some(c_name(&json));
-            }
-            // The string stays where it is, whatever moves the entry.
-            text = entry
-                .description
-                .as_ref()
-                .map_or(text, |json| json.as_ptr());
-            Ok(())
-        })
-    });
-    text
+    kept_json(
+        bridge,
+        |entry| &mut entry.description,
+        |bridge| describe(std::slice::from_ref(bridge.process()), &[false], "", ""),
+    )
 }
 
 /// Number of parameters of the card, or -1 if there is no such bridge.

@@ -576,21 +576,19 @@ impl<'a> Lowering<'a> {
     ) -> ArrayOp {
         let (mut pairs, mut triples) = (Vec::new(), Vec::new());
         let mut products = Vec::new();
+        // Of two things there is nothing to fold.
+        let folded = if size > 2 { folded } else { Folded::Nothing };
+        let (first, both) = (folded != Folded::Nothing, folded == Folded::Both);
         for i in 1..size {
-            let first = folded != Folded::Nothing;
-            let (a, b) = (
-                of(self, 0, i, first),
-                of(self, i, size, folded == Folded::Both),
-            );
+            let (a, b) = (of(self, 0, i, first), of(self, i, size, both));
             pairs.push(Pair {
                 a: self.helicities.place(legs, whole, a),
                 b: self.helicities.place(legs, whole, b),
                 momenta: [self.momentum(a.legs), self.momentum(b.legs)],
             });
             if first {
-                let first = self.products_of(legs, whole, Some(a));
-                let both = (folded == Folded::Both).then_some(b);
-                products.push([first, self.products_of(legs, whole, both)]);
+                let of_first = self.products_of(legs, whole, Some(a));
+                products.push([of_first, self.products_of(legs, whole, both.then_some(b))]);
             }
             for j in i + 1..size {
                 if self.three.is_none() {
@@ -640,37 +638,35 @@ impl<'a> Lowering<'a> {
         {
             return array;
         }
+        let count = self.helicities.count(array.legs, array.whole);
         let kept = self.currents.contains_key(part);
         // An even number of rungs has the same products backwards, an odd one the opposite.
         let key = match part.len().is_multiple_of(2) {
             true => part.to_vec().min(part.iter().rev().copied().collect()),
             false => part.to_vec(),
         };
-        if let (true, Some(&products)) = (kept, self.products.get(&key)) {
-            return Array {
-                products: Some(products),
-                ..array
-            };
-        }
-        let count = self.helicities.count(array.legs, array.whole);
-        let at = (from, part.len());
-        let known = self.scratch_products[usize::from(once)].get(&at).cloned();
-        let products = match known {
-            Some((products, there)) if !kept => {
-                if there == part {
-                    return Array {
-                        products: Some(products),
-                        ..array
-                    };
-                }
-                products
-            }
-            _ if kept => self.allocate_vectors(PRODUCTS * count),
-            _ => {
-                let elements = self.elements_of_any(0, part.len(), once);
-                self.allocate_vectors(PRODUCTS * elements)
+        let place = (from, part.len());
+        let known = match kept {
+            true => self.products.get(&key).map(|&products| (products, true)),
+            false => {
+                let known = self.scratch_products[usize::from(once)].get(&place);
+                known.map(|(products, there)| (*products, there == part))
             }
         };
+        let (products, there) = known.unwrap_or_else(|| {
+            let elements = match kept {
+                true => count,
+                false => self.elements_of_any(0, part.len(), once),
+            };
+            (self.allocate_vectors(PRODUCTS * elements), false)
+        });
+        let with_products = Array {
+            products: Some(products),
+            ..array
+        };
+        if there {
+            return with_products;
+        }
         let mut pairs = Vec::new();
         for at in from + 1..to {
             let (a, b) = (of(self, from, at), of(self, at, to));
@@ -695,17 +691,13 @@ impl<'a> Lowering<'a> {
             true => self.once.push(op),
             false => self.each.push(op),
         }
-        match kept {
-            true => self.products.insert(key, products).map(|_| ()),
-            false => {
-                let scratch = &mut self.scratch_products[usize::from(once)];
-                scratch.insert(at, (products, part.to_vec())).map(|_| ())
-            }
-        };
-        Array {
-            products: Some(products),
-            ..array
+        if kept {
+            self.products.insert(key, products);
+        } else {
+            let scratch = &mut self.scratch_products[usize::from(once)];
+            scratch.insert(place, (products, part.to_vec()));
         }
+        with_products
     }
 
     /// The operation that adds up the currents from which one follows.

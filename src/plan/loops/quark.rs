@@ -63,15 +63,11 @@ fn weights(lowering: &Lowering) -> Vec<f64> {
 /// All JAMPs, from what is kept for all of them.
 fn by_jamps(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts) {
     let count = lowering.count;
-    for (k, ms) in cover.right.iter().enumerate().filter(|of| !of.1.is_empty()) {
-        for order in parts(count, count - k) {
-            made.join(lowering, line, (1, k), ms, &order, None);
-        }
+    for (k, ms) in joined_at(&cover.right) {
+        made.join_all(lowering, line, (1, k), ms);
     }
-    for (m, ks) in cover.left.iter().enumerate().filter(|of| !of.1.is_empty()) {
-        for order in parts(count, m) {
-            made.join(lowering, line, (0, m), ks, &order, None);
-        }
+    for (m, ks) in joined_at(&cover.left) {
+        made.join_all(lowering, line, (0, m), ks);
     }
     made.vectors(lowering, line, cover);
     for order in orders(count) {
@@ -83,15 +79,12 @@ fn by_jamps(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts
 /// to them.
 fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts) {
     let count = lowering.count;
-    let joins = |at: &usize| !cover.right[*at].is_empty();
-    let first = (0..=count).find(joins);
-    let left: Vec<(usize, &Vec<usize>)> = cover.left.iter().enumerate().collect();
-    let left: Vec<_> = left.into_iter().filter(|of| !of.1.is_empty()).collect();
-    let size = first.or(left.first().map(|of| of.0)).unwrap_or(0);
-    for k in (size + 1..=count).filter(joins) {
-        for order in parts(count, count - k) {
-            made.join(lowering, line, (1, k), &cover.right[k], &order, None);
-        }
+    let mut right = joined_at(&cover.right);
+    let first = right.next();
+    let left: Vec<_> = joined_at(&cover.left).collect();
+    let size = first.or(left.first().copied()).map_or(0, |of| of.0);
+    for (k, ms) in right {
+        made.join_all(lowering, line, (1, k), ms);
     }
     made.vectors(lowering, line, cover);
     let mut places = Places::default();
@@ -101,16 +94,9 @@ fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts)
         let mut last: Option<Order> = None;
         for end in orders_of(&rest) {
             places.next = 0;
-            if first.is_some() {
+            if let Some((k, ms)) = first {
                 let place = places.next(lowering, lowering.last(), end.len());
-                made.join(
-                    lowering,
-                    line,
-                    (1, size),
-                    &cover.right[size],
-                    &end,
-                    Some(place),
-                );
+                made.join(lowering, line, (1, k), ms, &end, Some(place));
             }
             for &(m, ks) in &left {
                 let more = &end[..m - size];
@@ -129,6 +115,12 @@ fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts)
         }
     }
     by_numbers(lowering, line, cover, &made);
+}
+
+/// Where blocks are joined with an end, and with which of their other sides.
+fn joined_at(sides: &[Vec<usize>]) -> impl Iterator<Item = (usize, &[usize])> {
+    let sides = sides.iter().map(Vec::as_slice).enumerate();
+    sides.filter(|(_, others)| !others.is_empty())
 }
 
 /// Memory that is used again for each set.
@@ -163,6 +155,20 @@ impl Parts {
     ) {
         let array = joined(lowering, line, self, (end, at), others, order, place);
         self.joined[end].insert(order.to_vec(), array);
+    }
+
+    /// The same for all orders, which are kept.
+    fn join_all(
+        &mut self,
+        lowering: &mut Lowering,
+        line: &Line,
+        (end, at): (usize, usize),
+        others: &[usize],
+    ) {
+        let count = lowering.count;
+        for order in parts(count, if end == 0 { at } else { count - at }) {
+            self.join(lowering, line, (end, at), others, &order, None);
+        }
     }
 
     /// Vectors for the blocks of which all orders are multiplied.
