@@ -324,7 +324,11 @@ impl Bridge {
         }
         let (plan, _) = self.serving(channels)?;
         let squares = if channels { plan.count.squares } else { 0 };
-        let colors = plan.helicities.len() * self.color.multiply_adds();
+        let evaluated = match &plan.loops {
+            Some(loops) => loops.evaluated().count(),
+            None => plan.helicities.len(),
+        };
+        let colors = evaluated * self.color.multiply_adds();
         Some(plan.count.multiply_adds + squares + colors)
     }
 

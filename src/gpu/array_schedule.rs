@@ -197,10 +197,11 @@ impl Maker<'_> {
         Some(levels)
     }
 
-    /// Appends an operation; what does it, and the first elements of its items. None where it takes what others made, or
+    /// Appends an operation; what does it, and the first elements of its items. None where it takes
     /// [products](Folded).
     fn operation(&mut self, op: &ArrayOp) -> Option<(ArrayKernel, Vec<u32>)> {
-        if op.adds || op.folded != Folded::Nothing {
+        let products = op.splits[0] < op.splits[1] || op.numbers[0] < op.numbers[1];
+        if products || op.folded != Folded::Nothing {
             return None;
         }
         let tile = match op.kind {

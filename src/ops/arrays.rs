@@ -47,6 +47,16 @@ pub struct Triple {
     pub places: [Place; 3],
 }
 
+/// Currents A and B between two ends, for `2 (F B) (A E) - (F A) (B E)`: an array holds products of one of them with the
+/// first end F, or the second end E.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Split {
+    /// `F A` and `F B`.
+    pub first: [Place; 2],
+    /// `A E` and `B E`.
+    pub second: [Place; 2],
+}
+
 /// An array over the same legs as the result, whose elements are added or subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Addend {
@@ -72,7 +82,7 @@ pub enum ArrayKind {
     Vector,
     /// Sums and differences of arrays of vectors; with one addend and another form, that form of it.
     Sum,
-    /// Complex numbers, two vectors each: products of pairs component by component.
+    /// Complex numbers, two vectors each: products of pairs component by component, with what numbers and splits give.
     Contract,
     /// Complex numbers, two vectors each: the [products](Folded) of pairs of vectors.
     Products,
@@ -143,8 +153,10 @@ pub struct ArrayOp {
     /// Of [`ArrayKind::Contract`] pairs whose first array is over all legs of the result; of spinors with two components
     /// those that are subtracted.
     pub wide: [u32; 2],
-    /// Of [`ArrayKind::Contract`], whether its result is added to what is there.
-    pub adds: bool,
+    /// Of [`ArrayKind::Contract`] pairs of numbers, the first of which are over all legs of the result.
+    pub numbers: [u32; 2],
+    /// Of [`ArrayKind::Contract`] its splits.
+    pub splits: [u32; 2],
     /// Its triples.
     pub triples: [u32; 2],
     /// Which of their terms come with pairs.
@@ -159,7 +171,7 @@ pub struct ArrayOp {
     pub addends: [u32; 2],
     /// The factors of pairs and of triples; of spinors with two components the propagator, of a scaled sum its factor.
     pub factors: [Address; 2],
-    /// Of a sum, whether it has a factor.
+    /// Of a sum, whether it has a factor; of products, whether they have constants.
     pub scaled: bool,
     /// Which components spinors have.
     pub spinors: Spinors,
@@ -197,6 +209,8 @@ pub struct Pools {
     pub pairs: Vec<Pair>,
     /// Triples.
     pub triples: Vec<Triple>,
+    /// Splits.
+    pub splits: Vec<Split>,
     /// Products of the vectors of pairs.
     pub products: Vec<[Place; 2]>,
     /// Addends.
@@ -250,10 +264,16 @@ impl Pools {
                 within(p.address, p.shift, most.into(), size)
             })
         };
-        let (Some(pairs), Some(wide), Some(triples), Some(products), Some(addends)) = (
+        let (Some(pairs), Some(wide), Some(numbers)) = (
             range(&self.pairs, op.pairs),
             range(&self.pairs, op.wide),
+            range(&self.pairs, op.numbers),
+        ) else {
+            return false;
+        };
+        let (Some(triples), Some(splits), Some(products), Some(addends)) = (
             range(&self.triples, op.triples),
+            range(&self.splits, op.splits),
             range(&self.products, op.products_of),
             range(&self.addends, op.addends),
         ) else {
@@ -271,7 +291,7 @@ impl Pools {
         let own = if contract { op.stride } else { of_result };
         let chiral = match op.kind {
             ArrayKind::LineIn | ArrayKind::LineOut => true,
-            ArrayKind::Contract => op.wide[0] == op.wide[1] && !op.adds,
+            ArrayKind::Contract => wide.is_empty() && numbers.is_empty() && splits.is_empty(),
             _ => false,
         };
         let known = |address: u32, size: u32| within(address, 0, 0, size);
@@ -301,9 +321,13 @@ impl Pools {
             && wide
                 .iter()
                 .all(|p| place(&p.a, of_wide) && place(&p.b, ELEMENT))
+            && numbers.iter().all(|p| place(&p.a, 2) && place(&p.b, 2))
             && triples
                 .iter()
                 .all(|t| t.places.iter().all(|p| place(p, ELEMENT)))
+            && splits
+                .iter()
+                .all(|s| s.first.iter().chain(&s.second).all(|p| place(p, 2)))
             && (op.folded == Folded::Nothing || products.len() == pairs.len())
             && products.iter().flatten().all(|p| place(p, 2))
             && op
@@ -339,12 +363,8 @@ impl Pools {
     /// Multiply-adds of an operation, as [`crate::plan::count`](../plan/count/index.html) counts.
     pub fn multiply_adds(&self, op: &ArrayOp) -> usize {
         let size = |of: [u32; 2]| (of[1] - of[0]) as usize;
-        let (pairs, wide, triples, addends) = (
-            size(op.pairs),
-            size(op.wide),
-            size(op.triples),
-            size(op.addends),
-        );
+        let (pairs, wide, numbers) = (size(op.pairs), size(op.wide), size(op.numbers));
+        let (triples, splits, addends) = (size(op.triples), size(op.splits), size(op.addends));
         let each = match op.kind {
             ArrayKind::LineIn | ArrayKind::LineOut if op.spinors != Spinors::Dirac => {
                 16 * (pairs + wide) + if op.propagate { 12 } else { 0 }
@@ -365,7 +385,7 @@ impl Pools {
             ArrayKind::Products => 16 * pairs + 4,
             ArrayKind::Sum => 8 * addends + if op.scaled { 16 } else { 0 },
             ArrayKind::Contract if op.spinors != Spinors::Dirac => 8 * pairs,
-            ArrayKind::Contract => 16 * (pairs + wide),
+            ArrayKind::Contract => 16 * (pairs + wide) + 4 * numbers + 8 * splits,
         };
         each * op.computed() as usize
     }

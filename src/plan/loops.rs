@@ -7,6 +7,7 @@
 
 mod arrays;
 mod boson;
+mod both_ends;
 mod chirality;
 mod cover;
 mod gluons;
@@ -273,6 +274,47 @@ mod tests {
         let mut other = plan.clone();
         other.loops = None;
         assert!(other.validate(&process).is_err());
+    }
+
+    /// The same of what gluons alone have.
+    #[test]
+    fn numbers_that_lead_astray_are_refused() {
+        let (process, plan) = made("g g > g g g");
+        assert!(plan.clone().validate(&process).is_ok());
+        fn of_numbers(change: fn(&mut ArrayOp)) -> impl Fn(&mut Loops, u32) {
+            move |loops, _| {
+                let has = |op: &&mut ArrayOp| op.numbers[0] < op.numbers[1];
+                loops.each.iter_mut().filter(has).for_each(change);
+            }
+        }
+        let changes: [Box<dyn Fn(&mut Loops, u32)>; 6] = [
+            Box::new(of_numbers(|op| op.splits[1] = u32::MAX)),
+            Box::new(of_numbers(|op| op.numbers[1] = u32::MAX)),
+            Box::new(of_numbers(|op| op.spinors = Spinors::First)),
+            Box::new(|l, vectors| {
+                let splits = l.pools.splits.iter_mut();
+                splits.for_each(|split| split.first[1].address = vectors - 1);
+            }),
+            Box::new(|l, vectors| {
+                let splits = l.pools.splits.iter_mut();
+                splits.for_each(|split| split.second[0].address = vectors - 1);
+            }),
+            Box::new(|l, vectors| {
+                let numbers = l.each.iter().map(|op| op.numbers);
+                for [from, to] in numbers.collect::<Vec<_>>() {
+                    let pairs = &mut l.pools.pairs[from as usize..to as usize];
+                    pairs
+                        .iter_mut()
+                        .for_each(|pair| pair.a.address = vectors - 1);
+                }
+            }),
+        ];
+        for (i, change) in changes.iter().enumerate() {
+            let mut other = plan.clone();
+            change(other.loops.as_mut().unwrap(), plan.vectors);
+            assert!(other.loops != plan.loops, "change {i}");
+            assert!(other.validate(&process).is_err(), "change {i}");
+        }
     }
 
     /// A massless line with a boson is evaluated for one chirality; of the other one contributions follow, or vanish.

@@ -153,7 +153,7 @@ fn scaled<V: Simd>(x: Four<V>, c: Cx<V>) -> Four<V> {
 
 /// All methods: the operation holds, see [`Arrays`].
 impl<V: Simd> At<'_, V> {
-    /// Asks for what comes from far: currents of rungs, and the JAMPs that products are added to.
+    /// Asks for what comes from far: currents of rungs.
     #[inline(always)]
     unsafe fn fetch(&self, op: &ArrayOp) {
         let rungs = match op.kind {
@@ -169,11 +169,6 @@ impl<V: Simd> At<'_, V> {
                 for vector in first..first + (last - first + ELEMENT).min(FETCHED) {
                     prefetch(self.m.pointer(vector));
                 }
-            }
-            for r in 0..if op.adds { op.count } else { 0 } {
-                let out = self.m.pointer(op.out + r * op.stride);
-                prefetch(out);
-                prefetch(out.add(V::LANES));
             }
         }
     }
@@ -454,7 +449,10 @@ impl<V: Simd> At<'_, V> {
     unsafe fn products_of_pairs(&self, op: &ArrayOp) {
         // SAFETY: the operation holds.
         unsafe {
-            let ratio = self.ratio(op);
+            let ratio = match op.scaled {
+                true => self.ratio(op),
+                false => Cx::new(V::zero(), V::zero()),
+            };
             for r in 0..op.count {
                 let mut sum = Cx::new(V::zero(), V::zero());
                 for pair in self.pairs(op.pairs) {
@@ -462,7 +460,10 @@ impl<V: Simd> At<'_, V> {
                     let v3 = self.m.four(self.element(&pair.b, r));
                     sum = sum + dot(v2, v3);
                 }
-                self.m.put_complex(op.out + 2 * r, sum * ratio);
+                if op.scaled {
+                    sum = sum * ratio;
+                }
+                self.m.put_complex(op.out + 2 * r, sum);
             }
         }
     }
@@ -512,7 +513,7 @@ impl<V: Simd> At<'_, V> {
             for (i, pair) in pairs.iter().chain(wide).enumerate() {
                 let way = Way {
                     from: match i == 0 {
-                        true => op.adds.then_some(out),
+                        true => None,
                         false => Some(buffer),
                     },
                     to: if i + 1 == count { out } else { buffer },
@@ -522,6 +523,15 @@ impl<V: Simd> At<'_, V> {
             for r in 0..if count == 0 { op.count } else { 0 } {
                 let zero = Cx::new(V::zero(), V::zero());
                 self.m.put_complex(op.out + r * op.stride, zero);
+            }
+            if op.splits[0] == op.splits[1] && op.numbers[0] == op.numbers[1] {
+                return;
+            }
+            for r in 0..op.count {
+                let at = op.out + r * op.stride;
+                let mut sum = [self.m.complex(at)];
+                self.add_numbers(op, [r], &mut sum);
+                self.m.put_complex(at, sum[0]);
             }
         }
     }
@@ -542,6 +552,49 @@ impl<V: Simd> At<'_, V> {
                 }
                 self.m.put_complex(to.0 + r * to.1, sum);
             }
+        }
+    }
+
+    /// Adds what numbers and splits give: of one element, or of four as [`At::four_products`] has them.
+    #[inline(always)]
+    unsafe fn add_numbers<const K: usize>(&self, op: &ArrayOp, r: [u32; K], s: &mut [Cx<V>; K]) {
+        // SAFETY: the operation holds.
+        unsafe {
+            for pair in self.pairs(op.numbers) {
+                let z = self.m.complex(self.element(&pair.b, r[0]));
+                for k in 0..K {
+                    s[k] = self.m.complex(self.element(&pair.a, r[k])).mul_add(z, s[k]);
+                }
+            }
+            let [from, to] = op.splits;
+            for split in self.pools.splits.get_unchecked(from as usize..to as usize) {
+                // Of four elements the first and the second differ by the first end, the first and the third by the second.
+                let [fa, fb] = &split.first;
+                let [ae, be] = &split.second;
+                let (other, behind) = if K == 4 { (r[1], r[2]) } else { (r[0], r[0]) };
+                let (fa, fb) = (self.numbers(fa, r[0], other), self.numbers(fb, r[0], other));
+                let (ae, be) = (
+                    self.numbers(ae, r[0], behind),
+                    self.numbers(be, r[0], behind),
+                );
+                let ae = [ae[0] + ae[0], ae[1] + ae[1]];
+                for k in 0..K {
+                    let x = fb[k % 2].mul_add(ae[k / 2], s[k]);
+                    s[k] = fa[k % 2].neg_mul_add(be[k / 2], x);
+                }
+            }
+        }
+    }
+
+    /// The numbers of two elements.
+    #[inline(always)]
+    unsafe fn numbers(&self, place: &Place, first: u32, second: u32) -> [Cx<V>; 2] {
+        // SAFETY: the operation holds.
+        unsafe {
+            [
+                self.m.complex(self.element(place, first)),
+                self.m.complex(self.element(place, second)),
+            ]
         }
     }
 
@@ -574,10 +627,9 @@ impl<V: Simd> At<'_, V> {
                     }
                 }
             }
+            self.add_numbers(op, r, &mut s);
             for (r, s) in r.into_iter().zip(s) {
-                let out = op.out + r * op.stride;
-                let s = if op.adds { s + self.m.complex(out) } else { s };
-                self.m.put_complex(out, s);
+                self.m.put_complex(op.out + r * op.stride, s);
             }
         }
     }

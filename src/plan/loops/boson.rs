@@ -10,7 +10,7 @@
 
 use super::arrays::{Array, Legs};
 use super::chirality::Chirality;
-use super::lower::{Line, Lowering, parts, rungs};
+use super::lower::{Contraction, Line, Lowering, parts, rungs};
 use crate::ops::arrays::{ArrayKind, ArrayOp, Pair};
 use crate::process::color_ordered::orders;
 use rustc_hash::FxHashMap as HashMap;
@@ -78,7 +78,11 @@ pub fn lower(lowering: &mut Lowering, line: &Line, chirality: Chirality, boson: 
                 momenta: [0; 2],
             });
         }
-        lowering.push_jamp(&order, pairs, Vec::new(), false);
+        let products = Contraction {
+            pairs,
+            ..Contraction::default()
+        };
+        lowering.push_jamp(&order, products);
     }
 }
 

@@ -2,17 +2,23 @@
 //!
 //! The orders are visited as a tree; currents of the line for the rungs so far lie in one place for each depth.
 //! A JAMP is the sum over the number of rungs before them of the line's current, times that of the second end with the
-//! rungs left, without its propagator, in which the second end meets one or two currents of rungs.
+//! rungs left, without its propagator, in which the second end meets one or two currents of rungs. Where no rung is before,
+//! a core multiplies numbers instead, see [`BothEnds`].
 
 use super::arrays::{Array, PRODUCTS};
-use super::lower::{Lowering, SHORT, parts, rungs};
+use super::both_ends::BothEnds;
+use super::lower::{Contraction, Lowering, SHORT, parts, rungs};
 use crate::ops::Address;
 use crate::ops::arrays::{ArrayOp, ELEMENT, Folded, Form, Pair, Triple};
 
 /// Adds the operations of all JAMPs.
 pub fn lower(lowering: &mut Lowering) {
     lowering.ends();
-    lowering.visit(&mut Vec::new());
+    let mut both_ends = match lowering.reuses_memory() {
+        true => Some(BothEnds::new(lowering)),
+        false => None,
+    };
+    lowering.visit(&mut Vec::new(), &mut both_ends);
 }
 
 /// Stands for an array that does not exist.
@@ -37,7 +43,11 @@ impl Lowering<'_> {
                 self.line_products.push(products);
             }
         }
-        for size in 1..=count.min(SHORT) {
+        let longest = match self.reuses_memory() {
+            true => count - 1,
+            false => count,
+        };
+        for size in 1..=longest.min(SHORT) {
             for order in parts(count, size) {
                 let elements = self.helicities.count(rungs(&order) | self.last(), false);
                 let address = self.allocate(elements);
@@ -121,9 +131,9 @@ impl Lowering<'_> {
     }
 
     /// Visits the orders that begin with some rungs.
-    fn visit(&mut self, start: &mut Vec<u8>) {
+    fn visit(&mut self, start: &mut Vec<u8>, both_ends: &mut Option<BothEnds>) {
         if start.len() == self.count {
-            return self.jamp(start);
+            return self.jamp(start, both_ends);
         }
         if !start.is_empty() {
             self.line_current(start);
@@ -131,7 +141,7 @@ impl Lowering<'_> {
         let free = (0..self.count as u8).filter(|r| !start.contains(r));
         for next in free.collect::<Vec<u8>>() {
             start.push(next);
-            self.visit(start);
+            self.visit(start, both_ends);
             start.pop();
         }
     }
@@ -184,10 +194,13 @@ impl Lowering<'_> {
     }
 
     /// The JAMP of an order.
-    fn jamp(&mut self, order: &[u8]) {
+    fn jamp(&mut self, order: &[u8], both_ends: &mut Option<BothEnds>) {
         let all = self.all();
-        let mut pairs = Vec::new();
-        for at in 0..self.count {
+        let mut products = Contraction::default();
+        if let Some(both_ends) = both_ends {
+            both_ends.add(self, order, &mut products);
+        }
+        for at in usize::from(both_ends.is_some())..self.count {
             let (start, rest) = order.split_at(at);
             let left = rest.len();
             if !self.roots.contains_key(rest) && !self.reuses_memory() {
@@ -209,12 +222,12 @@ impl Lowering<'_> {
                 self.root(rest, address);
             }
             let (first, second) = (self.line_array(start), self.roots[rest]);
-            pairs.push(Pair {
+            products.pairs.push(Pair {
                 a: self.helicities.place(all, false, first),
                 b: self.helicities.place(all, false, second),
                 momenta: [0; 2],
             });
         }
-        self.push_jamp(order, pairs, Vec::new(), false);
+        self.push_jamp(order, products);
     }
 }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::ops::Address;
 use crate::ops::arrays::{
     Addend, ArrayKind, ArrayOp, CHIRAL, ELEMENT, Folded, Form, Pair, Place, Pools, ShuffleOp,
-    Spinors, Triple,
+    Spinors, Split, Triple,
 };
 use crate::ops::opcode::Opcode;
 use crate::ops::recognize::recognize;
@@ -155,6 +155,17 @@ pub(super) struct Lowering<'a> {
     of_reversed: Option<f64>,
     /// Helicities that contribute nothing.
     vanishing: Vec<u32>,
+}
+
+/// What a JAMP is the sum of.
+#[derive(Default)]
+pub(super) struct Contraction {
+    pub(super) pairs: Vec<Pair>,
+    /// Pairs whose first array is over all legs.
+    pub(super) wide: Vec<Pair>,
+    /// The same of numbers.
+    pub(super) numbers: Vec<Pair>,
+    pub(super) splits: Vec<Split>,
 }
 
 /// A quark line.
@@ -388,7 +399,7 @@ impl<'a> Lowering<'a> {
         let count = self.helicities.count(array.legs, true);
         let address = self.allocate(count);
         let factor = self.factor(constant, None);
-        self.push_sum(array.address, address, count, Some(factor));
+        self.push_form(array.address, address, count, (Form::Slashed, factor));
         Array { address, ..array }
     }
 
@@ -684,6 +695,7 @@ impl<'a> Lowering<'a> {
             count,
             stride: PRODUCTS,
             pairs: self.push_pairs(pairs),
+            scaled: true,
             constants: self.constants(true),
             ..ArrayOp::default()
         };
@@ -770,8 +782,14 @@ impl<'a> Lowering<'a> {
         Some(self.factor(&line.constant, None))
     }
 
-    /// Slashes an array once.
-    fn push_sum(&mut self, from: Address, out: Address, count: u32, factor: Option<Address>) {
+    /// A form of an array, times a factor, once an event.
+    pub(super) fn push_form(
+        &mut self,
+        from: Address,
+        out: Address,
+        count: u32,
+        (form, factor): (Form, Address),
+    ) {
         let first = self.pools.addends.len() as u32;
         self.pools.addends.push(Addend {
             address: from,
@@ -784,9 +802,9 @@ impl<'a> Lowering<'a> {
             count,
             stride: ELEMENT,
             addends: [first, first + 1],
-            form: Form::Slashed,
-            scaled: factor.is_some(),
-            factors: [factor.unwrap_or(0); 2],
+            form,
+            scaled: true,
+            factors: [factor; 2],
             ..ArrayOp::default()
         });
     }
@@ -906,22 +924,19 @@ impl<'a> Lowering<'a> {
         [factor, of_triples]
     }
 
-    /// The operation that makes the JAMP of an order of products, or adds them to it.
-    pub(super) fn push_jamp(
-        &mut self,
-        order: &[u8],
-        pairs: Vec<Pair>,
-        wide: Vec<Pair>,
-        adds: bool,
-    ) {
+    /// The operation that makes the JAMP of an order.
+    pub(super) fn push_jamp(&mut self, order: &[u8], made: Contraction) {
+        let first = self.pools.splits.len() as u32;
+        self.pools.splits.extend(made.splits);
         let op = ArrayOp {
             kind: ArrayKind::Contract,
             out: self.tile + self.strides[0] * number_of(order) as u32,
             count: self.helicities.count(self.all(), false),
             stride: self.strides[1],
-            pairs: self.push_pairs(pairs),
-            wide: self.push_pairs(wide),
-            adds,
+            pairs: self.push_pairs(made.pairs),
+            wide: self.push_pairs(made.wide),
+            numbers: self.push_pairs(made.numbers),
+            splits: [first, self.pools.splits.len() as u32],
             // The boson's helicities vary slowest.
             alike: match self.boson {
                 Some(_) => self.helicities.count(1 << (self.count + 2), false),

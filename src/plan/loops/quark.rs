@@ -2,7 +2,7 @@
 
 use super::arrays::{Array, Legs};
 use super::cover::Cover;
-use super::lower::{Line, Lowering, SHORT, parts, rungs};
+use super::lower::{Contraction, Line, Lowering, SHORT, parts, rungs};
 use crate::ops::Address;
 use crate::ops::arrays::{ArrayKind, ArrayOp, ELEMENT, Form, Pair, Shuffle};
 use crate::process::color_ordered::orders;
@@ -421,10 +421,10 @@ fn wide(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {
 /// The JAMP of an order.
 fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
     let all = lowering.all();
-    let (mut pairs, mut wides) = (Vec::new(), Vec::new());
+    let mut products = Contraction::default();
     for at in 0..=order.len() {
         let (start, end) = order.split_at(at);
-        let products = [
+        let at_cut = [
             (
                 &cover.right[at],
                 made.ends[0].get(start),
@@ -436,9 +436,9 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
                 made.ends[1].get(end),
             ),
         ];
-        for (blocks, first, second) in products {
+        for (blocks, first, second) in at_cut {
             if let (false, Some(&first), Some(&second)) = (blocks.is_empty(), first, second) {
-                pairs.push(Pair {
+                products.pairs.push(Pair {
                     a: lowering.helicities.place(all, false, first),
                     b: lowering.helicities.place(all, false, second),
                     momenta: [0; 2],
@@ -449,7 +449,8 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
     let ends = |k: usize, m: usize| (order[..k].to_vec(), order[m..].to_vec());
     for &(k, m) in &cover.all {
         let current = lowering.rung(order, k, m, Form::Plain);
-        wides.push(wide(lowering, made.vectors[&ends(k, m)], current));
+        let vector = made.vectors[&ends(k, m)];
+        products.wide.push(wide(lowering, vector, current));
     }
-    lowering.push_jamp(order, pairs, wides, false);
+    lowering.push_jamp(order, products);
 }

@@ -113,7 +113,7 @@ pub struct Point {
     /// Helicities that contribute.
     #[serde(default)]
     pub good_helicities: Option<usize>,
-    /// `diagrams` or `recursion`.
+    /// `diagrams`, `recursion` or `colour-ordered`.
     #[serde(default)]
     pub plan: Option<String>,
     /// Multiply-adds of one event, all helicities, colour sum included, as the plan counts them.

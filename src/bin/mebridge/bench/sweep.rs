@@ -14,7 +14,6 @@ use crate::source::Source;
 use mebridge::Result;
 use mebridge::backend::Clocks;
 use mebridge::bridge::Bridge;
-use mebridge::color::BlockDiagonal;
 use mebridge::events::Answers;
 use mebridge::process::Process;
 use mebridge::runtime::{Precision, Switches};
@@ -151,11 +150,10 @@ impl Sweep {
             }
         }
         drop(progress);
-        let color = BlockDiagonal::of_process(&source.process, false).multiply_adds();
         let done = points
             .iter()
             .filter(|point| !point.times.is_empty())
-            .map(|point| point.result(name, color, &setups));
+            .map(|point| point.result(name, &setups));
         record.points.extend(done);
         let missing = points.iter().filter(|point| point.times.is_empty());
         let missing = missing.map(|point| Skipped {
@@ -284,15 +282,12 @@ impl Running {
         setups[self.setup].point(process, self.door, self.nevt)
     }
 
-    /// What it came to; `color` is the number of multiply-adds in one colour sum.
-    fn result(&self, process: &str, color: usize, setups: &[Setup]) -> Point {
+    /// What it came to.
+    fn result(&self, process: &str, setups: &[Setup]) -> Point {
         let setup = &setups[self.setup];
         let channels = self.door == Door::Sequence;
         let plan = setup.bridge.serving(channels);
-        let multiply_adds = plan.map(|(plan, _)| {
-            let squares = if channels { plan.count.squares } else { 0 };
-            (plan.count.multiply_adds + squares + plan.helicities.len() * color) as u64
-        });
+        let multiply_adds = setup.bridge.multiply_adds(channels).map(|n| n as u64);
         let rates = self.times.iter().map(|time| self.nevt as f64 / time);
         let rate = Spread::of(rates);
         Point {
@@ -307,9 +302,10 @@ impl Running {
             repetitions: Some(self.times.len()),
             calls: Some(self.calls),
             good_helicities: setup.bridge.good_helicities(),
-            plan: plan.map(|(_, recursion)| match recursion {
-                true => "recursion".into(),
-                false => "diagrams".into(),
+            plan: plan.map(|(plan, recursion)| match (&plan.loops, recursion) {
+                (Some(_), _) => "colour-ordered".into(),
+                (None, true) => "recursion".into(),
+                (None, false) => "diagrams".into(),
             }),
             multiply_adds,
             gflops: multiply_adds.map(|n| 2e-9 * n as f64 * rate.median),
