@@ -287,7 +287,8 @@ mod tests {
                 loops.each.iter_mut().filter(has).for_each(change);
             }
         }
-        let changes: [Box<dyn Fn(&mut Loops, u32)>; 6] = [
+        type Change = Box<dyn Fn(&mut Loops, u32)>;
+        let changes: [Change; 6] = [
             Box::new(of_numbers(|op| op.splits[1] = u32::MAX)),
             Box::new(of_numbers(|op| op.numbers[1] = u32::MAX)),
             Box::new(of_numbers(|op| op.spinors = Spinors::First)),
