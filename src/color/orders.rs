@@ -5,13 +5,16 @@
 //! common commute; of the sums that they make, reading backwards and the exchange of two such pairs make the blocks.
 //! So the matrix itself is never made.
 
-use super::block_diagonal::{BlockDiagonal, Orbit, Slot, block, orbits};
+use super::block_diagonal::{Block, BlockDiagonal, Orbit, Slot, block, orbits};
 use super::symmetry::{Involution, Matrix};
 use crate::process::Process;
 use crate::process::color_ordered::{number_of, orders};
 
 /// Exchanges that are used at once.
 const EXCHANGES: usize = 3;
+
+/// Of so few things a core takes the matrix as it is.
+const FEW: usize = 3;
 
 /// Flows that belong together: bit k of a number says whether exchange k is made.
 type Coset = Vec<Slot>;
@@ -33,6 +36,7 @@ impl BlockDiagonal {
                 // There sums that take more than exchanges are not known.
                 let by_names = match on_gpu {
                     true => None,
+                    false if count <= FEW => Some(whole(count, row, form.denominator)),
                     false => BlockDiagonal::of_names(count, row, form.denominator),
                 };
                 by_names.unwrap_or_else(|| BlockDiagonal::of_orders(count, row, form.denominator))
@@ -70,7 +74,7 @@ impl BlockDiagonal {
             for signs in 0..1 << symmetries.len() {
                 let (matrix, slots) = block(&matrix, &slots, &found, signs);
                 if !slots.is_empty() {
-                    blocks.push(super::block_diagonal::Block { slots, matrix });
+                    blocks.push(Block { slots, matrix });
                 }
             }
         }
@@ -85,6 +89,21 @@ impl BlockDiagonal {
             blocks,
             denominator,
         }
+    }
+}
+
+/// The matrix as one block.
+fn whole(count: usize, row: &[f64], denominator: f64) -> BlockDiagonal {
+    let orders = Orders::new(count, 0);
+    let matrix = orders.matrix(row, 0);
+    BlockDiagonal {
+        flows: matrix.size(),
+        passes: Vec::new(),
+        blocks: vec![Block {
+            slots: (0..matrix.size() as Slot).collect(),
+            matrix,
+        }],
+        denominator,
     }
 }
 

@@ -236,7 +236,7 @@ pub struct Pools {
 
 mod shuffle;
 
-pub use shuffle::{Shuffle, ShuffleOp, Shuffled};
+pub use shuffle::{Alike, Shuffle, ShuffleOp};
 
 fn range<T>(all: &[T], of: [u32; 2]) -> Option<&[T]> {
     all.get(of[0] as usize..of[1] as usize)
@@ -354,7 +354,7 @@ impl Pools {
         let numbers = u64::from(op.numbers) + last * u64::from(self.numbers_stride);
         let sums = u64::from(self.sums) + 2 * u64::from(shuffle.all.saturating_sub(shuffle.given));
         shuffle.holds()
-            && targets.len() == 2 * shuffle.results.len()
+            && targets.len() == shuffle.results()
             && targets.iter().all(|&target| u64::from(target) + 2 <= far)
             && numbers + 2 * u64::from(shuffle.given) <= u64::from(vectors)
             && sums <= u64::from(vectors)

@@ -208,7 +208,10 @@ mod tests {
         changes.extend(of_op(|op, _| op.products_of = [7, u32::MAX]));
         changes.extend(of_op(|op, _| op.products = Some(u32::MAX)));
         changes.extend(of_op(|op, vectors| op.constants[1] = vectors - 1));
-        let more: [Change; 31] = [
+        fn of_shuffles(change: fn(&mut Shuffle)) -> Change {
+            Box::new(move |l| l.pools.shuffles.iter_mut().for_each(change))
+        }
+        let more: [Change; 40] = [
             Box::new(|l| {
                 let folded = l.once.iter_mut().filter(|op| op.folded != Folded::Nothing);
                 folded.for_each(|op| op.products_of = [0; 2]);
@@ -249,12 +252,16 @@ mod tests {
             Box::new(|l| l.pools.shuffles.clear()),
             Box::new(|l| l.pools.shuffles.iter_mut().for_each(|s| s.all = 1)),
             Box::new(move |l| l.pools.shuffles.iter_mut().for_each(|s| s.all = vectors)),
-            Box::new(|l| {
-                l.pools
-                    .shuffles
-                    .iter_mut()
-                    .for_each(|s| s.results.truncate(1))
-            }),
+            of_shuffles(|s| s.of.truncate(1)),
+            of_shuffles(|s| s.of.push(0)),
+            of_shuffles(|s| s.of[0] = u16::MAX),
+            of_shuffles(|s| s.sums.iter_mut().for_each(|sum| sum[1] = u16::MAX)),
+            of_shuffles(|s| s.alike[0].counts[3] = 200),
+            of_shuffles(|s| s.alike[0].results += 1),
+            of_shuffles(|s| s.alike.truncate(1)),
+            of_shuffles(|s| s.steps[0][0] = 1 << 20),
+            of_shuffles(|s| s.steps[0][1] = 1 << 20),
+            of_shuffles(|s| s.steps.clear()),
             Box::new(|l| {
                 l.flows = vec![vec![FlowTerm {
                     jamp: 120,

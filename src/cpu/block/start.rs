@@ -228,16 +228,12 @@ unsafe fn momentum<V: Simd>(m: Memory<V>, legs: Address, sum: &MomentumSum) {
     // SAFETY: addresses of the plan.
     unsafe {
         let mut total = [V::zero(); 4];
+        // Multiplied, as branches on signs are not foreseen.
         for (leg, &sign) in (0..).zip(&sum.signs) {
-            if sign != 0 {
-                let p = m.momentum(legs + 4 * leg);
-                for i in 0..4 {
-                    total[i] = if sign > 0 {
-                        total[i] + p[i]
-                    } else {
-                        total[i] - p[i]
-                    };
-                }
+            let p = m.momentum(legs + 4 * leg);
+            let sign = V::splat(V::Scalar::from_f64(f64::from(sign)));
+            for i in 0..4 {
+                total[i] = sign.mul_add(p[i], total[i]);
             }
         }
         m.put_momentum(sum.address, total);

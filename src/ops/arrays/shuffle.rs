@@ -5,9 +5,11 @@
 //! `s` of `a` backwards with `b`. Sums that begin with the same rungs are added up once: with `S(p; a, b)` the sum over the
 //! shuffles of `a` and `b` behind `p`, `S(p; xa, yb) = S(px; a, yb) + S(py; xa, b)`. And each serves two orders, as `a` and
 //! `b` are shuffled alike.
+//!
+//! An order gets several such sums, of the rungs behind its first k for some k: they are added up before they go on.
 
 use crate::ops::Address;
-use crate::process::color_ordered::number_of;
+use crate::process::color_ordered::{number_of, orders, parts};
 use rustc_hash::FxHashMap as HashMap;
 use serde::{Deserialize, Serialize};
 
@@ -30,54 +32,188 @@ pub struct Shuffle {
     /// The same with sums on the way, which come behind them.
     pub all: u32,
     /// Sums on the way: which number becomes the sum of which two.
-    pub sums: Vec<[u32; 3]>,
-    /// The results.
-    pub results: Vec<Shuffled>,
+    pub sums: Vec<[u16; 3]>,
+    /// The numbers that each result is made of; those on the way are numbered by themselves.
+    pub of: Vec<u16>,
+    /// Results that are made alike, one after the other.
+    pub alike: Vec<Alike>,
+    /// Steps, each of some sums and then some of `alike`: where both end.
+    pub steps: Vec<[u32; 2]>,
 }
 
-/// A result. It is added to two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shuffled {
-    /// The number, or the two whose sum it is.
-    pub of: [u32; 2],
-    /// Whether it is a sum.
-    pub sum: bool,
-    /// Whether it is subtracted from the first and from the second.
-    pub minus: [bool; 2],
+/// Results that are made alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alike {
+    /// How many they are.
+    pub results: u32,
+    /// Of how many given numbers each is the sum, and how many are subtracted; the same of those on the way.
+    pub counts: [u8; 4],
+}
+
+impl Alike {
+    /// Numbers of each.
+    pub fn numbers(&self) -> usize {
+        self.counts.iter().map(|&count| usize::from(count)).sum()
+    }
 }
 
 type Letters = Vec<u8>;
 
 impl Shuffle {
-    /// For so many rungs, two at least; and for each result the orders that it is added to.
-    pub fn new(rungs: u8) -> (Shuffle, Vec<[Letters; 2]>) {
-        let rest: Letters = (1..rungs).collect();
-        let mut shuffle = Shuffle {
-            given: (1..u32::from(rungs)).product(),
-            ..Shuffle::default()
-        };
+    /// For all orders of so many rungs, seven at most, where those behind the first k are shuffled, for these ascending k;
+    /// and the order that each result is of. Numbers are those of the first k, then of the next, of each for all
+    /// [`parts`] that can be before the others.
+    pub fn new(rungs: u8, before: &[u8]) -> (Shuffle, Vec<Letters>) {
+        let mut shuffle = Shuffle::default();
+        let blocks: Vec<Block> = before.iter().map(|k| Block::new(rungs - k)).collect();
+        let starts = before.iter().map(|&k| parts(rungs.into(), k.into()));
+        let starts: Vec<Vec<Letters>> = starts.collect();
+        let mut given = Vec::new();
+        for (block, starts) in blocks.iter().zip(&starts) {
+            given.push(shuffle.given);
+            shuffle.given += block.given * starts.len() as u32;
+        }
         shuffle.all = shuffle.given;
-        let mut results: Vec<(Shuffled, [Letters; 2])> = Vec::new();
-        let first = shuffle.all;
-        let parts = shuffle.behind(&[], &rest, first);
-        let result = |a: &[u8], b: &[u8], of: [u32; 2], sum: bool| {
-            let order = |a: &[u8], b: &[u8]| -> Letters {
-                let before = a.iter().rev().chain(&[0]);
-                before.chain(b).copied().collect()
+        let mut scratch = Vec::new();
+        for block in &blocks {
+            scratch.push(shuffle.all);
+            shuffle.all += block.all - block.given;
+        }
+        let place = |level: usize, number: usize, i: u32| {
+            let block = &blocks[level];
+            let place = match i < block.given {
+                true => given[level] + number as u32 * block.given + i,
+                false => scratch[level] + i - block.given,
             };
-            let minus = [a.len() % 2 == 1, b.len() % 2 == 1];
-            (Shuffled { of, sum, minus }, [order(a, b), order(b, a)])
+            place as u16
         };
-        for order in all_orders(&rest) {
-            let number = number_of(&order) as u32;
-            results.push(result(&[], &order, [number; 2], false));
+        let number_of_start = |level: usize, order: &[u8]| {
+            let start = &order[..usize::from(before[level])];
+            starts[level].iter().position(|s| s == start).unwrap_or(0)
+        };
+        let mut there = vec![usize::MAX; blocks.len()];
+        let mut orders_of_results = Vec::new();
+        let all = orders(rungs.into());
+        let longest = usize::from(before.last().copied().unwrap_or(0));
+        for orders in all.chunk_by(|a, b| a[..longest] == b[..longest]) {
+            for (level, block) in blocks.iter().enumerate() {
+                let number = number_of_start(level, &orders[0]);
+                if std::mem::replace(&mut there[level], number) != number {
+                    let sums = block.sums.iter();
+                    let sums = sums.map(|sum| sum.map(|i| place(level, number, i)));
+                    shuffle.sums.extend(sums);
+                }
+            }
+            let terms = |order: &Letters| {
+                let mut kinds: [Vec<u16>; 4] = Default::default();
+                for (level, block) in blocks.iter().enumerate() {
+                    let (of, minus) = block.term(&ranks(&order[usize::from(before[level])..]));
+                    for i in of.into_iter().flatten() {
+                        let (i, given) = (place(level, there[level], i), shuffle.given as u16);
+                        match i < given {
+                            true => kinds[usize::from(minus)].push(i),
+                            false => kinds[2 + usize::from(minus)].push(i - given),
+                        }
+                    }
+                }
+                (
+                    kinds.each_ref().map(|kind| kind.len() as u8),
+                    kinds.concat(),
+                )
+            };
+            let mut results: Vec<_> = orders
+                .iter()
+                .map(|order| (terms(order), order.clone()))
+                .collect();
+            results.sort_by_key(|((counts, _), _)| *counts);
+            for ((counts, of), order) in results {
+                let first = shuffle.steps.last().map_or(0, |step| step[1] as usize);
+                match shuffle.alike[first..].last_mut() {
+                    Some(alike) if alike.counts == counts => alike.results += 1,
+                    _ => shuffle.alike.push(Alike { results: 1, counts }),
+                }
+                shuffle.of.extend(of);
+                orders_of_results.push(order);
+            }
+            let ends = [shuffle.sums.len(), shuffle.alike.len()];
+            shuffle.steps.push(ends.map(|end| end as u32));
         }
-        for (a, b) in splits(&rest) {
-            results.push(result(&a, &b, of(&parts, &[], &a, &b), true));
-        }
-        let (results, orders) = results.into_iter().unzip();
-        shuffle.results = results;
-        (shuffle, orders)
+        (shuffle, orders_of_results)
+    }
+
+    /// Number of results.
+    pub fn results(&self) -> usize {
+        self.alike.iter().map(|alike| alike.results as usize).sum()
+    }
+
+    /// Whether it stays within its numbers, and its steps within sums and results.
+    pub fn holds(&self) -> bool {
+        let within = |&number: &u16| u32::from(number) < self.all;
+        let on_the_way = self.all.saturating_sub(self.given);
+        let mut left = &self.of[..];
+        let of_results = self.alike.iter().all(|alike| {
+            (0..alike.results).all(|_| {
+                let kinds = alike
+                    .counts
+                    .iter()
+                    .zip([self.given, self.given, on_the_way, on_the_way]);
+                kinds.into_iter().all(|(&count, limit)| {
+                    let Some((mine, behind)) = left.split_at_checked(count.into()) else {
+                        return false;
+                    };
+                    left = behind;
+                    mine.iter().all(|&number| u32::from(number) < limit)
+                })
+            })
+        });
+        let ends = self.steps.last().copied().unwrap_or_default();
+        self.given <= self.all
+            && self.sums.iter().flatten().all(within)
+            && self.sums.iter().all(|sum| u32::from(sum[0]) >= self.given)
+            && of_results
+            && left.is_empty()
+            && self.steps.is_sorted_by(|a, b| a[0] <= b[0] && a[1] <= b[1])
+            && ends.map(|end| end as usize) == [self.sums.len(), self.alike.len()]
+    }
+
+    /// Additions of real numbers.
+    pub fn additions(&self) -> usize {
+        2 * (self.sums.len() + self.of.len())
+    }
+}
+
+/// Numbers of one current of rungs, by ranks.
+struct Block {
+    given: u32,
+    all: u32,
+    sums: Vec<[u32; 3]>,
+    parts: Vec<(u8, Sums)>,
+}
+
+impl Block {
+    fn new(rungs: u8) -> Block {
+        let rest: Letters = (1..rungs).collect();
+        let given = (1..u32::from(rungs)).product();
+        let mut block = Block {
+            given,
+            all: given,
+            sums: Vec::new(),
+            parts: Vec::new(),
+        };
+        block.parts = block.behind(&[], &rest, given);
+        block
+    }
+
+    /// What an order is: a number or the sum of two, and whether with the other sign.
+    fn term(&self, order: &[u8]) -> ([Option<u32>; 2], bool) {
+        let least = order.iter().position(|&x| x == 0).unwrap_or(0);
+        let a: Letters = order[..least].iter().rev().copied().collect();
+        let b = order.get(least + 1..).unwrap_or(&[]);
+        let of = match (&a[..], b) {
+            (one, []) | ([], one) => [Some(number_of(one) as u32), None],
+            (a, b) => of(&self.parts, &[], a, b).map(Some),
+        };
+        (of, least % 2 == 1)
     }
 
     /// Sums of what comes next behind a beginning, by what that is: kept from this place on.
@@ -103,21 +239,6 @@ impl Shuffle {
             all.push((x, sums));
         }
         all
-    }
-
-    /// Whether it stays within its numbers.
-    pub fn holds(&self) -> bool {
-        let within = |&number: &u32| number < self.all;
-        self.given <= self.all
-            && self.sums.iter().flatten().all(within)
-            && self.sums.iter().all(|sum| sum[0] >= self.given)
-            && self.results.iter().flat_map(|r| &r.of).all(within)
-    }
-
-    /// Additions of real numbers.
-    pub fn additions(&self) -> usize {
-        let sums = self.results.iter().filter(|r| r.sum).count();
-        2 * (self.sums.len() + sums + 2 * self.results.len())
     }
 }
 
@@ -161,44 +282,88 @@ fn splits(letters: &[u8]) -> Vec<(Letters, Letters)> {
 }
 
 fn all_orders(letters: &[u8]) -> Vec<Letters> {
-    let orders = crate::process::color_ordered::orders(letters.len());
     let of = |order: &Letters| order.iter().map(|&i| letters[usize::from(i)]).collect();
-    orders.iter().map(of).collect()
+    orders(letters.len()).iter().map(of).collect()
+}
+
+/// Of each letter how many are smaller.
+fn ranks(letters: &[u8]) -> Letters {
+    let rank = |x: &u8| letters.iter().filter(|y| *y < x).count() as u8;
+    letters.iter().map(rank).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::process::color_ordered::{orders, shuffles};
+    use crate::process::color_ordered::shuffles;
 
-    /// Every order gets the shuffles that it is, with their sign.
+    /// Every order gets the shuffles that it is, with their sign, of all beginnings.
     #[test]
     fn results_are_sums_over_shuffles() {
-        for rungs in 2..=7u8 {
-            let (shuffle, targets) = Shuffle::new(rungs);
+        let cases = (2..=7u8).flat_map(|rungs| {
+            let all: [&[u8]; 4] = [&[0], &[1], &[0, 1], &[0, 2]];
+            all.map(|before| (rungs, before))
+        });
+        for (rungs, before) in cases.filter(|(rungs, before)| before.iter().all(|k| k < rungs)) {
+            let (shuffle, targets) = Shuffle::new(rungs, before);
             assert!(shuffle.holds());
-            let given: usize = (1..usize::from(rungs)).product();
-            let mut numbers: Vec<i64> = (0..given as i64).map(|i| i * i * 7919 % 65537).collect();
-            let given = numbers.clone();
-            numbers.resize(shuffle.all as usize, 0);
-            for &[to, a, b] in &shuffle.sums {
-                numbers[to as usize] = numbers[a as usize] + numbers[b as usize];
-            }
-            let mut found = HashMap::default();
-            for (result, orders) in shuffle.results.iter().zip(&targets) {
-                let [a, b] = result.of.map(|i| numbers[i as usize]);
-                let x = if result.sum { a + b } else { a };
-                for (order, minus) in orders.iter().zip(result.minus) {
-                    let x = if minus { -x } else { x };
-                    assert!(found.insert(order.clone(), x).is_none());
+            let mut numbers: Vec<i64> = (0..i64::from(shuffle.given))
+                .map(|i| i * i * 7919 % 65537)
+                .collect();
+            let mut given = numbers.iter().copied();
+            // The numbers by what is before, and the order of the others.
+            let mut known: HashMap<(Letters, Letters), i64> = HashMap::default();
+            for &k in before {
+                for start in parts(rungs.into(), k.into()) {
+                    let rest: Letters = (0..rungs).filter(|r| !start.contains(r)).collect();
+                    for order in all_orders(&rest[1..]) {
+                        let order = [&rest[..1], &order].concat();
+                        known.insert((start.clone(), order), given.next().unwrap());
+                    }
                 }
             }
+            assert_eq!(given.next(), None);
+            numbers.resize(shuffle.all as usize, 0);
+            let mut found = HashMap::default();
+            let (mut sums, mut alike, mut of, mut targets) =
+                (0, 0, shuffle.of.iter(), targets.into_iter());
+            for [end_of_sums, end] in shuffle
+                .steps
+                .iter()
+                .map(|step| step.map(|end| end as usize))
+            {
+                for &[to, a, b] in &shuffle.sums[sums..end_of_sums] {
+                    numbers[to as usize] = numbers[a as usize] + numbers[b as usize];
+                }
+                for alike in &shuffle.alike[alike..end] {
+                    for _ in 0..alike.results {
+                        let kinds = [(0, 1), (0, -1), (shuffle.given, 1), (shuffle.given, -1)];
+                        let mut sum = 0;
+                        for (count, (first, sign)) in alike.counts.iter().zip(kinds) {
+                            let mine = of.by_ref().take(usize::from(*count));
+                            let numbers = mine.map(|&i| numbers[usize::from(i) + first as usize]);
+                            sum += sign * numbers.sum::<i64>();
+                        }
+                        assert!(found.insert(targets.next().unwrap(), sum).is_none());
+                    }
+                }
+                (sums, alike) = (end_of_sums, end);
+            }
             let all = orders(rungs.into());
-            assert_eq!(found.len(), all.len());
+            assert_eq!((found.len(), shuffle.results()), (all.len(), all.len()));
             for order in all {
-                let (terms, minus) = shuffles(&order);
-                let sum: i64 = terms.iter().map(|s| given[number_of(&s[1..])]).sum();
-                assert_eq!(found[&order], if minus { -sum } else { sum }, "{order:?}");
+                let of = |&k: &u8| {
+                    let (start, rest) = order.split_at(k.into());
+                    let (terms, minus) = shuffles(rest);
+                    let terms = terms.into_iter().map(|s| known[&(start.to_vec(), s)]);
+                    let sum: i64 = terms.sum();
+                    if minus { -sum } else { sum }
+                };
+                assert_eq!(
+                    found[&order],
+                    before.iter().map(of).sum::<i64>(),
+                    "{order:?}"
+                );
             }
         }
     }

@@ -69,6 +69,8 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
 
 /// Operations ahead of which memory is asked for.
 const AHEAD: usize = 2;
+/// Results of shuffles ahead of which what they are added to is asked for.
+const RESULTS_AHEAD: usize = 12;
 /// Vectors of an array that are asked for, at most.
 const FETCHED: u32 = 4 * ELEMENT;
 
@@ -106,24 +108,54 @@ impl<T: Real> Task<T> for Shuffles<'_, T> {
                 let sums = self.pools.sums.wrapping_sub(2 * shuffle.given);
                 // (A closure would not be compiled for the SIMD level.)
                 macro_rules! at {
-                    ($i:expr) => {
-                        (2 * $i).wrapping_add(if $i < shuffle.given { numbers } else { sums })
-                    };
+                    ($i:expr) => {{
+                        let i = u32::from($i);
+                        (2 * i).wrapping_add(if i < shuffle.given { numbers } else { sums })
+                    }};
                 }
-                for &[sum, a, b] in &shuffle.sums {
-                    let x = m.complex(at!(a)) + m.complex(at!(b));
-                    m.put_complex(at!(sum), x);
-                }
-                for (result, targets) in shuffle.results.iter().zip(targets.as_chunks::<2>().0) {
-                    let [a, b] = result.of;
-                    let mut x = m.complex(at!(a));
-                    if result.sum {
-                        x = x + m.complex(at!(b));
+                let on_the_way = self.pools.sums;
+                let mut of = shuffle.of.as_ptr();
+                let (mut first_sum, mut first, mut done) = (0, 0, 0);
+                for &[last_sum, last] in &shuffle.steps {
+                    let (last_sum, last) = (last_sum as usize, last as usize);
+                    for &[sum, a, b] in shuffle.sums.get_unchecked(first_sum..last_sum) {
+                        let x = m.complex(at!(a)) + m.complex(at!(b));
+                        m.put_complex(at!(sum), x);
                     }
-                    for (&target, minus) in targets.iter().zip(result.minus) {
-                        let old = to.complex(target);
-                        to.put_complex(target, if minus { old - x } else { old + x });
+                    for alike in shuffle.alike.get_unchecked(first..last) {
+                        let [plus, minus, plus_sums, minus_sums] = alike.counts;
+                        let end = done + alike.results as usize;
+                        for i in done..end {
+                            if let Some(&target) = targets.get(i + RESULTS_AHEAD) {
+                                prefetch(to.pointer(target));
+                                prefetch(to.pointer(target + 1));
+                            }
+                            let target = *targets.get_unchecked(i);
+                            let mut x = to.complex(target);
+                            macro_rules! next {
+                                ($from:expr) => {{
+                                    let number = u32::from(*of);
+                                    of = of.add(1);
+                                    m.complex($from + 2 * number)
+                                }};
+                            }
+                            for _ in 0..plus {
+                                x = x + next!(numbers);
+                            }
+                            for _ in 0..minus {
+                                x = x - next!(numbers);
+                            }
+                            for _ in 0..plus_sums {
+                                x = x + next!(on_the_way);
+                            }
+                            for _ in 0..minus_sums {
+                                x = x - next!(on_the_way);
+                            }
+                            to.put_complex(target, x);
+                        }
+                        done = end;
                     }
+                    (first_sum, first) = (last_sum, last);
                 }
             }
         }

@@ -10,9 +10,9 @@
 
 use super::arrays::{Array, Legs};
 use super::chirality::Chirality;
-use super::lower::{Contraction, Line, Lowering, parts, rungs};
+use super::lower::{Contraction, Line, Lowering, rungs};
 use crate::ops::arrays::{ArrayKind, ArrayOp, Pair};
-use crate::process::color_ordered::orders;
+use crate::process::color_ordered::{orders, parts};
 use rustc_hash::FxHashMap as HashMap;
 
 type Order = Vec<u8>;

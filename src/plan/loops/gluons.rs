@@ -7,9 +7,10 @@
 
 use super::arrays::{Array, PRODUCTS};
 use super::both_ends::BothEnds;
-use super::lower::{Contraction, Lowering, SHORT, parts, rungs};
+use super::lower::{Contraction, Lowering, SHORT, rungs};
 use crate::ops::Address;
 use crate::ops::arrays::{ArrayOp, ELEMENT, Folded, Form, Pair, Triple};
+use crate::process::color_ordered::parts;
 
 /// Adds the operations of all JAMPs.
 pub fn lower(lowering: &mut Lowering) {

@@ -14,7 +14,9 @@ use crate::ops::recognize::recognize;
 use crate::plan::binding::{Binding, Coupling};
 use crate::plan::compile::Compiler;
 use crate::plan::{Count, Plan};
-use crate::process::color_ordered::{ColorOrdered, OrderedVertex, number_of, orders, shuffles};
+use crate::process::color_ordered::{
+    ColorOrdered, OrderedVertex, number_of, orders, parts, shuffles,
+};
 use crate::process::{CouplingRef, ExternalKind, Process, Wavefunction};
 use num_complex::Complex64;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -22,8 +24,8 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 /// Currents of so many rungs are kept for all of their orders; longer ones for those alone with the smallest first.
 pub(super) const SHORT: usize = 4;
 /// Vectors of the JAMPs of one run on a core, at most, of gluons alone and with a quark line; measured at 512z, where they
-/// are some MiB, and one or two.
-const TILE: [usize; 2] = [100_000, 25_000];
+/// are some MiB.
+const TILE: [usize; 2] = [100_000, 50_000];
 /// Helicities of a run on a core, at least: what a run computes anew is shared by them.
 const FEWEST: usize = 8;
 
@@ -1053,20 +1055,6 @@ fn backwards(order: &[u8]) -> Vec<u8> {
 /// The places of rungs.
 pub(super) fn rungs(order: &[u8]) -> Legs {
     order.iter().map(|r| 2u32 << r).sum()
-}
-
-/// All orders of any `size` of so many rungs.
-pub(super) fn parts(count: usize, size: usize) -> Vec<Vec<u8>> {
-    let mut all: Vec<Vec<u8>> = vec![Vec::new()];
-    for _ in 0..size {
-        let longer = |order: &Vec<u8>| {
-            let free = (0..count as u8).filter(|x| !order.contains(x));
-            free.map(|x| [order.as_slice(), &[x]].concat())
-                .collect::<Vec<_>>()
-        };
-        all = all.iter().flat_map(longer).collect();
-    }
-    all
 }
 
 /// So many vectors or a few more, such that what lies so far apart is in different sets of a cache.

@@ -2,10 +2,10 @@
 
 use super::arrays::{Array, Legs};
 use super::cover::Cover;
-use super::lower::{Contraction, Line, Lowering, SHORT, parts, rungs};
+use super::lower::{Contraction, Line, Lowering, SHORT, rungs};
 use crate::ops::Address;
 use crate::ops::arrays::{ArrayKind, ArrayOp, ELEMENT, Form, Pair, Shuffle};
-use crate::process::color_ordered::orders;
+use crate::process::color_ordered::{orders, parts};
 use rustc_hash::FxHashMap as HashMap;
 
 type Order = Vec<u8>;
@@ -189,53 +189,48 @@ impl Parts {
 /// Adds to the JAMPs the products of blocks of whose orders those with the smallest first are multiplied.
 fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts) {
     let count = lowering.count;
-    let shuffles: Vec<_> = (0..=count as u8)
-        .map(
-            |rungs| match cover.sums.iter().any(|&(k, m)| m - k == usize::from(rungs)) {
-                true => Shuffle::new(rungs),
-                false => Default::default(),
-            },
-        )
-        .collect();
-    let of_block = |&(k, m): &(usize, usize)| {
-        let outside: usize = (m - k + 1..=count).product();
-        outside as u32 * shuffles[m - k].0.given
-    };
-    let numbers = cover.sums.iter().map(of_block).sum();
-    let sums = shuffles.iter().map(|(s, _)| s.all - s.given).max();
-    let mut numbers = lowering.allocate_numbers(numbers, sums.unwrap_or(0));
-    let mut shuffled = Vec::new();
-    for &(k, m) in &cover.sums {
-        let ends = 1 | lowering.last();
-        let outside = k + count - m;
-        let place = lowering.allocate_any(ends, outside);
-        for set in sets(count, outside) {
-            let block = without(count, &set);
-            for whole in orders_of(&set) {
-                let (start, end) = whole.split_at(k);
-                let vector = vector(lowering, line, made, start, end, Some(place));
-                products(lowering, vector, &block, numbers);
-                let targets = shuffles[m - k].1.iter().flatten();
-                let targets = targets.map(|letters| {
-                    let letters = letters.iter().map(|&i| block[usize::from(i)]);
-                    [start, &letters.collect::<Order>(), end].concat()
-                });
-                shuffled.push((
-                    start.to_vec(),
-                    (m - k) as u32,
-                    numbers,
-                    targets.collect::<Vec<_>>(),
-                ));
-                numbers += 2 * shuffles[m - k].0.given;
-            }
+    // By the rungs that are not behind a block.
+    let mut shuffles: Vec<(usize, Vec<u8>)> = Vec::new();
+    for m in 1..=count {
+        let before = cover.sums.iter().filter(|block| block.1 == m);
+        let mut before: Vec<u8> = before.map(|block| block.0 as u8).collect();
+        before.sort_unstable();
+        if !before.is_empty() {
+            shuffles.push((m, before));
         }
     }
-    // JAMPs that begin alike are neighbours.
-    shuffled.sort_by(|a, b| (a.0.len(), &a.0).cmp(&(b.0.len(), &b.0)));
-    for (_, shuffle, numbers, targets) in shuffled {
-        lowering.push_shuffle(shuffle, numbers, targets.into_iter());
+    let shuffle = |(m, before): &(usize, Vec<u8>)| Shuffle::new(*m as u8, before);
+    let (pool, orders): (Vec<_>, Vec<_>) = shuffles.iter().map(shuffle).unzip();
+    let sums = pool.iter().map(|shuffle| shuffle.all - shuffle.given).max();
+    let given = shuffles.iter().zip(&pool).map(|((m, _), shuffle)| {
+        let ends: usize = (m + 1..=count).product();
+        ends as u32 * shuffle.given
+    });
+    let mut numbers = lowering.allocate_numbers(given.sum(), sums.unwrap_or(0));
+    lowering.pools.shuffles = pool;
+    for ((number, (m, before)), orders) in (0..).zip(&shuffles).zip(&orders) {
+        let ends = 1 | lowering.last();
+        let place = |k: &u8| lowering.allocate_any(ends, usize::from(*k) + count - m);
+        let places: Vec<Address> = before.iter().map(place).collect();
+        for end in parts(count, count - m) {
+            let rest = without(count, &end);
+            let of_rest =
+                |order: &Order| -> Order { order.iter().map(|&i| rest[usize::from(i)]).collect() };
+            let first = numbers;
+            for (&k, &place) in before.iter().zip(&places) {
+                for start in parts(*m, k.into()) {
+                    let start = of_rest(&start);
+                    let block = without(count, &[&start[..], &end].concat());
+                    let vector = vector(lowering, line, made, &start, &end, Some(place));
+                    numbers = products(lowering, vector, &block, numbers);
+                }
+            }
+            let targets = orders
+                .iter()
+                .map(|order| [of_rest(order), end.clone()].concat());
+            lowering.push_shuffle(number, first, targets);
+        }
     }
-    lowering.pools.shuffles = shuffles.into_iter().map(|(shuffle, _)| shuffle).collect();
 }
 
 /// All sets of so many rungs, ascending.
@@ -390,23 +385,26 @@ fn vector(
 }
 
 /// The products of a vector with the currents of these rungs, in all orders with the smallest first, as numbers from an
-/// address on.
-fn products(lowering: &mut Lowering, vector: Array, block: &[u8], numbers: Address) {
+/// address on; gives where they end.
+fn products(lowering: &mut Lowering, vector: Array, block: &[u8], numbers: Address) -> Address {
     let all = lowering.all();
     let count = lowering.helicities.count(all, false);
-    for (number, order) in (0..).zip(orders_of(&block[1..])) {
+    let mut out = numbers;
+    for order in orders_of(&block[1..]) {
         let current = lowering.currents[&[&block[..1], &order].concat()];
         let pair = wide(lowering, vector, current);
         let wide = lowering.push_pairs(vec![pair]);
         lowering.each.push(ArrayOp {
             kind: ArrayKind::Contract,
-            out: numbers + 2 * number,
+            out,
             count,
             stride: lowering.pools.numbers_stride,
             wide,
             ..ArrayOp::default()
         });
+        out += 2;
     }
+    out
 }
 
 fn wide(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {
