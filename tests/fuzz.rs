@@ -68,7 +68,7 @@ fn damaged_files() {
             );
             let mut all = mebridge::import::import_directory(Path::new(p)).unwrap();
             all.push(example::scalars());
-            for text in ["u u~ > e+ e- g", "g u > w+ d", "g g > g g"] {
+            for text in ["u u~ > e+ e- g", "g u > a u", "g g > g g"] {
                 let process = mebridge::generate(text).unwrap().remove(0);
                 all.push(process.by_color_order().unwrap());
             }

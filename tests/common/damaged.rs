@@ -68,7 +68,8 @@ pub fn evaluate(process: Process, momenta: &[f64]) -> bool {
         g_s: &numbers,
         random_helicity: &numbers,
         random_color: &numbers,
-        channels: Some(&channels),
+        // Without diagrams there are none.
+        channels: (!process.amplitudes.is_empty()).then_some(&channels[..]),
         igraph: None,
     };
     let (mut mes, mut helicity, mut color) = ([0.0; 3], [0; 3], [0; 3]);
