@@ -221,8 +221,8 @@ fn some_helicities_of_a_line_with_a_boson() {
 fn some_helicities_of_a_pair_of_leptons() {
     for (text, good) in [
         ("d d~ > e+ e- g", 8),
-        ("d d~ > ve ve~ g", 4),
-        ("u d~ > e+ ve g", 2),
+        ("d d~ > ve ve~ g g", 8),
+        ("u d~ > e+ ve g g", 4),
     ] {
         let process = one(text);
         let card = process.model.default_card();
