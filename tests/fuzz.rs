@@ -3,7 +3,7 @@
 //!     MEBRIDGE_FUZZ_SECONDS=600 cargo test --release --test fuzz -- --ignored --nocapture
 //!
 //! `MEBRIDGE_FUZZ_SEED` begins elsewhere (1 if not set), `MEBRIDGE_FUZZ_FILE` takes another file
-//! (of a process 2 > 2) than those of g g > t t~ and of the scalars. The last file tried stands in the temporary folder that is printed, for the case
+//! (of a process 2 > 2) than those of g g > t t~, of the scalars and of colour-ordered forms. The last file tried stands in the temporary folder that is printed, for the case
 //! that a file ends the program.
 
 #[path = "common/damaged.rs"]
@@ -68,6 +68,10 @@ fn damaged_files() {
             );
             let mut all = mebridge::import::import_directory(Path::new(p)).unwrap();
             all.push(example::scalars());
+            for text in ["u u~ > e+ e- g", "g u > a u", "g g > g g"] {
+                let process = mebridge::generate(text).unwrap().remove(0);
+                all.push(process.by_color_order().unwrap());
+            }
             all
         }
     };
@@ -75,7 +79,7 @@ fn damaged_files() {
         .into_iter()
         .map(|process| {
             let (bytes, momenta) = (process.to_bytes().unwrap(), momenta(&process));
-            let momenta = momenta.expect("a process 2 > 2");
+            let momenta = momenta.expect("a process 2 > 2 or 2 > 3");
             assert!(
                 evaluate(process, &momenta),
                 "the file is not good to begin with"

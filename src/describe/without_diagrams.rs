@@ -6,7 +6,7 @@
 //! in the order of the vertices.
 
 use super::{Channel, Lines, Topology};
-use crate::process::color_ordered::ColorOrdered;
+use crate::process::color_ordered::{ColorOrdered, Exchange};
 use crate::process::{Process, Quantity, Wavefunction};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -43,7 +43,17 @@ pub fn channels(process: &Process, form: &ColorOrdered) -> Vec<Channel> {
     let (told, others): (Vec<usize>, Vec<usize>) =
         gluons.iter().partition(|&&leg| process.legs[leg].incoming);
     let all = ((1 << told.len()) - 1, others.len());
-    let boson = form.boson.as_ref().map(|boson| leg(&boson.wavefunction));
+    // What the line takes up once, in all ways: a leg, or two that become one of several vectors.
+    let bosons: Vec<Option<Item>> = match &form.boson {
+        None => vec![None],
+        Some(boson) => {
+            let item = |vector: &Exchange| match (&boson.wavefunctions[..], &vector.made) {
+                ([a, b], Some(made)) => Item::Pair([leg(a), leg(b)], [made.mass, made.width]),
+                _ => Item::Boson(boson.wavefunctions.first().map_or(0, leg)),
+            };
+            boson.vectors.iter().map(|v| Some(item(v))).collect()
+        }
+    };
     let mut trees = Trees::default();
     let mut found = Vec::new();
     let mut writer = Writer {
@@ -60,10 +70,12 @@ pub fn channels(process: &Process, form: &ColorOrdered) -> Vec<Channel> {
             }
         }
         Some(vertex) => {
-            let mut items = Vec::new();
-            trees.along(all, boson, &mut items, &mut |items| {
-                found.push(writer.line(items, ends, [vertex.mass, vertex.width]));
-            });
+            for boson in &bosons {
+                let mut items = Vec::new();
+                trees.along(all, boson.as_ref(), &mut items, &mut |items| {
+                    found.push(writer.line(items, ends, [vertex.mass, vertex.width]));
+                });
+            }
         }
     }
     found
@@ -104,15 +116,15 @@ impl Trees {
     fn along(
         &mut self,
         legs: Legs,
-        boson: Option<usize>,
+        boson: Option<&Item>,
         items: &mut Vec<Item>,
         f: &mut dyn FnMut(&[Item]),
     ) {
         if legs == (0, 0) && boson.is_none() {
             return f(items);
         }
-        if let Some(leg) = boson {
-            items.push(Item::Boson(leg));
+        if let Some(boson) = boson {
+            items.push(boson.clone());
             self.along(legs, None, items, f);
             items.pop();
         }
@@ -128,9 +140,12 @@ impl Trees {
 }
 
 /// What a quark line takes up.
+#[derive(Clone)]
 enum Item {
     Tree(Rc<Tree>),
     Boson(usize),
+    /// Two legs that become a vector, and its mass and width.
+    Pair([usize; 2], [Quantity; 2]),
 }
 
 /// All ways to part legs into two sets that are not empty, in both orders.
@@ -213,6 +228,10 @@ impl Writer<'_> {
             let beside = match item {
                 Item::Tree(tree) => self.current(tree),
                 Item::Boson(leg) => self.name(*leg),
+                Item::Pair([a, b], line) => {
+                    let (a, b) = (self.name(*a), self.name(*b));
+                    self.join(a, b, *line)
+                }
             };
             if at + 1 == items.len() {
                 self.last([here.0, beside.0, self.name(ends[1]).0]);
@@ -290,6 +309,8 @@ mod tests {
             ("g g > t t~ g g", 60),
             ("g u > u g g", 9),
             ("u d~ > w+ g g", 5),
+            ("u d~ > e+ ve g g", 5),
+            ("g u > e+ e- u g", 16),
         ] {
             let process = crate::generate(text).unwrap().remove(0);
             let out = process.legs.iter().filter(|leg| !leg.incoming).enumerate();

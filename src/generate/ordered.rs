@@ -1,7 +1,9 @@
 //! The colour-ordered form of a process, from the model's vertices ([`ColorOrdered`]).
 //!
 //! A process has it if its legs are gluons, and at most one quark and antiquark, and no other particle can be a
-//! propagator; where quarks are massless, with a vector without colour that can only be taken up by their line. "Gluon" and "quark" stand for whatever octet and triplet the model has with such vertices. What colour
+//! propagator; where quarks are massless, with a vector without colour that can only be taken up by their line, or with
+//! two massless fermions without colour that can only become such vectors. "Gluon" and "quark" stand for whatever octet
+//! and triplet the model has with such vertices. What colour
 //! multiplies a vertex of neighbours by is the coefficient of the string of their generators in the order in which
 //! they stand; an octet index between two currents is summed over by `T^a_ij T^a_kl = 1/2 (d_il d_kj - ...)`, whose
 //! second term `f` makes cancel.
@@ -12,10 +14,10 @@ use super::matrix::product;
 use super::number::{Number, gcd};
 use super::strings::{Label, Strings};
 use super::subprocess::Subprocess;
-use super::trees::{Lowest, Rules};
+use super::trees::{Legs, Lowest, Rules};
 use crate::model::{Model, ParticleId};
 use crate::process::color_ordered::{
-    Boson, ColorOrdered, FlowTerm, MOST_RUNGS, OrderedVertex, number_of, orders, shuffles,
+    Boson, ColorOrdered, Exchange, FlowTerm, MOST_RUNGS, OrderedVertex, number_of, orders, shuffles,
 };
 use crate::process::{CouplingRef, Quantity};
 use std::ops::RangeInclusive;
@@ -35,8 +37,17 @@ pub struct Line {
     rung: ParticleId,
     /// The particles at the ends, where they are not rungs'.
     quarks: Option<[ParticleId; 2]>,
-    /// The leg without colour, and its particle.
-    boson: Option<(usize, ParticleId)>,
+    /// What has no colour.
+    boson: Option<Colorless>,
+}
+
+/// The legs without colour, and the vectors that they are or can become.
+#[derive(Clone, Debug)]
+struct Colorless {
+    legs: Vec<usize>,
+    vectors: Vec<ParticleId>,
+    /// The particles of two legs that become a vector.
+    pair: Option<[ParticleId; 2]>,
 }
 
 impl Line {
@@ -63,15 +74,23 @@ impl Line {
         };
         let rung = outgoing[*rungs.first()?];
         let quarks = (!heads.is_empty()).then_some(ends.map(|end| outgoing[end]));
-        let boson = match &with_color(1)[..] {
-            [leg] if quarks.is_some() => Some((*leg, outgoing[*leg])),
-            _ => None,
+        let colorless = with_color(1);
+        let massless_fermion = |leg: &usize| {
+            let particle = model.of(outgoing[*leg]);
+            particle.spin == 2 && particle.mass.is_none()
+        };
+        let pair = match &colorless[..] {
+            [a, b] if colorless.iter().all(massless_fermion) => 1 << a | 1 << b,
+            [leg] if model.of(outgoing[*leg]).spin == 3 => 0,
+            [] => 0,
+            _ => return None,
         };
         let is_rung = |leg: &usize| outgoing[*leg] == rung;
         let particle = model.of(rung);
         let right = rungs.iter().all(is_rung)
             && (quarks.is_some() || ends.iter().all(is_rung))
-            && rungs.len() + 2 + usize::from(boson.is_some()) == outgoing.len()
+            && rungs.len() + 2 + colorless.len() == outgoing.len()
+            && (colorless.is_empty() || quarks.is_some())
             && rungs.len() <= MOST_RUNGS
             && particle.spin == 3
             && particle.mass.is_none()
@@ -80,14 +99,41 @@ impl Line {
                 let [head, tail] = quarks.map(|quark| model.of(quark));
                 let massless = [head, tail].iter().all(|quark| quark.mass.is_none());
                 let same = quarks[0] == model.anti(quarks[1]);
-                (head.spin, tail.spin) == (2, 2) && if boson.is_some() { massless } else { same }
-            })
-            && boson.is_none_or(|(_, boson)| model.of(boson).spin == 3);
-        let known = |p: ParticleId| {
+                (head.spin, tail.spin) == (2, 2)
+                    && if colorless.is_empty() { same } else { massless }
+            });
+        let propagators = rules.propagators(outgoing, lowest);
+        let all: Legs = (1 << outgoing.len()) - 1;
+        let known = |&(legs, p): &(Legs, ParticleId)| {
             let of_line = |quark: &ParticleId| p == *quark || p == model.anti(*quark);
-            p == rung || quarks.is_some_and(|quarks| quarks.iter().any(of_line))
+            let of_pair = pair != 0 && (legs == pair || legs == all & !pair);
+            let together = legs & pair == 0 || legs & pair == pair;
+            match (model.of(p).spin, model.of(p).color) {
+                (3, 1) => of_pair,
+                _ => {
+                    let known = p == rung || quarks.is_some_and(|q| q.iter().any(of_line));
+                    known && together
+                }
+            }
         };
-        (right && rules.propagators(outgoing, lowest).into_iter().all(known)).then_some(Line {
+        let mut vectors: Vec<ParticleId> = match &colorless[..] {
+            [leg] => vec![outgoing[*leg]],
+            _ => {
+                let of_pair = propagators.iter().filter(|(legs, _)| *legs == pair);
+                of_pair.map(|(_, p)| *p).collect()
+            }
+        };
+        vectors.sort_unstable();
+        let pair = match &colorless[..] {
+            [a, b] => Some([outgoing[*a], outgoing[*b]]),
+            _ => None,
+        };
+        let boson = (!colorless.is_empty()).then_some(Colorless {
+            legs: colorless,
+            vectors,
+            pair,
+        });
+        (right && propagators.iter().all(known)).then_some(Line {
             ends,
             rungs,
             rung,
@@ -141,9 +187,9 @@ impl Line {
         let (Some(two), Some(three)) = (only(model, &[g; 3]), only(model, &[g; 4])) else {
             return Ok(None);
         };
-        let line = match self.quarks {
+        let mut line = match self.quarks {
             None => None,
-            Some(quarks) => match Quarks::of(assembly, g, quarks, self.boson)? {
+            Some(quarks) => match Quarks::of(assembly, g, quarks, self.boson.as_ref())? {
                 Some(line) => Some(line),
                 None => return Ok(None),
             },
@@ -155,21 +201,32 @@ impl Line {
         let regular =
             of(three).iter().copied().eq(twice) && gluon.is_none_or(|gluon| gluon == of(two));
         let rungs = self.rungs.len() as u32;
-        let boson = line.as_ref().and_then(|line| line.boson.as_ref());
-        let beside = boson.map(|boson| of(boson.0));
-        let orders = of(two).iter().enumerate();
-        let orders = orders.map(|(i, n)| n * rungs + beside.map_or(0, |beside| beside[i]));
-        let orders: Vec<u32> = orders.collect();
-        let weights = model.orders.iter().map(|(_, weight)| *weight);
-        let weighted = orders.iter().zip(weights).map(|(n, w)| n * w).sum();
-        let mut allowed = orders.iter().copied().chain([weighted]).zip(allowed);
-        let allowed = allowed.all(|(n, allowed)| allowed.contains(&n));
-        Ok((regular && allowed).then_some(Vertices { two, three, line }))
+        let is_allowed = |beside: &[u32]| {
+            let orders = of(two).iter().enumerate();
+            let orders = orders.map(|(i, n)| {
+                let beside = beside.iter().map(|&vertex| of(vertex)[i]);
+                n * rungs + beside.sum::<u32>()
+            });
+            let orders: Vec<u32> = orders.collect();
+            let weights = model.orders.iter().map(|(_, weight)| *weight);
+            let weighted = orders.iter().zip(weights).map(|(n, w)| n * w).sum();
+            let mut allowed = orders.iter().copied().chain([weighted]).zip(allowed);
+            allowed.all(|(n, allowed)| allowed.contains(&n))
+        };
+        let some = match (&self.boson, &mut line) {
+            (Some(_), Some(line)) => {
+                line.vectors.retain(|(vertices, _)| is_allowed(vertices));
+                !line.vectors.is_empty()
+            }
+            _ => is_allowed(&[]),
+        };
+        Ok((regular && some).then_some(Vertices { two, three, line }))
     }
 
-    /// Ends, rungs and the boson's leg: with equal ones, particles and vertices of one kind make equal forms.
-    pub fn places(&self) -> ([usize; 2], &[usize], Option<usize>) {
-        (self.ends, &self.rungs, self.boson.map(|(leg, _)| leg))
+    /// Ends, rungs and legs without colour: with equal ones, particles and vertices of one kind make equal forms.
+    pub fn places(&self) -> ([usize; 2], &[usize], &[usize]) {
+        let colorless = self.boson.as_ref().map_or(&[][..], |boson| &boson.legs);
+        (self.ends, &self.rungs, colorless)
     }
 
     /// The colour-ordered form, if its [`Line::vertices`] are there.
@@ -185,10 +242,14 @@ impl Line {
             return Ok(None);
         };
         let three = rung(assembly, three, &[0, 1, 2])?;
-        let (line, boson) = match line {
-            Some(line) => (Some(line.vertex), line.boson.map(|(_, boson)| boson)),
-            None => (None, None),
+        let (line, vectors) = match line {
+            Some(line) => (Some(line.vertex), line.vectors),
+            None => (None, Vec::new()),
         };
+        let boson = self.boson.as_ref().map(|boson| Boson {
+            wavefunctions: boson.legs.iter().map(|&leg| leg as u32).collect(),
+            vectors: vectors.into_iter().map(|(_, vector)| vector).collect(),
+        });
         let (row, denominator) = self.row()?;
         Ok(Some(ColorOrdered {
             ends: self.ends.map(|leg| leg as u32),
@@ -325,15 +386,13 @@ pub(super) struct Vertices {
 impl Vertices {
     /// All of them.
     pub fn numbers(&self) -> Vec<u32> {
-        let line = self.line.as_ref();
-        let boson = line.and_then(|line| line.boson.as_ref());
-        let boson = boson.map(|(number, _)| *number);
-        let line = line.map(|line| line.gluon);
-        [self.two, self.three]
-            .into_iter()
-            .chain(line)
-            .chain(boson)
-            .collect()
+        let mut numbers = vec![self.two, self.three];
+        if let Some(line) = &self.line {
+            numbers.push(line.gluon);
+            let of_vectors = line.vectors.iter().flat_map(|(vertices, _)| vertices);
+            numbers.extend(of_vectors);
+        }
+        numbers
     }
 }
 
@@ -341,7 +400,8 @@ impl Vertices {
 struct Quarks {
     gluon: u32,
     vertex: OrderedVertex,
-    boson: Option<(u32, Boson)>,
+    /// Of each vector without colour.
+    vectors: Vec<(Vec<u32>, Exchange)>,
 }
 
 impl Quarks {
@@ -350,7 +410,7 @@ impl Quarks {
         assembly: &mut Assembly,
         gluon: ParticleId,
         [head, tail]: [ParticleId; 2],
-        boson: Option<(usize, ParticleId)>,
+        boson: Option<&Colorless>,
     ) -> Result<Option<Quarks>, String> {
         let model = assembly.model();
         let mut of_gluon =
@@ -362,32 +422,74 @@ impl Quarks {
         let Some((gluon, vertex)) = of_gluon(head, model.anti(head))? else {
             return Ok(None);
         };
-        let Some((leg, boson)) = boson else {
-            return Ok(Some(Quarks {
-                gluon,
-                vertex,
-                boson: None,
-            }));
+        let mut line = Quarks {
+            gluon,
+            vertex,
+            vectors: Vec::new(),
+        };
+        let Some(Colorless { vectors, pair, .. }) = boson else {
+            return Ok(Some(line));
         };
         // Behind the boson the line may be another quark's.
         let behind = of_gluon(model.anti(tail), tail)?;
-        let same = behind.is_some_and(|(_, other)| other == vertex);
-        let Some(number) = only(model, &[boson, head, tail]).filter(|_| same) else {
+        if behind.is_none_or(|(_, other)| other != line.vertex) {
             return Ok(None);
-        };
-        let of_boson = line_vertex(assembly, number, [head, tail], &[0, OPEN])?;
-        Ok(of_boson.map(|of_boson| Quarks {
-            gluon,
-            vertex,
-            boson: Some((
-                number,
-                Boson {
-                    wavefunction: leg as u32,
-                    vertex: of_boson,
+        }
+        for &vector in vectors {
+            let Some(number) = only(model, &[vector, head, tail]) else {
+                return Ok(None);
+            };
+            let Some(taken) = line_vertex(assembly, number, [head, tail], &[0, OPEN])? else {
+                return Ok(None);
+            };
+            let made = match pair {
+                Some(pair) => match of_pair(assembly, *pair, vector)? {
+                    Some(made) => Some(made),
+                    None => return Ok(None),
                 },
-            )),
-        }))
+                None => None,
+            };
+            let (numbers, made) = match made {
+                Some((other, made)) => (vec![number, other], Some(made)),
+                None => (vec![number], None),
+            };
+            line.vectors.push((numbers, Exchange { made, taken }));
+        }
+        Ok(Some(line))
     }
+}
+
+/// The vertex of two particles without colour that become a vector, and its number.
+fn of_pair(
+    assembly: &mut Assembly,
+    pair: [ParticleId; 2],
+    vector: ParticleId,
+) -> Result<Option<(u32, OrderedVertex)>, String> {
+    let model = assembly.model();
+    let result = model.anti(vector);
+    let Some(number) = only(model, &[pair[0], pair[1], result]) else {
+        return Ok(None);
+    };
+    let interaction = &model.vertices[number as usize];
+    let place = |p: ParticleId| interaction.particles.iter().position(|x| *x == p);
+    let (Some(first), Some(second), Some(result)) = (place(pair[0]), place(pair[1]), place(result))
+    else {
+        return Ok(None);
+    };
+    if first == second || interaction.terms.len() != 1 {
+        return Ok(None);
+    }
+    let tree = assembly.color(number, 0)?.grow(&[], Some(result))?;
+    let Some((_, color)) = tree.flows().iter().find(|(s, _)| *s == Strings::ONE) else {
+        return Ok(None);
+    };
+    let inputs = if first < second {
+        vec![0, 1]
+    } else {
+        vec![1, 0]
+    };
+    let made = ordered(assembly, number, 0, result, inputs, *color);
+    Ok(Some((number, made)))
 }
 
 /// A vertex of a line that comes from a quark and goes on to another, whose colour is the string of these labels.

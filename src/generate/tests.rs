@@ -105,6 +105,39 @@ fn a_file_holds_it() {
     assert_eq!(Process::read(&path).unwrap(), process);
 }
 
+/// What a line takes up is one vector, or two fermions with the vertices of each vector that they become.
+#[test]
+fn forms_that_are_none_are_refused() {
+    use crate::process::color_ordered::{Boson, Exchange};
+    let process = generate("u u~ > e+ e- g").unwrap().remove(0);
+    assert!(process.by_color_order().unwrap().validate().is_ok());
+    let changes: [fn(&mut Boson); 11] = [
+        |b| b.wavefunctions.truncate(1),
+        |b| b.wavefunctions.clear(),
+        |b| b.wavefunctions[1] = b.wavefunctions[0],
+        |b| b.wavefunctions[1] = 1000,
+        |b| b.wavefunctions.push(0),
+        |b| b.vectors.clear(),
+        |b| b.vectors[1].made = None,
+        |b| {
+            for Exchange { made, .. } in &mut b.vectors {
+                *made = None;
+            }
+        },
+        |b| b.vectors[0].made.as_mut().unwrap().routine = 1000,
+        |b| b.vectors[0].made.as_mut().unwrap().inputs = vec![0, 0],
+        |b| b.vectors[1].taken.couplings[0].coupling = 1000,
+    ];
+    for (i, change) in changes.iter().enumerate() {
+        for form in [process.clone(), process.by_color_order().unwrap()] {
+            let mut other = form;
+            let boson = other.color_ordered.as_mut().unwrap().boson.as_mut();
+            change(boson.unwrap());
+            assert!(other.validate().is_err(), "change {i}");
+        }
+    }
+}
+
 /// Each matrix element of a label by itself is what it is among all of them, and no two of them are the same.
 #[test]
 fn matrix_elements_are_told_apart() {

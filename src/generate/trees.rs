@@ -20,7 +20,7 @@ pub type TreeId = u32;
 /// Coupling orders in the order of the model's, and `WEIGHTED`.
 pub type Orders = Vec<u32>;
 /// Sets of legs, a bit each.
-type Legs = u32;
+pub type Legs = u32;
 
 /// Trees and diagrams beyond this do not fit into the memory of most machines.
 pub const MOST_DIAGRAMS: usize = 4_000_000;
@@ -260,17 +260,21 @@ impl<'a> Rules<'a> {
         orders
     }
 
-    /// The particles that can be a propagator between legs with these particles.
-    pub fn propagators(&self, particles: &[ParticleId], lowest: &Lowest) -> Vec<ParticleId> {
+    /// The particles that can be a propagator between legs with these particles, each with the legs that become it (a
+    /// bit each).
+    pub fn propagators(
+        &self,
+        particles: &[ParticleId],
+        lowest: &Lowest,
+    ) -> Vec<(Legs, ParticleId)> {
         let full: Legs = (1 << particles.len()) - 1;
         let mut found = Vec::new();
         for legs in 1..full {
             let others = &lowest.lines[(full & !legs) as usize];
             let many = legs.count_ones() > 1 && (full & !legs).count_ones() > 1;
             for particle in lowest.lines[legs as usize].keys() {
-                let met = many && others.contains_key(&self.model.anti(*particle));
-                if met && !found.contains(particle) {
-                    found.push(*particle);
+                if many && others.contains_key(&self.model.anti(*particle)) {
+                    found.push((legs, *particle));
                 }
             }
         }

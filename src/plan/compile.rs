@@ -219,6 +219,35 @@ impl<'a> Compiler<'a> {
         }
     }
 
+    /// Kind and address of an external wavefunction with a helicity, which is computed if no row has it.
+    pub(super) fn external(
+        &mut self,
+        wavefunction: u32,
+        helicity: i8,
+    ) -> Result<(ExternalKind, Address)> {
+        let Wavefunction::External(e) = self.process.wavefunctions[wavefunction as usize] else {
+            return Err(Error::InvalidProcess {
+                what: format!("wavefunction {} is no external one", wavefunction + 1),
+            });
+        };
+        let mut known = self.values[e.leg as usize].iter();
+        let instances = &self.lines[wavefunction as usize].instances;
+        let known = known.position(|&h| h == helicity);
+        if let Some(&address) = known.and_then(|at| instances.get(at)) {
+            return Ok((e.kind, address));
+        }
+        let address = self.allocate(2 * (e.kind.components() - 2));
+        self.plan.externals.push(External {
+            kind: e.kind,
+            leg: e.leg,
+            mass: self.binding.value(e.mass),
+            sign: e.sign,
+            helicities: vec![helicity],
+            results: vec![address],
+        });
+        Ok((e.kind, address))
+    }
+
     /// The line of a wavefunction with these legs below it, with memory for every combination
     /// of helicities that occurs.
     pub(super) fn line(&mut self, signs: Vec<i8>, components: u32, used: bool) -> Line {

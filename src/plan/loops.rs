@@ -11,7 +11,9 @@ mod both_ends;
 mod chirality;
 mod cover;
 mod gluons;
+mod helicities;
 mod lower;
+mod places;
 mod quark;
 
 pub use lower::{Machine, can, compile};
@@ -46,21 +48,50 @@ pub struct Loops {
     pub strides: [u32; 2],
     /// For each run and each of its helicities the index of that among the plan's, or [`NO_HELICITY`].
     pub rows: Vec<u32>,
-    /// For each of `rows` the index of the helicity with all legs reversed, whose contribution and squared JAMPs are the
-    /// same times `ratio`; empty where every helicity is evaluated.
+    /// For each of `rows` the index of the helicity with all legs reversed, of which the same is computed, or
+    /// [`NO_HELICITY`]; empty where every helicity is evaluated.
     pub reversed: Vec<u32>,
-    /// Contribution of a reversed helicity over that of the one that is evaluated.
-    pub ratio: f64,
+    /// What contributions and squared JAMPs are multiplied by, of `rows` and of `reversed`: for each of as many equal parts
+    /// of the helicities of a run. None where that is 1.
+    pub weights: Vec<[Weight; 2]>,
     /// Helicities that contribute nothing, as a massless line keeps its chirality.
     pub vanishing: Vec<u32>,
     /// For each colour flow its JAMPs; none where each JAMP is one.
     pub flows: Vec<Vec<FlowTerm>>,
 }
 
+/// The square of a sum of products of factors.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Weight {
+    /// Where it goes, once an event.
+    pub address: Address,
+    /// The products, each of factors at these addresses.
+    pub products: Vec<Vec<Address>>,
+}
+
 impl Loops {
-    /// Helicities that are evaluated.
+    /// The helicities of which one thing is computed: that with this place in `rows`, and that with all legs reversed.
+    pub fn both(&self, place: usize) -> [u32; 2] {
+        let of = |all: &[u32]| all.get(place).copied().unwrap_or(NO_HELICITY);
+        [of(&self.rows), of(&self.reversed)]
+    }
+
+    /// The same for all places.
+    fn all(&self) -> impl Iterator<Item = [u32; 2]> {
+        (0..self.rows.len()).map(|place| self.both(place))
+    }
+
+    /// The weights of a helicity of a run, if it has any.
+    pub fn weights(&self, element: u32) -> Option<&[Weight; 2]> {
+        let parts = self.weights.len().max(1);
+        self.weights
+            .get(element as usize / (self.helicities as usize / parts).max(1))
+    }
+
+    /// Helicities that are evaluated: of two of which the same is computed the first, if it is there.
     pub fn evaluated(&self) -> impl Iterator<Item = u32> {
-        self.rows.iter().copied().filter(|&h| h != NO_HELICITY)
+        let first = |[h, r]: [u32; 2]| if h != NO_HELICITY { h } else { r };
+        self.all().map(first).filter(|&h| h != NO_HELICITY)
     }
 
     /// All helicities: first those that are evaluated, then those that follow from these, then those that vanish.
@@ -72,8 +103,8 @@ impl Loops {
 
     /// Pairs of helicities of which the first is evaluated and the second follows from it.
     pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
-        let pairs = self.rows.iter().zip(&self.reversed);
-        pairs.map(|(&h, &r)| (h, r)).filter(|p| p.0 != NO_HELICITY)
+        let there = |[h, r]: &[u32; 2]| *h != NO_HELICITY && *r != NO_HELICITY;
+        self.all().filter(there).map(|[h, r]| (h, r))
     }
 
     /// Whether all operations of a plan with these loops stay within its memory, and its tables fit each other.
@@ -113,8 +144,13 @@ impl Loops {
             && self.jamps >= plan.jamp_base
             && u64::from(self.jamps) + jamps <= u64::from(vectors)
             && (self.reversed.is_empty() || self.reversed.len() == self.rows.len())
-            && self.ratio.is_finite()
-            && self.ratio >= 0.0
+            && (self.helicities as usize).is_multiple_of(self.weights.len().max(1))
+            && self.weights.iter().flatten().all(|weight| {
+                let within =
+                    |address: Address, size: u64| u64::from(address) + size <= vectors.into();
+                let factors = weight.products.iter().flatten();
+                within(weight.address, 1) && { factors }.all(|&factor| within(factor, 2))
+            })
             && self.order().all(|h| {
                 let seen = seen.get_mut(h as usize);
                 seen.is_some_and(|seen| !std::mem::replace(seen, true))
@@ -337,10 +373,12 @@ mod tests {
             let (pairs, vanishing) = (loops.pairs().count(), loops.vanishing.len());
             let expected = if paired { (half, 0) } else { (0, half) };
             assert_eq!((pairs, vanishing), expected, "{text}");
-            assert!(paired || loops.ratio == 1.0);
-            assert!(!paired || loops.ratio != 1.0);
-            let changes: [fn(&mut Loops); 6] = [
-                |l| l.ratio = f64::NAN,
+            assert_eq!(loops.weights.len(), 1);
+            let changes: [fn(&mut Loops); 9] = [
+                |l| l.weights[0][0].address = u32::MAX,
+                |l| l.weights[0][1].address = 1 << 29,
+                |l| l.weights[0][0].products[0][0] = u32::MAX,
+                |l| l.weights = vec![l.weights[0].clone(); 7],
                 |l| l.vanishing.push(0),
                 |l| l.each.iter_mut().for_each(|op| op.spinors = Spinors::Dirac),
                 |l| l.each.iter_mut().for_each(|op| op.wide = [0, 1]),

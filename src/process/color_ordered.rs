@@ -11,7 +11,8 @@
 //!   second end.
 //!
 //! A massless quark line may take up one vector without colour as well (a *boson*: Z, W, photon), at any place along it:
-//! that changes nothing of colour, and the line's current with and without it are two.
+//! that changes nothing of colour, and the line's current with and without it are two. In place of the vector there may
+//! be two massless fermions that become one (a pair of leptons), or one of several: the line takes up their sum.
 //!
 //! The colour matrix depends only on the order of one JAMP as seen from the other: `C(s, t) = row(s^-1 t)`.
 
@@ -34,7 +35,7 @@ pub struct ColorOrdered {
     pub two: OrderedVertex,
     /// The vertices of three currents of rungs.
     pub three: Vec<OrderedVertex>,
-    /// The vector without colour that the line takes up.
+    /// The vector without colour that the line takes up, or what becomes one.
     pub boson: Option<Boson>,
     /// What the vertex at the second end has beyond what colour gives a current.
     pub closing: f64,
@@ -49,10 +50,19 @@ pub struct ColorOrdered {
 /// A vector without colour that a massless quark line takes up once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Boson {
-    /// Its wavefunction.
-    pub wavefunction: u32,
+    /// Its wavefunction, or those of the two massless fermions that become it.
+    pub wavefunctions: Vec<u32>,
+    /// The vectors that it can be: of two fermions there may be several.
+    pub vectors: Vec<Exchange>,
+}
+
+/// How a vector comes to a quark line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// The vertex of the two fermions that become it.
+    pub made: Option<OrderedVertex>,
     /// The vertex of a current of the line, from its first end on, and it.
-    pub vertex: OrderedVertex,
+    pub taken: OrderedVertex,
 }
 
 /// A JAMP as a part of a colour flow's.

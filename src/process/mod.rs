@@ -88,8 +88,9 @@ pub struct Process {
 /// on a CPU and on a GPU: measured.
 const FEWEST_JAMPS: [[usize; 3]; 2] = [[720, 6, 2], [120, 120, 6]];
 
-/// The same of a quark line that takes up a boson, on a CPU: diagrams serve GPUs.
-const FEWEST_WITH_BOSON: usize = 1;
+/// The same of a quark line that takes up a boson, on a CPU, and of one that takes up the only vector that two fermions
+/// become, which are few diagrams: diagrams serve GPUs.
+const FEWEST_WITH_BOSON: [usize; 2] = [1, 2];
 
 /// How `SMATRIX<i>` adds the contributions of helicity configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,7 +135,10 @@ impl Process {
         let enough = |form: &ColorOrdered| {
             let fewest = match (&form.line, &form.boson) {
                 (_, Some(_)) if on_gpu => return false,
-                (_, Some(_)) => FEWEST_WITH_BOSON,
+                (_, Some(boson)) => {
+                    let one = boson.wavefunctions.len() > 1 && boson.vectors.len() == 1;
+                    FEWEST_WITH_BOSON[usize::from(one)]
+                }
                 (Some(line), None) if line.mass != Quantity::ZERO => fewest[0],
                 (Some(_), None) => fewest[1],
                 (None, None) => fewest[2],

@@ -188,8 +188,8 @@ impl Process {
         let ends = [ordered.ends[0], ordered.ends[1]];
         let mut legs = vec![0; self.legs.len()];
         let boson = ordered.boson.as_ref();
-        let of_boson = boson.map(|boson| boson.wavefunction);
-        for w in ordered.rungs.iter().chain(&ends).chain(&of_boson) {
+        let of_boson = boson.map_or(&[][..], |boson| &boson.wavefunctions);
+        for w in ordered.rungs.iter().chain(&ends).chain(of_boson) {
             match self.wavefunctions.get(*w as usize) {
                 Some(Wavefunction::External(e)) if e.kind.components() == 6 => {
                     legs[e.leg as usize] += 1;
@@ -202,6 +202,17 @@ impl Process {
         }
         if boson.is_some() && ordered.line.is_none() {
             return bad("there is no quark line that takes up a boson");
+        }
+        let vectors = boson.map_or(&[][..], |boson| &boson.vectors);
+        let made = vectors.iter().filter_map(|vector| vector.made.as_ref());
+        let whole = match (of_boson.len(), made.clone().count()) {
+            (0, 0) => boson.is_none(),
+            (1, 0) => vectors.len() == 1,
+            (2, made) => made > 0 && made == vectors.len(),
+            _ => false,
+        };
+        if !whole {
+            return bad("its boson is neither a vector nor made of two fermions");
         }
         let jamps = ordered.jamps();
         let fits = |v: &OrderedVertex, neighbours: usize| {
@@ -220,7 +231,9 @@ impl Process {
                 && v.factor.1.is_finite()
         };
         let two = ordered.line.iter().chain([&ordered.two]);
-        let two = two.chain(boson.map(|boson| &boson.vertex));
+        let two = two
+            .chain(made)
+            .chain(vectors.iter().map(|vector| &vector.taken));
         if !(two.clone().all(|v| fits(v, 2)) && ordered.three.iter().all(|v| fits(v, 3))) {
             return bad("a vertex names what is not there");
         }

@@ -2,6 +2,7 @@
 
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
+use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, Switches};
 
@@ -16,9 +17,23 @@ pub fn seal(bytes: &mut [u8]) {
     bytes[20..24].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// Momenta of a + b > c + d with the masses that `process` has, and 500 GeV for each leg; `None` of a process
-/// with other legs.
+/// Momenta of a + b > c + d with the masses that `process` has, and 500 GeV for each leg, or of 2 > 3 without masses;
+/// `None` of a process with other legs.
 pub fn momenta(process: &Process) -> Option<Vec<f64>> {
+    if process.legs.len() == 5 {
+        let space = PhaseSpace::new(1000.0, &[0.0; 2], &[0.0; 3]).ok()?;
+        let mut momenta = vec![0.0; 3 * space.components()];
+        for (event, x) in momenta
+            .chunks_exact_mut(space.components())
+            .zip([0.3, 0.4, 0.7])
+        {
+            let random: Vec<f64> = (1..=space.randoms())
+                .map(|i| (x + 0.61 * i as f64).fract())
+                .collect();
+            space.event(&random, event);
+        }
+        return Some(momenta);
+    }
     if process.legs.len() != 4 {
         return None;
     }
@@ -53,7 +68,8 @@ pub fn evaluate(process: Process, momenta: &[f64]) -> bool {
         g_s: &numbers,
         random_helicity: &numbers,
         random_color: &numbers,
-        channels: Some(&channels),
+        // Without diagrams there are none.
+        channels: (!process.amplitudes.is_empty()).then_some(&channels[..]),
         igraph: None,
     };
     let (mut mes, mut helicity, mut color) = ([0.0; 3], [0; 3], [0; 3]);

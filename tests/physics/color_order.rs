@@ -66,7 +66,7 @@ fn close(what: &str, a: &[f64], b: &[f64], tolerance: f64) {
 }
 
 /// A quark line of either direction and mass, at either end of the beam, with and without a boson that couples to one
-/// chirality, to both alike or not, and gluons alone; on and off mass shells.
+/// chirality, to both alike or not, or a pair of leptons that becomes one, and gluons alone; on and off mass shells.
 #[test]
 fn equal_to_diagrams() {
     let cpu = [("CUDACPP_RUNTIME_BACKEND", "cpu")];
@@ -91,6 +91,17 @@ fn equal_to_diagrams() {
         "g d > w- g u",
         "u~ g > a u~ g",
         "d d~ > a g g g",
+        "d d~ > e+ e- g",
+        "u u~ > e+ e- g g g",
+        "u~ u > e- e+ g g",
+        "d d~ > ve ve~ g g",
+        "u d~ > e+ ve g g",
+        "d~ u > ve e+ g g g",
+        "g u > e+ e- u g",
+        "g g > mu+ mu- d d~ g",
+        "e+ e- > u u~ g g g",
+        // Where leptons and quarks were off their mass shells, the numerators of massive vectors would differ.
+        "ve d > g e- u g",
     ] {
         let (diagrams, ordered) = (one(text), ordered(text));
         ordered.validate().expect("valid");
@@ -129,7 +140,12 @@ fn equal_to_diagrams() {
 /// A line of one chirality at each SIMD level and in each precision.
 #[test]
 fn one_chirality_at_every_level() {
-    for text in ["d d~ > z g g", "u d~ > w+ g g g"] {
+    for text in [
+        "d d~ > z g g",
+        "u d~ > w+ g g g",
+        "u u~ > e+ e- g g",
+        "d d~ > ve ve~ g g g",
+    ] {
         let process = ordered(text);
         let card = process.model.default_card();
         let batch = Batch::new(&points(&process, &card, 900.0, 9, 19), 1.2);
@@ -200,10 +216,162 @@ fn some_helicities_of_a_line_with_a_boson() {
     }
 }
 
+/// Leptons of any row or two: of either chirality of the line and of the pair, with and without those that follow.
+#[test]
+fn some_helicities_of_a_pair_of_leptons() {
+    for (text, good) in [
+        ("d d~ > e+ e- g", 8),
+        ("d d~ > ve ve~ g g", 8),
+        ("u d~ > e+ ve g g", 4),
+    ] {
+        let process = one(text);
+        let card = process.model.default_card();
+        let point = points(&process, &card, 900.0, 1, 3);
+        let value = |process: &Process| squared(process, &card, &point, 1.2)[0];
+        let all = 0..process.helicities.len();
+        let singles: Vec<f64> = all
+            .clone()
+            .map(|row| {
+                let diagrams = Process {
+                    color_ordered: None,
+                    ..with_helicities(&process, &[row])
+                };
+                value(&diagrams)
+            })
+            .collect();
+        let total: f64 = singles.iter().sum();
+        let contribute = |row: &usize| singles[*row] > 1e-12 * total;
+        let rows: Vec<usize> = all.clone().filter(contribute).collect();
+        assert_eq!(rows.len(), good, "{text}");
+        let vanishing = all.clone().find(|row| !contribute(row)).expect("one");
+        for (i, &first) in rows.iter().enumerate() {
+            for &second in rows[i..].iter().chain([&vanishing]) {
+                let mut some = vec![first, second];
+                some.dedup();
+                let expected: f64 = some
+                    .iter()
+                    .filter(|r| contribute(r))
+                    .map(|r| singles[*r])
+                    .sum();
+                let found = value(&with_helicities(&process, &some));
+                let close = (found / expected - 1.0).abs() < 1e-11;
+                assert!(close, "{text}, {some:?}: {found:e} {expected:e}");
+            }
+        }
+    }
+}
+
+/// On the Z's pole and far from it, where the vectors' currents cancel, without width, without one of the vectors: as the
+/// diagrams, and as the plain evaluation of these.
+#[test]
+fn vectors_of_a_pair_of_leptons() {
+    for text in [
+        "e+ e- > u u~ g g",
+        "d d~ > mu+ mu- g / z",
+        "u u~ > e+ e- g g",
+        "e- ve~ > d u~ g",
+    ] {
+        let process = one(text);
+        let form = process.color_ordered.as_ref().expect("a form");
+        let vectors = form.boson.as_ref().map_or(0, |boson| boson.vectors.len());
+        let both = !text.contains('/') && !text.contains("ve");
+        assert_eq!(vectors, 1 + usize::from(both), "{text}");
+        let diagrams = Process {
+            color_ordered: None,
+            ..process.clone()
+        };
+        let ordered = ordered(text);
+        let default = process.model.default_card();
+        for card in [&default, &gauge_invariant(&process)] {
+            // Left-handed up quarks and leptons hardly couple at 68.25 GeV.
+            for energy in [1.0, 10.0, 68.25, 80.0, 91.188, 95.0, 500.0, 1e6] {
+                if energy == 91.188 && card != &default {
+                    continue;
+                }
+                let points = points(&process, card, energy, 5, 23);
+                let found = squared(&ordered, card, &points, 1.2);
+                let expected = squared(&diagrams, card, &points, 1.2);
+                for (i, (x, y)) in found.iter().zip(&expected).enumerate() {
+                    let what = format!("{text} at {energy}: {x:e} {y:e}");
+                    assert!((x / y - 1.0).abs() < 1e-10, "{what}");
+                    let plain = process.evaluate(&points[i], 1.2, card).total();
+                    assert!((x / plain - 1.0).abs() < 1e-10, "{what}, {plain:e}");
+                }
+            }
+        }
+    }
+}
+
+/// A pair of leptons with another chirality than the line's: gluons decouple.
+#[test]
+fn gluons_decouple_from_a_line_with_a_pair_of_leptons() {
+    for text in ["u d~ > e+ ve g g g", "g d > e- e+ d g g"] {
+        let process = ordered(text);
+        let card = process.model.default_card();
+        let points = points(&process, &card, 900.0, 3, 5);
+        // Of the pair of a quark the rows of one chirality, as those of the other one follow from opposite helicities.
+        let incoming = process.legs.iter().position(|leg| leg.pdg.abs() < 3);
+        let incoming = incoming.expect("a quark");
+        let rows = (0..).zip(&process.helicities);
+        let rows = rows.filter(|(_, row)| row[incoming] == -1);
+        let rows: Vec<usize> = rows.map(|(row, _)| row).collect();
+        let process = with_helicities(&process, &rows);
+        let normal = squared(&process, &card, &points, 1.2);
+        let gluons = process
+            .legs
+            .iter()
+            .enumerate()
+            .filter(|(_, leg)| leg.pdg == 21);
+        for (leg, _) in gluons {
+            let replaced = squared(&ward::with_momentum(&process, leg), &card, &points, 1.2);
+            for (x, y) in replaced.iter().zip(&normal) {
+                assert!(x / y < 1e-20 && *y > 0.0, "{text}, leg {leg}: {x:e} {y:e}");
+            }
+        }
+    }
+}
+
+/// Where anything else than gluons, the line and vectors between it and the pair can be a propagator, there is no such
+/// form.
+#[test]
+fn what_a_line_takes_up() {
+    for (text, vectors) in [
+        ("u u~ > e+ e- g", Some(2)),
+        ("u u~ > e+ e- g QED<=4 QCD<=3", Some(2)),
+        ("u u~ > e+ e- g QED=2", Some(2)),
+        ("u u~ > ve ve~ g", Some(1)),
+        ("u u~ > e+ e- g / a", Some(1)),
+        ("g u~ > e- ve~ d~", Some(1)),
+        ("u u~ > ta+ ta- g", None),
+        ("u u~ > e+ e- a g", None),
+        ("u u~ > e+ e- z g", None),
+        ("e+ e- > t t~ g", None),
+        ("u d~ > ta+ vt g", None),
+        ("u u~ > e+ e- d d~", None),
+        ("e+ e- > mu+ mu- a", None),
+    ] {
+        let process = one(text);
+        let boson = process
+            .color_ordered
+            .as_ref()
+            .map(|form| form.boson.as_ref());
+        let found = boson.flatten().map(|boson| boson.vectors.len());
+        assert_eq!(found, vectors, "{text}");
+        assert_eq!(process.color_ordered.is_some(), vectors.is_some(), "{text}");
+        assert!(!process.is_served_by_color_order(true), "{text}");
+    }
+}
+
 /// The bridge of a process with both forms takes either, and both agree.
 #[test]
 fn calls_with_channels_are_served_by_diagrams() {
-    let process = one("g g > g g g g");
+    for text in ["g g > g g g g", "u u~ > e+ e- g g", "ve d > e- u g g"] {
+        channels_are_served_by_diagrams(text);
+    }
+}
+
+fn channels_are_served_by_diagrams(text: &str) {
+    let process = one(text);
     let card = process.model.default_card();
     let batch = Batch::new(&points(&process, &card, 900.0, 3, 3), 1.2);
     let run = |batch: &Batch, bridge: &mut Bridge| {

@@ -1,9 +1,9 @@
 //! Loops over helicities ([`crate::plan::loops`]).
 
-use super::Blocks;
+use super::{Blocks, lane_of};
 use crate::ops::kernels::{Arrays, Memory, Shuffles};
-use crate::plan::loops::{Loops, NO_HELICITY};
-use crate::simd::{Real, Simd};
+use crate::plan::loops::{Loops, NO_HELICITY, Weight};
+use crate::simd::{Cx, Real, Simd};
 use std::time::Instant;
 
 impl<T: Real> Blocks<'_, '_, T> {
@@ -32,20 +32,25 @@ impl<T: Real> Blocks<'_, '_, T> {
             if let Some(none) = loops.runs.first() {
                 V::call(arrays(&loops.once, none));
             }
+            for weight in loops.weights.iter().flatten() {
+                weigh(m, weight);
+            }
             if let Some(start) = start {
                 self.worker.timers.amplitudes += start.elapsed();
             }
-            let rows = loops.rows.chunks_exact(loops.helicities as usize);
-            for (shifts, rows) in loops.runs.iter().zip(rows) {
+            let mut place = 0;
+            for shifts in &loops.runs {
                 let start = profile.then(Instant::now);
                 V::call(arrays(&loops.each, shifts));
                 if let Some(start) = start {
                     self.worker.timers.amplitudes += start.elapsed();
                 }
-                for (&h, element) in rows.iter().zip(0..) {
-                    if h == NO_HELICITY {
+                for element in 0..loops.helicities {
+                    let both = loops.both(place);
+                    place += 1;
+                    let Some(h) = both.into_iter().find(|&h| h != NO_HELICITY) else {
                         continue;
-                    }
+                    };
                     if each {
                         self.clear(m);
                     }
@@ -64,59 +69,114 @@ impl<T: Real> Blocks<'_, '_, T> {
                             self.worker.timers.amplitudes += start.elapsed();
                         }
                     }
-                    self.square(m, mine, h, done, colors);
+                    // Of single helicities JAMP2 is noted without weight.
+                    let weight = match each {
+                        true => None,
+                        false => total(m, loops, element, both),
+                    };
+                    self.square(m, mine, h, done, colors, weight);
                     done += 1;
                     if each {
                         self.note_each(m);
                     }
                 }
             }
-            self.not_evaluated(m, loops, colors, noted);
+            self.weigh_helicities(m, loops, noted);
         }
     }
 
-    /// What follows from helicities that are evaluated, and what vanishes; `noted` numbers of JAMP2 were there before.
+    /// Weights of what was computed, what follows from it, and what vanishes; `noted` numbers of JAMP2 were there before.
     #[inline(always)]
-    unsafe fn not_evaluated<V: Simd<Scalar = T>>(
+    unsafe fn weigh_helicities<V: Simd<Scalar = T>>(
         &mut self,
         m: Memory<V>,
         loops: &Loops,
-        colors: bool,
         noted: usize,
     ) {
-        let scratch = &self.engine.scratch;
+        let matrix_elements = self.engine.scratch.matrix_elements;
         let flows = self.engine.color_flows();
-        if let Some(each) = &mut self.worker.each {
-            // There is no AMP2 without diagrams.
-            if !loops.reversed.is_empty() {
-                let behind = each.jamp2.len();
-                each.jamp2.extend_from_within(noted..);
-                for jamp2 in &mut each.jamp2[behind..] {
-                    *jamp2 *= loops.ratio;
-                }
-            }
-            let vanishing = loops.vanishing.len() * flows;
-            each.jamp2.resize(each.jamp2.len() + vanishing, 0.0);
-        }
-        // SAFETY: addresses of the scratch.
+        // SAFETY: addresses of the plan and the scratch.
         unsafe {
-            let ratio = V::splat(T::from_f64(loops.ratio));
             for &h in &loops.vanishing {
-                m.put_real(scratch.matrix_elements + h, V::zero());
+                m.put_real(matrix_elements + h, V::zero());
             }
-            if loops.reversed.is_empty() {
-                return;
-            }
-            for (h, r) in loops.pairs() {
-                let contribution = m.real(scratch.matrix_elements + h);
-                m.put_real(scratch.matrix_elements + r, contribution * ratio);
-            }
-            if colors {
-                for flow in 0..flows as u32 {
-                    let sum = m.real(scratch.jamp2 + flow);
-                    m.put_real(scratch.jamp2 + flow, ratio.mul_add(sum, sum));
+            // There is no AMP2 without diagrams.
+            let mut jamp2 = self.worker.each.as_mut().map(|each| &mut each.jamp2);
+            let size = match &jamp2 {
+                Some(jamp2) => (jamp2.len() - noted) / loops.evaluated().count().max(1),
+                None => 0,
+            };
+            let mut at = noted;
+            let mut behind = Vec::new();
+            for place in 0..loops.rows.len() {
+                let both = loops.both(place);
+                let Some(h) = both.into_iter().find(|&h| h != NO_HELICITY) else {
+                    continue;
+                };
+                let contribution = m.real(matrix_elements + h);
+                let weights = loops.weights(place as u32 % loops.helicities);
+                for (i, other) in (0..).zip(both).filter(|(_, other)| *other != NO_HELICITY) {
+                    let weighted = match weights {
+                        Some(weights) => contribution * m.real(weights[i].address),
+                        None => contribution,
+                    };
+                    m.put_real(matrix_elements + other, weighted);
+                }
+                if let Some(jamp2) = &mut jamp2 {
+                    // All of it is of one event.
+                    let weight =
+                        |i: usize| weights.map_or(1.0, |w| (*lane_of(m, w[i].address, 0)).to_f64());
+                    let own = &mut jamp2[at..at + size];
+                    if !both.contains(&NO_HELICITY) {
+                        behind.extend(own.iter().map(|x| x * weight(1)));
+                    }
+                    let weight = weight(usize::from(both[0] == NO_HELICITY));
+                    own.iter_mut().for_each(|x| *x *= weight);
+                    at += size;
                 }
             }
+            if let Some(jamp2) = jamp2 {
+                jamp2.append(&mut behind);
+                jamp2.resize(jamp2.len() + loops.vanishing.len() * flows, 0.0);
+            }
         }
+    }
+}
+
+/// The square of a sum of products.
+#[inline(always)]
+unsafe fn weigh<V: Simd>(m: Memory<V>, weight: &Weight) {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let mut sum = Cx::new(V::zero(), V::zero());
+        for product in &weight.products {
+            let mut z = Cx::new(V::splat(V::Scalar::from_f64(1.0)), V::zero());
+            for &factor in product {
+                z = z * m.complex(factor);
+            }
+            sum = sum + z;
+        }
+        m.put_real(weight.address, sum.re.mul_add(sum.re, sum.im * sum.im));
+    }
+}
+
+/// What the squares of a helicity's JAMPs count for itself and the one with all legs reversed; none: 1.
+#[inline(always)]
+unsafe fn total<V: Simd>(m: Memory<V>, loops: &Loops, element: u32, both: [u32; 2]) -> Option<V> {
+    let weights = loops.weights(element);
+    if weights.is_none() && both.contains(&NO_HELICITY) {
+        return None;
+    }
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let mut total = V::zero();
+        for (i, _) in (0..).zip(both).filter(|(_, h)| *h != NO_HELICITY) {
+            let weight = match weights {
+                Some(weights) => m.real(weights[i].address),
+                None => V::splat(V::Scalar::from_f64(1.0)),
+            };
+            total = total + weight;
+        }
+        Some(total)
     }
 }

@@ -165,7 +165,7 @@ impl<T: Real> Blocks<'_, '_, T> {
                     if let Some(start) = start {
                         self.worker.timers.amplitudes += start.elapsed();
                     }
-                    self.square(m, mine, h, done, colors);
+                    self.square(m, mine, h, done, colors, None);
                     done += 1;
                 }
                 if each {
@@ -175,7 +175,8 @@ impl<T: Real> Blocks<'_, '_, T> {
         }
     }
 
-    /// Colour sum and JAMP2 of a helicity, whose JAMPs are there. `mine` is the memory as it sees it; `done` came before.
+    /// Colour sum and JAMP2 of a helicity, whose JAMPs are there; JAMP2 times a weight. `mine` is the memory as it sees it;
+    /// `done` came before.
     #[inline(always)]
     unsafe fn square<V: Simd<Scalar = T>>(
         &mut self,
@@ -184,6 +185,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         h: u32,
         done: usize,
         colors: bool,
+        weight: Option<V>,
     ) {
         let engine = self.engine;
         let plan = &engine.plan;
@@ -192,7 +194,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
             if colors {
-                self.jamp2(m, mine);
+                self.jamp2(m, mine, weight);
             }
             let middle = self.worker.profile.then(Instant::now);
             match &engine.color {
@@ -218,22 +220,28 @@ impl<T: Real> Blocks<'_, '_, T> {
         }
     }
 
-    /// Adds to JAMP2.
+    /// Adds to JAMP2, times a weight.
     #[inline(always)]
-    unsafe fn jamp2<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>) {
+    unsafe fn jamp2<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>, weight: Option<V>) {
         let plan = &self.engine.plan;
         let scratch = &self.engine.scratch;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
             let add = |flow: u32, jamp: Cx<V>| {
                 let sum = m.real(scratch.jamp2 + flow);
-                let sum = jamp.re.mul_add(jamp.re, jamp.im.mul_add(jamp.im, sum));
+                let sum = match weight {
+                    Some(weight) => {
+                        let square = jamp.re.mul_add(jamp.re, jamp.im * jamp.im);
+                        square.mul_add(weight, sum)
+                    }
+                    None => jamp.re.mul_add(jamp.re, jamp.im.mul_add(jamp.im, sum)),
+                };
                 m.put_real(scratch.jamp2 + flow, sum);
             };
             let jamp = |i: u32| mine.complex(plan.jamp_base + 2 * i);
             let of_loops = plan.loops.as_ref().map_or(&[][..], |loops| &loops.flows);
             if !self.engine.flow_weights.is_empty() {
-                self.weigh_flows(m, mine);
+                self.weigh_flows(m, mine, weight);
             } else if of_loops.is_empty() {
                 for flow in 0..plan.flows as u32 {
                     add(flow, jamp(flow));
@@ -284,20 +292,29 @@ impl<T: Real> Blocks<'_, '_, T> {
 
     /// Adds to JAMP2 what it is where coupling orders are split. `mine` is the memory as the helicity sees it.
     #[inline(always)]
-    unsafe fn weigh_flows<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>) {
+    unsafe fn weigh_flows<V: Simd<Scalar = T>>(
+        &self,
+        m: Memory<V>,
+        mine: Memory<V>,
+        weight: Option<V>,
+    ) {
         let engine = self.engine;
         // SAFETY: addresses of the plan and the scratch; the process's JAMP2 name its JAMPs.
         unsafe {
             let jamp = |i: u32| mine.complex(engine.plan.jamp_base + 2 * i);
-            for (weight, flow) in engine.flow_weights.iter().zip(0..) {
+            for (of_flow, flow) in engine.flow_weights.iter().zip(0..) {
                 let mut total = m.real(engine.scratch.jamp2 + flow);
-                for pairs in &weight.moduli {
+                for pairs in &of_flow.moduli {
                     let mut sum = V::zero();
                     for &(a, b) in pairs {
                         let (a, b) = (jamp(a), jamp(b));
                         sum = a.re.mul_add(b.re, a.im.mul_add(b.im, sum));
                     }
-                    total = total + sum.abs();
+                    let sum = sum.abs();
+                    total = match weight {
+                        Some(weight) => sum.mul_add(weight, total),
+                        None => total + sum,
+                    };
                 }
                 m.put_real(engine.scratch.jamp2 + flow, total);
             }

@@ -8,6 +8,7 @@
 //!
 //! Every helicity of the boson is in one of two factors, and neither has all rungs with it.
 
+use super::Weight;
 use super::arrays::{Array, Legs};
 use super::chirality::Chirality;
 use super::lower::{Contraction, Line, Lowering, rungs};
@@ -84,6 +85,38 @@ pub fn lower(lowering: &mut Lowering, line: &Line, chirality: Chirality, boson: 
         };
         lowering.push_jamp(&order, products);
     }
+}
+
+/// What |M|^2 is over the squares of JAMPs that are made without what the boson's vertices multiply by: where fermions
+/// become the boson, for each of their digits.
+pub fn weights(lowering: &mut Lowering, chirality: Chirality) -> Vec<[Weight; 2]> {
+    let Some(chiral) = lowering.chiral.take() else {
+        return Vec::new();
+    };
+    let legs = 1 << (lowering.count + 2);
+    let fermions = std::mem::take(&mut lowering.evaluated.fermions);
+    let mut weight = |line: Chirality, fermions: Option<Chirality>| {
+        let mut products = Vec::new();
+        for (taken, made) in chiral.factors(line, fermions) {
+            let mut product = vec![lowering.factor(taken, None)];
+            if let Some((constant, mass, width)) = made {
+                product.push(lowering.factor(constant, Some((legs, mass, width))));
+            }
+            products.push(product);
+        }
+        Weight {
+            address: lowering.allocate_vectors(1),
+            products,
+        }
+    };
+    let mut both = |fermions: &Option<Chirality>| {
+        let other = fermions.map(Chirality::opposite);
+        [
+            weight(chirality, *fermions),
+            weight(chirality.opposite(), other),
+        ]
+    };
+    fermions.iter().map(&mut both).collect()
 }
 
 /// Behind which rung the line is cut: where that is the least work.

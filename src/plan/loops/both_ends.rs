@@ -49,7 +49,7 @@ impl BothEnds {
         let mut scaled = |factor: Address| {
             let count = lowering.helicities.count(second.legs, true);
             let address = lowering.allocate(count);
-            lowering.push_form(second.address, address, count, (Form::Plain, factor));
+            lowering.push_form(second.address, address, count, (Form::Plain, Some(factor)));
             Array { address, ..second }
         };
         let (of_triples, minus) = (scaled(of_triples), scaled(minus));

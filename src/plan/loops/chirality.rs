@@ -3,17 +3,21 @@
 //! Of a massless spinor only the components of its chirality are not zero, and vectors do not change which these are: so
 //! both ends of a line have the same one, or the helicity contributes nothing. What a vertex multiplies the left-handed
 //! and the right-handed components by can differ; where it has no factor for one of them, that contributes nothing
-//! either. With all helicities reversed JAMPs are conjugates up to a phase and the quotient of these factors, if gluons
-//! couple alike to both: a boson that the line takes up once is in every diagram, so that the quotient's square is the
-//! same for all of |M|^2.
+//! either. A boson that the line takes up once is in every diagram, and with it these factors: JAMPs are computed without
+//! them, and |M|^2 is multiplied by their squares. With all helicities reversed what is computed is the conjugate up to a
+//! phase, if gluons couple alike to both chiralities, so that one of them is evaluated for both.
+//!
+//! Where two massless fermions become the boson, they have the same chirality as well. Their current is the same for all
+//! vectors that it can be, up to the vertices' factors and the propagator (of whose numerator the second term, along the
+//! momentum, vanishes): so the factor of an event is the sum over the vectors of the product of these.
 
 use super::lower::{Constant, conjugated, is_massless};
 use crate::ops::arrays::Spinors;
 use crate::ops::opcode::Opcode;
-use crate::ops::recognize::recognize;
+use crate::ops::recognize::{Recognized, recognize};
 use crate::plan::binding::{Binding, Coupling};
 use crate::plan::compile::Compiler;
-use crate::process::color_ordered::{Boson, ColorOrdered, OrderedVertex};
+use crate::process::color_ordered::{Boson, ColorOrdered, Exchange, OrderedVertex};
 use crate::process::{ExternalKind, Process, Wavefunction};
 use num_complex::Complex64;
 
@@ -25,6 +29,14 @@ pub enum Chirality {
 }
 
 impl Chirality {
+    /// The other one.
+    pub fn opposite(self) -> Chirality {
+        match self {
+            Chirality::Left => Chirality::Right,
+            Chirality::Right => Chirality::Left,
+        }
+    }
+
     /// Which components a line's spinors have.
     pub fn spinors(self, flows_in: bool) -> Spinors {
         match (self, flows_in) {
@@ -36,16 +48,46 @@ impl Chirality {
 
 /// What a massless line with helicities of its ends does.
 pub struct Chiral {
-    /// The constants of the boson's vertex for left-handed and right-handed lines.
-    boson: [Constant; 2],
-    /// Whether left-handed and right-handed lines contribute.
-    contributes: [bool; 2],
-    /// What a right-handed line contributes over the left-handed one with all helicities reversed, where that is known.
-    right_over_left: Option<f64>,
+    vectors: Vec<Vector>,
+    /// Whether what is computed for one chirality holds for the other one with all helicities reversed.
+    alike: bool,
+}
+
+/// A vector that the line takes up.
+struct Vector {
+    line: Sides,
+    made: Option<Made>,
+}
+
+/// How two fermions become it.
+struct Made {
+    sides: Sides,
+    mass: f64,
+    width: f64,
+}
+
+/// What a vertex multiplies left-handed and right-handed spinors by.
+struct Sides([Side; 2]);
+
+struct Side {
+    constant: Constant,
+    /// Whether it is anything but zero.
+    couples: bool,
+}
+
+impl Sides {
+    fn of(&self, chirality: Chirality) -> &Side {
+        let [left, right] = &self.0;
+        match chirality {
+            Chirality::Left => left,
+            Chirality::Right => right,
+        }
+    }
 }
 
 impl Chiral {
-    /// That of a line that takes up a boson; `gluon` is the constant of its own vertex. None where it has mass.
+    /// That of a line that takes up a boson; `gluon` is the constant of its own vertex. None where it has mass, or
+    /// fermions that become the boson have.
     pub fn of(
         compiler: &Compiler,
         form: &ColorOrdered,
@@ -60,90 +102,154 @@ impl Chiral {
         if value(line.mass) != 0.0 || value(line.width) != 0.0 || !form.ends.iter().all(massless) {
             return None;
         }
-        let alike = conjugated(binding, gluon).is_some() && process.beam_weights.is_empty();
-        let constants = of_boson(process, binding, &boson.vertex)?;
-        let known = constants.each_ref().map(|c| polynomial(binding, c));
-        let contributes = known.each_ref().map(|known| match known {
-            Some(values) => values.iter().any(|v| v.norm() > 0.0),
-            None => true,
-        });
-        let right_over_left = match known {
-            [Some(left), Some(right)] if alike => quotient(&right, &left),
-            _ => None,
+        let vector = |exchange: &Exchange| {
+            let made = match &exchange.made {
+                Some(vertex) => Some(Made {
+                    sides: of_fermions(process, binding, boson, vertex)?,
+                    mass: value(vertex.mass),
+                    width: value(vertex.width),
+                }),
+                None => None,
+            };
+            let line = of_boson(process, binding, &exchange.taken)?;
+            Some(Vector { line, made })
         };
         Some(Chiral {
-            boson: constants,
-            contributes,
-            right_over_left,
+            vectors: boson.vectors.iter().map(vector).collect::<Option<_>>()?,
+            alike: conjugated(binding, gluon).is_some() && process.beam_weights.is_empty(),
         })
     }
 
-    /// The chirality of a line whose ends have these helicities times signs, if it contributes.
-    pub fn chirality(&self, ends: [i8; 2]) -> Option<Chirality> {
-        let [left, right] = self.contributes;
-        match ends {
-            [-1, -1] if left => Some(Chirality::Left),
-            [1, 1] if right => Some(Chirality::Right),
-            _ => None,
-        }
+    /// Whether what is computed for one chirality holds for the other one with all helicities reversed.
+    pub fn is_alike(&self) -> bool {
+        self.alike
     }
 
-    /// What the other chirality contributes with all helicities reversed over what this one does.
-    pub fn of_other(&self, evaluated: Chirality) -> Option<f64> {
-        let ratio = self.right_over_left?;
-        match evaluated {
-            Chirality::Left => Some(ratio),
-            Chirality::Right => (ratio > 0.0).then_some(1.0 / ratio),
-        }
+    /// Whether a line of this chirality takes up the boson, made of fermions of that one.
+    pub fn couples(&self, line: Chirality, fermions: Option<Chirality>) -> bool {
+        self.factors(line, fermions).next().is_some()
     }
 
-    /// The constant of the boson's vertex.
-    pub fn boson(&self, chirality: Chirality) -> &Constant {
-        let [left, right] = &self.boson;
-        match chirality {
-            Chirality::Left => left,
-            Chirality::Right => right,
-        }
+    /// For each vector that contributes the factor of the line, and that of the fermions with mass and width of the
+    /// propagator.
+    pub fn factors(
+        &self,
+        line: Chirality,
+        fermions: Option<Chirality>,
+    ) -> impl Iterator<Item = (&Constant, Option<(&Constant, f64, f64)>)> {
+        self.vectors.iter().filter_map(move |vector| {
+            let taken = vector.line.of(line);
+            let made = match (&vector.made, fermions) {
+                (Some(made), Some(chirality)) => {
+                    let side = made.sides.of(chirality);
+                    let made = (&side.constant, made.mass, made.width);
+                    side.couples.then_some(Some(made))?
+                }
+                (None, None) => None,
+                _ => return None,
+            };
+            taken.couples.then_some((&taken.constant, made))
+        })
+    }
+}
+
+/// The chirality that massless fermions have which meet at vertices of vectors, with these helicities, if it is one.
+pub fn chirality(process: &Process, ends: [(u32, i8); 2]) -> Option<Chirality> {
+    match ends.map(|(end, helicity)| handedness(process, end, helicity)) {
+        [-1, -1] => Some(Chirality::Left),
+        [1, 1] => Some(Chirality::Right),
+        _ => None,
     }
 }
 
 /// The helicity of an end times its sign.
-pub fn handedness(process: &Process, end: u32, helicity: i8) -> i8 {
+fn handedness(process: &Process, end: u32, helicity: i8) -> i8 {
     match &process.wavefunctions[end as usize] {
         Wavefunction::External(e) => e.sign * helicity,
         Wavefunction::Internal(_) => 0,
     }
 }
 
-/// What the vertex multiplies left-handed and right-handed spinors by, if it is one of a vector and a line.
-fn of_boson(process: &Process, binding: &Binding, vertex: &OrderedVertex) -> Option<[Constant; 2]> {
-    let routine = &process.routines[vertex.routine as usize];
+/// What the vertex of the boson multiplies spinors of the line by, if it is one of a vector and a line.
+fn of_boson(process: &Process, binding: &Binding, vertex: &OrderedVertex) -> Option<Sides> {
     let massless = binding.value(vertex.mass) == 0.0;
-    let found = recognize(routine, massless)?;
-    let order = found.input_permutation.iter();
-    let in_order = order.map(|&i| vertex.inputs[i]).eq([0, 1]);
-    let color = Complex64::new(vertex.factor.0, vertex.factor.1);
-    let constant = |factor: &Vec<(usize, Complex64)>| {
-        let terms = factor.iter().map(|&(i, c)| (i, c * color)).collect();
-        (vertex.couplings.clone(), terms)
-    };
-    let none = || (Vec::new(), Vec::new());
-    let constants = match (found.opcode, &found.factors[..]) {
-        (Opcode::Ffv1 | Opcode::Ffv2, [both]) => [constant(both), constant(both)],
-        (Opcode::FfvL1 | Opcode::FfvL2, [left]) => [constant(left), none()],
-        (Opcode::FfvLr1 | Opcode::FfvLr2, [left, right]) => [constant(left), constant(right)],
+    let found = recognize(&process.routines[vertex.routine as usize], massless)?;
+    let handed = match found.opcode {
+        Opcode::Ffv1 | Opcode::Ffv2 => Handed::Both,
+        Opcode::FfvL1 | Opcode::FfvL2 => Handed::Left,
+        Opcode::FfvLr1 | Opcode::FfvLr2 => Handed::LeftRight,
         _ => return None,
     };
-    (massless && in_order).then_some(constants)
+    let neighbours = order(vertex, &found) == [0, 1];
+    (massless && neighbours).then(|| sides(binding, vertex, &found, handed))?
 }
 
-/// A constant as a polynomial in G, if it is one.
-fn polynomial(binding: &Binding, (couplings, terms): &Constant) -> Option<Vec<Complex64>> {
+/// What the vertex of two fermions multiplies them by, if it is one that makes a vector of massless ones.
+fn of_fermions(
+    process: &Process,
+    binding: &Binding,
+    boson: &Boson,
+    vertex: &OrderedVertex,
+) -> Option<Sides> {
+    let massless = binding.value(vertex.mass) == 0.0;
+    let found = recognize(&process.routines[vertex.routine as usize], massless)?;
+    let handed = match found.opcode {
+        Opcode::Ffv3 | Opcode::FfvMassive3 => Handed::Both,
+        Opcode::FfvL3 | Opcode::FfvLMassive3 => Handed::Left,
+        Opcode::FfvLr3 | Opcode::FfvLrMassive3 => Handed::LeftRight,
+        _ => return None,
+    };
+    // The kernel's first input flows in.
+    let kinds = [ExternalKind::FermionIn, ExternalKind::FermionOut];
+    let mut inputs = order(vertex, &found).into_iter().zip(kinds);
+    let right = inputs.all(|(i, kind)| {
+        let w = boson.wavefunctions.get(usize::from(i));
+        w.is_some_and(|w| is_massless(process, binding, *w, &[kind]))
+    });
+    right.then(|| sides(binding, vertex, &found, handed))?
+}
+
+/// The neighbours in the order in which a kernel takes them.
+fn order(vertex: &OrderedVertex, found: &Recognized) -> Vec<u8> {
+    let order = found.input_permutation.iter();
+    order.map(|&i| vertex.inputs[i]).collect()
+}
+
+/// Which spinors the factors of a kernel are for.
+enum Handed {
+    Both,
+    Left,
+    LeftRight,
+}
+
+fn sides(
+    binding: &Binding,
+    vertex: &OrderedVertex,
+    found: &Recognized,
+    handed: Handed,
+) -> Option<Sides> {
+    let color = Complex64::new(vertex.factor.0, vertex.factor.1);
+    let side = |factor: &[(usize, Complex64)]| {
+        let terms = factor.iter().map(|&(i, c)| (i, c * color)).collect();
+        let constant = (vertex.couplings.clone(), terms);
+        let couples = !vanishes(binding, &constant);
+        Side { constant, couples }
+    };
+    match (handed, &found.factors[..]) {
+        (Handed::Both, [both]) => Some(Sides([side(both), side(both)])),
+        (Handed::Left, [left]) => Some(Sides([side(left), side(&[])])),
+        (Handed::LeftRight, [left, right]) => Some(Sides([side(left), side(right)])),
+        _ => None,
+    }
+}
+
+/// Whether a constant is zero at every event.
+fn vanishes(binding: &Binding, (couplings, terms): &Constant) -> bool {
     let mut sum: Vec<Complex64> = Vec::new();
     for &(i, c) in terms {
         let coupling = couplings[i];
         let Coupling::Polynomial(values) = &binding.couplings[coupling.coupling as usize] else {
-            return None;
+            return false;
         };
         let c = if coupling.negative { -c } else { c };
         sum.resize(sum.len().max(values.len()), Complex64::default());
@@ -151,33 +257,5 @@ fn polynomial(binding: &Binding, (couplings, terms): &Constant) -> Option<Vec<Co
             *sum += v * c;
         }
     }
-    Some(sum)
-}
-
-/// The square of the quotient of two polynomials, if that is a number.
-fn quotient(above: &[Complex64], below: &[Complex64]) -> Option<f64> {
-    let at = |values: &[Complex64], i: usize| values.get(i).copied().unwrap_or_default();
-    let largest = (0..below.len()).max_by(|&i, &j| below[i].norm().total_cmp(&below[j].norm()))?;
-    let ratio = at(above, largest) / below[largest];
-    let tiny = 1e-14 * above.iter().map(|x| x.norm()).fold(0.0, f64::max);
-    let count = above.len().max(below.len());
-    let same = (0..count).all(|i| (at(above, i) - ratio * at(below, i)).norm() <= tiny);
-    (same && ratio.is_finite()).then(|| ratio.norm_sqr())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quotients_of_proportional_polynomials() {
-        let of = |all: &[(f64, f64)]| -> Vec<Complex64> {
-            all.iter().map(|&(re, im)| Complex64::new(re, im)).collect()
-        };
-        let (a, b) = (of(&[(0.0, 0.0), (0.0, 3.0)]), of(&[(0.0, 0.0), (2.0, 0.0)]));
-        assert_eq!(quotient(&a, &b), Some(2.25));
-        assert_eq!(quotient(&of(&[]), &b), Some(0.0));
-        assert_eq!(quotient(&a, &of(&[])), None);
-        assert_eq!(quotient(&of(&[(1.0, 0.0), (0.0, 3.0)]), &b), None);
-    }
+    sum.iter().all(|v| v.norm() == 0.0)
 }

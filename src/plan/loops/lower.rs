@@ -1,8 +1,10 @@
 //! From the colour-ordered form of a process to loops.
 
 use super::arrays::{Array, Helicities, Legs, PRODUCTS};
-use super::chirality::{Chiral, Chirality, handedness};
-use super::{Loops, NO_HELICITY, boson, gluons, quark};
+use super::chirality::{Chiral, Chirality};
+use super::helicities::{Evaluated, Live};
+use super::places::{Places, reversed};
+use super::{Loops, NO_HELICITY, Weight, boson, gluons, quark};
 use crate::error::{Error, Result};
 use crate::ops::Address;
 use crate::ops::arrays::{
@@ -69,9 +71,10 @@ pub fn compile(
     compiler.externals();
     let mut lowering = Lowering::new(compiler, form, machine)?;
     lowering.rungs();
-    match (lowering.line.clone(), lowering.boson.clone()) {
-        (Some(line), Some((chirality, constant))) => {
-            let boson = lowering.slashed_boson(&constant);
+    match (lowering.line.clone(), lowering.chirality) {
+        (Some(line), Some(chirality)) => {
+            let boson = lowering.slashed_boson()?;
+            lowering.weights = boson::weights(&mut lowering, chirality);
             boson::lower(&mut lowering, &line, chirality, boson);
         }
         (Some(line), None) => quark::lower(&mut lowering, &line),
@@ -112,12 +115,13 @@ pub(super) struct Lowering<'a> {
     machine: Machine,
     /// Number of rungs.
     pub(super) count: usize,
-    /// For each place its external wavefunction.
-    externals: Vec<u32>,
+    places: Places,
     /// The kernel of the line's currents from the first end on; none where they are vectors.
     line: Option<Line>,
-    /// The chirality of the line that takes up a boson, and what its vertex multiplies that by.
-    boson: Option<(Chirality, Constant)>,
+    /// The chirality of a line that takes up a boson.
+    pub(super) chirality: Option<Chirality>,
+    /// What its vertices multiply by.
+    pub(super) chiral: Option<Chiral>,
     two: Constant,
     three: Option<Constant>,
     /// What conjugation makes of the vertex of two rungs, where currents of all helicities reversed are conjugates.
@@ -153,10 +157,8 @@ pub(super) struct Lowering<'a> {
     /// Address of the JAMPs of a run; from one to the next, and from one helicity to the next.
     tile: Address,
     strides: [u32; 2],
-    /// Where half of the helicities are evaluated: contributions of the others, with all legs reversed, over theirs.
-    of_reversed: Option<f64>,
-    /// Helicities that contribute nothing.
-    vanishing: Vec<u32>,
+    pub(super) evaluated: Evaluated,
+    weights: Vec<[Weight; 2]>,
 }
 
 /// What a JAMP is the sum of.
@@ -184,24 +186,11 @@ impl<'a> Lowering<'a> {
     fn new(mut compiler: Compiler<'a>, form: &'a ColorOrdered, machine: Machine) -> Result<Self> {
         let process = compiler.process;
         let count = form.rungs.len();
-        let mut externals = vec![form.ends[0]];
-        externals.extend(&form.rungs);
-        externals.push(form.ends[1]);
-        externals.extend(form.boson.as_ref().map(|boson| boson.wavefunction));
-        let leg = |w: u32| match process.wavefunctions[w as usize] {
-            Wavefunction::External(e) => e.leg as usize,
-            Wavefunction::Internal(_) => 0,
-        };
-        let legs: Vec<usize> = externals.iter().map(|&w| leg(w)).collect();
-        let of_row = |digits: &Vec<u32>| legs.iter().map(|&leg| digits[leg]).collect::<Vec<u32>>();
-        let rows: Vec<Vec<u32>> = compiler.digits.iter().map(of_row).collect();
-        let radix: Vec<u32> = (0..legs.len())
-            .map(|place| rows.iter().map(|row| row[place] + 1).max().unwrap_or(1))
-            .collect();
+        let mut places = Places::of(&compiler, form);
+        let first_end = form.ends[0];
         let last = count + 1;
-        let values: Vec<&[i8]> = legs.iter().map(|&leg| &compiler.values[leg][..]).collect();
         let line = match &form.line {
-            Some(vertex) => Some(line(&compiler, vertex, externals[0])?),
+            Some(vertex) => Some(line(&compiler, vertex, first_end)?),
             None => None,
         };
         let two = match recognized(&compiler, &form.two, Opcode::Vvv1) {
@@ -216,8 +205,11 @@ impl<'a> Lowering<'a> {
         let three = three(&compiler, &form.three)?;
         let conjugates = parity(&compiler, form, &two, three.as_ref());
         let parity = conjugates.filter(|_| {
-            let rungs = &values[1..last];
-            rungs.iter().all(|values| opposite(values, 0).is_some())
+            let mut rungs = (1..last).map(|place| places.states(place));
+            rungs.all(|states| {
+                let first = states.first();
+                first.is_some_and(|first| states.contains(&reversed(first)))
+            })
         });
         let chiral = match (&line, &form.boson) {
             (Some(line), Some(boson)) if machine == Machine::Core => {
@@ -225,47 +217,46 @@ impl<'a> Lowering<'a> {
             }
             _ => None,
         };
-        let evaluated = match &chiral {
-            Some(chiral) => of_one_chirality(process, form, chiral, &values, &rows, conjugates)
-                .ok_or_else(|| bad("helicities of both chiralities that are not pairs"))?,
-            None if form.boson.is_some() => {
-                return Err(bad("no massless quark line takes up its boson"));
-            }
-            None => Evaluated {
-                chirality: None,
-                of_reversed: None,
-                rows: rows.clone(),
-                vanishing: Vec::new(),
-            },
-        };
-        let boson = evaluated.chirality.zip(chiral.as_ref());
-        let boson = boson.map(|(chirality, chiral)| (chirality, chiral.boson(chirality).clone()));
+        let rows = compiler.plan.helicities.iter();
+        let rows: Vec<&[i8]> = rows.map(|&h| &process.helicities[h as usize][..]).collect();
+        let ends = rows
+            .iter()
+            .map(|row| [0, last].map(|place| places.state(place, row)));
+        let ends = ends.collect::<HashSet<_>>().len();
         // Of helicities that are the same with all legs reversed, those are evaluated in which one leg has its first: a
         // rung, so that ends keep both of theirs, or an end where these have not all combinations.
-        let ends = rows.iter().map(|row| [row[0], row[last]]);
-        let ends = ends.collect::<HashSet<_>>().len();
+        let radix = places.radix();
         let first = match ends < (radix[0] * radix[last]) as usize {
             true => 0,
             false => 1,
         };
         let same = machine == Machine::Core
-            && evaluated.chirality.is_none()
+            && form.boson.is_none()
             && parity.is_some()
             && conserves_parity(&compiler, form, line.as_ref())
-            && closed(&values, &rows);
-        let of_reversed = if same {
-            Some(1.0)
-        } else {
-            evaluated.of_reversed
+            && closed(&rows);
+        let (evaluated, chirality) = match (&chiral, &form.boson) {
+            (Some(chiral), Some(_)) => {
+                let live = Live::of(process, &mut places, chiral, &rows)
+                    .ok_or_else(|| bad("no helicity contributes"))?;
+                let alike = chiral.is_alike() && conjugates.is_some();
+                let evaluated = live
+                    .evaluated(&places, alike)
+                    .ok_or_else(|| bad("helicities of both chiralities that are not pairs"))?;
+                (evaluated, Some(live.evaluated))
+            }
+            (None, Some(_)) => return Err(bad("no massless quark line takes up its boson")),
+            _ => {
+                let evaluated = Evaluated::of(&places, &rows, same.then_some(first));
+                (evaluated, None)
+            }
         };
-        let fixed = match evaluated.chirality {
+        let fixed = match chirality {
             Some(_) => Some(0),
             None => same.then_some(first),
         };
-        let rows = evaluated.rows.into_iter();
-        let rows = rows
-            .filter(|row| !same || row[first] == 0)
-            .collect::<Vec<_>>();
+        let radix = places.radix();
+        let rows: Vec<&Vec<u32>> = evaluated.rows.keys().collect();
         let (outer, runs) = runs(
             &radix,
             last,
@@ -275,7 +266,7 @@ impl<'a> Lowering<'a> {
             machine.tile(form),
         );
         let jamps = form.jamps() as u32;
-        let all = (1 << legs.len()) - 1;
+        let all = (1 << places.count()) - 1;
         let fours = |outer: Legs| {
             let ends = 1 | 1 << (count + 1);
             outer & ends == 0 && radix[0] == 2 && radix[last] == 2
@@ -306,9 +297,10 @@ impl<'a> Lowering<'a> {
             shuffles: Vec::new(),
             machine,
             count,
-            externals,
+            places,
             line,
-            boson,
+            chirality,
+            chiral,
             two,
             three,
             parity,
@@ -328,8 +320,8 @@ impl<'a> Lowering<'a> {
             jamp_base,
             tile,
             strides,
-            of_reversed,
-            vanishing: evaluated.vanishing,
+            evaluated,
+            weights: Vec::new(),
         })
     }
 
@@ -339,7 +331,7 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn all(&self) -> Legs {
-        (1 << self.externals.len()) - 1
+        (1 << self.places.count()) - 1
     }
 
     pub(super) fn last(&self) -> Legs {
@@ -348,9 +340,9 @@ impl<'a> Lowering<'a> {
 
     /// The signs of the momenta of legs.
     fn signs(&self, legs: Legs) -> Vec<i8> {
-        let places = (0..self.externals.len()).filter(|place| legs >> place & 1 == 1);
-        let inputs: Vec<u32> = places.map(|place| self.externals[place]).collect();
-        self.compiler.sum_of(&inputs)
+        let places = (0..self.places.count()).filter(|place| legs >> place & 1 == 1);
+        let inputs = places.flat_map(|place| self.places.wavefunctions(place));
+        self.compiler.sum_of(&inputs.copied().collect::<Vec<u32>>())
     }
 
     pub(super) fn momentum(&mut self, legs: Legs) -> Address {
@@ -371,7 +363,7 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn external(&self, place: usize) -> Array {
-        let line = &self.compiler.lines[self.externals[place] as usize];
+        let line = &self.compiler.lines[self.places.wavefunctions(place)[0] as usize];
         Array {
             address: line.instances.first().copied().unwrap_or(0),
             legs: 1 << place,
@@ -395,14 +387,62 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The boson, slashed and times what its vertex multiplies the line by.
-    fn slashed_boson(&mut self, constant: &Constant) -> Array {
-        let array = self.external(self.count + 2);
-        let count = self.helicities.count(array.legs, true);
+    /// The boson, slashed, without what its vertices multiply it by.
+    fn slashed_boson(&mut self) -> Result<Array> {
+        let place = self.count + 2;
+        let legs = 1 << place;
+        let count = self.helicities.count(legs, true);
         let address = self.allocate(count);
-        let factor = self.factor(constant, None);
-        self.push_form(array.address, address, count, (Form::Slashed, factor));
-        Array { address, ..array }
+        let array = Array {
+            address,
+            legs,
+            stride: ELEMENT,
+            whole: true,
+            products: None,
+        };
+        let &[a, b] = self.places.wavefunctions(place) else {
+            let from = self.external(place).address;
+            self.push_form(from, address, count, (Form::Slashed, None));
+            return Ok(array);
+        };
+        let one = self.compiler.allocate(2);
+        self.compiler
+            .plan
+            .constants
+            .extend([(one, 1.0), (one + 1, 0.0)]);
+        for (state, at) in self.places.states(place).to_vec().iter().zip(0..) {
+            let mut spinors = Vec::new();
+            for (w, &helicity) in [a, b].into_iter().zip(state) {
+                spinors.push(self.compiler.external(w, helicity)?);
+            }
+            // The one that flows in is first.
+            spinors.sort_by_key(|(kind, _)| *kind != ExternalKind::FermionIn);
+            let mut spinor = |(_, address): (ExternalKind, Address)| {
+                let alone = Array {
+                    address,
+                    legs: 0,
+                    ..array
+                };
+                self.helicities.place(0, true, alone)
+            };
+            let pair = Pair {
+                a: spinor(spinors[0]),
+                b: spinor(spinors[1]),
+                momenta: [0; 2],
+            };
+            let op = ArrayOp {
+                kind: ArrayKind::Current,
+                out: address + ELEMENT * at,
+                count: 1,
+                stride: ELEMENT,
+                pairs: self.push_pairs(vec![pair]),
+                factors: [one; 2],
+                form: Form::Slashed,
+                ..ArrayOp::default()
+            };
+            self.once.push(op);
+        }
+        Ok(array)
     }
 
     /// The propagator of a massless line with these legs.
@@ -457,13 +497,13 @@ impl<'a> Lowering<'a> {
                     let order: Vec<u8> = order.iter().map(|&i| rungs[usize::from(i)]).collect();
                     if order[0] == rungs[0] {
                         self.current(&order);
-                    } else if size <= SHORT && !(self.boson.is_some() && size == self.count) {
+                    } else if size <= SHORT && !(self.chirality.is_some() && size == self.count) {
                         self.short_sum(&order);
                     }
                 }
             }
         }
-        if self.boson.is_some() {
+        if self.chirality.is_some() {
             for size in 1..=self.count.min(SHORT) {
                 for order in parts(self.count, size) {
                     if order[0] <= order[size - 1] {
@@ -780,17 +820,17 @@ impl<'a> Lowering<'a> {
 
     /// What slashed currents of rungs are multiplied by already.
     fn factor_of_slashed(&mut self) -> Option<Address> {
-        let line = self.line.clone().filter(|_| self.boson.is_some())?;
+        let line = self.line.clone().filter(|_| self.chirality.is_some())?;
         Some(self.factor(&line.constant, None))
     }
 
-    /// A form of an array, times a factor, once an event.
+    /// A form of an array, times a factor if there is one, once an event.
     pub(super) fn push_form(
         &mut self,
         from: Address,
         out: Address,
         count: u32,
-        (form, factor): (Form, Address),
+        (form, factor): (Form, Option<Address>),
     ) {
         let first = self.pools.addends.len() as u32;
         self.pools.addends.push(Addend {
@@ -805,8 +845,8 @@ impl<'a> Lowering<'a> {
             stride: ELEMENT,
             addends: [first, first + 1],
             form,
-            scaled: true,
-            factors: [factor; 2],
+            scaled: factor.is_some(),
+            factors: [factor.unwrap_or(0); 2],
             ..ArrayOp::default()
         });
     }
@@ -940,12 +980,12 @@ impl<'a> Lowering<'a> {
             numbers: self.push_pairs(made.numbers),
             splits: [first, self.pools.splits.len() as u32],
             // The boson's helicities vary slowest.
-            alike: match self.boson {
+            alike: match self.chirality {
                 Some(_) => self.helicities.count(1 << (self.count + 2), false),
                 None => 1,
             },
-            spinors: match self.boson {
-                Some((chirality, _)) => chirality.spinors(true),
+            spinors: match self.chirality {
+                Some(chirality) => chirality.spinors(true),
                 None => Spinors::Dirac,
             },
             ..ArrayOp::default()
@@ -985,24 +1025,16 @@ impl<'a> Lowering<'a> {
 
     fn finish(self) -> Plan {
         let count = self.helicities.count(self.all(), false);
-        let legs: Vec<usize> = self.externals.iter().map(|&w| self.leg(w)).collect();
-        let mut rows_of: HashMap<Vec<u32>, u32> = HashMap::default();
-        for (h, digits) in (0..).zip(&self.compiler.digits) {
-            rows_of.insert(legs.iter().map(|&leg| digits[leg]).collect(), h);
-        }
-        let values: Vec<&[i8]> = legs
-            .iter()
-            .map(|&leg| &self.compiler.values[leg][..])
-            .collect();
-        let of = |digits: &Vec<u32>| rows_of.get(digits).copied().unwrap_or(NO_HELICITY);
         let (mut rows, mut reversed) = (Vec::new(), Vec::new());
+        let none = [NO_HELICITY; 2];
+        let halves = self.evaluated.rows.values().any(|[_, r]| *r != NO_HELICITY);
         for run in 0..self.helicities.runs() {
             for element in 0..count {
                 let digits = self.helicities.of_element(run, element);
-                rows.push(of(&digits));
-                if self.of_reversed.is_some() {
-                    let opposite = all_opposite(&values, &digits);
-                    reversed.push(opposite.map_or(NO_HELICITY, |digits| of(&digits)));
+                let [h, r] = *self.evaluated.rows.get(&digits).unwrap_or(&none);
+                rows.push(h);
+                if halves {
+                    reversed.push(r);
                 }
             }
         }
@@ -1026,21 +1058,14 @@ impl<'a> Lowering<'a> {
             strides: self.strides,
             rows,
             reversed,
-            ratio: self.of_reversed.unwrap_or(1.0),
-            vanishing: self.vanishing,
+            weights: self.weights,
+            vanishing: self.evaluated.vanishing,
             flows: form.map(|form| form.flows.clone()).unwrap_or_default(),
         };
         plan.groups = loops.order().map(|h| vec![h]).collect();
         plan.loops = Some(loops);
         plan.count = Count::of(&plan);
         plan
-    }
-
-    fn leg(&self, wavefunction: u32) -> usize {
-        match self.compiler.process.wavefunctions[wavefunction as usize] {
-            Wavefunction::External(e) => e.leg as usize,
-            Wavefunction::Internal(_) => 0,
-        }
     }
 }
 
@@ -1065,83 +1090,10 @@ fn spread(vectors: u32) -> u32 {
     }
 }
 
-/// Which of a leg's helicities is the opposite of one of them.
-fn opposite(values: &[i8], digit: u32) -> Option<u32> {
-    let at = values.iter().position(|v| *v == -values[digit as usize]);
-    at.map(|at| at as u32)
-}
-
-/// The helicities of all legs, reversed, if they have them.
-fn all_opposite(values: &[&[i8]], digits: &[u32]) -> Option<Vec<u32>> {
-    let legs = values.iter().zip(digits);
-    legs.map(|(values, &digit)| opposite(values, digit))
-        .collect()
-}
-
 /// Whether all these helicities are there with all of them reversed.
-fn closed(values: &[&[i8]], rows: &[Vec<u32>]) -> bool {
-    let all: HashSet<&[u32]> = rows.iter().map(Vec::as_slice).collect();
-    let there = |row: &Vec<u32>| {
-        all_opposite(values, row).is_some_and(|opposite| all.contains(&opposite[..]))
-    };
-    rows.iter().all(there)
-}
-
-/// Which helicities are evaluated.
-struct Evaluated {
-    /// The chirality that all of them have, if it is one.
-    chirality: Option<Chirality>,
-    /// Contributions of reversed ones over theirs, where these are not evaluated.
-    of_reversed: Option<f64>,
-    rows: Vec<Vec<u32>>,
-    /// Those that contribute nothing.
-    vanishing: Vec<u32>,
-}
-
-/// Helicities of a massless line with one chirality, if those with the other one follow from them. `conjugates` says that
-/// currents of rungs with all helicities reversed are conjugates.
-fn of_one_chirality(
-    process: &Process,
-    form: &ColorOrdered,
-    chiral: &Chiral,
-    values: &[&[i8]],
-    rows: &[Vec<u32>],
-    conjugates: Option<f64>,
-) -> Option<Evaluated> {
-    let last = form.rungs.len() + 1;
-    let mut vanishing = Vec::new();
-    let mut live: Vec<(Chirality, Vec<u32>)> = Vec::new();
-    for (h, row) in (0..).zip(rows) {
-        let [first, second] = [(0, form.ends[0]), (last, form.ends[1])].map(|(place, end)| {
-            let helicity = values[place][row[place] as usize];
-            handedness(process, end, helicity)
-        });
-        match chiral.chirality([first, second]) {
-            Some(chirality) => live.push((chirality, row.clone())),
-            None => vanishing.push(h),
-        }
-    }
-    let chirality = live.first()?.0;
-    let one = live.iter().all(|(c, _)| *c == chirality);
-    let all: Vec<Vec<u32>> = live.iter().map(|(_, row)| row.clone()).collect();
-    let of_reversed = match one {
-        true => None,
-        false => {
-            conjugates?;
-            Some(
-                chiral
-                    .of_other(chirality)
-                    .filter(|_| closed(values, &all))?,
-            )
-        }
-    };
-    let evaluated = live.into_iter().filter(|(c, _)| *c == chirality);
-    Some(Evaluated {
-        chirality: Some(chirality),
-        of_reversed,
-        rows: evaluated.map(|(_, row)| row).collect(),
-        vanishing,
-    })
+fn closed(rows: &[&[i8]]) -> bool {
+    let all: HashSet<&[i8]> = rows.iter().copied().collect();
+    rows.iter().all(|row| all.contains(&reversed(row)[..]))
 }
 
 /// The outer legs, and their helicities in each run. Ends that do not have all combinations of their helicities are
@@ -1149,7 +1101,7 @@ fn of_one_chirality(
 fn runs(
     radix: &[u32],
     last: usize,
-    rows: &[Vec<u32>],
+    rows: &[&Vec<u32>],
     fixed: Option<usize>,
     jamps: usize,
     tile: usize,
