@@ -90,8 +90,13 @@ impl ColorOrdered {
 
 /// All orders of so many things, in lexicographic order.
 pub fn orders(count: usize) -> Vec<Vec<u8>> {
+    parts(count, count)
+}
+
+/// All orders of any `size` of so many things, in lexicographic order.
+pub fn parts(count: usize, size: usize) -> Vec<Vec<u8>> {
     let mut all: Vec<Vec<u8>> = vec![Vec::new()];
-    for _ in 0..count {
+    for _ in 0..size {
         let longer = |order: &Vec<u8>| {
             let free = (0..count as u8).filter(|x| !order.contains(x));
             let longer = free.map(|x| [order.as_slice(), &[x]].concat());

@@ -14,6 +14,7 @@ use crate::ops::recognize::recognize;
 use crate::plan::binding::{Binding, Coupling};
 use crate::plan::compile::Compiler;
 use crate::plan::{Count, Plan};
+pub(super) use crate::process::color_ordered::parts;
 use crate::process::color_ordered::{ColorOrdered, OrderedVertex, number_of, orders, shuffles};
 use crate::process::{CouplingRef, ExternalKind, Process, Wavefunction};
 use num_complex::Complex64;
@@ -78,14 +79,14 @@ pub fn compile(
     Ok(lowering.finish())
 }
 
-/// Whether a core can evaluate a process in its colour-ordered form.
+/// Whether a process can be evaluated in its colour-ordered form: with a boson on a core alone.
 pub fn can(process: &Process, binding: &Binding) -> bool {
     let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let Some(form) = &process.color_ordered else {
         return false;
     };
     let compiler = Compiler::new(process, binding, &all, Vec::new());
-    form.boson.is_none() || Lowering::new(compiler, form, Machine::Core).is_ok()
+    Lowering::new(compiler, form, Machine::Core).is_ok()
 }
 
 fn bad(what: &str) -> Error {
@@ -1038,20 +1039,6 @@ fn backwards(order: &[u8]) -> Vec<u8> {
 /// The places of rungs.
 pub(super) fn rungs(order: &[u8]) -> Legs {
     order.iter().map(|r| 2u32 << r).sum()
-}
-
-/// All orders of any `size` of so many rungs.
-pub(super) fn parts(count: usize, size: usize) -> Vec<Vec<u8>> {
-    let mut all: Vec<Vec<u8>> = vec![Vec::new()];
-    for _ in 0..size {
-        let longer = |order: &Vec<u8>| {
-            let free = (0..count as u8).filter(|x| !order.contains(x));
-            free.map(|x| [order.as_slice(), &[x]].concat())
-                .collect::<Vec<_>>()
-        };
-        all = all.iter().flat_map(longer).collect();
-    }
-    all
 }
 
 /// So many vectors or a few more, such that what lies so far apart is in different sets of a cache.
