@@ -7,7 +7,8 @@ use crate::process::lorentz::Routine;
 /// `p^2 - m (m - i w)`, as ALOHA has it.
 pub fn current_of(amplitude: &Routine) -> Option<Routine> {
     let (&last, others) = amplitude.inputs.split_last()?;
-    if amplitude.outputs.len() != 1 || last != 6 || amplitude.massive {
+    if amplitude.outputs.len() != 1 || amplitude.inputs.iter().any(|&n| n != 6) || amplitude.massive
+    {
         return None;
     }
     let mut routine = Routine {

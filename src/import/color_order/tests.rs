@@ -1,5 +1,6 @@
 use super::*;
 use crate::generate;
+use crate::process::arith::Op;
 use crate::process::{Source, Term};
 
 /// A generated process as if its colour-ordered form had to be found, and that form.
@@ -54,9 +55,9 @@ fn forms_are_found() {
             let (x, y) = (x * scale(form), y * scale(&known));
             assert!((x - y).abs() < 1e-12 * (x.abs() + 1e-3), "{text}: {x} {y}");
         }
-        // One routine may be missing where four gluons meet in amplitudes alone.
+        // A routine may be missing where three or four gluons meet in amplitudes alone.
         let added = process.routines.len() - routines;
-        let missing = ["u u~ > g g g", "g g > g g"].contains(&text);
+        let missing = form.rungs.len() < 4;
         assert!(added == 0 || missing, "{text}");
         process.validate().expect(text);
     }
@@ -107,7 +108,8 @@ fn lookalikes_have_none() {
         ("a coupling of one amplitude", |p| {
             let number = p.model.couplings.len() as u32;
             let mut other = p.model.couplings[0].clone();
-            other.value = p.model.program.ops.len() as u32 - 1;
+            other.value = p.model.program.ops.len() as u32;
+            p.model.program.ops.push(Op::Const(0.0, 0.0));
             p.model.couplings.push(other);
             p.amplitudes[3].couplings[0].coupling = number;
         }),

@@ -23,27 +23,13 @@ pub struct Vertices {
 impl Vertices {
     /// Those of a process with these legs. A routine may be added to those of the process.
     pub fn of(process: &mut Process, legs: &Legs) -> Option<Vertices> {
-        let gluons = |call: &&Vertex| call.inputs.iter().all(|&w| legs.is_gluon(w));
-        let two = currents(process).find(|call| call.inputs.len() == 2 && gluons(call))?;
-        let two = ordered(two, vec![0, 1]);
         let (ends, line, boson) = match legs.quarks {
             true => of_line(process, legs)?,
             false => (legs.ends, None, None),
         };
-        let three = currents(process).find(|call| call.inputs.len() == 3 && gluons(call));
-        let call = match three {
-            Some(call) => Some(call.clone()),
-            None => {
-                let mut calls = process.amplitudes.iter();
-                let four = calls.find(|call| call.inputs.len() == 4 && gluons(call));
-                match four.cloned() {
-                    Some(call) => Some(with_current(process, call)?),
-                    None => None,
-                }
-            }
-        };
-        let three = match &call {
-            Some(call) => three_neighbours(&process.routines[call.routine as usize], call)?,
+        let two = ordered(&of_gluons(process, legs, 2)?, vec![0, 1]);
+        let three = match of_gluons(process, legs, 3) {
+            Some(call) => three_neighbours(&process.routines[call.routine as usize], &call)?,
             None => Vec::new(),
         };
         Some(Vertices {
@@ -110,14 +96,22 @@ fn of_line(process: &Process, legs: &Legs) -> Option<OfLine> {
         })
 }
 
-/// The call of an amplitude of four gluons as that for the last of them, by a routine that is added.
-fn with_current(process: &mut Process, call: Vertex) -> Option<Vertex> {
+/// A call that makes the current of so many gluons. Where there is none, that of an amplitude of one more, by a routine
+/// that is added.
+fn of_gluons(process: &mut Process, legs: &Legs, count: usize) -> Option<Vertex> {
+    let meet = |call: &&Vertex, count: usize| {
+        call.inputs.len() == count && call.inputs.iter().all(|&w| legs.is_gluon(w))
+    };
+    if let Some(call) = currents(process).find(|call| meet(call, count)) {
+        return Some(call.clone());
+    }
+    let mut amplitudes = process.amplitudes.iter();
+    let call = amplitudes.find(|call| meet(call, count + 1))?.clone();
     let routine = current_of(&process.routines[call.routine as usize])?;
-    let number = process.routines.len() as u32;
     process.routines.push(routine);
     Some(Vertex {
-        routine: number,
-        inputs: call.inputs[..3].to_vec(),
+        routine: process.routines.len() as u32 - 1,
+        inputs: call.inputs[..count].to_vec(),
         mass: Quantity::ZERO,
         width: Quantity::ZERO,
         ..call
