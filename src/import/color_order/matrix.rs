@@ -27,7 +27,7 @@ pub fn row(matrix: &ColorMatrix, sorted: &Sorted, count: usize, traces: bool) ->
         number_of(&order)
     };
     let back: Vec<usize> = all.iter().map(backwards).collect();
-    let sign = if count % 2 == 0 { -1.0 } else { 1.0 };
+    let sign = if count.is_multiple_of(2) { -1.0 } else { 1.0 };
     let entry = |a: usize, b: usize| match traces {
         false => entry(a, b),
         true => {
