@@ -175,7 +175,7 @@ fn lookalikes_have_none() {
     }
     for text in [
         "u u~ > d d~ g g",
-        "g g > h h",
+        "g g > t t~ h",
         "e+ e- > u u~ g g",
         "u u~ > z z g g",
     ] {
