@@ -245,7 +245,7 @@ pub fn describe(
 /// The topologies that a sampler needs: the channels of a process, or where diagrams are not listed all whose vertices
 /// join three lines, but one of those that differ by permutations of equal gluons in the final state.
 pub fn topologies(process: &Process) -> Result<Vec<Channel>> {
-    match (&process.color_ordered, process.channels.amp2.is_empty()) {
+    match (&process.color_ordered, process.amplitudes.is_empty()) {
         (Some(form), true) => Ok(without_diagrams::channels(process, form)),
         _ => Ok(describe(std::slice::from_ref(process), &[false], "", "")?.channels),
     }

@@ -17,8 +17,9 @@ use super::subprocess::Subprocess;
 use super::trees::{Legs, Lowest, Rules};
 use crate::model::{Model, ParticleId};
 use crate::process::color_ordered::{
-    Boson, ColorOrdered, Exchange, FlowTerm, MOST_RUNGS, OrderedVertex, number_of, orders, shuffles,
+    Boson, ColorOrdered, Exchange, FlowTerm, MOST_RUNGS, OrderedVertex, orders,
 };
+use crate::process::half_ladders;
 use crate::process::{CouplingRef, Quantity};
 use std::ops::RangeInclusive;
 
@@ -282,27 +283,7 @@ impl Line {
             let labels: Vec<Label> = [100].iter().chain(order).copied().collect();
             Strings::of(true, &labels)
         })?;
-        let first = ladder(&(0..count as u8).collect::<Vec<_>>());
-        let row = orders(count).into_iter().map(|order| {
-            let second = ladder(&order);
-            let mut place = vec![0; count + 1];
-            let mut sum = 0.0;
-            for (u, plus) in &first {
-                for (at, &label) in (0..).zip(u) {
-                    place[usize::from(label)] = at;
-                }
-                for (v, also) in &second {
-                    let mut seen = [0; MOST_RUNGS + 1];
-                    for (to, &label) in seen.iter_mut().zip(v) {
-                        *to = place[usize::from(label)];
-                    }
-                    let x = traces[number_of(&seen[..=count])];
-                    sum += if plus == also { x } else { -x };
-                }
-            }
-            sum
-        });
-        Ok((row.collect(), denominator))
+        Ok((half_ladders::row(&traces, count), denominator))
     }
 
     /// For each colour flow its JAMPs: none where each is one.
@@ -310,29 +291,7 @@ impl Line {
         if self.quarks.is_some() {
             return Vec::new();
         }
-        let last = self.rungs.len() as u8;
-        let terms = |order: Vec<u8>| -> Vec<FlowTerm> {
-            // The trace (0, a, last, b) is that of (last, b, 0, a), so the amplitude is the current of (b, 0, a) with the
-            // last leg as its root.
-            let at = order.iter().position(|&x| x == last).unwrap_or(0);
-            let (ahead, behind) = (&order[..at], &order[at + 1..]);
-            let next = |x: &u8| x + 1;
-            let whole = behind.iter().map(next).chain([0]);
-            let whole: Vec<u8> = whole.chain(ahead.iter().map(next)).collect();
-            let (all, minus) = shuffles(&whole);
-            let term = |s: &Vec<u8>| {
-                let rest: Vec<u8> = s[1..].iter().map(|x| x - 1).collect();
-                FlowTerm {
-                    jamp: number_of(&rest) as u32,
-                    minus,
-                }
-            };
-            all.iter().map(term).collect()
-        };
-        orders(self.rungs.len() + 1)
-            .into_iter()
-            .map(terms)
-            .collect()
+        half_ladders::flows(self.rungs.len())
     }
 }
 
@@ -581,18 +540,4 @@ fn first_row<E>(
     let below = entries.iter().fold(1, |all, (_, d)| all / gcd(all, *d) * d);
     let row = entries.iter().map(|(x, d)| (x * (below / d)) as f64);
     Ok((row.collect(), below as f64))
-}
-
-/// `Tr([..[[T^0, T^a], T^b].., T^z] T^n)` as traces that begin with leg 0: the labels behind it, those of rungs from 0 on
-/// and their number for the last leg, and whether the sign is plus. (Up to a factor, `f f .. f` from leg 0 to the last.)
-fn ladder(rungs: &[u8]) -> Vec<(Vec<u8>, bool)> {
-    let count = rungs.len();
-    let terms = (0..1u32 << count).map(|left| {
-        let is_left = |i: &usize| left >> i & 1 == 1;
-        let right = (0..count).filter(|i| !is_left(i)).map(|i| rungs[i]);
-        let back = (0..count).rev().filter(is_left).map(|i| rungs[i]);
-        let labels = right.chain([count as u8]).chain(back).collect();
-        (labels, left.count_ones() % 2 == 0)
-    });
-    terms.collect()
 }

@@ -14,10 +14,12 @@
 //! | `model` | `Source/MODEL`: parameters and couplings |
 //! | `matrix` | `matrix<i>.f` |
 //! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
+//! | `color_order` | the colour-ordered form of what was read, if it has one |
 //! | `directory` | where these files are |
 //! | `cached`, `looks` | whether they are still what they were at the last import |
 
 mod cached;
+mod color_order;
 mod data;
 mod dependencies;
 mod directory;
@@ -121,7 +123,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
         }
         possible_helicities(&matrix, &legs).map_err(|what| units.smatrix.error(what))?;
         let name = source::process_comment(&source::read_bounded(path)?);
-        let process = Process {
+        let mut process = Process {
             name: name.unwrap_or_else(|| folder_name(dir)),
             model_name: model_name.clone(),
             legs,
@@ -149,6 +151,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
             path: path.clone(),
             what: e.to_string(),
         })?;
+        color_order::add(&mut process);
         processes.push(process);
     }
     Ok(processes)

@@ -1,9 +1,15 @@
 //! The plain meaning of a process: slow, simple, and what every fast backend is tested against.
 
+mod color_order;
+
+use super::arith::ValueId;
 use super::channels::Channels;
 use super::color::FlowWeight;
 use super::external::{Momentum, external};
-use super::{HelicitySum, LinearMap, Process, Quantity, Source, Term, Vertex, Wavefunction};
+use super::{
+    CouplingRef, External, HelicitySum, LinearMap, Process, Quantity, Source, Term, Vertex,
+    Wavefunction,
+};
 use num_complex::Complex64;
 use std::collections::HashMap;
 
@@ -23,10 +29,9 @@ pub struct Evaluation {
     pub terms: f64,
 }
 
-/// The numbers of one event that all helicities share.
-struct Event<'a> {
-    process: &'a Process,
-    momenta: &'a [Momentum],
+/// A process with numbers for its masses, widths and couplings.
+pub struct Numbers<'a> {
+    pub(super) process: &'a Process,
     parameters: Vec<f64>,
     couplings: Vec<Complex64>,
 }
@@ -43,22 +48,7 @@ impl Process {
         assert_eq!(card.len(), self.model.card.len(), "one value each");
         assert!(!self.amplitudes.is_empty(), "a process with diagrams");
         let values = self.model.evaluate(card, g);
-        let event = Event {
-            process: self,
-            momenta,
-            parameters: self
-                .model
-                .parameters
-                .iter()
-                .map(|p| values[p.value as usize].re)
-                .collect(),
-            couplings: self
-                .model
-                .couplings
-                .iter()
-                .map(|c| values[c.value as usize])
-                .collect(),
-        };
+        let numbers = Numbers::of(self, |value| values[value as usize]);
         let mut result = Evaluation {
             contributions: Vec::with_capacity(self.helicities.len()),
             amp2: vec![0.0; self.channels.amp2.len()],
@@ -72,7 +62,11 @@ impl Process {
                 result.contributions.push(0.0);
                 continue;
             }
-            let amplitudes = event.amplitudes(helicities);
+            let amplitudes = numbers.amplitudes(|e| {
+                let leg = e.leg as usize;
+                let mass = numbers.quantity(e.mass);
+                external(e.kind, &momenta[leg], mass, helicities[leg], e.sign)
+            });
             let jamp = self.jamp.apply(&amplitudes);
             result.contributions.push(beams * self.color_sum(&jamp));
             result.terms += beams * self.color_terms(&self.jamp.sizes(&amplitudes));
@@ -122,48 +116,68 @@ impl Process {
     }
 }
 
-impl Event<'_> {
-    fn quantity(&self, quantity: Quantity) -> f64 {
+impl<'a> Numbers<'a> {
+    /// The process with these values of its model's program.
+    pub fn of(process: &'a Process, value: impl Fn(ValueId) -> Complex64) -> Numbers<'a> {
+        let model = &process.model;
+        let parameters = model.parameters.iter().map(|p| value(p.value).re);
+        let couplings = model.couplings.iter().map(|c| value(c.value));
+        Numbers {
+            process,
+            parameters: parameters.collect(),
+            couplings: couplings.collect(),
+        }
+    }
+
+    /// A mass or a width.
+    pub fn quantity(&self, quantity: Quantity) -> f64 {
         quantity.0.map_or(0.0, |i| self.parameters[i as usize])
     }
 
-    /// All amplitudes of one helicity configuration.
-    fn amplitudes(&self, helicities: &[i8]) -> Vec<Complex64> {
+    /// All amplitudes, of these external wavefunctions.
+    pub fn amplitudes(&self, external: impl Fn(&External) -> Vec<Complex64>) -> Vec<Complex64> {
         let mut wavefunctions: Vec<Vec<Complex64>> = Vec::new();
         for wavefunction in &self.process.wavefunctions {
             let value = match wavefunction {
-                Wavefunction::External(e) => {
-                    let leg = e.leg as usize;
-                    let mass = self.quantity(e.mass);
-                    external(e.kind, &self.momenta[leg], mass, helicities[leg], e.sign)
-                }
+                Wavefunction::External(e) => external(e),
                 Wavefunction::Internal(vertex) => self.vertex(vertex, &wavefunctions),
             };
             wavefunctions.push(value);
         }
-        self.process
-            .amplitudes
-            .iter()
+        let amplitudes = self.process.amplitudes.iter();
+        amplitudes
             .map(|vertex| self.vertex(vertex, &wavefunctions)[0])
             .collect()
     }
 
-    /// Calls a Lorentz structure.
     fn vertex(&self, vertex: &Vertex, wavefunctions: &[Vec<Complex64>]) -> Vec<Complex64> {
-        let routine = &self.process.routines[vertex.routine as usize];
-        let mut inputs = Vec::with_capacity(routine.program.inputs as usize);
-        for (&wavefunction, &size) in vertex.inputs.iter().zip(&routine.inputs) {
-            inputs.extend_from_slice(&wavefunctions[wavefunction as usize][..size as usize]);
+        let inputs = vertex.inputs.iter();
+        let inputs: Vec<&[Complex64]> = inputs.map(|&w| &wavefunctions[w as usize][..]).collect();
+        let propagator = [vertex.mass, vertex.width].map(|quantity| self.quantity(quantity));
+        self.call(vertex.routine, &inputs, &vertex.couplings, propagator)
+    }
+
+    /// Calls a Lorentz structure, with mass and width of the result.
+    pub fn call(
+        &self,
+        routine: u32,
+        inputs: &[&[Complex64]],
+        couplings: &[CouplingRef],
+        propagator: [f64; 2],
+    ) -> Vec<Complex64> {
+        let routine = &self.process.routines[routine as usize];
+        let mut values = Vec::with_capacity(routine.program.inputs as usize);
+        for (wavefunction, &size) in inputs.iter().zip(&routine.inputs) {
+            values.extend_from_slice(&wavefunction[..size as usize]);
         }
-        for coupling in &vertex.couplings {
+        for coupling in couplings {
             let value = self.couplings[coupling.coupling as usize];
-            inputs.push(if coupling.negative { -value } else { value });
+            values.push(if coupling.negative { -value } else { value });
         }
         if routine.massive {
-            inputs.push(self.quantity(vertex.mass).into());
-            inputs.push(self.quantity(vertex.width).into());
+            values.extend(propagator.map(Complex64::from));
         }
-        routine.evaluate(&inputs)
+        routine.evaluate(&values)
     }
 }
 

@@ -23,6 +23,7 @@ pub mod evaluate;
 pub mod example;
 pub mod external;
 pub mod file;
+pub mod half_ladders;
 pub mod lorentz;
 pub mod model;
 mod prune;

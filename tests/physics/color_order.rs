@@ -124,17 +124,28 @@ fn equal_to_diagrams() {
                 event[12 + i] -= by;
             }
         }
-        for (batch, off_shell) in [(&batch, false), (&off, true)] {
-            let a = seen(&ordered, batch, &switches, off_shell);
-            let b = seen(&diagrams, batch, &switches, off_shell);
-            for (x, y) in a.squared.iter().zip(&b.squared) {
-                assert!((x / y - 1.0).abs() < 1e-11, "{text}: {x:e} {y:e}");
-            }
-            assert_eq!(a.chosen, b.chosen, "{text}");
-            close(text, &a.contributions, &b.contributions, 1e-12);
-            close(text, &a.jamp2, &b.jamp2, 1e-12);
-        }
+        same(text, &ordered, &diagrams, &batch, &switches, false);
+        same(text, &ordered, &diagrams, &off, &switches, true);
     }
+}
+
+/// Whether a process says the same without its diagrams.
+pub fn same(
+    text: &str,
+    ordered: &Process,
+    diagrams: &Process,
+    batch: &Batch,
+    switches: &Switches,
+    off_shell: bool,
+) {
+    let a = seen(ordered, batch, switches, off_shell);
+    let b = seen(diagrams, batch, switches, off_shell);
+    for (x, y) in a.squared.iter().zip(&b.squared) {
+        assert!((x / y - 1.0).abs() < 1e-11, "{text}: {x:e} {y:e}");
+    }
+    assert_eq!(a.chosen, b.chosen, "{text}");
+    close(text, &a.contributions, &b.contributions, 1e-12);
+    close(text, &a.jamp2, &b.jamp2, 1e-12);
 }
 
 /// A line of one chirality at each SIMD level and in each precision.

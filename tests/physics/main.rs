@@ -17,6 +17,7 @@ mod common;
 mod conservation;
 mod first_events;
 mod generated;
+mod imported_order;
 mod independence;
 mod kinematics;
 mod processes;

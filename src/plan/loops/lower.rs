@@ -83,14 +83,14 @@ pub fn compile(
     Ok(lowering.finish())
 }
 
-/// Whether a core can evaluate a process in its colour-ordered form.
+/// Whether a process can be evaluated in its colour-ordered form: with a boson on a core alone.
 pub fn can(process: &Process, binding: &Binding) -> bool {
     let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let Some(form) = &process.color_ordered else {
         return false;
     };
     let compiler = Compiler::new(process, binding, &all, Vec::new());
-    form.boson.is_none() || Lowering::new(compiler, form, Machine::Core).is_ok()
+    Lowering::new(compiler, form, Machine::Core).is_ok()
 }
 
 fn bad(what: &str) -> Error {
