@@ -5,6 +5,7 @@ use crate::color_order::same;
 use crate::common::{mg5_outputs, require};
 use crate::kinematics::points;
 use mebridge::process::Process;
+use mebridge::process::color_ordered::ColorOrdered;
 use mebridge::runtime::Switches;
 use mebridge::{export, generate, import_directory};
 
@@ -82,7 +83,12 @@ fn real_outputs() {
                 let standard = imported.model_name == "sm";
                 let of_model = standard.then(|| generate(name).ok()).flatten();
                 let own = of_model.map(|mut all| all.remove(0).color_ordered);
-                let own = own.flatten().filter(|form| form.rungs.len() > 1);
+                // A pair of fermions with two gluons may become bosons in amplitudes alone.
+                let rungs = |form: &ColorOrdered| match &form.boson {
+                    Some(boson) => form.rungs.len() + 1 - boson.wavefunctions.len(),
+                    None => form.rungs.len(),
+                };
+                let own = own.flatten().filter(|form| rungs(form) > 1);
                 match &imported.color_ordered {
                     // More of them are compared where they are generated.
                     Some(form) if form.rungs.len() < 5 => {
