@@ -45,26 +45,51 @@ impl<V: Simd> At<'_, V> {
                 }
                 false => [V::zero(); 4],
             };
-            for r in 0..op.count {
-                let zero = Cx::new(V::zero(), V::zero());
-                let mut sum = [zero; 2];
-                for pair in self.pairs(op.pairs) {
-                    let v = self.m.four(self.element(&pair.b, r));
-                    let f = self.two(self.element(&pair.a, r));
-                    sum = add_vertex::<V, IN, FIRST>(sum, v, f);
+            // Two at a time, as what a pair says is loaded once for both.
+            let twos = op.count / 2;
+            for i in 0..twos {
+                self.chiral_spinors::<IN, FIRST, 2>(op, [2 * i, 2 * i + 1], p);
+            }
+            if op.count % 2 == 1 {
+                self.chiral_spinors::<IN, FIRST, 1>(op, [op.count - 1], p);
+            }
+        }
+    }
+
+    /// Some elements, with the momentum over its square.
+    #[inline(always)]
+    unsafe fn chiral_spinors<const IN: bool, const FIRST: bool, const N: usize>(
+        &self,
+        op: &ArrayOp,
+        r: [u32; N],
+        p: [V; 4],
+    ) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let mut sums = [[Cx::new(V::zero(), V::zero()); 2]; N];
+            for pair in self.pairs(op.pairs) {
+                for i in 0..N {
+                    let v = self.m.four(self.element(&pair.b, r[i]));
+                    let f = self.two(self.element(&pair.a, r[i]));
+                    sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, f);
                 }
-                for pair in self.pairs(op.wide) {
-                    let v = self.m.four(self.element(&pair.b, r));
-                    let [x, y] = self.two(self.element(&pair.a, r));
-                    sum = add_vertex::<V, IN, FIRST>(sum, v, [-x, -y]);
+            }
+            for pair in self.pairs(op.wide) {
+                for i in 0..N {
+                    let v = self.m.four(self.element(&pair.b, r[i]));
+                    let [x, y] = self.two(self.element(&pair.a, r[i]));
+                    sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, [-x, -y]);
                 }
+            }
+            for i in 0..N {
+                let mut sum = sums[i];
                 if op.propagate {
                     sum = match FIRST {
                         true => propagate_first::<V, IN>(sum, p),
                         false => propagate_second::<V, IN>(sum, p),
                     };
                 }
-                self.m.put_two(op.out + r * CHIRAL, sum);
+                self.m.put_two(op.out + r[i] * CHIRAL, sum);
             }
         }
     }
