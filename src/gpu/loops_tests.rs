@@ -12,6 +12,7 @@ use crate::generate;
 use crate::phase_space::PhaseSpace;
 use crate::plan::binding::Binding;
 use crate::process::Process;
+use crate::process::color_ordered::FlowTerm;
 use crate::random::SplitMix64;
 use crate::runtime::{BackendChoice, Precision, Switches};
 use crate::target::{Calls, Target};
@@ -95,9 +96,13 @@ fn run(bridge: &mut Bridge, events: &Events) -> (Vec<f64>, Vec<i32>, Vec<i32>) {
 
 /// |M|^2 and all choices are those of the CPU. Gives how often the colour sum was launched for one call.
 fn compare(gpu: &Arc<Emulator>, text: &str, precision: Precision, tolerance: f64) -> usize {
-    let process = ordered(text);
-    let points = Points::new(&process);
-    let [mut cpu, mut on_gpu] = bridges(gpu, &process, precision);
+    agree(gpu, &ordered(text), precision, tolerance)
+}
+
+fn agree(gpu: &Arc<Emulator>, process: &Process, precision: Precision, tolerance: f64) -> usize {
+    let text = &process.name;
+    let points = Points::new(process);
+    let [mut cpu, mut on_gpu] = bridges(gpu, process, precision);
     for (nevt, igraph) in [(EVENTS, false), (EVENTS, true), (1, true), (EVENTS, false)] {
         let events = points.events(igraph).first(nevt);
         let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
@@ -139,6 +144,22 @@ fn colour_ordered_forms_agree_with_the_cpu() {
             compare(&gpu, text, precision, tolerance);
         }
     }
+}
+
+/// Colour flows in another order than JAMPs, with signs, as imported processes may have them.
+#[test]
+fn flows_in_any_order_agree_with_the_cpu() {
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let mut process = ordered("u u~ > g g g");
+    let form = process.color_ordered.as_mut().expect("a form");
+    let flow = |i: u32| FlowTerm {
+        jamp: (5 * i + 1) % 6,
+        minus: i % 3 == 1,
+    };
+    form.flows = (0..6).map(|i| vec![flow(i)]).collect();
+    agree(&gpu, &process, Precision::Double, 1e-12);
 }
 
 /// On a GPU a process with diagrams is served by this form sooner than on a CPU; not in calls with channels.
