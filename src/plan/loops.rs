@@ -15,6 +15,8 @@ mod helicities;
 mod lower;
 mod places;
 mod quark;
+mod rungs;
+mod vertices;
 
 pub use lower::{Machine, can, compile};
 

@@ -11,6 +11,11 @@ use rustc_hash::FxHashMap as HashMap;
 /// A set of places, a bit each.
 pub type Legs = u32;
 
+/// The places of rungs.
+pub fn rungs(order: &[u8]) -> Legs {
+    order.iter().map(|r| 2u32 << r).sum()
+}
+
 /// An array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Array {

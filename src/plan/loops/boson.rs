@@ -9,9 +9,10 @@
 //! Every helicity of the boson is in one of two factors, and neither has all rungs with it.
 
 use super::Weight;
-use super::arrays::{Array, Legs};
+use super::arrays::{Array, Legs, rungs};
 use super::chirality::Chirality;
-use super::lower::{Contraction, Line, Lowering, rungs};
+use super::lower::{Contraction, Lowering};
+use super::vertices::Line;
 use crate::ops::arrays::{ArrayKind, ArrayOp, Pair};
 use crate::process::color_ordered::{orders, parts};
 use rustc_hash::FxHashMap as HashMap;

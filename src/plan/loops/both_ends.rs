@@ -5,8 +5,8 @@
 //! is a product of J with the vector of both ends; of the others no vector is made, but products of numbers, and the sum
 //! of A B over all of them comes with J.
 
-use super::arrays::{Array, PRODUCTS};
-use super::lower::{Contraction, Lowering, SHORT, rungs};
+use super::arrays::{Array, PRODUCTS, rungs};
+use super::lower::{Contraction, Lowering, SHORT};
 use crate::ops::Address;
 use crate::ops::arrays::{ArrayKind, ArrayOp, ELEMENT, Folded, Form, Pair, Place, Split};
 use rustc_hash::FxHashMap as HashMap;

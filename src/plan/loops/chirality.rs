@@ -11,7 +11,7 @@
 //! vectors that it can be, up to the vertices' factors and the propagator (of whose numerator the second term, along the
 //! momentum, vanishes): so the factor of an event is the sum over the vectors of the product of these.
 
-use super::lower::{Constant, conjugated, is_massless};
+use super::vertices::{Constant, conjugated, is_massless};
 use crate::ops::arrays::Spinors;
 use crate::ops::opcode::Opcode;
 use crate::ops::recognize::{Recognized, recognize};

@@ -5,9 +5,9 @@
 //! rungs left, without its propagator, in which the second end meets one or two currents of rungs. Where no rung is before,
 //! a core multiplies numbers instead, see [`BothEnds`].
 
-use super::arrays::{Array, PRODUCTS};
+use super::arrays::{Array, PRODUCTS, rungs};
 use super::both_ends::BothEnds;
-use super::lower::{Contraction, Lowering, SHORT, rungs};
+use super::lower::{Contraction, Lowering, SHORT};
 use crate::ops::Address;
 use crate::ops::arrays::{ArrayOp, ELEMENT, Folded, Form, Pair, Triple};
 use crate::process::color_ordered::parts;

@@ -1,8 +1,9 @@
 //! A quark line with rungs, see [`Cover`].
 
-use super::arrays::{Array, Legs};
+use super::arrays::{Array, Legs, rungs};
 use super::cover::Cover;
-use super::lower::{Contraction, Line, Lowering, SHORT, rungs};
+use super::lower::{Contraction, Lowering, SHORT};
+use super::vertices::Line;
 use crate::ops::Address;
 use crate::ops::arrays::{ArrayKind, ArrayOp, ELEMENT, Form, Pair, Shuffle};
 use crate::process::color_ordered::{orders, parts};
