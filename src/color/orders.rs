@@ -33,13 +33,13 @@ impl BlockDiagonal {
         match &process.color_ordered {
             Some(form) if process.amplitudes.is_empty() => {
                 let (count, row) = (form.rungs.len(), &form.row);
-                // There sums that take more than exchanges are not known.
-                let by_names = match on_gpu {
+                // A GPU knows no sums that take more than exchanges.
+                let of_core = match on_gpu {
                     true => None,
                     false if count <= FEW => Some(whole(count, row, form.denominator)),
                     false => BlockDiagonal::of_names(count, row, form.denominator),
                 };
-                by_names.unwrap_or_else(|| BlockDiagonal::of_orders(count, row, form.denominator))
+                of_core.unwrap_or_else(|| BlockDiagonal::of_orders(count, row, form.denominator))
             }
             _ => BlockDiagonal::new(&process.color),
         }

@@ -3,10 +3,9 @@
 //! A process has it if its legs are gluons, and at most one quark and antiquark, and no other particle can be a
 //! propagator; where quarks are massless, with a vector without colour that can only be taken up by their line, or with
 //! two massless fermions without colour that can only become such vectors. "Gluon" and "quark" stand for whatever octet
-//! and triplet the model has with such vertices. What colour
-//! multiplies a vertex of neighbours by is the coefficient of the string of their generators in the order in which
-//! they stand; an octet index between two currents is summed over by `T^a_ij T^a_kl = 1/2 (d_il d_kj - ...)`, whose
-//! second term `f` makes cancel.
+//! and triplet the model has with such vertices. What colour multiplies a vertex of neighbours by is the coefficient of
+//! the string of their generators in the order in which they stand; an octet index between two currents is summed over
+//! by `T^a_ij T^a_kl = 1/2 (d_il d_kj - ...)`, whose second term `f` makes cancel.
 
 use super::assemble::Assembly;
 use super::color::{Child, OPEN, VertexColor};
@@ -76,16 +75,6 @@ impl Line {
         let rung = outgoing[*rungs.first()?];
         let quarks = (!heads.is_empty()).then_some(ends.map(|end| outgoing[end]));
         let colorless = with_color(1);
-        let massless_fermion = |leg: &usize| {
-            let particle = model.of(outgoing[*leg]);
-            particle.spin == 2 && particle.mass.is_none()
-        };
-        let pair = match &colorless[..] {
-            [a, b] if colorless.iter().all(massless_fermion) => 1 << a | 1 << b,
-            [leg] if model.of(outgoing[*leg]).spin == 3 => 0,
-            [] => 0,
-            _ => return None,
-        };
         let is_rung = |leg: &usize| outgoing[*leg] == rung;
         let particle = model.of(rung);
         let right = rungs.iter().all(is_rung)
@@ -103,38 +92,48 @@ impl Line {
                 (head.spin, tail.spin) == (2, 2)
                     && if colorless.is_empty() { same } else { massless }
             });
+        if !right {
+            return None;
+        }
+        let massless_fermion = |leg: &usize| {
+            let particle = model.of(outgoing[*leg]);
+            particle.spin == 2 && particle.mass.is_none()
+        };
+        let pair = match colorless[..] {
+            [] => None,
+            [leg] if model.of(outgoing[leg]).spin == 3 => None,
+            [a, b] if colorless.iter().all(massless_fermion) => Some([a, b]),
+            _ => return None,
+        };
         let propagators = rules.propagators(outgoing, lowest);
         let all: Legs = (1 << outgoing.len()) - 1;
+        let of_pair: Legs = pair.iter().flatten().map(|leg| 1 << leg).sum();
         let known = |&(legs, p): &(Legs, ParticleId)| {
             let of_line = |quark: &ParticleId| p == *quark || p == model.anti(*quark);
-            let of_pair = pair != 0 && (legs == pair || legs == all & !pair);
-            let together = legs & pair == 0 || legs & pair == pair;
+            let line = p == rung || quarks.is_some_and(|quarks| quarks.iter().any(of_line));
             match (model.of(p).spin, model.of(p).color) {
-                (3, 1) => of_pair,
-                _ => {
-                    let known = p == rung || quarks.is_some_and(|q| q.iter().any(of_line));
-                    known && together
-                }
+                (3, 1) => pair.is_some() && (legs == of_pair || legs == all & !of_pair),
+                _ => line && [0, of_pair].contains(&(legs & of_pair)),
             }
         };
-        let mut vectors: Vec<ParticleId> = match &colorless[..] {
-            [leg] => vec![outgoing[*leg]],
-            _ => {
-                let of_pair = propagators.iter().filter(|(legs, _)| *legs == pair);
-                of_pair.map(|(_, p)| *p).collect()
+        if !propagators.iter().all(known) {
+            return None;
+        }
+        let mut vectors: Vec<ParticleId> = match (&colorless[..], pair) {
+            ([leg], _) => vec![outgoing[*leg]],
+            (_, Some(_)) => {
+                let made = propagators.iter().filter(|(legs, _)| *legs == of_pair);
+                made.map(|(_, p)| *p).collect()
             }
+            _ => Vec::new(),
         };
         vectors.sort_unstable();
-        let pair = match &colorless[..] {
-            [a, b] => Some([outgoing[*a], outgoing[*b]]),
-            _ => None,
-        };
         let boson = (!colorless.is_empty()).then_some(Colorless {
             legs: colorless,
             vectors,
-            pair,
+            pair: pair.map(|legs| legs.map(|leg| outgoing[leg])),
         });
-        (right && propagators.iter().all(known)).then_some(Line {
+        Some(Line {
             ends,
             rungs,
             rung,

@@ -194,7 +194,7 @@ impl Loops {
 mod tests {
     use super::*;
     use crate::generate;
-    use crate::ops::arrays::{Folded, Spinors};
+    use crate::ops::arrays::{Alike, Folded, Spinors};
     use crate::plan::binding::Binding;
     use crate::plan::compile;
     use crate::process::Process;
@@ -249,7 +249,7 @@ mod tests {
         fn of_shuffles(change: fn(&mut Shuffle)) -> Change {
             Box::new(move |l| l.pools.shuffles.iter_mut().for_each(change))
         }
-        let more: [Change; 40] = [
+        let more: [Change; 42] = [
             Box::new(|l| {
                 let folded = l.once.iter_mut().filter(|op| op.folded != Folded::Nothing);
                 folded.for_each(|op| op.products_of = [0; 2]);
@@ -296,6 +296,14 @@ mod tests {
             of_shuffles(|s| s.sums.iter_mut().for_each(|sum| sum[1] = u16::MAX)),
             of_shuffles(|s| s.alike[0].counts[3] = 200),
             of_shuffles(|s| s.alike[0].results += 1),
+            of_shuffles(|s| s.alike[0] = Default::default()),
+            of_shuffles(|s| {
+                let endless = Alike {
+                    results: u32::MAX,
+                    counts: [0; 4],
+                };
+                s.alike.push(endless);
+            }),
             of_shuffles(|s| s.alike.truncate(1)),
             of_shuffles(|s| s.steps[0][0] = 1 << 20),
             of_shuffles(|s| s.steps[0][1] = 1 << 20),

@@ -70,9 +70,9 @@ impl<T: Real> Blocks<'_, '_, T> {
                         }
                     }
                     // Of single helicities JAMP2 is noted without weight.
-                    let weight = match each {
-                        true => None,
-                        false => total(m, loops, element, both),
+                    let weight = match colors && !each {
+                        true => total(m, loops, element, both),
+                        false => None,
                     };
                     self.square(m, mine, h, done, colors, weight);
                     done += 1;

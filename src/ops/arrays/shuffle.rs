@@ -150,21 +150,26 @@ impl Shuffle {
     pub fn holds(&self) -> bool {
         let within = |&number: &u16| u32::from(number) < self.all;
         let on_the_way = self.all.saturating_sub(self.given);
+        let limits = [self.given, self.given, on_the_way, on_the_way];
         let mut left = &self.of[..];
         let of_results = self.alike.iter().all(|alike| {
-            (0..alike.results).all(|_| {
-                let kinds = alike
-                    .counts
-                    .iter()
-                    .zip([self.given, self.given, on_the_way, on_the_way]);
-                kinds.into_iter().all(|(&count, limit)| {
-                    let Some((mine, behind)) = left.split_at_checked(count.into()) else {
-                        return false;
-                    };
-                    left = behind;
-                    mine.iter().all(|&number| u32::from(number) < limit)
+            let size = alike.numbers();
+            let Some(all) = size.checked_mul(alike.results as usize) else {
+                return false;
+            };
+            let Some((mine, behind)) = left.split_at_checked(all) else {
+                return false;
+            };
+            left = behind;
+            size > 0
+                && mine.chunks_exact(size).all(|numbers| {
+                    let kinds = alike.counts.iter().zip(limits);
+                    let limits = kinds.flat_map(|(&count, limit)| (0..count).map(move |_| limit));
+                    numbers
+                        .iter()
+                        .zip(limits)
+                        .all(|(&n, limit)| u32::from(n) < limit)
                 })
-            })
         });
         let ends = self.steps.last().copied().unwrap_or_default();
         self.given <= self.all

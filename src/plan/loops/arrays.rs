@@ -31,6 +31,33 @@ pub struct Array {
     pub products: Option<Address>,
 }
 
+impl Array {
+    /// An array of vectors or spinors whose products are not known.
+    pub const fn new(address: Address, legs: Legs, whole: bool) -> Array {
+        Array {
+            address,
+            legs,
+            stride: ELEMENT,
+            whole,
+            products: None,
+        }
+    }
+
+    /// An array of numbers.
+    pub const fn numbers(address: Address, legs: Legs, whole: bool) -> Array {
+        Array {
+            stride: PRODUCTS,
+            ..Array::new(address, legs, whole)
+        }
+    }
+
+    /// Its products, where they are known.
+    pub fn of_products(self) -> Option<Array> {
+        let address = self.products?;
+        Some(Array::numbers(address, self.legs, self.whole))
+    }
+}
+
 /// Vectors of the products of an element.
 pub const PRODUCTS: u32 = 2;
 
@@ -181,13 +208,7 @@ mod tests {
         let runs = (0..3).map(|h| vec![0, h, 0]).collect();
         let mut h = Helicities::new(vec![2, 3, 2], 0b010, runs);
         assert_eq!((h.count(0b111, true), h.count(0b111, false)), (12, 4));
-        let array = Array {
-            address: 100,
-            legs: 0b011,
-            stride: ELEMENT,
-            whole: true,
-            products: None,
-        };
+        let array = Array::new(100, 0b011, true);
         let whole = h.place(0b111, true, array);
         let in_run = h.place(0b111, false, array);
         assert_eq!((whole.shift, in_run.shift), (0, 1));

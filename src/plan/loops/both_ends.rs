@@ -7,13 +7,10 @@
 
 use super::arrays::{Array, PRODUCTS, rungs};
 use super::lower::{Contraction, Lowering, SHORT};
+use super::rungs::Scratch;
 use crate::ops::Address;
-use crate::ops::arrays::{ArrayKind, ArrayOp, ELEMENT, Folded, Form, Pair, Place, Split};
+use crate::ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Pair, Place, Split};
 use rustc_hash::FxHashMap as HashMap;
-
-/// Products of an end with currents of rungs that are used again: by the end and where the rungs are in an order, with
-/// those that are there.
-type Scratch = HashMap<(usize, usize, usize), (Address, Vec<u8>)>;
 
 /// What all JAMPs have in common.
 pub(super) struct BothEnds {
@@ -25,7 +22,8 @@ pub(super) struct BothEnds {
     product: Array,
     /// Products of each end with the currents of rungs.
     kept: [HashMap<Vec<u8>, Array>; 2],
-    scratch: Scratch,
+    /// Those of long ones: by the end, and by where the rungs begin in an order and how many they are.
+    scratch: Scratch<(usize, usize, usize)>,
 }
 
 impl BothEnds {
@@ -55,17 +53,11 @@ impl BothEnds {
         let (of_triples, minus) = (scaled(of_triples), scaled(minus));
         let product = lowering.allocate_vectors(PRODUCTS * count);
         BothEnds {
-            vector: Array {
-                address: vector,
-                legs,
-                stride: ELEMENT,
-                whole: false,
-                products: None,
-            },
+            vector: Array::new(vector, legs, false),
             ends: [first, of_triples],
             product: multiply(lowering, first, minus, product),
             kept: Default::default(),
-            scratch: HashMap::default(),
+            scratch: Scratch::default(),
         }
     }
 
@@ -79,13 +71,8 @@ impl BothEnds {
             momenta: [0; 2],
         };
         to.wide.push(pair(lowering, self.vector, current));
-        let Some(products) = current.products else {
+        let Some(products) = current.of_products() else {
             return;
-        };
-        let products = Array {
-            address: products,
-            stride: PRODUCTS,
-            ..current
         };
         to.numbers.push(pair(lowering, self.product, products));
         for at in 1..count {
@@ -107,42 +94,28 @@ impl BothEnds {
         (from, to): (usize, usize),
     ) -> Place {
         let part = &order[from..to];
-        let place = (end, from, part.len());
-        let there = match self.scratch.get(&place) {
-            Some((address, there)) if there == part => Some(*address),
-            _ => None,
-        };
-        let legs = rungs(part) | self.ends[end].legs;
-        let known = |address| Array {
-            address,
-            legs,
-            stride: PRODUCTS,
-            whole: false,
-            products: None,
-        };
-        let kept = self.kept[end].get(part).copied();
-        let array = kept.or(there.map(known)).unwrap_or_else(|| {
+        let all = lowering.all();
+        if let Some(&array) = self.kept[end].get(part) {
+            return lowering.helicities.place(all, false, array);
+        }
+        let key = (end, from, part.len());
+        let legs = self.ends[end].legs;
+        let (address, there) = self.scratch.find(&key, part).unwrap_or_else(|| {
+            let elements = lowering.elements_of_any(legs, part.len(), false);
+            (lowering.allocate_vectors(PRODUCTS * elements), false)
+        });
+        let array = Array::numbers(address, legs | rungs(part), false);
+        if !there {
             let current = lowering.rung(order, from, to, Form::Plain);
-            let address = match self.scratch.get(&place) {
-                Some((address, _)) => *address,
-                None => {
-                    let ends = self.ends[end].legs;
-                    let elements = lowering.elements_of_any(ends, part.len(), false);
-                    lowering.allocate_vectors(PRODUCTS * elements)
-                }
-            };
-            let array = multiply(lowering, self.ends[end], current, address);
+            multiply(lowering, self.ends[end], current, address);
             match part.len() <= SHORT {
                 true => {
                     self.kept[end].insert(part.to_vec(), array);
                 }
-                false => {
-                    self.scratch.insert(place, (address, part.to_vec()));
-                }
+                false => self.scratch.put(key, address, part),
             }
-            array
-        });
-        lowering.helicities.place(lowering.all(), false, array)
+        }
+        lowering.helicities.place(all, false, array)
     }
 }
 
@@ -163,11 +136,5 @@ fn multiply(lowering: &mut Lowering, a: Array, b: Array, address: Address) -> Ar
         ..ArrayOp::default()
     };
     lowering.each.push(op);
-    Array {
-        address,
-        legs,
-        stride: PRODUCTS,
-        whole: false,
-        products: None,
-    }
+    Array::numbers(address, legs, false)
 }

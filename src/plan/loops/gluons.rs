@@ -23,13 +23,7 @@ pub fn lower(lowering: &mut Lowering) {
 }
 
 /// Stands for an array that does not exist.
-const NOWHERE: Array = Array {
-    address: Address::MAX,
-    legs: 0,
-    stride: ELEMENT,
-    whole: true,
-    products: None,
-};
+const NOWHERE: Array = Array::new(Address::MAX, 0, true);
 
 impl Lowering<'_> {
     /// Memory along the line, and the currents of the second end that are short.
@@ -83,13 +77,7 @@ impl Lowering<'_> {
             ..op
         };
         self.each.push(op);
-        let array = Array {
-            address,
-            legs,
-            stride: ELEMENT,
-            whole: false,
-            products: None,
-        };
+        let array = Array::new(address, legs, false);
         self.roots.insert(order.to_vec(), array);
     }
 

@@ -4,7 +4,7 @@ use super::arrays::{Array, Helicities, Legs};
 use super::chirality::{Chiral, Chirality};
 use super::helicities::{Evaluated, Live};
 use super::places::{Places, reversed};
-use super::rungs::Scratch;
+use super::rungs::{Content, Scratch};
 use super::vertices::{
     Constant, Line, bad, conserves_parity, line, negate, parity, recognized, three,
 };
@@ -117,15 +117,11 @@ pub(super) struct Lowering<'a> {
     pub(super) currents: HashMap<Vec<u8>, Array>,
     /// The same, slashed.
     pub(super) slashed: HashMap<Vec<u8>, Array>,
-    /// Sums of long currents that are needed for a while: by where they begin in an order and their length, with the
-    /// order that is there.
-    pub(super) scratch: Scratch,
-    /// The same for what is computed once.
-    pub(super) scratch_once: Scratch,
+    /// Sums of long currents, and products, that are needed for a while: by whether they are computed once, where
+    /// they begin in an order, and their length.
+    pub(super) scratch: Scratch<(Content, bool, usize, usize)>,
     /// Products of currents of rungs that are kept, by the order of these, or that which has the same backwards.
     pub(super) products: HashMap<Vec<u8>, Address>,
-    /// The same of those in `scratch` and in `scratch_once`.
-    pub(super) scratch_products: [Scratch; 2],
     /// A number that is zero.
     pub(super) zero: Option<Address>,
     /// Of gluons alone: where currents of the line are used again, their place for each number of rungs.
@@ -283,10 +279,8 @@ impl<'a> Lowering<'a> {
             parity,
             currents: HashMap::default(),
             slashed: HashMap::default(),
-            scratch: HashMap::default(),
-            scratch_once: HashMap::default(),
+            scratch: Scratch::default(),
             products: HashMap::default(),
-            scratch_products: Default::default(),
             zero: None,
             lines: Vec::new(),
             line_products: Vec::new(),
@@ -341,13 +335,11 @@ impl<'a> Lowering<'a> {
 
     pub(super) fn external(&self, place: usize) -> Array {
         let line = &self.compiler.lines[self.places.wavefunctions(place)[0] as usize];
-        Array {
-            address: line.instances.first().copied().unwrap_or(0),
-            legs: 1 << place,
-            stride: ELEMENT,
-            whole: true,
-            products: None,
-        }
+        Array::new(
+            line.instances.first().copied().unwrap_or(0),
+            1 << place,
+            true,
+        )
     }
 
     /// The wavefunction of a massless end, where only these components are there.
@@ -370,13 +362,7 @@ impl<'a> Lowering<'a> {
         let legs = 1 << place;
         let count = self.helicities.count(legs, true);
         let address = self.allocate(count);
-        let array = Array {
-            address,
-            legs,
-            stride: ELEMENT,
-            whole: true,
-            products: None,
-        };
+        let array = Array::new(address, legs, true);
         let &[a, b] = self.places.wavefunctions(place) else {
             let from = self.external(place).address;
             self.push_form(from, address, count, (Form::Slashed, None));

@@ -333,13 +333,7 @@ fn spinor(
         ..ArrayOp::default()
     };
     lowering.each.push(op);
-    Array {
-        address: out,
-        legs,
-        stride: ELEMENT,
-        whole: false,
-        products: None,
-    }
+    Array::new(out, legs, false)
 }
 
 /// The vector of the currents of both ends.
@@ -376,13 +370,7 @@ fn vector(
         form: Form::Lower,
         ..ArrayOp::default()
     });
-    Array {
-        address: out,
-        legs,
-        stride: ELEMENT,
-        whole: false,
-        products: None,
-    }
+    Array::new(out, legs, false)
 }
 
 /// The products of a vector with the currents of these rungs, in all orders with the smallest first, as numbers from an

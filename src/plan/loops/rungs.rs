@@ -10,9 +10,37 @@ use crate::ops::Address;
 use crate::ops::arrays::{Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Pair, Place, Triple};
 use crate::process::color_ordered::{orders, parts, shuffles};
 use rustc_hash::FxHashMap as HashMap;
+use std::hash::Hash;
 
-/// Memory that is used again: by where rungs begin in an order and how many they are, with those that are there.
-pub(super) type Scratch = HashMap<(usize, usize), (Address, Vec<u8>)>;
+/// What is in memory that is used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Content {
+    Plain,
+    Slashed,
+    Products,
+}
+
+/// Memory that is used again: for each key a place, and the rungs whose current, or a product of it, is there.
+pub(super) struct Scratch<K>(HashMap<K, (Address, Vec<u8>)>);
+
+impl<K> Default for Scratch<K> {
+    fn default() -> Self {
+        Scratch(HashMap::default())
+    }
+}
+
+impl<K: Eq + Hash> Scratch<K> {
+    /// The place of a key, if it has one, and whether these rungs are there.
+    pub(super) fn find(&self, key: &K, rungs: &[u8]) -> Option<(Address, bool)> {
+        let (address, there) = self.0.get(key)?;
+        Some((*address, there == rungs))
+    }
+
+    /// Says that they are.
+    pub(super) fn put(&mut self, key: K, address: Address, rungs: &[u8]) {
+        self.0.insert(key, (address, rungs.to_vec()));
+    }
+}
 
 impl Lowering<'_> {
     /// Currents of rungs that are kept.
@@ -117,20 +145,9 @@ impl Lowering<'_> {
 
     /// The products of an array, or zero where it has none.
     fn products_of(&mut self, legs: Legs, whole: bool, array: Option<Array>) -> Place {
-        let products = array.and_then(|array| Some((array, array.products?)));
-        let products = match products {
-            Some((array, products)) => Array {
-                address: products,
-                stride: PRODUCTS,
-                ..array
-            },
-            None => Array {
-                address: self.zero(),
-                legs: 0,
-                stride: PRODUCTS,
-                whole: true,
-                products: None,
-            },
+        let products = match array.and_then(Array::of_products) {
+            Some(products) => products,
+            None => Array::numbers(self.zero(), 0, true),
         };
         self.helicities.place(legs, whole, products)
     }
@@ -235,13 +252,10 @@ impl Lowering<'_> {
             true => part.to_vec().min(part.iter().rev().copied().collect()),
             false => part.to_vec(),
         };
-        let place = (from, part.len());
+        let place = (Content::Products, once, from, part.len());
         let known = match kept {
             true => self.products.get(&key).map(|&products| (products, true)),
-            false => {
-                let known = self.scratch_products[usize::from(once)].get(&place);
-                known.map(|(products, there)| (*products, there == part))
-            }
+            false => self.scratch.find(&place, part),
         };
         let (products, there) = known.unwrap_or_else(|| {
             let elements = match kept {
@@ -278,15 +292,12 @@ impl Lowering<'_> {
             constants: self.constants(true),
             ..ArrayOp::default()
         };
-        match array.whole {
-            true => self.once.push(op),
-            false => self.each.push(op),
-        }
-        if kept {
-            self.products.insert(key, products);
-        } else {
-            let scratch = &mut self.scratch_products[usize::from(once)];
-            scratch.insert(place, (products, part.to_vec()));
+        self.push(op, array.whole);
+        match kept {
+            true => {
+                self.products.insert(key, products);
+            }
+            false => self.scratch.put(place, products, part),
         }
         with_products
     }
@@ -341,17 +352,23 @@ impl Lowering<'_> {
 
     /// The current of an order, once an event.
     fn sum_once(&mut self, order: &[u8], form: Form) -> Array {
-        let legs = rungs(order);
-        let count = self.helicities.count(legs, true);
-        let address = self.allocate(count);
-        let op = self.sum_op(order, true, address, form);
-        self.once.push(op);
-        Array {
-            address,
-            legs,
-            stride: ELEMENT,
-            whole: true,
-            products: None,
+        let elements = self.helicities.count(rungs(order), true);
+        let address = self.allocate(elements);
+        self.push_sum(order, address, form, true)
+    }
+
+    /// The current of an order in this place, once an event or within a run.
+    fn push_sum(&mut self, order: &[u8], address: Address, form: Form, whole: bool) -> Array {
+        let op = self.sum_op(order, whole, address, form);
+        self.push(op, whole);
+        Array::new(address, rungs(order), whole)
+    }
+
+    /// Adds an operation to those that come once an event, or to those of a run.
+    fn push(&mut self, op: ArrayOp, once: bool) {
+        match once {
+            true => self.once.push(op),
+            false => self.each.push(op),
         }
     }
 
@@ -390,39 +407,10 @@ impl Lowering<'_> {
 
     /// A current of rungs for a current that is computed once.
     fn rung_once(&mut self, order: &[u8], from: usize, to: usize) -> Array {
-        let order = &order[from..to];
-        if let Some(&array) = self.currents.get(order) {
-            return array;
-        }
-        let legs = rungs(order);
-        if !self.reuses_memory() {
-            if let Some(&array) = self.currents.get(&backwards(order)) {
-                return array;
-            }
-            self.short_sum(order);
-            return self.currents[order];
-        }
-        let key = (from, order.len());
-        let count = self.helicities.count(legs, true);
-        let (address, there) = match self.scratch_once.get(&key) {
-            Some((address, there)) => (*address, there.clone()),
-            None => (self.allocate(count), Vec::new()),
-        };
-        if there != order {
-            let op = self.sum_op(order, true, address, Form::Plain);
-            self.once.push(op);
-            self.scratch_once.insert(key, (address, order.to_vec()));
-        }
-        Array {
-            address,
-            legs,
-            stride: ELEMENT,
-            whole: true,
-            products: None,
-        }
+        self.rung_in(order, (from, to), Form::Plain, true)
     }
 
-    /// The same, slashed, and whether with the other sign: as many rungs backwards have it where their number is even.
+    /// A slashed current within a run, and whether with the other sign: as many rungs backwards have it where their number is even.
     pub(super) fn signed_rung(&mut self, order: &[u8], from: usize, to: usize) -> (Array, bool) {
         let part = &order[from..to];
         let known = |order: &[u8]| self.slashed.get(order).copied();
@@ -440,53 +428,53 @@ impl Lowering<'_> {
 
     /// A current of the rungs from one place of an order on, within a run.
     pub(super) fn rung(&mut self, order: &[u8], from: usize, to: usize, form: Form) -> Array {
+        self.rung_in(order, (from, to), form, false)
+    }
+
+    /// A current of the rungs from one place of an order to another, once an event or within a run.
+    fn rung_in(
+        &mut self,
+        order: &[u8],
+        (from, to): (usize, usize),
+        form: Form,
+        whole: bool,
+    ) -> Array {
         let part = &order[from..to];
-        let kept = match form {
-            Form::Slashed => &self.slashed,
-            _ => &self.currents,
-        };
-        if let Some(&array) = kept.get(part) {
+        if let Some(&array) = self.kept(form).get(part) {
             return array;
         }
-        let legs = rungs(part);
         if !self.reuses_memory() {
-            if let Some(&array) = kept.get(&backwards(part)) {
+            if let Some(&array) = self.kept(form).get(&backwards(part)) {
                 return array;
             }
-            let count = self.helicities.count(legs, false);
-            let address = self.allocate(count);
-            let op = self.sum_op(part, false, address, form);
-            self.each.push(op);
-            let array = Array {
-                address,
-                legs,
-                stride: ELEMENT,
-                whole: false,
-                products: None,
-            };
-            let kept = match form {
-                Form::Slashed => &mut self.slashed,
-                _ => &mut self.currents,
-            };
-            kept.insert(part.to_vec(), array);
+            let elements = self.helicities.count(rungs(part), whole);
+            let address = self.allocate(elements);
+            let array = self.push_sum(part, address, form, whole);
+            self.kept(form).insert(part.to_vec(), array);
             return array;
         }
-        let key = (from, part.len());
-        let (address, there) = match self.scratch.get(&key) {
-            Some((address, there)) => (*address, there.clone()),
-            None => (self.allocate_any(0, part.len()), Vec::new()),
+        let content = match form {
+            Form::Slashed => Content::Slashed,
+            Form::Plain | Form::Lower => Content::Plain,
         };
-        if there != part {
-            let op = self.sum_op(part, false, address, form);
-            self.each.push(op);
-            self.scratch.insert(key, (address, part.to_vec()));
+        let key = (content, whole, from, part.len());
+        let place = self.scratch.find(&key, part);
+        let (address, there) = place.unwrap_or_else(|| {
+            let elements = self.elements_of_any(0, part.len(), whole);
+            (self.allocate(elements), false)
+        });
+        if there {
+            return Array::new(address, rungs(part), whole);
         }
-        Array {
-            address,
-            legs,
-            stride: ELEMENT,
-            whole: false,
-            products: None,
+        self.scratch.put(key, address, part);
+        self.push_sum(part, address, form, whole)
+    }
+
+    /// The currents that are kept in a form.
+    fn kept(&mut self, form: Form) -> &mut HashMap<Vec<u8>, Array> {
+        match form {
+            Form::Slashed => &mut self.slashed,
+            Form::Plain | Form::Lower => &mut self.currents,
         }
     }
 
