@@ -1,13 +1,14 @@
 //! The plans of a bridge, from the cache or made.
 //!
-//! A plan follows from the process, the card and the helicities; all of them are in its key. A plan
-//! that is read is validated as one that is made ([`Plan::validate`]); a matrix in blocks is used only
-//! if [`BlockDiagonal::fits`].
+//! A plan follows from the process, the card and the helicities; all of them are in its key, and so is the cache
+//! of a core that plans of loops are made for. A plan that is read is validated as one that is made
+//! ([`Plan::validate`]); a matrix in blocks is used only if [`BlockDiagonal::fits`].
 
 use super::key::{Builder, Key};
 use super::{Cache, Kind};
 use crate::color::BlockDiagonal;
 use crate::error::Result;
+use crate::plan::loops::second_cache;
 use crate::plan::passes::Pass;
 use crate::plan::{Plan, ValidPlan, binding::Binding, compile, recursion};
 use crate::process::Process;
@@ -29,6 +30,9 @@ impl Plans {
             let mut key = Key::of("process and card");
             key.value(process)?;
             key.value(card)?;
+            if process.amplitudes.is_empty() {
+                key.value(&second_cache())?;
+            }
             Some(key.finish())
         });
         Plans {

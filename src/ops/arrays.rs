@@ -217,26 +217,22 @@ pub struct Pools {
     pub addends: Vec<Addend>,
     /// Offsets of elements, in vectors.
     pub indices: Vec<u32>,
-    /// Whether elements of contractions come in fours: the first end's two helicities next to each other, the second
-    /// end's half the elements apart.
+    /// Whether elements of contractions come in fours: of the first two the first end's helicity differs, and the second
+    /// end's of these and the others.
     pub fours: bool,
     /// Whether operands may come from far, so that a core asks for them ahead.
     pub far: bool,
     /// Address of a row of numbers, one for each element of a contraction, in which products are added up.
     pub buffer: Address,
-    /// Address of sums of shuffles on the way.
-    pub sums: Address,
-    /// From the numbers that are shuffled of one element to those of the next.
-    pub numbers_stride: u32,
-    /// Ways to shuffle them.
+    /// Ways to shuffle numbers.
     pub shuffles: Vec<Shuffle>,
-    /// What their sums are added to, in vectors from the first number of an element.
+    /// What the results are added to, in vectors from the first number of an element.
     pub targets: Vec<u32>,
 }
 
 mod shuffle;
 
-pub use shuffle::{Alike, Shuffle, ShuffleOp};
+pub use shuffle::{Alike, Shuffle, ShuffleOp, Shuffled, TOGETHER};
 
 fn range<T>(all: &[T], of: [u32; 2]) -> Option<&[T]> {
     all.get(of[0] as usize..of[1] as usize)
@@ -341,23 +337,42 @@ impl Pools {
             && (!op.propagate || known(op.momentum, 4) && known(op.mass, 1))
     }
 
-    /// Whether shuffling for so many elements reads within so many vectors, and adds to numbers that are less than `far`
-    /// from the first of an element.
-    pub fn shuffles_hold(&self, op: &ShuffleOp, count: u32, far: u64, vectors: u32) -> bool {
+    /// Whether shuffling for so many elements stays within so many vectors, whatever shift is used of those with these
+    /// largest values, and adds to numbers that are less than `far` from the first of an element.
+    pub fn holds_shuffle(
+        &self,
+        op: &ShuffleOp,
+        (count, far): (u32, u64),
+        largest: &[u32],
+        vectors: u32,
+    ) -> bool {
         let (Some(shuffle), Some(targets)) = (
             self.shuffles.get(op.shuffle as usize),
             range(&self.targets, op.targets),
         ) else {
             return false;
         };
-        let last = u64::from(count.saturating_sub(1));
-        let numbers = u64::from(op.numbers) + last * u64::from(self.numbers_stride);
-        let sums = u64::from(self.sums) + 2 * u64::from(shuffle.all.saturating_sub(shuffle.given));
+        let within = |address: Address, elements: u32, numbers: u32| {
+            let size = 2 * u64::from(elements) * u64::from(numbers);
+            u64::from(address) + size <= u64::from(vectors)
+        };
+        // As if all products went to the buffer.
+        let products = ArrayOp {
+            kind: ArrayKind::Contract,
+            out: self.buffer,
+            count,
+            stride: 2,
+            wide: op.pairs,
+            ..ArrayOp::default()
+        };
+        let [from, to] = op.pairs;
         shuffle.holds()
+            && from.checked_add(shuffle.given) == Some(to)
             && targets.len() == shuffle.results()
             && targets.iter().all(|&target| u64::from(target) + 2 <= far)
-            && numbers + 2 * u64::from(shuffle.given) <= u64::from(vectors)
-            && sums <= u64::from(vectors)
+            && within(op.numbers, TOGETHER, shuffle.given)
+            && within(op.sums, 2, shuffle.all - shuffle.given)
+            && self.holds(&products, largest, vectors)
     }
 
     /// Multiply-adds of an operation, as [`crate::plan::count`](../plan/count/index.html) counts.

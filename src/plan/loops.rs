@@ -16,13 +16,15 @@ mod lower;
 mod places;
 mod quark;
 mod rungs;
+mod second_cache;
 mod vertices;
 
 pub use lower::{Machine, can, compile};
+pub use second_cache::second_cache;
 
 use super::Plan;
 use crate::ops::Address;
-use crate::ops::arrays::{ArrayKind, ArrayOp, Pools, Shuffle, ShuffleOp};
+use crate::ops::arrays::{ArrayKind, ArrayOp, Pools, ShuffleOp};
 use crate::process::color_ordered::FlowTerm;
 use serde::{Deserialize, Serialize};
 
@@ -141,7 +143,8 @@ impl Loops {
             && self.rows.len() as u64 == self.runs.len() as u64 * u64::from(self.helicities)
             && self.shuffles.iter().all(|op| {
                 let far = far(of_jamp, plan.flows) + 2;
-                self.pools.shuffles_hold(op, self.helicities, far, vectors)
+                let of = (self.helicities, far);
+                self.pools.holds_shuffle(op, of, &largest, vectors)
             })
             && self.jamps >= plan.jamp_base
             && u64::from(self.jamps) + jamps <= u64::from(vectors)
@@ -181,11 +184,13 @@ impl Loops {
         };
         self.once.iter().for_each(|op| add(op, 1));
         self.each.iter().for_each(|op| add(op, self.runs.len()));
-        let additions = self.shuffles.iter().map(|op| {
-            let shuffle = self.pools.shuffles.get(op.shuffle as usize);
-            shuffle.map_or(0, Shuffle::additions)
-        });
-        all.2 += self.evaluated().count() * additions.sum::<usize>();
+        for op in &self.shuffles {
+            if let Some(shuffle) = self.pools.shuffles.get(op.shuffle as usize) {
+                let numbers = shuffle.given as usize;
+                all.1 += self.rows.len() * numbers;
+                all.2 += self.rows.len() * (16 * numbers + shuffle.additions());
+            }
+        }
         all
     }
 }
@@ -194,7 +199,7 @@ impl Loops {
 mod tests {
     use super::*;
     use crate::generate;
-    use crate::ops::arrays::{Alike, Folded, Spinors};
+    use crate::ops::arrays::{Alike, Folded, Shuffle, Spinors};
     use crate::plan::binding::Binding;
     use crate::plan::compile;
     use crate::process::Process;
@@ -246,10 +251,13 @@ mod tests {
         changes.extend(of_op(|op, _| op.products_of = [7, u32::MAX]));
         changes.extend(of_op(|op, _| op.products = Some(u32::MAX)));
         changes.extend(of_op(|op, vectors| op.constants[1] = vectors - 1));
-        fn of_shuffles(change: fn(&mut Shuffle)) -> Change {
-            Box::new(move |l| l.pools.shuffles.iter_mut().for_each(change))
+        let of_shuffle_op = |change: fn(&mut ShuffleOp, u32)| -> Change {
+            Box::new(move |l: &mut Loops| change(&mut l.shuffles[0], vectors))
+        };
+        fn of_shuffle(change: fn(&mut Shuffle)) -> Change {
+            Box::new(move |l| change(&mut l.pools.shuffles[0]))
         }
-        let more: [Change; 42] = [
+        let more: [Change; 46] = [
             Box::new(|l| {
                 let folded = l.once.iter_mut().filter(|op| op.folded != Folded::Nothing);
                 folded.for_each(|op| op.products_of = [0; 2]);
@@ -281,33 +289,37 @@ mod tests {
             Box::new(move |l| l.jamps = vectors - 2),
             Box::new(|l| l.jamps = 0),
             Box::new(|l| l.strides[1] = 1 << 30),
-            Box::new(move |l| l.pools.sums = vectors),
-            Box::new(move |l| l.shuffles.iter_mut().for_each(|op| op.numbers = vectors)),
-            Box::new(|l| l.shuffles[0].targets[1] = u32::MAX),
-            Box::new(|l| l.shuffles[0].shuffle = u32::MAX),
-            Box::new(move |l| l.pools.numbers_stride = vectors),
-            Box::new(move |l| l.pools.targets.iter_mut().for_each(|t| *t = vectors)),
+            of_shuffle_op(|op, vectors| op.sums = vectors),
+            of_shuffle_op(|op, vectors| op.sums = vectors - 2),
+            of_shuffle_op(|op, vectors| op.numbers = vectors),
+            of_shuffle_op(|op, _| op.pairs[0] = u32::MAX),
+            of_shuffle_op(|op, _| op.pairs = op.pairs.map(|pair| pair + (1 << 20))),
+            of_shuffle_op(|op, _| op.pairs[1] -= 1),
+            of_shuffle_op(|op, _| op.targets[1] = u32::MAX),
+            of_shuffle_op(|op, _| op.targets[0] += 1),
+            of_shuffle_op(|op, _| op.shuffle = u32::MAX),
             Box::new(|l| l.pools.shuffles.clear()),
-            Box::new(|l| l.pools.shuffles.iter_mut().for_each(|s| s.all = 1)),
-            Box::new(move |l| l.pools.shuffles.iter_mut().for_each(|s| s.all = vectors)),
-            of_shuffles(|s| s.of.truncate(1)),
-            of_shuffles(|s| s.of.push(0)),
-            of_shuffles(|s| s.of[0] = u16::MAX),
-            of_shuffles(|s| s.sums.iter_mut().for_each(|sum| sum[1] = u16::MAX)),
-            of_shuffles(|s| s.alike[0].counts[3] = 200),
-            of_shuffles(|s| s.alike[0].results += 1),
-            of_shuffles(|s| s.alike[0] = Default::default()),
-            of_shuffles(|s| {
+            Box::new(move |l| l.pools.targets.iter_mut().for_each(|t| *t = vectors)),
+            of_shuffle(|s| s.all = 1),
+            of_shuffle(|s| s.all = u32::MAX),
+            of_shuffle(|s| s.of.truncate(1)),
+            of_shuffle(|s| s.of.push(0)),
+            of_shuffle(|s| s.of[0] = u16::MAX),
+            of_shuffle(|s| s.sums.iter_mut().for_each(|sum| sum[1] = u16::MAX)),
+            of_shuffle(|s| s.alike[0].counts[3] = 200),
+            of_shuffle(|s| s.alike[0].results += 1),
+            of_shuffle(|s| s.alike[0] = Default::default()),
+            of_shuffle(|s| {
                 let endless = Alike {
                     results: u32::MAX,
                     counts: [0; 4],
                 };
                 s.alike.push(endless);
             }),
-            of_shuffles(|s| s.alike.truncate(1)),
-            of_shuffles(|s| s.steps[0][0] = 1 << 20),
-            of_shuffles(|s| s.steps[0][1] = 1 << 20),
-            of_shuffles(|s| s.steps.clear()),
+            of_shuffle(|s| s.alike.truncate(1)),
+            of_shuffle(|s| s.steps[0][0] = 1 << 20),
+            of_shuffle(|s| s.steps[0][1] = 1 << 20),
+            of_shuffle(|s| s.steps.clear()),
             Box::new(|l| {
                 l.flows = vec![vec![FlowTerm {
                     jamp: 120,

@@ -1,6 +1,7 @@
 //! Loops over helicities ([`crate::plan::loops`]).
 
 use super::{Blocks, lane_of};
+use crate::ops::arrays::TOGETHER;
 use crate::ops::kernels::{Arrays, Memory, Shuffles};
 use crate::plan::loops::{Loops, NO_HELICITY, Weight};
 use crate::simd::{Cx, Real, Simd};
@@ -46,6 +47,22 @@ impl<T: Real> Blocks<'_, '_, T> {
                     self.worker.timers.amplitudes += start.elapsed();
                 }
                 for element in 0..loops.helicities {
+                    let at = loops.jamps + element * loops.strides[1];
+                    if !loops.shuffles.is_empty() && element % TOGETHER == 0 {
+                        let start = profile.then(Instant::now);
+                        V::call(Shuffles {
+                            ops: &loops.shuffles,
+                            pools: &loops.pools,
+                            shifts,
+                            elements: [element, TOGETHER.min(loops.helicities - element)],
+                            base,
+                            to: m.pointer(at),
+                            stride: loops.strides[1],
+                        });
+                        if let Some(start) = start {
+                            self.worker.timers.amplitudes += start.elapsed();
+                        }
+                    }
                     let both = loops.both(place);
                     place += 1;
                     let Some(h) = both.into_iter().find(|&h| h != NO_HELICITY) else {
@@ -54,21 +71,7 @@ impl<T: Real> Blocks<'_, '_, T> {
                     if each {
                         self.clear(m);
                     }
-                    let at = loops.jamps + element * loops.strides[1];
                     let mine = m.shifted(at - self.engine.plan.jamp_base);
-                    if !loops.shuffles.is_empty() {
-                        let start = profile.then(Instant::now);
-                        V::call(Shuffles {
-                            ops: &loops.shuffles,
-                            pools: &loops.pools,
-                            element,
-                            base,
-                            to: m.pointer(at),
-                        });
-                        if let Some(start) = start {
-                            self.worker.timers.amplitudes += start.elapsed();
-                        }
-                    }
                     // Of single helicities JAMP2 is noted without weight.
                     let weight = match colors && !each {
                         true => total(m, loops, element, both),

@@ -6,7 +6,8 @@
 //! shuffles of `a` and `b` behind `p`, `S(p; xa, yb) = S(px; a, yb) + S(py; xa, b)`. And each serves two orders, as `a` and
 //! `b` are shuffled alike.
 //!
-//! An order gets several such sums, of the rungs behind its first k for some k: they are added up before they go on.
+//! An order gets several such sums, of its rungs from the one behind the first k to the m-th for some k and m: they are
+//! added up before they go on.
 
 use crate::ops::Address;
 use crate::process::color_ordered::{number_of, orders, parts};
@@ -16,13 +17,20 @@ use serde::{Deserialize, Serialize};
 /// Numbers that are shuffled, and what the results are added to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShuffleOp {
-    /// Which of [`super::Pools::shuffles`].
+    /// The numbers: products of these pairs, from and to in [`super::Pools::pairs`].
+    pub pairs: [u32; 2],
+    /// How they are shuffled: which of [`super::Pools::shuffles`].
     pub shuffle: u32,
-    /// Address of the first element's numbers, two vectors each.
+    /// Address of the numbers, two vectors each: those of two elements next to each other, then those of the next two.
     pub numbers: Address,
-    /// Where the results go: from and to in [`super::Pools::targets`].
+    /// Address of the sums on the way, of two elements next to each other.
+    pub sums: Address,
+    /// Where the results go, in vectors from the first number of an element: from and to in [`super::Pools::targets`].
     pub targets: [u32; 2],
 }
+
+/// Elements whose numbers are there at a time.
+pub const TOGETHER: u32 = 4;
 
 /// How numbers of the orders with the smallest first become those of all orders.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,81 +67,86 @@ impl Alike {
 
 type Letters = Vec<u8>;
 
+/// Rungs from the one behind the first k to the m-th are shuffled: an m, and ascending k.
+pub type Shuffled = (usize, Vec<usize>);
+
 impl Shuffle {
-    /// For all orders of so many rungs, seven at most, where those behind the first k are shuffled, for these ascending k;
-    /// and the order that each result is of. Numbers are those of the first k, then of the next, of each for all
-    /// [`parts`] that can be before the others.
-    pub fn new(rungs: u8, before: &[u8]) -> (Shuffle, Vec<Letters>) {
+    /// For all orders of so many rungs, seven at most, where those from the one behind the first k to the m-th are
+    /// shuffled, for these ascending m with ascending k each; and the order that each result is of. Numbers are those of
+    /// the first m, for all [`parts`] that can be behind it; of each those of the first k, for all that can be before.
+    pub fn new(rungs: usize, blocks: &[Shuffled]) -> (Shuffle, Vec<Letters>) {
         let mut shuffle = Shuffle::default();
-        let blocks: Vec<Block> = before.iter().map(|k| Block::new(rungs - k)).collect();
-        let starts = before.iter().map(|&k| parts(rungs.into(), k.into()));
-        let starts: Vec<Vec<Letters>> = starts.collect();
-        let mut given = Vec::new();
-        for (block, starts) in blocks.iter().zip(&starts) {
-            given.push(shuffle.given);
-            shuffle.given += block.given * starts.len() as u32;
+        let mut sources = Vec::new();
+        for (m, before) in blocks {
+            let first = sources.len();
+            let mut of_end = 0;
+            for &k in before {
+                sources.push(Source::new(rungs, (k, *m), of_end));
+                of_end += sources.last().map_or(0, Source::given);
+            }
+            for source in &mut sources[first..] {
+                source.stride = of_end;
+                source.first += shuffle.given;
+            }
+            let ends: usize = (m + 1..=rungs).product();
+            shuffle.given += ends as u32 * of_end;
         }
         shuffle.all = shuffle.given;
-        let mut scratch = Vec::new();
-        for block in &blocks {
-            scratch.push(shuffle.all);
-            shuffle.all += block.all - block.given;
-        }
-        let place = |level: usize, number: usize, i: u32| {
-            let block = &blocks[level];
-            let place = match i < block.given {
-                true => given[level] + number as u32 * block.given + i,
-                false => scratch[level] + i - block.given,
+        // Blocks with the same first rung are shuffled one after the other: where nothing comes between, others use the memory
+        // of their sums again.
+        for source in &mut sources {
+            source.kept = match blocks.len() {
+                1 => (source.starts.len() as u32).div_ceil(rungs as u32),
+                _ => source.starts.len() as u32,
             };
-            place as u16
-        };
-        let number_of_start = |level: usize, order: &[u8]| {
-            let start = &order[..usize::from(before[level])];
-            starts[level].iter().position(|s| s == start).unwrap_or(0)
-        };
-        let mut there = vec![usize::MAX; blocks.len()];
+            source.scratch = shuffle.all;
+            shuffle.all += source.kept * source.on_the_way();
+        }
+        // What is behind the shortest, and then the first rung, vary slowest.
+        let shortest = blocks.first().map_or(rungs, |block| block.0);
+        let place = |order: &Letters| (order[shortest..].iter().rev().copied().collect(), order[0]);
+        let mut all: Vec<((Letters, u8), Letters)> = orders(rungs)
+            .into_iter()
+            .map(|order| (place(&order), order))
+            .collect();
+        all.sort();
+        let mut there: HashMap<u32, u32> = HashMap::default();
         let mut orders_of_results = Vec::new();
-        let all = orders(rungs.into());
-        let longest = usize::from(before.last().copied().unwrap_or(0));
-        for orders in all.chunk_by(|a, b| a[..longest] == b[..longest]) {
-            for (level, block) in blocks.iter().enumerate() {
-                let number = number_of_start(level, &orders[0]);
-                if std::mem::replace(&mut there[level], number) != number {
-                    let sums = block.sums.iter();
-                    let sums = sums.map(|sum| sum.map(|i| place(level, number, i)));
-                    shuffle.sums.extend(sums);
-                }
-            }
-            let terms = |order: &Letters| {
+        for orders in all.chunk_by(|a, b| a.0 == b.0) {
+            let mut results = Vec::new();
+            for (_, order) in orders {
                 let mut kinds: [Vec<u16>; 4] = Default::default();
-                for (level, block) in blocks.iter().enumerate() {
-                    let (of, minus) = block.term(&ranks(&order[usize::from(before[level])..]));
-                    for i in of.into_iter().flatten() {
-                        let (i, given) = (place(level, there[level], i), shuffle.given as u16);
-                        match i < given {
-                            true => kinds[usize::from(minus)].push(i),
-                            false => kinds[2 + usize::from(minus)].push(i - given),
+                for source in &sources {
+                    let (number, scratch) = source.places(order);
+                    let place = |i: u32| match i.checked_sub(source.block.given) {
+                        None => number + i,
+                        Some(i) => scratch + i,
+                    };
+                    if source.on_the_way() > 0 && there.insert(scratch, number) != Some(number) {
+                        let sums = source.block.sums.iter();
+                        let sums = sums.map(|sum| sum.map(|i| place(i) as u16));
+                        shuffle.sums.extend(sums);
+                    }
+                    let (of, minus) = source.block.term(&ranks(source.of(order)));
+                    for i in of.into_iter().flatten().map(place) {
+                        match i.checked_sub(shuffle.given) {
+                            None => kinds[usize::from(minus)].push(i as u16),
+                            Some(i) => kinds[2 + usize::from(minus)].push(i as u16),
                         }
                     }
                 }
-                (
-                    kinds.each_ref().map(|kind| kind.len() as u8),
-                    kinds.concat(),
-                )
-            };
-            let mut results: Vec<_> = orders
-                .iter()
-                .map(|order| (terms(order), order.clone()))
-                .collect();
-            results.sort_by_key(|((counts, _), _)| *counts);
-            for ((counts, of), order) in results {
-                let first = shuffle.steps.last().map_or(0, |step| step[1] as usize);
+                let counts = kinds.each_ref().map(|kind| kind.len() as u8);
+                results.push((counts, kinds.concat(), order));
+            }
+            results.sort_by_key(|(counts, _, _)| *counts);
+            let first = shuffle.alike.len();
+            for (counts, of, order) in results {
                 match shuffle.alike[first..].last_mut() {
                     Some(alike) if alike.counts == counts => alike.results += 1,
                     _ => shuffle.alike.push(Alike { results: 1, counts }),
                 }
                 shuffle.of.extend(of);
-                orders_of_results.push(order);
+                orders_of_results.push(order.clone());
             }
             let ends = [shuffle.sums.len(), shuffle.alike.len()];
             shuffle.steps.push(ends.map(|end| end as u32));
@@ -184,6 +197,64 @@ impl Shuffle {
     /// Additions of real numbers.
     pub fn additions(&self) -> usize {
         2 * (self.sums.len() + self.of.len())
+    }
+}
+
+/// The numbers of all blocks of the rungs behind the first k to the m-th.
+struct Source {
+    ends: [usize; 2],
+    block: Block,
+    /// What can be before a block, by ranks, and what can be behind.
+    starts: HashMap<Letters, u32>,
+    behind: HashMap<Letters, u32>,
+    /// The first number, from those of one end to those of the next, and the first of the sums.
+    first: u32,
+    stride: u32,
+    scratch: u32,
+    /// Of how many blocks sums are kept.
+    kept: u32,
+}
+
+impl Source {
+    fn new(rungs: usize, (k, m): (usize, usize), first: u32) -> Source {
+        let numbered = |parts: Vec<Letters>| parts.into_iter().zip(0..).collect();
+        Source {
+            ends: [k, m],
+            block: Block::new((m - k) as u8),
+            starts: numbered(parts(m, k)),
+            behind: numbered(parts(rungs, rungs - m)),
+            first,
+            stride: 0,
+            scratch: 0,
+            kept: 1,
+        }
+    }
+
+    /// Numbers of one end.
+    fn given(&self) -> u32 {
+        self.starts.len() as u32 * self.block.given
+    }
+
+    /// Sums of one block.
+    fn on_the_way(&self) -> u32 {
+        self.block.all - self.block.given
+    }
+
+    /// The rungs of an order that are shuffled.
+    fn of<'a>(&self, order: &'a [u8]) -> &'a [u8] {
+        &order[self.ends[0]..self.ends[1]]
+    }
+
+    /// The first number and the first sum of the block of an order.
+    fn places(&self, order: &[u8]) -> (u32, u32) {
+        let [k, m] = self.ends;
+        let end = self.behind.get(&order[m..]).copied().unwrap_or(0);
+        let start = &ranks(&order[..m])[..k];
+        let start = self.starts.get(start).copied().unwrap_or(0);
+        (
+            self.first + end * self.stride + start * self.block.given,
+            self.scratch + start % self.kept * self.on_the_way(),
+        )
     }
 }
 
@@ -302,28 +373,43 @@ mod tests {
     use super::*;
     use crate::process::color_ordered::shuffles;
 
-    /// Every order gets the shuffles that it is, with their sign, of all beginnings.
+    /// Every order gets the shuffles that it is, with their sign, of all beginnings and ends.
     #[test]
     fn results_are_sums_over_shuffles() {
-        let cases = (2..=7u8).flat_map(|rungs| {
-            let all: [&[u8]; 4] = [&[0], &[1], &[0, 1], &[0, 2]];
-            all.map(|before| (rungs, before))
-        });
-        for (rungs, before) in cases.filter(|(rungs, before)| before.iter().all(|k| k < rungs)) {
-            let (shuffle, targets) = Shuffle::new(rungs, before);
+        let all: [fn(usize) -> Vec<Shuffled>; 6] = [
+            |n| vec![(n, vec![0])],
+            |n| vec![(n, vec![1])],
+            |n| vec![(n, vec![0, 1])],
+            |n| vec![(n, vec![0, 2])],
+            |n| vec![(n - 1, vec![1]), (n, vec![0, 1])],
+            |n| vec![(n - 2, vec![0, 1]), (n - 1, vec![0, 1, 2]), (n, vec![2])],
+        ];
+        let cases = (2..=7).flat_map(|rungs| all.map(|blocks| (rungs, blocks(rungs.max(3)))));
+        let fits = |blocks: &[Shuffled], rungs| {
+            let mut all = blocks.iter();
+            all.all(|(m, before)| *m <= rungs && before.iter().all(|k| k < m))
+        };
+        for (rungs, blocks) in cases.filter(|(rungs, blocks)| fits(blocks, *rungs)) {
+            let (shuffle, targets) = Shuffle::new(rungs, &blocks);
             assert!(shuffle.holds());
             let mut numbers: Vec<i64> = (0..i64::from(shuffle.given))
                 .map(|i| i * i * 7919 % 65537)
                 .collect();
             let mut given = numbers.iter().copied();
-            // The numbers by what is before, and the order of the others.
-            let mut known: HashMap<(Letters, Letters), i64> = HashMap::default();
-            for &k in before {
-                for start in parts(rungs.into(), k.into()) {
-                    let rest: Letters = (0..rungs).filter(|r| !start.contains(r)).collect();
-                    for order in all_orders(&rest[1..]) {
-                        let order = [&rest[..1], &order].concat();
-                        known.insert((start.clone(), order), given.next().unwrap());
+            // The numbers by what is before, the order of what is shuffled, and what is behind.
+            let mut known: HashMap<[Letters; 3], i64> = HashMap::default();
+            for (m, before) in &blocks {
+                for end in parts(rungs, rungs - m) {
+                    let others: Letters = (0..rungs as u8).filter(|r| !end.contains(r)).collect();
+                    for start in before.iter().flat_map(|&k| parts(*m, k)) {
+                        let start: Letters = start.iter().map(|&i| others[i as usize]).collect();
+                        let mut rest = others.clone();
+                        rest.retain(|r| !start.contains(r));
+                        for order in all_orders(&rest[1..]) {
+                            let order = [&rest[..1], &order].concat();
+                            let place = [start.clone(), order, end.clone()];
+                            known.insert(place, given.next().unwrap());
+                        }
                     }
                 }
             }
@@ -354,21 +440,21 @@ mod tests {
                 }
                 (sums, alike) = (end_of_sums, end);
             }
-            let all = orders(rungs.into());
+            let all = orders(rungs);
             assert_eq!((found.len(), shuffle.results()), (all.len(), all.len()));
             for order in all {
-                let of = |&k: &u8| {
-                    let (start, rest) = order.split_at(k.into());
-                    let (terms, minus) = shuffles(rest);
-                    let terms = terms.into_iter().map(|s| known[&(start.to_vec(), s)]);
+                let of = |(m, k): (usize, usize)| {
+                    let (start, end) = (order[..k].to_vec(), order[m..].to_vec());
+                    let (terms, minus) = shuffles(&order[k..m]);
+                    let terms = terms
+                        .into_iter()
+                        .map(|s| known[&[start.clone(), s, end.clone()]]);
                     let sum: i64 = terms.sum();
                     if minus { -sum } else { sum }
                 };
-                assert_eq!(
-                    found[&order],
-                    before.iter().map(of).sum::<i64>(),
-                    "{order:?}"
-                );
+                let all = blocks.iter();
+                let all = all.flat_map(|(m, before)| before.iter().map(|&k| (*m, k)));
+                assert_eq!(found[&order], all.map(of).sum::<i64>(), "{order:?}");
             }
         }
     }

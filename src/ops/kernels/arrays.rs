@@ -4,13 +4,15 @@
 //! what they load.
 
 mod chiral;
+mod shuffle;
+
+pub use shuffle::Shuffles;
 
 use super::ffv::{propagate_in, propagate_out, slash};
 use super::sums::current;
 use super::{Memory, add, dot, dot_momentum, sub};
 use crate::ops::arrays::{
-    Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Pair, Place, Pools, ShuffleOp, Spinors,
-    Triple,
+    Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Pair, Place, Pools, Spinors, Triple,
 };
 use crate::simd::{Cx, Real, Simd, Task, prefetch};
 
@@ -69,98 +71,8 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
 
 /// Operations ahead of which memory is asked for.
 const AHEAD: usize = 2;
-/// Results of shuffles ahead of which what they are added to is asked for.
-const RESULTS_AHEAD: usize = 12;
 /// Vectors of an array that are asked for, at most.
 const FETCHED: u32 = 4 * ELEMENT;
-
-/// Shuffles of numbers for one element.
-pub struct Shuffles<'a, T: Real> {
-    /// What is shuffled, one after the other.
-    pub ops: &'a [ShuffleOp],
-    /// What they name.
-    pub pools: &'a Pools,
-    /// The element.
-    pub element: u32,
-    /// The memory.
-    pub base: *mut T,
-    /// What the results are added to.
-    pub to: *mut T,
-}
-
-/// `run`: [`Pools::shuffles_hold`] for all of them, the memory at `base` and what is at `to`.
-impl<T: Real> Task<T> for Shuffles<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    unsafe fn run<V: Simd<Scalar = T>>(self) {
-        let (m, to) = (Memory::<V>::new(self.base), Memory::<V>::new(self.to));
-        for op in self.ops {
-            // SAFETY: the caller's promise.
-            unsafe {
-                let shuffle = self.pools.shuffles.get_unchecked(op.shuffle as usize);
-                let [from, until] = op.targets;
-                let targets = self
-                    .pools
-                    .targets
-                    .get_unchecked(from as usize..until as usize);
-                let numbers = op.numbers + self.element * self.pools.numbers_stride;
-                let sums = self.pools.sums.wrapping_sub(2 * shuffle.given);
-                // (A closure would not be compiled for the SIMD level.)
-                macro_rules! at {
-                    ($i:expr) => {{
-                        let i = u32::from($i);
-                        (2 * i).wrapping_add(if i < shuffle.given { numbers } else { sums })
-                    }};
-                }
-                let on_the_way = self.pools.sums;
-                let mut of = shuffle.of.as_ptr();
-                let (mut first_sum, mut first, mut done) = (0, 0, 0);
-                for &[last_sum, last] in &shuffle.steps {
-                    let (last_sum, last) = (last_sum as usize, last as usize);
-                    for &[sum, a, b] in shuffle.sums.get_unchecked(first_sum..last_sum) {
-                        let x = m.complex(at!(a)) + m.complex(at!(b));
-                        m.put_complex(at!(sum), x);
-                    }
-                    for alike in shuffle.alike.get_unchecked(first..last) {
-                        let [plus, minus, plus_sums, minus_sums] = alike.counts;
-                        let end = done + alike.results as usize;
-                        for i in done..end {
-                            if let Some(&target) = targets.get(i + RESULTS_AHEAD) {
-                                prefetch(to.pointer(target));
-                                prefetch(to.pointer(target + 1));
-                            }
-                            let target = *targets.get_unchecked(i);
-                            let mut x = to.complex(target);
-                            macro_rules! next {
-                                ($from:expr) => {{
-                                    let number = u32::from(*of);
-                                    of = of.add(1);
-                                    m.complex($from + 2 * number)
-                                }};
-                            }
-                            for _ in 0..plus {
-                                x = x + next!(numbers);
-                            }
-                            for _ in 0..minus {
-                                x = x - next!(numbers);
-                            }
-                            for _ in 0..plus_sums {
-                                x = x + next!(on_the_way);
-                            }
-                            for _ in 0..minus_sums {
-                                x = x - next!(on_the_way);
-                            }
-                            to.put_complex(target, x);
-                        }
-                        done = end;
-                    }
-                    (first_sum, first) = (last_sum, last);
-                }
-            }
-        }
-    }
-}
 
 struct At<'a, V: Simd> {
     pools: &'a Pools,
@@ -533,9 +445,8 @@ impl<V: Simd> At<'_, V> {
         unsafe {
             let (pairs, wide) = (self.pairs(op.pairs), self.pairs(op.wide));
             if self.pools.fours {
-                let half = op.count / 2;
-                for r in (0..half).step_by(2) {
-                    self.four_products(op, pairs, wide, [r, r + 1, r + half, r + half + 1]);
+                for r in (0..op.count).step_by(4) {
+                    self.four_products(op, pairs, wide, [r, r + 1, r + 2, r + 3]);
                 }
                 return;
             }
@@ -630,6 +541,36 @@ impl<V: Simd> At<'_, V> {
         }
     }
 
+    /// Adds the products of a pair whose second array is over no end.
+    #[inline(always)]
+    unsafe fn add_wide(&self, pair: &Pair, r: [u32; 4], s: &mut Four<V>) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let b = self.element(&pair.b, r[0]);
+            let a = r.map(|r| self.element(&pair.a, r));
+            for i in 0..4 {
+                let z = self.part(b, i);
+                for k in 0..4 {
+                    s[k] = self.part(a[k], i).mul_add(z, s[k]);
+                }
+            }
+        }
+    }
+
+    /// The product of a pair.
+    #[inline(always)]
+    unsafe fn product(&self, pair: &Pair, r: u32) -> Cx<V> {
+        // SAFETY: the operation holds.
+        unsafe {
+            let mut sum = Cx::new(V::zero(), V::zero());
+            let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
+            for i in 0..4 {
+                sum = self.part(a, i).mul_add(self.part(b, i), sum);
+            }
+            sum
+        }
+    }
+
     /// The products of all pairs for the helicities of both ends: of the first end they differ between the first two and
     /// the last two, of the second between these twos.
     #[inline(always)]
@@ -650,14 +591,7 @@ impl<V: Simd> At<'_, V> {
                 }
             }
             for pair in wide {
-                let b = self.element(&pair.b, r[0]);
-                let a = r.map(|r| self.element(&pair.a, r));
-                for i in 0..4 {
-                    let z = self.part(b, i);
-                    for k in 0..4 {
-                        s[k] = self.part(a[k], i).mul_add(z, s[k]);
-                    }
-                }
+                self.add_wide(pair, r, &mut s);
             }
             self.add_numbers(op, r, &mut s);
             for (r, s) in r.into_iter().zip(s) {

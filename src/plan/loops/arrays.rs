@@ -2,7 +2,8 @@
 //!
 //! Legs are named by their places along the line: 0 the first end, then the rungs, then the second end, then the boson.
 //! An array over a set of them has its inner legs first, the lowest place varying fastest, then its outer legs. (Arrays
-//! over outer legs have [`ELEMENT`] vectors an element, or [`PRODUCTS`].)
+//! over outer legs have [`ELEMENT`] vectors an element, or [`PRODUCTS`].) Where elements come in fours
+//! ([`crate::ops::arrays::Pools::fours`]) the second end varies as soon as the first.
 
 use crate::ops::Address;
 use crate::ops::arrays::{ELEMENT, Place};
@@ -65,6 +66,8 @@ pub const PRODUCTS: u32 = 2;
 pub struct Helicities {
     /// For each place how many helicities.
     radix: Vec<u32>,
+    /// Places in the order in which their helicities vary.
+    sequence: Vec<usize>,
     /// The outer legs.
     outer: Legs,
     /// For each run the helicity of each outer leg (0 of others).
@@ -77,9 +80,10 @@ pub struct Helicities {
 }
 
 impl Helicities {
-    /// For legs with so many helicities.
+    /// For legs with so many helicities, which vary one place after the other.
     pub fn new(radix: Vec<u32>, outer: Legs, runs: Vec<Vec<u32>>) -> Self {
         Helicities {
+            sequence: (0..radix.len()).collect(),
             radix,
             outer,
             runs,
@@ -90,11 +94,17 @@ impl Helicities {
         }
     }
 
-    /// Places in the order in which their helicities vary.
+    /// The same where this place varies as soon as the first.
+    pub fn with_second(mut self, place: usize) -> Self {
+        self.sequence[1..=place].rotate_right(1);
+        self
+    }
+
+    /// Places of these legs in the order in which their helicities vary.
     fn order(&self, legs: Legs, whole: bool) -> impl Iterator<Item = usize> {
         let outer = self.outer;
-        let count = self.radix.len();
-        let of = move |legs: Legs| (0..count).filter(move |place| legs >> place & 1 == 1);
+        let places = self.sequence.iter().copied();
+        let of = move |legs: Legs| places.clone().filter(move |place| legs >> place & 1 == 1);
         of(legs & !outer).chain(of(if whole { legs & outer } else { 0 }))
     }
 
@@ -222,5 +232,16 @@ mod tests {
         );
         assert_eq!(offsets(in_run.index, 4), [0, 8, 0, 8]);
         assert_eq!(shifts, [vec![0, 0], vec![0, 16], vec![0, 32]]);
+    }
+
+    /// Of four legs the last but one varies as soon as the first.
+    #[test]
+    fn elements_come_in_fours() {
+        let h = Helicities::new(vec![2; 4], 0, vec![vec![0; 4]]).with_second(2);
+        let digits = |element| h.of_element(0, element);
+        assert_eq!(digits(1), [1, 0, 0, 0]);
+        assert_eq!(digits(2), [0, 0, 1, 0]);
+        assert_eq!(digits(4), [0, 1, 0, 0]);
+        assert_eq!(digits(8), [0, 0, 0, 1]);
     }
 }

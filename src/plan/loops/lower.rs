@@ -5,6 +5,7 @@ use super::chirality::{Chiral, Chirality};
 use super::helicities::{Evaluated, Live};
 use super::places::{Places, reversed};
 use super::rungs::{Content, Scratch};
+use super::second_cache::second_cache;
 use super::vertices::{
     Constant, Line, bad, conserves_parity, line, negate, parity, recognized, three,
 };
@@ -12,7 +13,8 @@ use super::{Loops, NO_HELICITY, Weight, boson, gluons, quark};
 use crate::error::Result;
 use crate::ops::Address;
 use crate::ops::arrays::{
-    ArrayKind, ArrayOp, CHIRAL, ELEMENT, Form, Pair, Pools, ShuffleOp, Spinors, Split,
+    ArrayKind, ArrayOp, CHIRAL, ELEMENT, Form, Pair, Pools, Shuffle, ShuffleOp, Spinors, Split,
+    TOGETHER,
 };
 use crate::ops::opcode::Opcode;
 use crate::plan::binding::Binding;
@@ -24,9 +26,10 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Currents of so many rungs are kept for all of their orders; longer ones for those alone with the smallest first.
 pub(super) const SHORT: usize = 4;
-/// Vectors of the JAMPs of one run on a core, at most, of gluons alone and with a quark line; measured at 512z, where they
-/// are some MiB.
-const TILE: [usize; 2] = [100_000, 50_000];
+/// Vectors of the JAMPs of one run on a core, at most, of gluons alone and with a quark line, where the second cache has
+/// [`LARGE`] bytes and where it has less; measured at 512z with 2 MiB and 1 MiB.
+const TILE: [[usize; 2]; 2] = [[100_000, 50_000], [100_000, 12_000]];
+const LARGE: usize = 2 << 20;
 /// Helicities of a run on a core, at least: what a run computes anew is shared by them.
 const FEWEST: usize = 8;
 
@@ -49,7 +52,10 @@ impl Machine {
     /// Vectors of the JAMPs of one run, at most.
     fn tile(self, form: &ColorOrdered) -> usize {
         match self {
-            Machine::Core => TILE[usize::from(form.line.is_some())].max(2 * FEWEST * form.jamps()),
+            Machine::Core => {
+                let of_cache = TILE[usize::from(second_cache() < LARGE)];
+                of_cache[usize::from(form.line.is_some())].max(2 * FEWEST * form.jamps())
+            }
             Machine::Gpu { tile } => tile,
         }
     }
@@ -240,12 +246,14 @@ impl<'a> Lowering<'a> {
         );
         let jamps = form.jamps() as u32;
         let all = (1 << places.count()) - 1;
-        let fours = |outer: Legs| {
-            let ends = 1 | 1 << (count + 1);
-            outer & ends == 0 && radix[0] == 2 && radix[last] == 2
-        };
-        let fours = fours(outer);
+        let ends = 1 | 1 << last;
+        let fours =
+            machine == Machine::Core && outer & ends == 0 && radix[0] == 2 && radix[last] == 2;
         let helicities = Helicities::new(radix, outer, runs);
+        let helicities = match machine {
+            Machine::Core if fours => helicities.with_second(last),
+            Machine::Core | Machine::Gpu { .. } => helicities,
+        };
         let count_all = helicities.count(all, false);
         let jamp_base = compiler.allocate(2 * jamps);
         let strides = match machine {
@@ -468,29 +476,34 @@ impl<'a> Lowering<'a> {
         self.each.push(op);
     }
 
-    /// Memory for so many numbers of each helicity of a run that are shuffled, and so many sums of them; gives the first.
-    pub(super) fn allocate_numbers(&mut self, numbers: u32, sums: u32) -> Address {
-        self.pools.numbers_stride = spread(2 * numbers);
-        self.pools.sums = self.compiler.allocate(2 * sums);
-        let count = self.helicities.count(self.all(), false);
-        self.compiler.allocate(count * self.pools.numbers_stride)
+    /// Adds ways to shuffle numbers, and memory that all of them use.
+    pub(super) fn set_shuffles(&mut self, shuffles: Vec<Shuffle>) -> [Address; 2] {
+        let most = |of: fn(&Shuffle) -> u32| shuffles.iter().map(of).max().unwrap_or(0);
+        let numbers = most(|shuffle| shuffle.given);
+        let sums = most(|shuffle| shuffle.all - shuffle.given);
+        self.pools.shuffles = shuffles;
+        [2 * TOGETHER * numbers, 2 * 2 * sums].map(|vectors| self.compiler.allocate(vectors))
     }
 
-    /// Adds shuffled numbers to the JAMPs of these orders.
+    /// Adds the products of these pairs, shuffled in one of these ways, to the JAMPs of these orders.
     pub(super) fn push_shuffle(
         &mut self,
         shuffle: u32,
-        numbers: Address,
+        [numbers, sums]: [Address; 2],
+        pairs: Vec<Pair>,
         orders: impl Iterator<Item = Vec<u8>>,
     ) {
         let from = self.pools.targets.len() as u32;
         let targets = orders.map(|order| self.strides[0] * number_of(&order) as u32);
         self.pools.targets.extend(targets);
-        self.shuffles.push(ShuffleOp {
+        let op = ShuffleOp {
+            pairs: self.push_pairs(pairs),
             shuffle,
             numbers,
+            sums,
             targets: [from, self.pools.targets.len() as u32],
-        });
+        };
+        self.shuffles.push(op);
     }
 
     /// Address of a constant.

@@ -5,11 +5,18 @@ use super::cover::Cover;
 use super::lower::{Contraction, Lowering, SHORT};
 use super::vertices::Line;
 use crate::ops::Address;
-use crate::ops::arrays::{ArrayKind, ArrayOp, ELEMENT, Form, Pair, Shuffle};
+use crate::ops::arrays::{ArrayKind, ArrayOp, ELEMENT, Form, Pair, Shuffle, Shuffled};
 use crate::process::color_ordered::{orders, parts};
 use rustc_hash::FxHashMap as HashMap;
 
 type Order = Vec<u8>;
+
+/// Numbers that are shuffled together, at most: those of four helicities are in a second cache with the JAMPs.
+const NUMBERS: usize = 1500;
+
+/// On a core spinors of an end and so many rungs are computed for all helicities at once: for others those that a run has
+/// are computed in each, so that they are in its caches.
+const ONCE: usize = 3;
 
 /// What the JAMPs are made of.
 #[derive(Default)]
@@ -80,12 +87,17 @@ fn by_jamps(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts
 /// to them.
 fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts) {
     let count = lowering.count;
-    let mut right = joined_at(&cover.right);
-    let first = right.next();
-    let left: Vec<_> = joined_at(&cover.left).collect();
+    let mut right = joined_at(&cover.right).peekable();
+    let first = right.peek().copied();
+    let mut left: Vec<_> = joined_at(&cover.left).collect();
     let size = first.or(left.first().copied()).map_or(0, |of| of.0);
-    for (k, ms) in right {
+    // Those of the most rungs are made for each set, unless they are few as well.
+    let first = first.filter(|of| count - of.0 > ONCE);
+    for (k, ms) in right.skip(usize::from(first.is_some())) {
         made.join_all(lowering, line, (1, k), ms);
+    }
+    for (m, ks) in left.extract_if(.., |of| of.0 <= ONCE) {
+        made.join_all(lowering, line, (0, m), ks);
     }
     made.vectors(lowering, line, cover);
     let mut places = Places::default();
@@ -179,7 +191,7 @@ impl Parts {
             for whole in parts(count, k + count - m) {
                 let ends = (whole[..k].to_vec(), whole[k..].to_vec());
                 if !self.vectors.contains_key(&ends) {
-                    let vector = vector(lowering, line, self, &ends.0, &ends.1, None);
+                    let vector = vector(lowering, line, self, &ends.0, &ends.1);
                     self.vectors.insert(ends, vector);
                 }
             }
@@ -191,47 +203,73 @@ impl Parts {
 fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts) {
     let count = lowering.count;
     // By the rungs that are not behind a block.
-    let mut shuffles: Vec<(usize, Vec<u8>)> = Vec::new();
-    for m in 1..=count {
-        let before = cover.sums.iter().filter(|block| block.1 == m);
-        let mut before: Vec<u8> = before.map(|block| block.0 as u8).collect();
+    let before = |m: usize| {
+        let blocks = cover.sums.iter().filter(move |block| block.1 == m);
+        let mut before: Vec<usize> = blocks.map(|block| block.0).collect();
         before.sort_unstable();
-        if !before.is_empty() {
-            shuffles.push((m, before));
+        before
+    };
+    let blocks = (1..=count).map(|m| (m, before(m)));
+    let blocks: Vec<_> = blocks.filter(|(_, before)| !before.is_empty()).collect();
+    // Blocks of several `m` go together where their numbers are not too many.
+    let mut together: Vec<Vec<Shuffled>> = Vec::new();
+    for block in blocks {
+        match together.last_mut() {
+            Some(others) if numbers(block.0, others) + given(&block) <= NUMBERS => {
+                others.push(block);
+            }
+            _ => together.push(vec![block]),
         }
     }
-    let shuffle = |(m, before): &(usize, Vec<u8>)| Shuffle::new(*m as u8, before);
-    let (pool, orders): (Vec<_>, Vec<_>) = shuffles.iter().map(shuffle).unzip();
-    let sums = pool.iter().map(|shuffle| shuffle.all - shuffle.given).max();
-    let given = shuffles.iter().zip(&pool).map(|((m, _), shuffle)| {
-        let ends: usize = (m + 1..=count).product();
-        ends as u32 * shuffle.given
-    });
-    let mut numbers = lowering.allocate_numbers(given.sum(), sums.unwrap_or(0));
-    lowering.pools.shuffles = pool;
-    for ((number, (m, before)), orders) in (0..).zip(&shuffles).zip(&orders) {
-        let ends = 1 | lowering.last();
-        let place = |k: &u8| lowering.allocate_any(ends, usize::from(*k) + count - m);
-        let places: Vec<Address> = before.iter().map(place).collect();
-        for end in parts(count, count - m) {
-            let rest = without(count, &end);
+    let made_of = |blocks: &Vec<Shuffled>| {
+        let longest = blocks.last().map_or(0, |block| block.0);
+        Shuffle::new(longest, blocks)
+    };
+    let (shuffles, orders): (Vec<_>, Vec<_>) = together.iter().map(made_of).unzip();
+    let memory = lowering.set_shuffles(shuffles);
+    for ((number, blocks), orders) in (0..).zip(&together).zip(&orders) {
+        let longest = blocks.last().map_or(0, |block| block.0);
+        for last in parts(count, count - longest) {
+            let rest = without(count, &last);
             let of_rest =
                 |order: &Order| -> Order { order.iter().map(|&i| rest[usize::from(i)]).collect() };
-            let first = numbers;
-            for (&k, &place) in before.iter().zip(&places) {
-                for start in parts(*m, k.into()) {
-                    let start = of_rest(&start);
-                    let block = without(count, &[&start[..], &end].concat());
-                    let vector = vector(lowering, line, made, &start, &end, Some(place));
-                    numbers = products(lowering, vector, &block, numbers);
+            let mut pairs = Vec::new();
+            for (m, before) in blocks {
+                for end in parts(longest, longest - m) {
+                    let end = [of_rest(&end), last.clone()].concat();
+                    let rest = without(count, &end);
+                    for start in before.iter().flat_map(|&k| parts(*m, k)) {
+                        let start: Order = start.iter().map(|&i| rest[usize::from(i)]).collect();
+                        let block = without(count, &[&start[..], &end].concat());
+                        let vector = vector(lowering, line, made, &start, &end);
+                        for order in orders_of(&block[1..]) {
+                            let current = lowering.currents[&[&block[..1], &order].concat()];
+                            pairs.push(wide(lowering, vector, current));
+                        }
+                    }
                 }
             }
-            let targets = orders
+            let orders = orders
                 .iter()
-                .map(|order| [of_rest(order), end.clone()].concat());
-            lowering.push_shuffle(number, first, targets);
+                .map(|order| [of_rest(order), last.clone()].concat());
+            lowering.push_shuffle(number, memory, pairs, orders);
         }
     }
+}
+
+/// Numbers of the blocks `(k, m)` of these `k`, for what is behind `m`.
+fn given((m, before): &Shuffled) -> usize {
+    let of = |&k: &usize| (m - k + 1..=*m).product::<usize>() * (1..m - k).product::<usize>();
+    before.iter().map(of).sum()
+}
+
+/// The same of several `m`, for what is behind a larger one.
+fn numbers(longest: usize, blocks: &[Shuffled]) -> usize {
+    let of = |block: &Shuffled| {
+        let ends: usize = (block.0 + 1..=longest).product();
+        ends * given(block)
+    };
+    blocks.iter().map(of).sum()
 }
 
 /// All sets of so many rungs, ascending.
@@ -291,7 +329,8 @@ fn joined(
     spinor(lowering, line, end, order, &splits, false, place)
 }
 
-/// Spinors of an end's currents and those of the rungs from one place to another.
+/// Spinors of an end's currents and those of the rungs from one place to another. Of few rungs they are computed once an
+/// event on a core.
 fn spinor(
     lowering: &mut Lowering,
     line: &Line,
@@ -302,18 +341,19 @@ fn spinor(
     place: Option<Address>,
 ) -> Array {
     let legs = rungs(order) | if end == 0 { 1 } else { lowering.last() };
+    let whole = place.is_none() && lowering.reuses_memory() && order.len() <= ONCE;
     let mut pairs = Vec::new();
     for &(array, from, to) in splits {
         let rung = lowering.rung(order, from, to, Form::Slashed);
         pairs.push(Pair {
-            a: lowering.helicities.place(legs, false, array),
-            b: lowering.helicities.place(legs, false, rung),
+            a: lowering.helicities.place(legs, whole, array),
+            b: lowering.helicities.place(legs, whole, rung),
             momenta: [0; 2],
         });
     }
     let propagator = propagate.then_some((legs, line.mass, line.width));
     let factor = lowering.factor(&line.constant, propagator);
-    let count = lowering.helicities.count(legs, false);
+    let count = lowering.helicities.count(legs, whole);
     let out = place.unwrap_or_else(|| lowering.allocate(count));
     let op = ArrayOp {
         kind: match line.flows_in == (end == 0) {
@@ -328,23 +368,16 @@ fn spinor(
         momentum: lowering.momentum(legs),
         mass: lowering.constant(line.mass),
         propagate,
-        // Of the first end the helicity varies fastest.
-        twos: lowering.pools.fours && end == 0,
+        // Of both ends the helicity varies fastest.
+        twos: lowering.pools.fours,
         ..ArrayOp::default()
     };
-    lowering.each.push(op);
-    Array::new(out, legs, false)
+    lowering.push(op, whole);
+    Array::new(out, legs, whole)
 }
 
 /// The vector of the currents of both ends.
-fn vector(
-    lowering: &mut Lowering,
-    line: &Line,
-    made: &Parts,
-    start: &[u8],
-    end: &[u8],
-    place: Option<Address>,
-) -> Array {
+fn vector(lowering: &mut Lowering, line: &Line, made: &Parts, start: &[u8], end: &[u8]) -> Array {
     let legs: Legs = rungs(start) | rungs(end) | 1 | lowering.last();
     let (first, second) = (made.ends[0][start], made.ends[1][end]);
     let (f1, f2) = match line.flows_in {
@@ -358,7 +391,7 @@ fn vector(
     };
     let factor = lowering.factor(&line.constant, None);
     let count = lowering.helicities.count(legs, false);
-    let out = place.unwrap_or_else(|| lowering.allocate(count));
+    let out = lowering.allocate(count);
     let pairs = lowering.push_pairs(vec![pair]);
     lowering.each.push(ArrayOp {
         kind: ArrayKind::Current,
@@ -371,29 +404,6 @@ fn vector(
         ..ArrayOp::default()
     });
     Array::new(out, legs, false)
-}
-
-/// The products of a vector with the currents of these rungs, in all orders with the smallest first, as numbers from an
-/// address on; gives where they end.
-fn products(lowering: &mut Lowering, vector: Array, block: &[u8], numbers: Address) -> Address {
-    let all = lowering.all();
-    let count = lowering.helicities.count(all, false);
-    let mut out = numbers;
-    for order in orders_of(&block[1..]) {
-        let current = lowering.currents[&[&block[..1], &order].concat()];
-        let pair = wide(lowering, vector, current);
-        let wide = lowering.push_pairs(vec![pair]);
-        lowering.each.push(ArrayOp {
-            kind: ArrayKind::Contract,
-            out,
-            count,
-            stride: lowering.pools.numbers_stride,
-            wide,
-            ..ArrayOp::default()
-        });
-        out += 2;
-    }
-    out
 }
 
 fn wide(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {

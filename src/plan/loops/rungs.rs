@@ -365,7 +365,7 @@ impl Lowering<'_> {
     }
 
     /// Adds an operation to those that come once an event, or to those of a run.
-    fn push(&mut self, op: ArrayOp, once: bool) {
+    pub(super) fn push(&mut self, op: ArrayOp, once: bool) {
         match once {
             true => self.once.push(op),
             false => self.each.push(op),
