@@ -8,11 +8,11 @@ use super::key::{Builder, Key};
 use super::{Cache, Kind};
 use crate::color::BlockDiagonal;
 use crate::error::Result;
-use crate::plan::loops::second_cache;
 use crate::plan::passes::Pass;
 use crate::plan::{Plan, ValidPlan, binding::Binding, compile, recursion};
 use crate::process::Process;
 use crate::process::color::ColorMatrix;
+use crate::simd::second_cache;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -16,11 +16,9 @@ mod lower;
 mod places;
 mod quark;
 mod rungs;
-mod second_cache;
 mod vertices;
 
 pub use lower::{Machine, can, compile};
-pub use second_cache::second_cache;
 
 use super::Plan;
 use crate::ops::Address;

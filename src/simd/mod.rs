@@ -25,12 +25,14 @@ mod dispatch;
 mod edges;
 mod level;
 mod plain;
+mod second_cache;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use complex::Cx;
 pub use dispatch::{Task, dispatch, dispatch_unchecked};
 pub use level::Level;
+pub use second_cache::second_cache;
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};

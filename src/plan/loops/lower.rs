@@ -5,7 +5,6 @@ use super::chirality::{Chiral, Chirality};
 use super::helicities::{Evaluated, Live};
 use super::places::{Places, reversed};
 use super::rungs::{Content, Scratch};
-use super::second_cache::second_cache;
 use super::vertices::{
     Constant, Line, bad, conserves_parity, line, negate, parity, recognized, three,
 };
@@ -22,6 +21,7 @@ use crate::plan::compile::Compiler;
 use crate::plan::{Count, Plan};
 use crate::process::color_ordered::{ColorOrdered, number_of};
 use crate::process::{ExternalKind, Process};
+use crate::simd::second_cache;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Currents of so many rungs are kept for all of their orders; longer ones for those alone with the smallest first.

@@ -14,8 +14,8 @@ type Order = Vec<u8>;
 /// Numbers that are shuffled together, at most: those of four helicities are in a second cache with the JAMPs.
 const NUMBERS: usize = 1500;
 
-/// On a core spinors of an end and so many rungs are computed for all helicities at once: for others those that a run has
-/// are computed in each, so that they are in its caches.
+/// Where runs have all helicities of both ends, spinors of an end and so many rungs are computed once for all runs. Of
+/// others each run computes those that it has, so that they are in its caches.
 const ONCE: usize = 3;
 
 /// What the JAMPs are made of.
@@ -329,8 +329,7 @@ fn joined(
     spinor(lowering, line, end, order, &splits, false, place)
 }
 
-/// Spinors of an end's currents and those of the rungs from one place to another. Of few rungs they are computed once an
-/// event on a core.
+/// Spinors of an end's currents and those of the rungs from one place to another, see [`ONCE`].
 fn spinor(
     lowering: &mut Lowering,
     line: &Line,
@@ -341,7 +340,7 @@ fn spinor(
     place: Option<Address>,
 ) -> Array {
     let legs = rungs(order) | if end == 0 { 1 } else { lowering.last() };
-    let whole = place.is_none() && lowering.reuses_memory() && order.len() <= ONCE;
+    let whole = place.is_none() && lowering.pools.fours && order.len() <= ONCE;
     let mut pairs = Vec::new();
     for &(array, from, to) in splits {
         let rung = lowering.rung(order, from, to, Form::Slashed);

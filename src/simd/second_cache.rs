@@ -1,4 +1,4 @@
-//! The second cache of a core, which JAMPs have to fit.
+//! The second cache of a core.
 
 use std::sync::OnceLock;
 
