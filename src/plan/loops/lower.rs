@@ -30,8 +30,8 @@ pub(super) const SHORT: usize = 4;
 /// [`LARGE`] bytes and where it has less; measured at 512z with 2 MiB and 1 MiB.
 const TILE: [[usize; 2]; 2] = [[100_000, 50_000], [100_000, 12_000]];
 const LARGE: usize = 2 << 20;
-/// Helicities of a run on a core, at least: what a run computes anew is shared by them.
-const FEWEST: usize = 8;
+/// Helicities of a run on a core, at least, in the same cases: what a run computes anew is shared by them.
+const FEWEST: [usize; 2] = [8, 4];
 
 /// Vectors that the caches next to a core hold at 512z: 1 MiB.
 const FAR: u32 = 16_384;
@@ -53,8 +53,9 @@ impl Machine {
     fn tile(self, form: &ColorOrdered) -> usize {
         match self {
             Machine::Core => {
-                let of_cache = TILE[usize::from(second_cache() < LARGE)];
-                of_cache[usize::from(form.line.is_some())].max(2 * FEWEST * form.jamps())
+                let cache = usize::from(second_cache() < LARGE);
+                let tile = TILE[cache][usize::from(form.line.is_some())];
+                tile.max(2 * FEWEST[cache] * form.jamps())
             }
             Machine::Gpu { tile } => tile,
         }
