@@ -1,7 +1,7 @@
 //! The plans of a bridge, from the cache or made.
 //!
-//! A plan follows from the process, the card and the helicities; all of them are in its key, and so is the cache
-//! of a core that plans of loops are made for. A plan that is read is validated as one that is made
+//! A plan follows from the process, the card and the helicities; all of them are in its key, and so is the
+//! size of L2, for which plans of loops are made. A plan that is read is validated as one that is made
 //! ([`Plan::validate`]); a matrix in blocks is used only if [`BlockDiagonal::fits`].
 
 use super::key::{Builder, Key};
@@ -12,7 +12,7 @@ use crate::plan::passes::Pass;
 use crate::plan::{Plan, ValidPlan, binding::Binding, compile, recursion};
 use crate::process::Process;
 use crate::process::color::ColorMatrix;
-use crate::simd::second_cache;
+use crate::simd::l2_bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -31,7 +31,7 @@ impl Plans {
             key.value(process)?;
             key.value(card)?;
             if process.amplitudes.is_empty() {
-                key.value(&second_cache())?;
+                key.value(&l2_bytes())?;
             }
             Some(key.finish())
         });

@@ -226,13 +226,18 @@ pub struct Pools {
     pub buffer: Address,
     /// Ways to shuffle numbers.
     pub shuffles: Vec<Shuffle>,
+    /// Address of the numbers that are shuffled, two vectors each: those of [`AT_A_TIME`] elements next to each other,
+    /// then those of the next, [`TOGETHER`] in all.
+    pub numbers: Address,
+    /// Address of sums of them on the way, of [`AT_A_TIME`] elements next to each other.
+    pub sums: Address,
     /// What the results are added to, in vectors from the first number of an element.
     pub targets: Vec<u32>,
 }
 
 mod shuffle;
 
-pub use shuffle::{Alike, Shuffle, ShuffleOp, Shuffled, TOGETHER};
+pub use shuffle::{AT_A_TIME, Alike, Blocks, Shuffle, ShuffleOp, TOGETHER};
 
 fn range<T>(all: &[T], of: [u32; 2]) -> Option<&[T]> {
     all.get(of[0] as usize..of[1] as usize)
@@ -370,8 +375,8 @@ impl Pools {
             && from.checked_add(shuffle.given) == Some(to)
             && targets.len() == shuffle.results()
             && targets.iter().all(|&target| u64::from(target) + 2 <= far)
-            && within(op.numbers, TOGETHER, shuffle.given)
-            && within(op.sums, 2, shuffle.all - shuffle.given)
+            && within(self.numbers, TOGETHER, shuffle.given)
+            && within(self.sums, AT_A_TIME, shuffle.all - shuffle.given)
             && self.holds(&products, largest, vectors)
     }
 

@@ -249,9 +249,9 @@ mod tests {
         changes.extend(of_op(|op, _| op.products_of = [7, u32::MAX]));
         changes.extend(of_op(|op, _| op.products = Some(u32::MAX)));
         changes.extend(of_op(|op, vectors| op.constants[1] = vectors - 1));
-        let of_shuffle_op = |change: fn(&mut ShuffleOp, u32)| -> Change {
-            Box::new(move |l: &mut Loops| change(&mut l.shuffles[0], vectors))
-        };
+        fn of_shuffle_op(change: fn(&mut ShuffleOp)) -> Change {
+            Box::new(move |l| change(&mut l.shuffles[0]))
+        }
         fn of_shuffle(change: fn(&mut Shuffle)) -> Change {
             Box::new(move |l| change(&mut l.pools.shuffles[0]))
         }
@@ -287,15 +287,15 @@ mod tests {
             Box::new(move |l| l.jamps = vectors - 2),
             Box::new(|l| l.jamps = 0),
             Box::new(|l| l.strides[1] = 1 << 30),
-            of_shuffle_op(|op, vectors| op.sums = vectors),
-            of_shuffle_op(|op, vectors| op.sums = vectors - 2),
-            of_shuffle_op(|op, vectors| op.numbers = vectors),
-            of_shuffle_op(|op, _| op.pairs[0] = u32::MAX),
-            of_shuffle_op(|op, _| op.pairs = op.pairs.map(|pair| pair + (1 << 20))),
-            of_shuffle_op(|op, _| op.pairs[1] -= 1),
-            of_shuffle_op(|op, _| op.targets[1] = u32::MAX),
-            of_shuffle_op(|op, _| op.targets[0] += 1),
-            of_shuffle_op(|op, _| op.shuffle = u32::MAX),
+            Box::new(move |l| l.pools.sums = vectors),
+            Box::new(move |l| l.pools.sums = vectors - 2),
+            Box::new(move |l| l.pools.numbers = vectors),
+            of_shuffle_op(|op| op.pairs[0] = u32::MAX),
+            of_shuffle_op(|op| op.pairs = op.pairs.map(|pair| pair + (1 << 20))),
+            of_shuffle_op(|op| op.pairs[1] -= 1),
+            of_shuffle_op(|op| op.targets[1] = u32::MAX),
+            of_shuffle_op(|op| op.targets[0] += 1),
+            of_shuffle_op(|op| op.shuffle = u32::MAX),
             Box::new(|l| l.pools.shuffles.clear()),
             Box::new(move |l| l.pools.targets.iter_mut().for_each(|t| *t = vectors)),
             of_shuffle(|s| s.all = 1),

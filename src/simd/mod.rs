@@ -23,16 +23,16 @@ mod complex;
 mod dispatch;
 #[cfg(target_arch = "x86_64")]
 mod edges;
+mod l2;
 mod level;
 mod plain;
-mod second_cache;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use complex::Cx;
 pub use dispatch::{Task, dispatch, dispatch_unchecked};
+pub use l2::l2_bytes;
 pub use level::Level;
-pub use second_cache::second_cache;
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};

@@ -48,13 +48,18 @@ impl<T: Real> Blocks<'_, '_, T> {
                 }
                 for element in 0..loops.helicities {
                     let at = loops.jamps + element * loops.strides[1];
-                    if !loops.shuffles.is_empty() && element % TOGETHER == 0 {
+                    let together = TOGETHER.min(loops.helicities - element);
+                    if !loops.shuffles.is_empty()
+                        && element % TOGETHER == 0
+                        && (place..place + together as usize)
+                            .any(|place| loops.both(place) != [NO_HELICITY; 2])
+                    {
                         let start = profile.then(Instant::now);
                         V::call(Shuffles {
                             ops: &loops.shuffles,
                             pools: &loops.pools,
                             shifts,
-                            elements: [element, TOGETHER.min(loops.helicities - element)],
+                            elements: [element, together],
                             base,
                             to: m.pointer(at),
                             stride: loops.strides[1],

@@ -9,7 +9,6 @@
 //! An order gets several such sums, of its rungs from the one behind the first k to the m-th for some k and m: they are
 //! added up before they go on.
 
-use crate::ops::Address;
 use crate::process::color_ordered::{number_of, orders, parts};
 use rustc_hash::FxHashMap as HashMap;
 use serde::{Deserialize, Serialize};
@@ -21,16 +20,14 @@ pub struct ShuffleOp {
     pub pairs: [u32; 2],
     /// How they are shuffled: which of [`super::Pools::shuffles`].
     pub shuffle: u32,
-    /// Address of the numbers, two vectors each: those of two elements next to each other, then those of the next two.
-    pub numbers: Address,
-    /// Address of the sums on the way, of two elements next to each other.
-    pub sums: Address,
     /// Where the results go, in vectors from the first number of an element: from and to in [`super::Pools::targets`].
     pub targets: [u32; 2],
 }
 
 /// Elements whose numbers are there at a time.
 pub const TOGETHER: u32 = 4;
+/// Elements that are shuffled at a time, at most.
+pub const AT_A_TIME: u32 = 2;
 
 /// How numbers of the orders with the smallest first become those of all orders.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,14 +64,14 @@ impl Alike {
 
 type Letters = Vec<u8>;
 
-/// Rungs from the one behind the first k to the m-th are shuffled: an m, and ascending k.
-pub type Shuffled = (usize, Vec<usize>);
+/// Blocks of the rungs k + 1 to m, which are shuffled: an m, and ascending k.
+pub type Blocks = (usize, Vec<usize>);
 
 impl Shuffle {
     /// For all orders of so many rungs, seven at most, where those from the one behind the first k to the m-th are
     /// shuffled, for these ascending m with ascending k each; and the order that each result is of. Numbers are those of
     /// the first m, for all [`parts`] that can be behind it; of each those of the first k, for all that can be before.
-    pub fn new(rungs: usize, blocks: &[Shuffled]) -> (Shuffle, Vec<Letters>) {
+    pub fn new(rungs: usize, blocks: &[Blocks]) -> (Shuffle, Vec<Letters>) {
         let mut shuffle = Shuffle::default();
         let mut sources = Vec::new();
         for (m, before) in blocks {
@@ -152,6 +149,19 @@ impl Shuffle {
             shuffle.steps.push(ends.map(|end| end as u32));
         }
         (shuffle, orders_of_results)
+    }
+
+    /// Numbers of such blocks, for all that can be before and behind them.
+    pub fn numbers(rungs: usize, blocks: &[Blocks]) -> usize {
+        let of = |(m, before): &Blocks| {
+            let ends: usize = (m + 1..=rungs).product();
+            let of = |&k: &usize| -> usize {
+                let starts: usize = (m - k + 1..=*m).product();
+                starts * (1..m - k).product::<usize>()
+            };
+            ends * before.iter().map(of).sum::<usize>()
+        };
+        blocks.iter().map(of).sum()
     }
 
     /// Number of results.
@@ -376,7 +386,7 @@ mod tests {
     /// Every order gets the shuffles that it is, with their sign, of all beginnings and ends.
     #[test]
     fn results_are_sums_over_shuffles() {
-        let all: [fn(usize) -> Vec<Shuffled>; 6] = [
+        let all: [fn(usize) -> Vec<Blocks>; 6] = [
             |n| vec![(n, vec![0])],
             |n| vec![(n, vec![1])],
             |n| vec![(n, vec![0, 1])],
@@ -385,13 +395,14 @@ mod tests {
             |n| vec![(n - 2, vec![0, 1]), (n - 1, vec![0, 1, 2]), (n, vec![2])],
         ];
         let cases = (2..=7).flat_map(|rungs| all.map(|blocks| (rungs, blocks(rungs.max(3)))));
-        let fits = |blocks: &[Shuffled], rungs| {
+        let fits = |blocks: &[Blocks], rungs| {
             let mut all = blocks.iter();
             all.all(|(m, before)| *m <= rungs && before.iter().all(|k| k < m))
         };
         for (rungs, blocks) in cases.filter(|(rungs, blocks)| fits(blocks, *rungs)) {
             let (shuffle, targets) = Shuffle::new(rungs, &blocks);
             assert!(shuffle.holds());
+            assert_eq!(shuffle.given as usize, Shuffle::numbers(rungs, &blocks));
             let mut numbers: Vec<i64> = (0..i64::from(shuffle.given))
                 .map(|i| i * i * 7919 % 65537)
                 .collect();

@@ -485,14 +485,11 @@ impl<V: Simd> At<'_, V> {
         // SAFETY: the operation holds.
         unsafe {
             for r in 0..op.count {
-                let mut sum = match from {
+                let sum = match from {
                     None => Cx::new(V::zero(), V::zero()),
                     Some((from, stride)) => self.m.complex(from + r * stride),
                 };
-                let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
-                for i in 0..4 {
-                    sum = self.part(a, i).mul_add(self.part(b, i), sum);
-                }
+                let sum = self.add_product(pair, r, sum);
                 self.m.put_complex(to.0 + r * to.1, sum);
             }
         }
@@ -557,12 +554,11 @@ impl<V: Simd> At<'_, V> {
         }
     }
 
-    /// The product of a pair.
+    /// Adds the product of a pair.
     #[inline(always)]
-    unsafe fn product(&self, pair: &Pair, r: u32) -> Cx<V> {
+    unsafe fn add_product(&self, pair: &Pair, r: u32, mut sum: Cx<V>) -> Cx<V> {
         // SAFETY: the operation holds.
         unsafe {
-            let mut sum = Cx::new(V::zero(), V::zero());
             let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
             for i in 0..4 {
                 sum = self.part(a, i).mul_add(self.part(b, i), sum);

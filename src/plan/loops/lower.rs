@@ -12,8 +12,8 @@ use super::{Loops, NO_HELICITY, Weight, boson, gluons, quark};
 use crate::error::Result;
 use crate::ops::Address;
 use crate::ops::arrays::{
-    ArrayKind, ArrayOp, CHIRAL, ELEMENT, Form, Pair, Pools, Shuffle, ShuffleOp, Spinors, Split,
-    TOGETHER,
+    AT_A_TIME, ArrayKind, ArrayOp, CHIRAL, ELEMENT, Form, Pair, Pools, Shuffle, ShuffleOp, Spinors,
+    Split, TOGETHER,
 };
 use crate::ops::opcode::Opcode;
 use crate::plan::binding::Binding;
@@ -21,15 +21,15 @@ use crate::plan::compile::Compiler;
 use crate::plan::{Count, Plan};
 use crate::process::color_ordered::{ColorOrdered, number_of};
 use crate::process::{ExternalKind, Process};
-use crate::simd::second_cache;
+use crate::simd::l2_bytes;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Currents of so many rungs are kept for all of their orders; longer ones for those alone with the smallest first.
 pub(super) const SHORT: usize = 4;
-/// Vectors of the JAMPs of one run on a core, at most, of gluons alone and with a quark line, where the second cache has
-/// [`LARGE`] bytes and where it has less; measured at 512z with 2 MiB and 1 MiB.
+/// Vectors of the JAMPs of one run on a core, at most, of gluons alone and with a quark line, where L2 has [`LARGE_L2`]
+/// bytes and where it has less; measured at 512z with 2 MiB and 1 MiB.
 const TILE: [[usize; 2]; 2] = [[100_000, 50_000], [100_000, 12_000]];
-const LARGE: usize = 2 << 20;
+const LARGE_L2: usize = 2 << 20;
 /// Helicities of a run on a core, at least, in the same cases: what a run computes anew is shared by them.
 const FEWEST: [usize; 2] = [8, 4];
 
@@ -53,7 +53,7 @@ impl Machine {
     fn tile(self, form: &ColorOrdered) -> usize {
         match self {
             Machine::Core => {
-                let cache = usize::from(second_cache() < LARGE);
+                let cache = usize::from(l2_bytes() < LARGE_L2);
                 let tile = TILE[cache][usize::from(form.line.is_some())];
                 tile.max(2 * FEWEST[cache] * form.jamps())
             }
@@ -251,9 +251,9 @@ impl<'a> Lowering<'a> {
         let fours =
             machine == Machine::Core && outer & ends == 0 && radix[0] == 2 && radix[last] == 2;
         let helicities = Helicities::new(radix, outer, runs);
-        let helicities = match machine {
-            Machine::Core if fours => helicities.with_second(last),
-            Machine::Core | Machine::Gpu { .. } => helicities,
+        let helicities = match fours {
+            true => helicities.with_second(last),
+            false => helicities,
         };
         let count_all = helicities.count(all, false);
         let jamp_base = compiler.allocate(2 * jamps);
@@ -477,20 +477,20 @@ impl<'a> Lowering<'a> {
         self.each.push(op);
     }
 
-    /// Adds ways to shuffle numbers, and memory that all of them use.
-    pub(super) fn set_shuffles(&mut self, shuffles: Vec<Shuffle>) -> [Address; 2] {
+    /// Sets the ways to shuffle numbers, and gives memory to them.
+    pub(super) fn set_shuffles(&mut self, shuffles: Vec<Shuffle>) {
         let most = |of: fn(&Shuffle) -> u32| shuffles.iter().map(of).max().unwrap_or(0);
         let numbers = most(|shuffle| shuffle.given);
         let sums = most(|shuffle| shuffle.all - shuffle.given);
         self.pools.shuffles = shuffles;
-        [2 * TOGETHER * numbers, 2 * 2 * sums].map(|vectors| self.compiler.allocate(vectors))
+        self.pools.numbers = self.compiler.allocate(2 * TOGETHER * numbers);
+        self.pools.sums = self.compiler.allocate(2 * AT_A_TIME * sums);
     }
 
     /// Adds the products of these pairs, shuffled in one of these ways, to the JAMPs of these orders.
     pub(super) fn push_shuffle(
         &mut self,
         shuffle: u32,
-        [numbers, sums]: [Address; 2],
         pairs: Vec<Pair>,
         orders: impl Iterator<Item = Vec<u8>>,
     ) {
@@ -500,8 +500,6 @@ impl<'a> Lowering<'a> {
         let op = ShuffleOp {
             pairs: self.push_pairs(pairs),
             shuffle,
-            numbers,
-            sums,
             targets: [from, self.pools.targets.len() as u32],
         };
         self.shuffles.push(op);

@@ -5,13 +5,13 @@ use super::cover::Cover;
 use super::lower::{Contraction, Lowering, SHORT};
 use super::vertices::Line;
 use crate::ops::Address;
-use crate::ops::arrays::{ArrayKind, ArrayOp, ELEMENT, Form, Pair, Shuffle, Shuffled};
+use crate::ops::arrays::{ArrayKind, ArrayOp, Blocks, ELEMENT, Form, Pair, Shuffle};
 use crate::process::color_ordered::{orders, parts};
 use rustc_hash::FxHashMap as HashMap;
 
 type Order = Vec<u8>;
 
-/// Numbers that are shuffled together, at most: those of four helicities are in a second cache with the JAMPs.
+/// Numbers that are shuffled together, at most: those of four helicities are in L2 with the JAMPs.
 const NUMBERS: usize = 1500;
 
 /// Where runs have all helicities of both ends, spinors of an end and so many rungs are computed once for all runs. Of
@@ -212,21 +212,23 @@ fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts)
     let blocks = (1..=count).map(|m| (m, before(m)));
     let blocks: Vec<_> = blocks.filter(|(_, before)| !before.is_empty()).collect();
     // Blocks of several `m` go together where their numbers are not too many.
-    let mut together: Vec<Vec<Shuffled>> = Vec::new();
+    let mut together: Vec<Vec<Blocks>> = Vec::new();
     for block in blocks {
+        let m = block.0;
+        let with_others = together.last().map(|others| {
+            Shuffle::numbers(m, others) + Shuffle::numbers(m, std::slice::from_ref(&block))
+        });
         match together.last_mut() {
-            Some(others) if numbers(block.0, others) + given(&block) <= NUMBERS => {
-                others.push(block);
-            }
+            Some(others) if with_others <= Some(NUMBERS) => others.push(block),
             _ => together.push(vec![block]),
         }
     }
-    let made_of = |blocks: &Vec<Shuffled>| {
+    let made_of = |blocks: &Vec<Blocks>| {
         let longest = blocks.last().map_or(0, |block| block.0);
         Shuffle::new(longest, blocks)
     };
     let (shuffles, orders): (Vec<_>, Vec<_>) = together.iter().map(made_of).unzip();
-    let memory = lowering.set_shuffles(shuffles);
+    lowering.set_shuffles(shuffles);
     for ((number, blocks), orders) in (0..).zip(&together).zip(&orders) {
         let longest = blocks.last().map_or(0, |block| block.0);
         for last in parts(count, count - longest) {
@@ -252,24 +254,9 @@ fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts)
             let orders = orders
                 .iter()
                 .map(|order| [of_rest(order), last.clone()].concat());
-            lowering.push_shuffle(number, memory, pairs, orders);
+            lowering.push_shuffle(number, pairs, orders);
         }
     }
-}
-
-/// Numbers of the blocks `(k, m)` of these `k`, for what is behind `m`.
-fn given((m, before): &Shuffled) -> usize {
-    let of = |&k: &usize| (m - k + 1..=*m).product::<usize>() * (1..m - k).product::<usize>();
-    before.iter().map(of).sum()
-}
-
-/// The same of several `m`, for what is behind a larger one.
-fn numbers(longest: usize, blocks: &[Shuffled]) -> usize {
-    let of = |block: &Shuffled| {
-        let ends: usize = (block.0 + 1..=longest).product();
-        ends * given(block)
-    };
-    blocks.iter().map(of).sum()
 }
 
 /// All sets of so many rungs, ascending.

@@ -4,7 +4,7 @@
 //! vector where elements come in fours; two elements at a time are shuffled, and share the reading of the tables.
 
 use super::At;
-use crate::ops::arrays::{ELEMENT, Pools, Shuffle, ShuffleOp, TOGETHER};
+use crate::ops::arrays::{AT_A_TIME, ELEMENT, Pools, Shuffle, ShuffleOp, TOGETHER};
 use crate::ops::kernels::Memory;
 use crate::simd::{Cx, Real, Simd, Task, prefetch};
 
@@ -77,8 +77,9 @@ impl<T: Real> Shuffles<'_, T> {
         // SAFETY: the operation holds.
         unsafe {
             let pairs = at.pairs(op.pairs);
-            let mut out = op.numbers;
-            let far = 4 * pairs.len() as u32;
+            let mut out = self.pools.numbers;
+            // From the first elements that are shuffled at a time to the next.
+            let next = 2 * AT_A_TIME * pairs.len() as u32;
             for (i, pair) in pairs.iter().enumerate() {
                 if let Some(ahead) = pairs.get(i + PRODUCTS_AHEAD)
                     && self.pools.far
@@ -94,15 +95,16 @@ impl<T: Real> Shuffles<'_, T> {
                     at.add_wide(pair, [first, first + 1, first + 2, first + 3], &mut s);
                     m.put_complex(out, s[0]);
                     m.put_complex(out + 2, s[1]);
-                    m.put_complex(out + far, s[2]);
-                    m.put_complex(out + far + 2, s[3]);
+                    m.put_complex(out + next, s[2]);
+                    m.put_complex(out + next + 2, s[3]);
                 } else {
                     for k in 0..count {
-                        let x = at.product(pair, first + k);
-                        m.put_complex(out + k / 2 * far + 2 * (k % 2), x);
+                        let zero = Cx::new(V::zero(), V::zero());
+                        let x = at.add_product(pair, first + k, zero);
+                        m.put_complex(out + k / AT_A_TIME * next + 2 * (k % AT_A_TIME), x);
                     }
                 }
-                out += 4;
+                out += 2 * AT_A_TIME;
             }
         }
     }
@@ -116,18 +118,18 @@ impl<T: Real> Shuffles<'_, T> {
         element: u32,
     ) {
         let (m, to) = (Memory::<V>::new(self.base), Memory::<V>::new(self.to));
-        // Those of two elements are next to each other.
-        let numbers = op.numbers + element / 2 * 4 * shuffle.given + element % 2 * 2;
-        let sums = op.sums;
+        let next = 2 * AT_A_TIME * shuffle.given;
+        let numbers = self.pools.numbers + element / AT_A_TIME * next + 2 * (element % AT_A_TIME);
+        let sums = self.pools.sums;
         // (Closures would not be compiled for the SIMD level.)
         macro_rules! given {
             ($i:expr, $k:expr) => {
-                numbers + 2 * (2 * $i + $k as u32)
+                numbers + 2 * (AT_A_TIME * $i + $k as u32)
             };
         }
         macro_rules! sum {
             ($i:expr, $k:expr) => {
-                sums + 2 * (2 * $i + $k as u32)
+                sums + 2 * (AT_A_TIME * $i + $k as u32)
             };
         }
         macro_rules! at {

@@ -1,9 +1,9 @@
-//! The second cache of a core.
+//! The L2 cache of a core.
 
 use std::sync::OnceLock;
 
-/// Bytes of the second cache of a core of this machine; 0 where the system does not say.
-pub fn second_cache() -> usize {
+/// Bytes of the L2 cache of a core of this machine; 0 where the system does not say.
+pub fn l2_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(of_system)
 }
