@@ -45,6 +45,8 @@ pub struct Pair {
 pub struct Triple {
     /// They.
     pub places: [Place; 3],
+    /// Where in [`Pools::indices`] the offsets of products of the first and the last begin, two vectors each.
+    pub ends: u32,
 }
 
 /// Currents A and B between two ends, for `2 (F B) (A E) - (F A) (B E)`: an array holds products of one of them with the
@@ -224,6 +226,9 @@ pub struct Pools {
     pub far: bool,
     /// Address of a row of numbers, one for each element of a contraction, in which products are added up.
     pub buffer: Address,
+    /// Address of what an operation of [`ArrayKind::Vector`] with [`Folded`] terms computes first: of each pair a momentum, and a number for each
+    /// element of both vectors, of each triple one for the outer vectors.
+    pub numbers_of_vectors: Address,
     /// Ways to shuffle numbers.
     pub shuffles: Vec<Shuffle>,
     /// Address of the numbers that are shuffled, two vectors each: those of [`AT_A_TIME`] elements next to each other,
@@ -301,8 +306,12 @@ impl Pools {
             ArrayKind::Sum => op.scaled,
             _ => true,
         };
-        let momenta =
-            |p: &Pair| op.kind != ArrayKind::Vector || p.momenta.iter().all(|&m| known(m, 4));
+        let vectors_hold = op.kind != ArrayKind::Vector
+            || pairs.iter().all(|p| p.momenta.iter().all(|&m| known(m, 4)))
+                && (op.folded == Folded::Nothing
+                    || self
+                        .numbers_of_vectors(op, pairs, triples)
+                        .is_some_and(|n| u64::from(self.numbers_of_vectors) + n <= vectors.into()));
         let together = match op.kind {
             ArrayKind::Contract if op.alike > 1 => op.alike,
             ArrayKind::Contract if self.fours => 4,
@@ -318,7 +327,8 @@ impl Pools {
             && within(op.out, 0, last * u64::from(own), of_result)
             && pairs
                 .iter()
-                .all(|p| place(&p.a, of_pair[0]) && place(&p.b, of_pair[1]) && momenta(p))
+                .all(|p| place(&p.a, of_pair[0]) && place(&p.b, of_pair[1]))
+            && vectors_hold
             && wide
                 .iter()
                 .all(|p| place(&p.a, of_wide) && place(&p.b, ELEMENT))
@@ -340,6 +350,29 @@ impl Pools {
                 .all(|a| within(a.address, a.shift, last * u64::from(ELEMENT), ELEMENT))
             && (!needs_factor || op.factors.iter().all(|&f| known(f, 2)))
             && (!op.propagate || known(op.momentum, 4) && known(op.mass, 1))
+    }
+
+    /// Vectors of the numbers that an operation on vectors computes first; none where a computed element needs an element
+    /// behind that of the last one.
+    fn numbers_of_vectors(&self, op: &ArrayOp, pairs: &[Pair], triples: &[Triple]) -> Option<u64> {
+        let last = |index: u32| {
+            let from = index as usize;
+            let until = from.checked_add(op.computed() as usize)?;
+            let offsets = self.indices.get(from..until)?;
+            let last = *offsets.last()?;
+            let all = offsets.iter().all(|&offset| offset <= last);
+            all.then_some(u64::from(last))
+        };
+        let per_number = u64::from(ELEMENT / 2);
+        let mut all = 0;
+        for pair in pairs {
+            let (a, b) = (last(pair.a.index)?, last(pair.b.index)?);
+            all += 4 + a / per_number + 2 + b / per_number + 2;
+        }
+        for triple in triples {
+            all += last(triple.ends)? + 2;
+        }
+        Some(all)
     }
 
     /// Whether shuffling for so many elements stays within so many vectors, whatever shift is used of those with these
@@ -394,19 +427,37 @@ impl Pools {
             }
             ArrayKind::Current => 48 * pairs + 16,
             ArrayKind::Vector => {
-                let of_triple = match op.folded {
-                    Folded::Nothing => 96,
-                    Folded::Last => 64,
-                    Folded::Both => 32,
+                let (of_pair, of_triple) = match op.folded {
+                    Folded::Nothing => (72, 96),
+                    Folded::Last => (56, 48),
+                    Folded::Both => (56, 16),
                 };
                 let products = if op.products.is_some() { 4 } else { 0 };
-                72 * pairs + of_triple * triples + 32 + products
+                of_pair * pairs + of_triple * triples + 32 + products
             }
             ArrayKind::Products => 16 * pairs + 4,
             ArrayKind::Sum => 8 * addends + if op.scaled { 16 } else { 0 },
             ArrayKind::Contract if op.spinors != Spinors::Dirac => 8 * pairs,
             ArrayKind::Contract => 16 * (pairs + wide) + 4 * numbers + 8 * splits,
         };
-        each * op.computed() as usize
+        let before = match op.folded {
+            Folded::Nothing => 0,
+            Folded::Last | Folded::Both => self.before_vectors(op),
+        };
+        each * op.computed() as usize + before
+    }
+
+    /// Multiply-adds of the numbers that an operation on vectors computes first.
+    fn before_vectors(&self, op: &ArrayOp) -> usize {
+        let elements = |index: u32, size: u32| {
+            let last = self.indices.get((index + op.computed() - 1) as usize);
+            last.map_or(0, |last| (last / size + 1) as usize)
+        };
+        let pairs = range(&self.pairs, op.pairs).unwrap_or_default();
+        let of_pairs = pairs.iter().flat_map(|p| [p.a.index, p.b.index]);
+        let of_pairs: usize = of_pairs.map(|index| elements(index, ELEMENT)).sum();
+        let triples = range(&self.triples, op.triples).unwrap_or_default();
+        let of_triples: usize = triples.iter().map(|t| elements(t.ends, 2)).sum();
+        8 * of_pairs + 16 * of_triples
     }
 }

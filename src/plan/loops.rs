@@ -351,7 +351,17 @@ mod tests {
             }
         }
         type Change = Box<dyn Fn(&mut Loops, u32)>;
-        let changes: [Change; 6] = [
+        let changes: [Change; 9] = [
+            Box::new(|l, vectors| l.pools.numbers_of_vectors = vectors - 8),
+            Box::new(|l, _| l.pools.triples.iter_mut().for_each(|t| t.ends = u32::MAX)),
+            Box::new(|l, _| {
+                // An element in between is behind the last one.
+                for triple in &l.pools.triples {
+                    let ends = triple.ends as usize;
+                    let last = l.pools.indices[ends + 3];
+                    l.pools.indices[ends] = last + 2;
+                }
+            }),
             Box::new(of_numbers(|op| op.splits[1] = u32::MAX)),
             Box::new(of_numbers(|op| op.numbers[1] = u32::MAX)),
             Box::new(of_numbers(|op| op.spinors = Spinors::First)),

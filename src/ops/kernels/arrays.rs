@@ -5,12 +5,13 @@
 
 mod chiral;
 mod shuffle;
+mod vectors;
 
 pub use shuffle::Shuffles;
 
+use super::Memory;
 use super::ffv::{propagate_in, propagate_out, slash};
 use super::sums::current;
-use super::{Memory, add, dot, dot_momentum, sub};
 use crate::ops::arrays::{
     Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Pair, Place, Pools, Spinors, Triple,
 };
@@ -56,9 +57,9 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
                     ArrayKind::LineOut => at.line::<false>(op),
                     ArrayKind::Current => at.currents(op),
                     ArrayKind::Vector => match op.folded {
-                        Folded::Nothing => at.vectors::<false, false>(op),
-                        Folded::Last => at.vectors::<false, true>(op),
-                        Folded::Both => at.vectors::<true, true>(op),
+                        Folded::Nothing => at.vectors(op),
+                        Folded::Last => at.folded_vectors::<false>(op),
+                        Folded::Both => at.folded_vectors::<true>(op),
                     },
                     ArrayKind::Sum => at.sums(op),
                     ArrayKind::Contract => at.contract(op),
@@ -145,10 +146,21 @@ impl<V: Simd> At<'_, V> {
     #[inline(always)]
     unsafe fn element(&self, place: &Place, r: u32) -> u32 {
         // SAFETY: the operation holds.
-        unsafe {
-            let offset = self.pools.indices.get_unchecked((place.index + r) as usize);
-            place.address + self.shifts.get_unchecked(place.shift as usize) + offset
-        }
+        unsafe { self.first(place) + self.offset(place, r) }
+    }
+
+    /// Address of the first element.
+    #[inline(always)]
+    unsafe fn first(&self, place: &Place) -> u32 {
+        // SAFETY: the operation holds.
+        unsafe { place.address + self.shifts.get_unchecked(place.shift as usize) }
+    }
+
+    /// From there to the element that belongs to an element of the result.
+    #[inline(always)]
+    unsafe fn offset(&self, place: &Place, r: u32) -> u32 {
+        // SAFETY: the operation holds.
+        unsafe { *self.pools.indices.get_unchecked((place.index + r) as usize) }
     }
 
     /// One component of an element.
@@ -256,158 +268,6 @@ impl<V: Simd> At<'_, V> {
                 }
                 let sum = formed(scaled(sum, factor), op.form);
                 self.m.put_four(op.out + r * ELEMENT, sum);
-            }
-        }
-    }
-
-    /// `FIRST` and `LAST` say which of both terms of triples come with pairs (see [`Folded`]).
-    #[inline(always)]
-    unsafe fn vectors<const FIRST: bool, const LAST: bool>(&self, op: &ArrayOp) {
-        // SAFETY: the operation holds.
-        unsafe {
-            let factor = self.m.complex(op.factors[0]);
-            let of_triples = self.m.complex(op.factors[1]);
-            let computed = op.computed();
-            let zero = Cx::new(V::zero(), V::zero());
-            let [from, to] = op.products_of;
-            let products = self
-                .pools
-                .products
-                .get_unchecked(from as usize..to as usize);
-            // One pair after the other, since what its momenta give is the same for all elements.
-            let mut first = true;
-            for (i, pair) in self.pairs(op.pairs).iter().enumerate() {
-                let p2 = self.m.momentum(pair.momenta[0]);
-                let p3 = self.m.momentum(pair.momenta[1]);
-                let p = add(p2, p3);
-                let (q2, q3, d) = (add(p, p2), add(p, p3), sub(p3, p2));
-                for r in 0..computed {
-                    let out = op.out + r * ELEMENT;
-                    let mut sum = if first { [zero; 4] } else { self.m.four(out) };
-                    let v2 = self.m.four(self.element(&pair.a, r));
-                    let v3 = self.m.four(self.element(&pair.b, r));
-                    let along = dot(v2, v3);
-                    let mut with2 = dot_momentum(q2, v3);
-                    let mut with3 = dot_momentum(q3, v2);
-                    if LAST {
-                        let [of2, _] = products.get_unchecked(i);
-                        with3 = with3 + self.m.complex(self.element(of2, r));
-                    }
-                    if FIRST {
-                        let [_, of3] = products.get_unchecked(i);
-                        with2 = with2 - self.m.complex(self.element(of3, r));
-                    }
-                    if let Some(products) = op.products {
-                        let at = products + 2 * r;
-                        let sum = if first {
-                            along
-                        } else {
-                            along + self.m.complex(at)
-                        };
-                        self.m.put_complex(at, sum);
-                    }
-                    for i in 0..4 {
-                        let x = along.scale_add(d[i], sum[i]);
-                        sum[i] = with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x));
-                    }
-                    self.m.put_four(out, sum);
-                }
-                first = false;
-            }
-            let triples = self.triples(op);
-            let ratio = match op.products {
-                Some(_) => self.ratio(op),
-                None => zero,
-            };
-            for r in 0..computed {
-                let out = op.out + r * ELEMENT;
-                let sum = if first { [zero; 4] } else { self.m.four(out) };
-                let mut sum = scaled(sum, factor);
-                if !triples.is_empty() {
-                    let mut fours = [zero; 4];
-                    for triple in triples {
-                        let [a, b, c] = &triple.places;
-                        let v2 = self.m.four(self.element(a, r));
-                        let v3 = self.m.four(self.element(b, r));
-                        let v4 = self.m.four(self.element(c, r));
-                        let with3 = dot(v2, v4);
-                        let with3 = with3 + with3;
-                        for i in 0..4 {
-                            fours[i] = with3.mul_add(v3[i], fours[i]);
-                        }
-                        if !FIRST {
-                            let with2 = dot(v3, v4);
-                            for i in 0..4 {
-                                fours[i] = with2.neg_mul_add(v2[i], fours[i]);
-                            }
-                        }
-                        if !LAST {
-                            let with4 = dot(v2, v3);
-                            for i in 0..4 {
-                                fours[i] = with4.neg_mul_add(v4[i], fours[i]);
-                            }
-                        }
-                    }
-                    for i in 0..4 {
-                        sum[i] = of_triples.mul_add(fours[i], sum[i]);
-                    }
-                }
-                self.m.put_four(out, formed(sum, op.form));
-                let products = op.products.map(|products| {
-                    let product = self.m.complex(products + 2 * r) * ratio;
-                    self.m.put_complex(products + 2 * r, product);
-                    (products, product)
-                });
-                if op.mirror != 0 {
-                    let sign = factor.re.same(f64::from(op.mirror));
-                    if let Some((products, z)) = products {
-                        let other = Cx::new(z.re * sign, -(z.im * sign));
-                        self.m.put_complex(products + 2 * (op.count - 1 - r), other);
-                    }
-                    let mut other = sum;
-                    for z in &mut other {
-                        *z = Cx::new(z.re * sign, -(z.im * sign));
-                    }
-                    let at = op.out + (op.count - 1 - r) * ELEMENT;
-                    self.m.put_four(at, formed(other, op.form));
-                }
-            }
-        }
-    }
-
-    /// What products are multiplied by; 0 where there is no coupling.
-    #[inline(always)]
-    unsafe fn ratio(&self, op: &ArrayOp) -> Cx<V> {
-        // SAFETY: the operation holds.
-        let [under, over] = unsafe { op.constants.map(|constant| self.m.complex(constant)) };
-        // Scaled, since squares of small couplings are too small.
-        let (zero, one) = (under.re.same(0.0), under.re.same(1.0));
-        let size = under.re.abs().max(under.im.abs());
-        let size = V::select(size.eq(zero), one, size);
-        let (re, im) = (under.re / size, under.im / size);
-        let norm = re.mul_add(re, im * im).max(one) * size;
-        over * Cx::new(re / norm, -(im / norm))
-    }
-
-    #[inline(always)]
-    unsafe fn products_of_pairs(&self, op: &ArrayOp) {
-        // SAFETY: the operation holds.
-        unsafe {
-            let ratio = match op.scaled {
-                true => self.ratio(op),
-                false => Cx::new(V::zero(), V::zero()),
-            };
-            for r in 0..op.count {
-                let mut sum = Cx::new(V::zero(), V::zero());
-                for pair in self.pairs(op.pairs) {
-                    let v2 = self.m.four(self.element(&pair.a, r));
-                    let v3 = self.m.four(self.element(&pair.b, r));
-                    sum = sum + dot(v2, v3);
-                }
-                if op.scaled {
-                    sum = sum * ratio;
-                }
-                self.m.put_complex(op.out + 2 * r, sum);
             }
         }
     }

@@ -131,6 +131,8 @@ pub(super) struct Lowering<'a> {
     pub(super) products: HashMap<Vec<u8>, Address>,
     /// A number that is zero.
     pub(super) zero: Option<Address>,
+    /// Vectors of [`Pools::numbers_of_vectors`].
+    pub(super) numbers_of_vectors: u32,
     /// Of gluons alone: where currents of the line are used again, their place for each number of rungs.
     pub(super) lines: Vec<Address>,
     /// Of gluons alone: the same for their products.
@@ -291,6 +293,7 @@ impl<'a> Lowering<'a> {
             scratch: Scratch::default(),
             products: HashMap::default(),
             zero: None,
+            numbers_of_vectors: 0,
             lines: Vec::new(),
             line_products: Vec::new(),
             line_currents: HashMap::default(),
@@ -510,7 +513,8 @@ impl<'a> Lowering<'a> {
         self.compiler.constant(x)
     }
 
-    fn finish(self) -> Plan {
+    fn finish(mut self) -> Plan {
+        self.pools.numbers_of_vectors = self.compiler.allocate(self.numbers_of_vectors);
         let count = self.helicities.count(self.all(), false);
         let (mut rows, mut reversed) = (Vec::new(), Vec::new());
         let none = [NO_HELICITY; 2];
