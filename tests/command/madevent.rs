@@ -1,9 +1,6 @@
 //! A small MadEvent by hand (`fortran/madevent`): outputs of it, and what a user does with them.
 
-// Each test file uses some of it.
-#![allow(dead_code)]
-
-use crate::command::{Ran, copy, gg_ttx, mebridge};
+use crate::support::{Ran, copy, gg_ttx, mebridge};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,10 +1,8 @@
 //! The cache changes nothing but how long a start takes: same answers to the last bit, whatever has
 //! happened to its files or to those that the process is made from.
 
-mod command;
-mod common;
-
-use command::{copy, gg_ttx, mebridge_with};
+use crate::common;
+use crate::support::{copy, gg_ttx, mebridge_with};
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
 use mebridge::events::{Answers, Events};

@@ -3,9 +3,7 @@
 //! Of each reference file `MEBRIDGE_REFERENCE_EVENTS` events are checked (8 by default, spread
 //! over its channels; 64 are all).
 
-mod common;
-
-use common::Reference;
+use crate::common::{self, Reference};
 use mebridge::import::import_directory;
 
 /// Relative difference that double precision must stay within.

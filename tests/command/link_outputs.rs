@@ -1,9 +1,7 @@
 //! `mebridge link` and `mebridge unlink` on whole outputs of MG5aMC.
 
-mod command;
-mod common;
-
-use command::{mebridge, same, snapshot};
+use crate::common;
+use crate::support::{mebridge, same, snapshot};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! Runs the command as a user does.
 
-// Each test file uses some of it.
+// Each program of tests uses some of it.
 #![allow(dead_code)]
 
 use mebridge::process::example;

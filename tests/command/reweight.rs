@@ -1,8 +1,6 @@
 //! `mebridge reweight`: weights against the plain meaning of the process, and bytes that stay as they are.
 
-mod command;
-
-use command::{gg_ttx, mebridge};
+use crate::support::{gg_ttx, mebridge};
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use mebridge::import::import_directory;

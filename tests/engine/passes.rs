@@ -1,7 +1,6 @@
 //! Each pass of the plan compiler leaves the answer as it is, and what it saves is counted.
 
-mod common;
-
+use crate::common;
 use mebridge::backend::Contributions;
 use mebridge::color::BlockDiagonal;
 use mebridge::cpu::{Engine, ThreadedEngine};

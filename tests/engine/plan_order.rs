@@ -1,8 +1,7 @@
 //! Whatever an operation of a plan reads has been written before it, and lies within the plan's
 //! memory.
 
-mod common;
-
+use crate::common;
 use mebridge::import::import_directory;
 use mebridge::ops::visit::{Access, visit};
 use mebridge::ops::{Address, Batch};

@@ -1,7 +1,6 @@
 //! Which processes have a recursive plan, and that it does less than the list of diagrams.
 
-mod common;
-
+use crate::common;
 use mebridge::color::BlockDiagonal;
 use mebridge::import::import_directory;
 use mebridge::plan::binding::Binding;

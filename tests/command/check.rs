@@ -1,15 +1,16 @@
 //! `mebridge check`.
 
-mod command;
 // Parts of the command, to compute again what it says.
 #[allow(dead_code)]
-#[path = "../src/bin/mebridge/random.rs"]
+#[path = "../../src/bin/mebridge/random.rs"]
 mod random;
 #[allow(dead_code)]
-#[path = "../src/bin/mebridge/statistics.rs"]
+#[path = "../../src/bin/mebridge/statistics.rs"]
 mod statistics;
 
-use command::{directory, gg_ttx, mask_timings, mebridge, mebridge_with, two_matrix_elements};
+use crate::support::{
+    directory, gg_ttx, mask_timings, mebridge, mebridge_with, two_matrix_elements,
+};
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::example::scalars_squared;
 use random::Random;

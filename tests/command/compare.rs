@@ -1,10 +1,7 @@
 //! `mebridge compare`, with the directory that comes with the source.
 
-mod command;
-mod common;
-
-use command::{copy, directory, gg_ttx, mebridge, two_matrix_elements};
-use common::gfortran;
+use crate::common::gfortran;
+use crate::support::{copy, directory, gg_ttx, mebridge, two_matrix_elements};
 use serde_json::Value;
 use std::path::Path;
 

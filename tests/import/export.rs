@@ -1,9 +1,7 @@
 //! Processes as Fortran (`mebridge generate --fortran`): read back by the importer, and compiled by gfortran, they are
 //! what was written.
 
-mod common;
-
-use common::gfortran;
+use crate::common::gfortran;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, Switches};

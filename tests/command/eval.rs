@@ -1,8 +1,6 @@
 //! `mebridge eval`.
 
-mod command;
-
-use command::{Ran, copy, directory, gg_ttx, mebridge};
+use crate::support::{Ran, copy, directory, gg_ttx, mebridge};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use mebridge::process::example;

@@ -1,8 +1,7 @@
 //! Which kernel computes each Lorentz structure of real MG5aMC outputs. Those of the Standard Model
 //! and its usual extensions have kernels; what has none is named here.
 
-mod common;
-
+use crate::common;
 use mebridge::import::import_directory;
 use mebridge::ops::recognize::{momentum_is_conserved, recognize};
 use mebridge::process::{Quantity, Vertex, Wavefunction};

@@ -1,7 +1,6 @@
 //! `Bridge::one_event`: each helicity by itself, against the plain meaning of the process.
 
-mod common;
-
+use crate::common;
 use mebridge::bridge::Bridge;
 use mebridge::import::import_directory;
 use mebridge::process::Process;

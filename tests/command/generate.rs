@@ -1,10 +1,7 @@
 //! `mebridge generate`, and processes by their names in the place of files.
 
-mod command;
-mod common;
-
-use command::{directory, mebridge, mebridge_with};
-use common::gfortran;
+use crate::common::gfortran;
+use crate::support::{directory, mebridge, mebridge_with};
 use mebridge::process::Process;
 use std::process::Command;
 

@@ -1,8 +1,6 @@
 //! The command itself: help, version, wrong use.
 
-mod command;
-
-use command::{directory, mebridge, mebridge_with};
+use crate::support::{directory, mebridge, mebridge_with};
 
 const HELP: &str = "\
 Matrix elements for MadEvent, from what MG5aMC wrote
@@ -147,7 +145,7 @@ fn an_unknown_switch_that_is_like_no_other_gets_no_guess() {
 /// The README's table has every switch that is accepted, and no other.
 #[test]
 fn every_switch_is_documented() {
-    let readme = include_str!("../README.md");
+    let readme = include_str!("../../README.md");
     let (_, table) = readme
         .split_once("| `CUDACPP_RUNTIME_...` |")
         .expect("the table");

@@ -1,7 +1,6 @@
 //! The directory `fortran/gg_ttx`, written by hand, imports as what it is.
 
-mod common;
-
+use crate::common;
 use mebridge::bridge::Bridge;
 use mebridge::events::Answers;
 use mebridge::import::import_directory;

@@ -1,10 +1,7 @@
 //! `mebridge link` and `mebridge unlink`, in a small MadEvent by hand (`fortran/madevent`).
 
-mod command;
-mod madevent;
-
-use command::{mebridge, same, snapshot};
-use madevent::*;
+use crate::madevent::*;
+use crate::support::{mebridge, same, snapshot};
 use std::fs;
 use std::path::Path;
 use std::process::Command;

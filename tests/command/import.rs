@@ -1,8 +1,6 @@
 //! `mebridge import`.
 
-mod command;
-
-use command::{directory, gg_ttx, mebridge, two_matrix_elements};
+use crate::support::{directory, gg_ttx, mebridge, two_matrix_elements};
 use mebridge::process::Process;
 
 const HELP: &str = "\

@@ -1,10 +1,7 @@
 //! `mebridge link` with what MadEvent may be: its generations, several matrix elements, ungrouped, with the plugin.
 
-mod command;
-mod madevent;
-
-use command::{copy, mebridge, same, snapshot, two_matrix_elements};
-use madevent::*;
+use crate::madevent::*;
+use crate::support::{copy, mebridge, same, snapshot, two_matrix_elements};
 use std::fs;
 use std::path::{Path, PathBuf};
 

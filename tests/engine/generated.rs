@@ -1,9 +1,7 @@
 //! Generated processes against numbers of other programs: the reference files, and the same processes imported from
 //! what MG5aMC wrote (`output madevent` or `output standalone`, with `set zerowidth_tchannel False`).
 
-mod common;
-
-use common::require;
+use crate::common::{self, require};
 use mebridge::import::import_directory;
 use mebridge::model::Model;
 use mebridge::phase_space::PhaseSpace;

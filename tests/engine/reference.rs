@@ -1,9 +1,7 @@
 //! The CPU engine against the reference files of real MG5aMC outputs, at every SIMD level and
 //! precision, for whole and odd numbers of events, with and without channels, and as a sampler's calls.
 
-mod common;
-
-use common::{Reference, worst};
+use crate::common::{self, Reference, worst};
 use mebridge::bridge::Bridge;
 use mebridge::events::Answers;
 use mebridge::import::import_directory;

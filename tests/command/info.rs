@@ -1,8 +1,6 @@
 //! `mebridge info`.
 
-mod command;
-
-use command::{copy, directory, gg_ttx, mebridge, two_matrix_elements};
+use crate::support::{copy, directory, gg_ttx, mebridge, two_matrix_elements};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

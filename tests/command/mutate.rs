@@ -1,10 +1,7 @@
 //! `mebridge mutate`, with the directory that comes with the source.
 
-mod command;
-mod common;
-
-use command::{Ran, copy, directory, gg_ttx, mebridge};
-use common::gfortran;
+use crate::common::gfortran;
+use crate::support::{Ran, copy, directory, gg_ttx, mebridge};
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,8 +1,6 @@
 //! `mebridge bench`. Nothing here depends on how fast the machine is.
 
-mod command;
-
-use command::{directory, gg_ttx, mebridge, mebridge_with, two_matrix_elements};
+use crate::support::{Ran, directory, gg_ttx, mebridge, mebridge_with, two_matrix_elements};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -104,7 +102,7 @@ Options:
 /// A sweep that takes no time.
 const QUICK: [&str; 4] = ["--seconds", "1e-4", "--repetitions", "3"];
 
-fn bench(directory: &Path, arguments: &[&str]) -> command::Ran {
+fn bench(directory: &Path, arguments: &[&str]) -> Ran {
     let mut all = vec!["bench"];
     all.extend(arguments);
     all.extend(QUICK);

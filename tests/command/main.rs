@@ -1,0 +1,21 @@
+//! The command as a user runs it, and what it leaves behind.
+
+mod arguments;
+#[cfg(feature = "plots")]
+mod bench;
+mod cache;
+mod check;
+#[path = "../common/mod.rs"]
+mod common;
+mod compare;
+mod eval;
+mod generate;
+mod import;
+mod info;
+mod link;
+mod link_kinds;
+mod link_outputs;
+mod madevent;
+mod mutate;
+mod reweight;
+mod support;
