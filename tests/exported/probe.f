@@ -1,4 +1,4 @@
-C     What a matrix element says of events, for tests/export.rs. Read are
+C     What a matrix element says of events, for tests/import/export.rs. Read are
 C     the number of helicity configurations and these, then for each event
 C     alpha_s, two random numbers, a channel and the momenta. Written are
 C     the answer of SMATRIX1, and without a channel AMP2 and JAMP2, summed
