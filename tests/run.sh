@@ -71,10 +71,7 @@ step "documentation" env RUSTDOCFLAGS="-D warnings" "$cargo" doc --locked --no-d
 step "library" "$cargo" build --locked --release --workspace
 # Device code is compiled for real, with or without a GPU.
 if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi
-# Units are tested with all checks of a debug build, everything else with the library that users run.
-step "unit tests" "$cargo" test --locked --no-fail-fast --lib
-step "tests in Rust" "$cargo" test --locked --no-fail-fast --release --bins --test '*'
-step "examples in documentation" "$cargo" test --locked --no-fail-fast --release --doc
+step "tests in Rust" "$cargo" test --locked --no-fail-fast
 need nvrtc "device code by NVRTC"
 need gpu "GPU"
 need gpus "several GPUs"

@@ -26,12 +26,13 @@ use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
 /// Currents of so many rungs are kept for all of their orders; longer ones for those alone with the smallest first.
 pub(super) const SHORT: usize = 4;
-/// Vectors of the JAMPs of one run on a core, at most, of gluons alone and with a quark line, where L2 has [`LARGE_L2`]
-/// bytes and where it has less; measured at 512z with 2 MiB and 1 MiB.
-const TILE: [[usize; 2]; 2] = [[100_000, 50_000], [100_000, 12_000]];
+/// Vectors of the JAMPs of one run on a core, at most, where L2 has [`LARGE_L2`] bytes; measured at 512z with 2 MiB.
+const TILE: usize = 170_000;
 const LARGE_L2: usize = 2 << 20;
-/// Helicities of a run on a core, at least, in the same cases: what a run computes anew is shared by them.
-const FEWEST: [usize; 2] = [8, 4];
+/// The same where it has less, of gluons alone and with a quark line; measured with 1 MiB.
+const SMALL_TILE: [usize; 2] = [100_000, 12_000];
+/// Helicities of a run on a core, at least: what a run computes anew is shared by them.
+const FEWEST: usize = 4;
 
 /// Vectors that the caches next to a core hold at 512z: 1 MiB.
 const FAR: u32 = 16_384;
@@ -53,9 +54,11 @@ impl Machine {
     fn tile(self, form: &ColorOrdered) -> usize {
         match self {
             Machine::Core => {
-                let cache = usize::from(l2_bytes() < LARGE_L2);
-                let tile = TILE[cache][usize::from(form.line.is_some())];
-                tile.max(2 * FEWEST[cache] * form.jamps())
+                let tile = match l2_bytes() < LARGE_L2 {
+                    true => SMALL_TILE[usize::from(form.line.is_some())],
+                    false => TILE,
+                };
+                tile.max(2 * FEWEST * form.jamps())
             }
             Machine::Gpu { tile } => tile,
         }
