@@ -1,7 +1,8 @@
 //! Vectors of pairs and triples of vectors ([`crate::ops::arrays::ArrayKind::Vector`]), and their products.
 //!
 //! The product of a vector with a momentum depends on its helicities alone, and the product of the outer vectors of a
-//! triple on theirs: where terms of triples come with pairs ([`crate::ops::arrays::Folded`]), these numbers are computed before the vectors.
+//! triple on theirs: where terms of triples come with pairs ([`crate::ops::arrays::Folded`]), these numbers are computed
+//! before the vectors.
 
 use super::super::{add, dot, dot_momentum, sub};
 use super::{At, Four, formed, scaled};
@@ -162,7 +163,7 @@ impl<V: Simd> At<'_, V> {
         }
     }
 
-    /// Products of a momentum with the elements of an array, with the products, if they are asked for,
+    /// Products of a momentum with the elements of an array; added to them the array's own products, if there are any,
     /// times a sign. The place behind them.
     #[inline(always)]
     unsafe fn numbers_with(
