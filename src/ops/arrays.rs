@@ -226,8 +226,8 @@ pub struct Pools {
     pub far: bool,
     /// Address of a row of numbers, one for each element of a contraction, in which products are added up.
     pub buffer: Address,
-    /// Address of what an operation of [`ArrayKind::Vector`] with [`Folded`] terms computes first: of each pair a momentum, and a number for each
-    /// element of both vectors, of each triple one for the outer vectors.
+    /// Address of what an operation of [`ArrayKind::Vector`] with [`Folded`] terms computes first: of each pair a
+    /// momentum, and a number for each element of both vectors, of each triple one for the outer vectors.
     pub numbers_of_vectors: Address,
     /// Ways to shuffle numbers.
     pub shuffles: Vec<Shuffle>,
@@ -352,7 +352,7 @@ impl Pools {
             && (!op.propagate || known(op.momentum, 4) && known(op.mass, 1))
     }
 
-    /// Vectors of the numbers that an operation on vectors computes first; none where a computed element needs an element
+    /// Vectors of the numbers that an operation on vectors computes first; none where a computed element needs one
     /// behind that of the last one.
     fn numbers_of_vectors(&self, op: &ArrayOp, pairs: &[Pair], triples: &[Triple]) -> Option<u64> {
         let last = |index: u32| {
