@@ -11,6 +11,7 @@
 //! of its chirality: of a massless line with one helicity these alone are there ([`Spinors`]).
 
 use super::Address;
+use super::opcode::{COMPLEX, MOMENTUM};
 use serde::{Deserialize, Serialize};
 
 /// Vectors of an element of four complex components.
@@ -228,7 +229,7 @@ pub struct Pools {
     pub buffer: Address,
     /// Address of what an operation of [`ArrayKind::Vector`] with [`Folded`] terms computes first: of each pair a
     /// momentum, and a number for each element of both vectors, of each triple one for the outer vectors.
-    pub numbers_of_vectors: Address,
+    pub first_numbers: Address,
     /// Ways to shuffle numbers.
     pub shuffles: Vec<Shuffle>,
     /// Address of the numbers that are shuffled, two vectors each: those of [`AT_A_TIME`] elements next to each other,
@@ -306,12 +307,15 @@ impl Pools {
             ArrayKind::Sum => op.scaled,
             _ => true,
         };
+        let first_numbers_hold = || {
+            let size = self.size_of_first_numbers(op);
+            size.is_some_and(|size| u64::from(self.first_numbers) + size <= vectors.into())
+        };
         let vectors_hold = op.kind != ArrayKind::Vector
-            || pairs.iter().all(|p| p.momenta.iter().all(|&m| known(m, 4)))
-                && (op.folded == Folded::Nothing
-                    || self
-                        .numbers_of_vectors(op, pairs, triples)
-                        .is_some_and(|n| u64::from(self.numbers_of_vectors) + n <= vectors.into()));
+            || pairs
+                .iter()
+                .all(|p| p.momenta.iter().all(|&m| known(m, MOMENTUM)))
+                && first_numbers_hold();
         let together = match op.kind {
             ArrayKind::Contract if op.alike > 1 => op.alike,
             ArrayKind::Contract if self.fours => 4,
@@ -349,30 +353,42 @@ impl Pools {
                 .iter()
                 .all(|a| within(a.address, a.shift, last * u64::from(ELEMENT), ELEMENT))
             && (!needs_factor || op.factors.iter().all(|&f| known(f, 2)))
-            && (!op.propagate || known(op.momentum, 4) && known(op.mass, 1))
+            && (!op.propagate || known(op.momentum, MOMENTUM) && known(op.mass, 1))
     }
 
-    /// Vectors of the numbers that an operation on vectors computes first; none where a computed element needs one
-    /// behind that of the last one.
-    fn numbers_of_vectors(&self, op: &ArrayOp, pairs: &[Pair], triples: &[Triple]) -> Option<u64> {
-        let last = |index: u32| {
+    /// The numbers that an operation on vectors computes first, of pairs and of triples; none where a computed element
+    /// needs one behind that of the last one.
+    fn first_numbers(&self, op: &ArrayOp) -> Option<[u64; 2]> {
+        if op.folded == Folded::Nothing {
+            return Some([0; 2]);
+        }
+        let of = |index: u32, size: u32| {
             let from = index as usize;
             let until = from.checked_add(op.computed() as usize)?;
             let offsets = self.indices.get(from..until)?;
             let last = *offsets.last()?;
-            let all = offsets.iter().all(|&offset| offset <= last);
-            all.then_some(u64::from(last))
+            let within = |&offset: &u32| offset <= last && offset.is_multiple_of(size);
+            let all = offsets.iter().all(within);
+            all.then_some(u64::from(last / size) + 1)
         };
-        let per_number = u64::from(ELEMENT / 2);
-        let mut all = 0;
-        for pair in pairs {
-            let (a, b) = (last(pair.a.index)?, last(pair.b.index)?);
-            all += 4 + a / per_number + 2 + b / per_number + 2;
+        let (mut of_pairs, mut of_triples) = (0, 0);
+        for pair in range(&self.pairs, op.pairs)? {
+            of_pairs += of(pair.a.index, ELEMENT)? + of(pair.b.index, ELEMENT)?;
         }
-        for triple in triples {
-            all += last(triple.ends)? + 2;
+        for triple in range(&self.triples, op.triples)? {
+            of_triples += of(triple.ends, COMPLEX)?;
         }
-        Some(all)
+        Some([of_pairs, of_triples])
+    }
+
+    /// Vectors of these numbers, with a momentum for each pair.
+    pub fn size_of_first_numbers(&self, op: &ArrayOp) -> Option<u64> {
+        let [of_pairs, of_triples] = self.first_numbers(op)?;
+        let momenta = match op.folded {
+            Folded::Nothing => 0,
+            Folded::Last | Folded::Both => u64::from(op.pairs[1] - op.pairs[0]),
+        };
+        Some(u64::from(MOMENTUM) * momenta + u64::from(COMPLEX) * (of_pairs + of_triples))
     }
 
     /// Whether shuffling for so many elements stays within so many vectors, whatever shift is used of those with these
@@ -440,24 +456,7 @@ impl Pools {
             ArrayKind::Contract if op.spinors != Spinors::Dirac => 8 * pairs,
             ArrayKind::Contract => 16 * (pairs + wide) + 4 * numbers + 8 * splits,
         };
-        let before = match op.folded {
-            Folded::Nothing => 0,
-            Folded::Last | Folded::Both => self.before_vectors(op),
-        };
-        each * op.computed() as usize + before
-    }
-
-    /// Multiply-adds of the numbers that an operation on vectors computes first.
-    fn before_vectors(&self, op: &ArrayOp) -> usize {
-        let elements = |index: u32, size: u32| {
-            let last = self.indices.get((index + op.computed() - 1) as usize);
-            last.map_or(0, |last| (last / size + 1) as usize)
-        };
-        let pairs = range(&self.pairs, op.pairs).unwrap_or_default();
-        let of_pairs = pairs.iter().flat_map(|p| [p.a.index, p.b.index]);
-        let of_pairs: usize = of_pairs.map(|index| elements(index, ELEMENT)).sum();
-        let triples = range(&self.triples, op.triples).unwrap_or_default();
-        let of_triples: usize = triples.iter().map(|t| elements(t.ends, 2)).sum();
-        8 * of_pairs + 16 * of_triples
+        let [of_pairs, of_triples] = self.first_numbers(op).unwrap_or_default();
+        each * op.computed() as usize + (8 * of_pairs + 16 * of_triples) as usize
     }
 }

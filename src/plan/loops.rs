@@ -351,16 +351,21 @@ mod tests {
             }
         }
         type Change = Box<dyn Fn(&mut Loops, u32)>;
-        let changes: [Change; 9] = [
-            Box::new(|l, vectors| l.pools.numbers_of_vectors = vectors - 8),
+        let changes: [Change; 10] = [
+            Box::new(|l, vectors| l.pools.first_numbers = vectors - 8),
             Box::new(|l, _| l.pools.triples.iter_mut().for_each(|t| t.ends = u32::MAX)),
             Box::new(|l, _| {
-                // An element in between is behind the last one.
+                // The first one is behind the last one.
                 for triple in &l.pools.triples {
                     let ends = triple.ends as usize;
                     let last = l.pools.indices[ends + 3];
                     l.pools.indices[ends] = last + 2;
                 }
+            }),
+            Box::new(|l, _| {
+                // Half of a number.
+                let triple = &l.pools.triples[0];
+                l.pools.indices[triple.ends as usize] = 1;
             }),
             Box::new(of_numbers(|op| op.splits[1] = u32::MAX)),
             Box::new(of_numbers(|op| op.numbers[1] = u32::MAX)),

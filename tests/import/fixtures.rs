@@ -1,8 +1,8 @@
 //! The small directories of `fortran/outputs`, written by hand for the constructs that MG5aMC
 //! writes: what their Fortran answers, and closed formulas.
 
-use crate::command::{copy, mebridge};
 use crate::common::gfortran;
+use crate::support::{copy, mebridge};
 use mebridge::import::import_directory;
 use mebridge::process::{HelicitySum, Process};
 use num_complex::Complex64;

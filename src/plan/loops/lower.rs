@@ -134,8 +134,6 @@ pub(super) struct Lowering<'a> {
     pub(super) products: HashMap<Vec<u8>, Address>,
     /// A number that is zero.
     pub(super) zero: Option<Address>,
-    /// Vectors of [`Pools::numbers_of_vectors`].
-    pub(super) numbers_of_vectors: u32,
     /// Of gluons alone: where currents of the line are used again, their place for each number of rungs.
     pub(super) lines: Vec<Address>,
     /// Of gluons alone: the same for their products.
@@ -296,7 +294,6 @@ impl<'a> Lowering<'a> {
             scratch: Scratch::default(),
             products: HashMap::default(),
             zero: None,
-            numbers_of_vectors: 0,
             lines: Vec::new(),
             line_products: Vec::new(),
             line_currents: HashMap::default(),
@@ -517,7 +514,6 @@ impl<'a> Lowering<'a> {
     }
 
     fn finish(mut self) -> Plan {
-        self.pools.numbers_of_vectors = self.compiler.allocate(self.numbers_of_vectors);
         let count = self.helicities.count(self.all(), false);
         let (mut rows, mut reversed) = (Vec::new(), Vec::new());
         let none = [NO_HELICITY; 2];
@@ -532,21 +528,26 @@ impl<'a> Lowering<'a> {
                 }
             }
         }
+        let (indices, runs) = self.helicities.finish();
+        let mut pools = Pools {
+            indices,
+            ..self.pools
+        };
+        let ops = self.once.iter().chain(&self.each);
+        let vectors = ops.filter(|op| op.kind == ArrayKind::Vector);
+        let sizes = vectors.filter_map(|op| pools.size_of_first_numbers(op));
+        pools.first_numbers = self.compiler.allocate(sizes.max().unwrap_or(0) as u32);
         let mut plan = self.compiler.plan;
         plan.tables = vec![Vec::new(); plan.helicities.len()];
         plan.jamp_base = self.jamp_base;
-        let (indices, runs) = self.helicities.finish();
+        pools.far = plan.vectors > FAR;
         let form = self.compiler.process.color_ordered.as_ref();
         let loops = Loops {
             runs,
             once: self.once,
             each: self.each,
             shuffles: self.shuffles,
-            pools: Pools {
-                indices,
-                far: plan.vectors > FAR,
-                ..self.pools
-            },
+            pools,
             helicities: count,
             jamps: self.tile,
             strides: self.strides,

@@ -215,11 +215,9 @@ fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts)
     let mut together: Vec<Vec<Blocks>> = Vec::new();
     for block in blocks {
         let m = block.0;
-        let with_others = together.last().map(|others| {
-            Shuffle::numbers(m, others) + Shuffle::numbers(m, std::slice::from_ref(&block))
-        });
+        let alone = Shuffle::numbers(m, std::slice::from_ref(&block));
         match together.last_mut() {
-            Some(others) if with_others <= Some(NUMBERS) => others.push(block),
+            Some(others) if Shuffle::numbers(m, others) + alone <= NUMBERS => others.push(block),
             _ => together.push(vec![block]),
         }
     }

@@ -183,14 +183,11 @@ impl Lowering<'_> {
     ) -> ArrayOp {
         let (mut pairs, mut triples) = (Vec::new(), Vec::new());
         let mut products = Vec::new();
-        let mut vectors = 0;
         // Of two things there is nothing to fold.
         let folded = if size > 2 { folded } else { Folded::Nothing };
         let (first, both) = (folded != Folded::Nothing, folded == Folded::Both);
         for i in 1..size {
             let (a, b) = (of(self, 0, i, first), of(self, i, size, both));
-            let counts = [a, b].map(|array| self.helicities.count(array.legs, whole));
-            vectors += 4 + 2 * (counts[0] + counts[1]);
             pairs.push(Pair {
                 a: self.helicities.place(legs, whole, a),
                 b: self.helicities.place(legs, whole, b),
@@ -207,15 +204,11 @@ impl Lowering<'_> {
                 let (b, c) = (of(self, i, j, false), of(self, j, size, false));
                 let place = |h: &mut Helicities, array| h.place(legs, whole, array);
                 let ends = Array::numbers(0, a.legs | c.legs, false);
-                vectors += 2 * self.helicities.count(ends.legs, whole);
                 triples.push(Triple {
                     places: [a, b, c].map(|array| place(&mut self.helicities, array)),
                     ends: place(&mut self.helicities, ends).index,
                 });
             }
-        }
-        if folded != Folded::Nothing {
-            self.numbers_of_vectors = self.numbers_of_vectors.max(vectors);
         }
         let from = self.pools.triples.len() as u32;
         self.pools.triples.extend(triples);

@@ -7,12 +7,11 @@
 use super::super::{add, dot, dot_momentum, sub};
 use super::{At, Four, formed, scaled};
 use crate::ops::arrays::{ArrayOp, ELEMENT, Place, Triple};
+use crate::ops::opcode::{COMPLEX, MOMENTUM};
 use crate::simd::{Cx, Simd};
 
-/// Vectors of a momentum.
-const MOMENTUM: u32 = 4;
 /// Vectors of an element over those of a number.
-const PER_NUMBER: u32 = ELEMENT / 2;
+const PER_NUMBER: u32 = ELEMENT / COMPLEX;
 
 /// All methods: the operation holds, see [`super::Arrays`].
 impl<V: Simd> At<'_, V> {
@@ -22,7 +21,7 @@ impl<V: Simd> At<'_, V> {
         // SAFETY: the operation holds.
         unsafe {
             let zero = Cx::new(V::zero(), V::zero());
-            let ratio = self.ratio_of_products(op);
+            let ratio = self.ratio(op, op.products.is_some());
             for r in 0..op.computed() {
                 let (mut sum, mut product) = ([zero; 4], zero);
                 for pair in self.pairs(op.pairs) {
@@ -59,12 +58,12 @@ impl<V: Simd> At<'_, V> {
         // SAFETY: the operation holds.
         unsafe {
             let zero = Cx::new(V::zero(), V::zero());
-            let ratio = self.ratio_of_products(op);
+            let ratio = self.ratio(op, op.products.is_some());
             let of_triples = self.numbers_of_pairs::<BOTH>(op);
             self.numbers_of_triples(op, of_triples);
             for r in 0..op.computed() {
                 let (mut sum, mut product) = ([zero; 4], zero);
-                let mut at = self.pools.numbers_of_vectors;
+                let mut at = self.pools.first_numbers;
                 for pair in self.pairs(op.pairs) {
                     let (a, b) = (self.offset(&pair.a, r), self.offset(&pair.b, r));
                     let v2 = self.m.four(self.first(&pair.a) + a);
@@ -145,7 +144,7 @@ impl<V: Simd> At<'_, V> {
                 .pools
                 .products
                 .get_unchecked(from as usize..to as usize);
-            let mut at = self.pools.numbers_of_vectors;
+            let mut at = self.pools.first_numbers;
             for (i, pair) in self.pairs(op.pairs).iter().enumerate() {
                 let p2 = self.m.momentum(pair.momenta[0]);
                 let p3 = self.m.momentum(pair.momenta[1]);
@@ -156,23 +155,22 @@ impl<V: Simd> At<'_, V> {
                 let of2 = products.map(|[of2, _]| of2);
                 let of3 = products.filter(|_| BOTH).map(|[_, of3]| of3);
                 at += MOMENTUM;
-                at = self.numbers_with(at, (&pair.a, of2), q3, op, 1.0);
-                at = self.numbers_with(at, (&pair.b, of3), q2, op, -1.0);
+                at = self.numbers_with::<false>(at, (&pair.a, of2), q3, op);
+                at = self.numbers_with::<true>(at, (&pair.b, of3), q2, op);
             }
             at
         }
     }
 
-    /// Products of a momentum with the elements of an array; added to them the array's own products, if there are any,
-    /// times a sign. The place behind them.
+    /// Products of a momentum with the elements of an array, plus or `MINUS` the array's own products, if there are any.
+    /// The place behind them.
     #[inline(always)]
-    unsafe fn numbers_with(
+    unsafe fn numbers_with<const MINUS: bool>(
         &self,
         at: u32,
         (place, products): (&Place, Option<&Place>),
         q: [V; 4],
         op: &ArrayOp,
-        sign: f64,
     ) -> u32 {
         // SAFETY: the operation holds: of its elements none is behind the last computed one, nor are their products.
         unsafe {
@@ -188,7 +186,7 @@ impl<V: Simd> At<'_, V> {
                 let mut x = dot_momentum(q, v);
                 if let Some((products, step)) = products {
                     let y = self.m.complex(products + element * step);
-                    x = if sign < 0.0 { x - y } else { x + y };
+                    x = if MINUS { x - y } else { x + y };
                 }
                 self.m.put_complex(at + 2 * element, x);
             }
@@ -241,10 +239,7 @@ impl<V: Simd> At<'_, V> {
     pub(super) unsafe fn products_of_pairs(&self, op: &ArrayOp) {
         // SAFETY: the operation holds.
         unsafe {
-            let ratio = match op.scaled {
-                true => self.ratio(op),
-                false => Cx::new(V::zero(), V::zero()),
-            };
+            let ratio = self.ratio(op, op.scaled);
             for r in 0..op.count {
                 let mut sum = Cx::new(V::zero(), V::zero());
                 for pair in self.pairs(op.pairs) {
@@ -260,21 +255,13 @@ impl<V: Simd> At<'_, V> {
         }
     }
 
-    /// What products are multiplied by, where they are asked for.
+    /// What products are multiplied by, where that is asked for; 0 where there is no coupling.
     #[inline(always)]
-    unsafe fn ratio_of_products(&self, op: &ArrayOp) -> Cx<V> {
-        // SAFETY: the operation holds.
-        unsafe {
-            match op.products {
-                Some(_) => self.ratio(op),
-                None => Cx::new(V::zero(), V::zero()),
-            }
+    unsafe fn ratio(&self, op: &ArrayOp, asked: bool) -> Cx<V> {
+        if !asked {
+            // SAFETY: the operation holds.
+            return unsafe { Cx::new(V::zero(), V::zero()) };
         }
-    }
-
-    /// What products are multiplied by; 0 where there is no coupling.
-    #[inline(always)]
-    unsafe fn ratio(&self, op: &ArrayOp) -> Cx<V> {
         // SAFETY: the operation holds.
         let [under, over] = unsafe { op.constants.map(|constant| self.m.complex(constant)) };
         // Scaled, since squares of small couplings are too small.
