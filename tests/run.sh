@@ -69,6 +69,7 @@ step "lints" "$cargo" clippy --locked --workspace --all-targets -- -D warnings
 step "lints of the library alone" "$cargo" clippy --locked --lib --no-default-features -- -D warnings
 step "documentation" env RUSTDOCFLAGS="-D warnings" "$cargo" doc --locked --no-deps --document-private-items
 step "library" "$cargo" build --locked --release --workspace
+step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
 # Device code is compiled for real, with or without a GPU.
 if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi
 step "tests in Rust" "$cargo" test --locked --no-fail-fast

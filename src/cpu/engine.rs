@@ -5,7 +5,9 @@
 
 use super::block::{Blocks, Sampled};
 use super::color;
+use super::jamp::JampSums;
 use super::lanes::LaneExternal;
+use super::pairs::{self, Step};
 use super::worker::Worker;
 use crate::backend::BadMomentum;
 use crate::color::BlockDiagonal;
@@ -27,7 +29,14 @@ pub struct Engine<T: Real> {
     pub(super) binding: Binding,
     pub(super) level: Level,
     pub(super) polynomials: Vec<Polynomial<T>>,
-    pub(super) jamp_terms: Vec<JampTerm<T>>,
+    pub(super) jamp: JampSums<T>,
+    /// The squares whose sum is the denominator of channel weights, where amplitudes give them: those of one amplitude,
+    /// and those of several.
+    pub(super) denominator: (Vec<Address>, Vec<Vec<Address>>),
+    /// What is run for the plan's currents, for those of each tile, and for squared diagrams.
+    pub(super) currents: Vec<Step>,
+    pub(super) tiles: Vec<Vec<Step>>,
+    pub(super) squares: Vec<Step>,
     pub(super) color: ColorSum<T>,
     pub(super) general: Vec<General>,
     pub(super) scratch: Scratch,
@@ -41,10 +50,10 @@ pub struct Engine<T: Real> {
     pub(super) normalization: f64,
     /// For each diagram number its configuration (from 0).
     pub(super) config_of_channel: Vec<Option<u32>>,
-    /// For each configuration the colour flows that it allows, and behind them all flows.
-    pub(super) color_allowed: Vec<Vec<u32>>,
-    /// Diagrams (from 0) that have an AMP2 and a configuration, and which AMP2 it is.
-    pub(super) drawn: Vec<(u32, u32)>,
+    /// For each configuration the colour flows that it allows, and behind them all flows; each with where its JAMP2 is.
+    pub(super) color_allowed: Vec<Vec<(u32, Address)>>,
+    /// Diagrams (from 0) that have an AMP2 and a configuration, and where AMP2 is if all are computed.
+    pub(super) drawn: Vec<(u32, Address)>,
     /// JAMP2 of the colour flows, where it is not |JAMP|^2.
     pub(super) flow_weights: Vec<FlowWeight>,
     /// Number of colour flows.
@@ -65,14 +74,6 @@ pub struct Engine<T: Real> {
 pub(super) struct Polynomial<T> {
     pub address: Address,
     pub coefficients: Vec<(T, T)>,
-}
-
-/// [`crate::plan::sums::SumTerm`] in the engine's precision.
-pub(super) struct JampTerm<T> {
-    pub re: Address,
-    pub im: Address,
-    pub factor_re: T,
-    pub factor_im: T,
 }
 
 /// The colour sum, in the precision of the amplitudes or in single precision.
@@ -164,6 +165,12 @@ impl<T: Real> Engine<T> {
             vectors: next,
             ..scratch
         };
+        // Places of terms are kept as numbers of 32 bits.
+        if u64::from(scratch.vectors) * level.lanes::<T>() as u64 > u64::from(u32::MAX) {
+            return Err(Error::InvalidProcess {
+                what: "a plan that takes more than 4e9 numbers for a vector of events".into(),
+            });
+        }
         let polynomials = binding
             .couplings
             .iter()
@@ -179,21 +186,18 @@ impl<T: Real> Engine<T> {
                 Coupling::Formula => None,
             })
             .collect();
-        let jamp_terms = plan
-            .jamp
-            .terms
-            .iter()
-            .map(|term| JampTerm {
-                re: term.re,
-                im: term.im,
-                factor_re: T::from_f64(term.factor_re),
-                factor_im: T::from_f64(term.factor_im),
-            })
-            .collect();
         let channels = &process.channels;
-        let mut color_allowed = channels.allowed_flows();
-        color_allowed.push((0..process.color_flows() as u32).collect());
-        let drawn = plan.channels.drawn(channels);
+        let squares = plan.channels.denominator.iter();
+        let squares = squares.filter_map(|&i| plan.channels.amp2.get(i as usize));
+        let (one, several) = squares
+            .flatten()
+            .cloned()
+            .partition::<Vec<_>, _>(|square| square.len() == 1);
+        let mut allowed = channels.allowed_flows();
+        allowed.push((0..process.color_flows() as u32).collect());
+        let with_jamp2 = |flow| (flow, scratch.jamp2 + flow);
+        let with_jamp2 = |flows: Vec<u32>| flows.into_iter().map(with_jamp2).collect();
+        let drawn = plan.channels.drawn(channels).into_iter();
         Ok(Engine {
             general: plan
                 .general
@@ -207,7 +211,15 @@ impl<T: Real> Engine<T> {
                 None => plan.helicities.len(),
             },
             polynomials,
-            jamp_terms,
+            jamp: JampSums::new(&plan, &scratch, level.lanes::<T>()),
+            denominator: (one.concat(), several),
+            currents: pairs::steps(&plan.currents, level),
+            tiles: plan
+                .tiles
+                .iter()
+                .map(|tile| pairs::steps(&tile.currents, level))
+                .collect(),
+            squares: pairs::steps(&plan.channels.squares, level),
             color,
             scratch,
             incoming: process.legs.iter().map(|leg| leg.incoming).collect(),
@@ -215,8 +227,10 @@ impl<T: Real> Engine<T> {
             config_of_channel: (0..=process.diagrams)
                 .map(|diagram| channels.config_of(diagram).map(|c| c as u32))
                 .collect(),
-            color_allowed,
-            drawn,
+            color_allowed: allowed.into_iter().map(with_jamp2).collect(),
+            drawn: drawn
+                .map(|(diagram, amp2)| (diagram, scratch.numerators + amp2))
+                .collect(),
             flow_weights: process.flow_weights.clone(),
             flows: process.color_flows(),
             helicity_sum: process.helicity_sum,

@@ -4,7 +4,9 @@ mod arena;
 mod block;
 pub mod color;
 mod engine;
+mod jamp;
 mod lanes;
+mod pairs;
 #[cfg(test)]
 mod plan_tests;
 #[doc(hidden)]

@@ -1,11 +1,9 @@
 //! A stage of the engine by itself, for `make bench`; no part of the interface.
 
-use super::block;
 use super::engine::Engine;
 use super::worker::Worker;
 use crate::color::BlockDiagonal;
 use crate::error::Result;
-use crate::ops::kernels::Memory;
 use crate::plan::Plan;
 use crate::plan::binding::Binding;
 use crate::process::Process;
@@ -61,6 +59,10 @@ impl<T: Real> Task<T> for Sums<'_, T> {
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = T>>(self) {
         // SAFETY: the caller's promise.
-        unsafe { block::sums(Memory::<V>::new(self.base), self.engine) }
+        unsafe {
+            self.engine
+                .jamp
+                .add_up::<V, 1, false>([self.base], self.base)
+        }
     }
 }

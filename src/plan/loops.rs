@@ -90,10 +90,19 @@ impl Loops {
             .get(element as usize / (self.helicities as usize / parts).max(1))
     }
 
-    /// Helicities that are evaluated: of two of which the same is computed the first, if it is there.
+    /// The helicity that is evaluated at a place in `rows`: of two of which the same is computed the first, if it is there.
+    pub fn evaluated_at(&self, place: usize) -> Option<u32> {
+        self.both(place).into_iter().find(|&h| h != NO_HELICITY)
+    }
+
+    /// Helicities that are evaluated.
     pub fn evaluated(&self) -> impl Iterator<Item = u32> {
-        let first = |[h, r]: [u32; 2]| if h != NO_HELICITY { h } else { r };
-        self.all().map(first).filter(|&h| h != NO_HELICITY)
+        (0..self.rows.len()).filter_map(|place| self.evaluated_at(place))
+    }
+
+    /// Whether a helicity is evaluated at any of so many places.
+    pub fn is_evaluated(&self, place: usize, places: u32) -> bool {
+        (place..place + places as usize).any(|place| self.evaluated_at(place).is_some())
     }
 
     /// All helicities: first those that are evaluated, then those that follow from these, then those that vanish.

@@ -6,6 +6,7 @@
 //! takes.
 
 use super::compile::amp2_index;
+use super::sums::Sum;
 use super::{External, Plan};
 use crate::error::{Error, Result};
 use crate::ops::opcode::{Layout, Opcode};
@@ -226,7 +227,16 @@ impl Plan {
         let jamp = &self.jamp;
         let complex = |&at: &Address| self.holds_for_all(at, 2);
         let flows = u32::try_from(2 * self.flows);
-        jamp.sums.iter().all(|sum| complex(&sum.address))
+        let count =
+            |of: fn(&Sum) -> u32| jamp.sums.iter().map(|sum| of(sum) as usize).sum::<usize>();
+        let units = |sum: &Sum| {
+            sum.units
+                .iter()
+                .fold(0, |all: u32, &n| all.saturating_add(n))
+        };
+        count(units) == jamp.units.len()
+            && count(|sum| sum.terms) == jamp.terms.len()
+            && jamp.sums.iter().all(|sum| complex(&sum.address))
             && jamp.units.iter().all(complex)
             && jamp
                 .terms

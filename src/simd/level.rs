@@ -51,6 +51,11 @@ impl Level {
         }
     }
 
+    /// Whether there are 32 registers and not 16.
+    pub fn has_32_registers(self) -> bool {
+        matches!(self, Level::Avx512y | Level::Avx512z)
+    }
+
     /// Whether this CPU has the level.
     pub fn is_supported(self) -> bool {
         #[cfg(target_arch = "x86_64")]

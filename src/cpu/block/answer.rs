@@ -1,9 +1,10 @@
 //! From sums over helicities to the answer for each event.
 
-use super::{Blocks, lane_of};
+use super::{Blocks, Sampled, lane_of};
 use crate::ops::Address;
 use crate::ops::kernels::Memory;
 use crate::process::HelicitySum;
+use crate::sample::Sample;
 use crate::simd::{Real, Simd};
 
 impl<T: Real> Blocks<'_, '_, T> {
@@ -42,13 +43,16 @@ impl<T: Real> Blocks<'_, '_, T> {
                 }
                 sum => choose_signed(m, random, total, sum, numbers.zip(contributions)),
             };
-            let total = match self
-                .sample
-                .as_ref()
-                .and_then(|sample| sample.asked.helicity)
-            {
-                Some(helicity) => self.contribution(m, &helicity[first..first + count]),
-                None => total,
+            let total = match &self.sample {
+                Some(Sampled {
+                    asked:
+                        Sample {
+                            helicity: Some(helicity),
+                            ..
+                        },
+                    ..
+                }) => self.contribution(m, &helicity[first..first + count]),
+                _ => total,
             };
             let mut value = total * total.same(engine.normalization);
             if self.events.channels.is_some() {
@@ -57,12 +61,7 @@ impl<T: Real> Blocks<'_, '_, T> {
             let answers = &mut self.answers.matrix_elements[first..first + count];
             put_doubles(m, scratch.lanes, value, answers);
             let answers = &mut self.answers.helicity[first..first + count];
-            if count == V::LANES {
-                chosen.store_integers(answers.as_mut_ptr());
-            } else {
-                m.put_real(scratch.lanes, chosen);
-                spread(m, scratch.lanes, answers, |x| x.to_f64() as i32);
-            }
+            put_integers(m, scratch.lanes, chosen, answers);
             if self.sample.is_some() {
                 self.sampled(m, first, count);
                 return;
@@ -99,21 +98,21 @@ impl<T: Real> Blocks<'_, '_, T> {
                 let Some(config) = self.worker.configs[lane] else {
                     continue;
                 };
-                let before = &self.worker.configs[..lane];
-                if let Some(same) = before.iter().position(|c| *c == Some(config)) {
-                    let chosen = (*lane_of(m, scratch.choices + same as u32, lane)).to_f64();
-                    self.answers.color[first + lane] = chosen as i32;
-                    continue;
+                let configs = &self.worker.configs;
+                let mut same = 0;
+                while configs[same] != Some(config) {
+                    same += 1;
                 }
-                let allowed = &engine.color_allowed[config as usize];
-                let jamp2 = allowed.iter().map(|&flow| (flow, scratch.jamp2 + flow));
-                let mut total = V::zero();
-                for (_, address) in jamp2.clone() {
-                    total = total + m.real(address);
+                let choices = scratch.choices + same as u32;
+                if same == lane {
+                    let jamp2 = engine.color_allowed[config as usize].iter().copied();
+                    let mut total = V::zero();
+                    for (_, address) in jamp2.clone() {
+                        total = total + m.real(address);
+                    }
+                    m.put_real(choices, choose(m, random, total, jamp2));
                 }
-                let chosen = choose(m, random, total, jamp2);
-                m.put_real(scratch.choices + lane as u32, chosen);
-                let chosen = (*lane_of(m, scratch.choices + lane as u32, lane)).to_f64();
+                let chosen = (*lane_of(m, choices, lane)).to_f64();
                 self.answers.color[first + lane] = chosen as i32;
             }
         }
@@ -173,24 +172,36 @@ pub(super) unsafe fn put_doubles<V: Simd>(
     unsafe {
         if answers.len() == V::LANES {
             value.store_doubles(answers.as_mut_ptr());
-        } else {
-            m.put_real(at, value);
-            spread(m, at, answers, |x| x.to_f64());
+            return;
+        }
+        m.put_real(at, value);
+        for (lane, answer) in answers.iter_mut().enumerate() {
+            *answer = (*lane_of(m, at, lane)).to_f64();
         }
     }
 }
 
-/// From a vector to one number for each event, of which there are fewer than lanes.
+/// The same of whole numbers.
+///
+/// # Safety
+/// A valid address, and at most `LANES` answers.
 #[inline(always)]
-pub(super) unsafe fn spread<V: Simd, T>(
+pub(super) unsafe fn put_integers<V: Simd>(
     m: Memory<V>,
     at: Address,
-    numbers: &mut [T],
-    convert: impl Fn(V::Scalar) -> T,
+    value: V,
+    answers: &mut [i32],
 ) {
-    for (lane, number) in numbers.iter_mut().enumerate() {
-        // SAFETY: the caller gives a valid address, and at most `LANES` numbers.
-        *number = unsafe { convert(*lane_of(m, at, lane)) };
+    // SAFETY: the caller's promise.
+    unsafe {
+        if answers.len() == V::LANES {
+            value.store_integers(answers.as_mut_ptr());
+            return;
+        }
+        m.put_real(at, value);
+        for (lane, answer) in answers.iter_mut().enumerate() {
+            *answer = (*lane_of(m, at, lane)).to_f64() as i32;
+        }
     }
 }
 

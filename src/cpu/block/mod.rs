@@ -5,16 +5,14 @@
 //! scratch of this module behind those of the plan.
 
 mod answer;
-mod jamp;
 mod loops;
 mod momentum_check;
 mod sample;
 mod start;
 
-pub(super) use jamp::sums;
-
 use super::color::{self, Sum};
 use super::engine::{ColorSum, Engine};
+use super::pairs::Step;
 use super::worker::Worker;
 use crate::backend::BadMomentum;
 use crate::events::{Answers, Events};
@@ -23,7 +21,7 @@ use crate::ops::kernels::{self, Direct, Memory, Table};
 use crate::ops::opcode::Opcode;
 use crate::ops::{Address, Batch};
 use crate::sample::{Bad, Rows, Sample};
-use crate::simd::{Cx, Real, Simd, Task, dispatch_unchecked};
+use crate::simd::{Real, Simd, Task, dispatch_unchecked};
 use std::time::Instant;
 
 /// The events of a chunk, block after block.
@@ -77,20 +75,28 @@ impl<T: Real> Blocks<'_, '_, T> {
         unsafe {
             let m = Memory::<V>::new(base);
             self.start(m, first, count)?;
-            self.currents::<V>(&engine.plan.currents);
+            self.currents::<V>(&engine.plan.currents, &engine.currents);
             self.helicities(m, first, count);
             self.answer::<V>(m, first, count);
         }
         Ok(())
     }
 
-    /// Off-shell wavefunctions.
+    /// Off-shell wavefunctions, or what squared diagrams are made of: what is run for these batches.
     #[inline(always)]
-    unsafe fn currents<V: Simd<Scalar = T>>(&mut self, batches: &[Batch]) {
+    unsafe fn currents<V: Simd<Scalar = T>>(&mut self, batches: &[Batch], steps: &[Step]) {
         let base = self.worker.vectors();
         // SAFETY: addresses of the plan.
         unsafe {
-            for batch in batches {
+            for step in steps {
+                let batch = match step {
+                    Step::Whole(number) => &batches[*number],
+                    Step::Alone(batch) => batch,
+                    Step::Two(opcode, operands) => {
+                        kernels::spinors_of_two::<V>(*opcode, operands, base);
+                        continue;
+                    }
+                };
                 let operands = &batch.operands;
                 match batch.opcode {
                     Opcode::General(i) => {
@@ -111,16 +117,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         let scratch = &engine.scratch;
         let weights = self.worker.weights(engine, &self.events, first, count);
         let each = self.worker.each.is_some();
-        let colors = each
-            || self.events.channels.is_some()
-            || self
-                .sample
-                .as_ref()
-                .is_some_and(|sample| sample.asked.diagrams)
-            || self
-                .events
-                .igraph
-                .is_some_and(|g| g[first..first + count].iter().any(|&g| g != 0));
+        let colors = each || self.asks_for_colors(first, count);
         let profile = self.worker.profile;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
@@ -142,13 +139,16 @@ impl<T: Real> Blocks<'_, '_, T> {
                 return self.loops(m, loops, colors);
             }
             let mut done = 0;
-            let mut tiles = plan.tiles.iter().peekable();
+            let mut tiles = plan.tiles.iter().zip(&engine.tiles).peekable();
             for (group, at) in plan.groups.iter().zip(0..) {
                 if each {
                     self.clear(m);
                 }
-                if let Some(tile) = tiles.next_if(|tile| tile.group == at) {
-                    self.currents::<V>(&tile.currents);
+                if let Some(&(tile, steps)) = tiles.peek()
+                    && tile.group == at
+                {
+                    self.currents::<V>(&tile.currents, steps);
+                    tiles.next();
                 }
                 let start = profile.then(Instant::now);
                 self.amplitudes::<V>(group);
@@ -158,14 +158,21 @@ impl<T: Real> Blocks<'_, '_, T> {
                 if let Some(start) = start {
                     self.worker.timers.amplitudes += start.elapsed();
                 }
-                for (&h, place) in group.iter().zip(0..) {
-                    let start = profile.then(Instant::now);
-                    let mine = m.shifted(place * plan.pair_stride);
-                    sums(mine, engine);
-                    if let Some(start) = start {
-                        self.worker.timers.amplitudes += start.elapsed();
+                let start = profile.then(Instant::now);
+                let first = m.pointer(0);
+                match group[..] {
+                    [_, _] => {
+                        let second = m.pointer(plan.pair_stride);
+                        self.jamps([first, second], m, colors);
                     }
-                    self.square(m, mine, h, done, colors, None);
+                    _ => self.jamps([first], m, colors),
+                }
+                if let Some(start) = start {
+                    self.worker.timers.amplitudes += start.elapsed();
+                }
+                for (&h, place) in group.iter().zip(0..) {
+                    let mine = m.shifted(place * plan.pair_stride);
+                    self.color_sum(m, mine, h, done);
                     done += 1;
                 }
                 if each {
@@ -175,17 +182,49 @@ impl<T: Real> Blocks<'_, '_, T> {
         }
     }
 
-    /// Colour sum and JAMP2 of a helicity, whose JAMPs are there; JAMP2 times a weight. `mine` is the memory as it sees it;
-    /// `done` came before.
+    /// Whether colours are to be chosen for some of these events.
+    fn asks_for_colors(&self, first: usize, count: usize) -> bool {
+        let events = &self.events;
+        let of_sample = |sample: &Sampled| sample.asked.diagrams;
+        let of_igraph = |igraph: &[i32]| igraph[first..first + count].iter().any(|&g| g != 0);
+        events.channels.is_some()
+            || self.sample.as_ref().is_some_and(of_sample)
+            || events.igraph.is_some_and(of_igraph)
+    }
+
+    /// JAMPs of N helicities, given the memory as each of them sees it; with `colors` added to JAMP2.
     #[inline(always)]
-    unsafe fn square<V: Simd<Scalar = T>>(
+    unsafe fn jamps<V: Simd<Scalar = T>, const N: usize>(
+        &self,
+        mine: [*mut T; N],
+        m: Memory<V>,
+        colors: bool,
+    ) {
+        let engine = self.engine;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            let all = m.pointer(0);
+            if !colors {
+                engine.jamp.add_up::<V, N, false>(mine, all);
+            } else if engine.flow_weights.is_empty() {
+                engine.jamp.add_up::<V, N, true>(mine, all);
+            } else {
+                engine.jamp.add_up::<V, N, false>(mine, all);
+                for mine in mine {
+                    self.weigh_flows(m, Memory::new(mine));
+                }
+            }
+        }
+    }
+
+    /// Colour sum of a helicity, whose JAMPs are there. `mine` is the memory as it sees it; `done` came before.
+    #[inline(always)]
+    unsafe fn color_sum<V: Simd<Scalar = T>>(
         &mut self,
         m: Memory<V>,
         mine: Memory<V>,
         h: u32,
         done: usize,
-        colors: bool,
-        weight: Option<V>,
     ) {
         let engine = self.engine;
         let plan = &engine.plan;
@@ -193,10 +232,6 @@ impl<T: Real> Blocks<'_, '_, T> {
         let start = self.worker.profile.then(Instant::now);
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
-            if colors {
-                self.jamp2(m, mine, weight);
-            }
-            let middle = self.worker.profile.then(Instant::now);
             match &engine.color {
                 // Not worth a call.
                 ColorSum::Same(color::ColorSum { only: Some(c), .. }) => {
@@ -213,47 +248,8 @@ impl<T: Real> Blocks<'_, '_, T> {
                 }),
                 ColorSum::Single(color) => self.color_single(m, mine, color, done),
             }
-            if let (Some(start), Some(middle)) = (start, middle) {
-                self.worker.timers.amplitudes += middle - start;
-                self.worker.timers.color += middle.elapsed();
-            }
-        }
-    }
-
-    /// Adds to JAMP2, times a weight.
-    #[inline(always)]
-    unsafe fn jamp2<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>, weight: Option<V>) {
-        let plan = &self.engine.plan;
-        let scratch = &self.engine.scratch;
-        // SAFETY: addresses of the plan and the scratch.
-        unsafe {
-            let add = |flow: u32, jamp: Cx<V>| {
-                let sum = m.real(scratch.jamp2 + flow);
-                let sum = match weight {
-                    Some(weight) => {
-                        let square = jamp.re.mul_add(jamp.re, jamp.im * jamp.im);
-                        square.mul_add(weight, sum)
-                    }
-                    None => jamp.re.mul_add(jamp.re, jamp.im.mul_add(jamp.im, sum)),
-                };
-                m.put_real(scratch.jamp2 + flow, sum);
-            };
-            let jamp = |i: u32| mine.complex(plan.jamp_base + 2 * i);
-            let of_loops = plan.loops.as_ref().map_or(&[][..], |loops| &loops.flows);
-            if !self.engine.flow_weights.is_empty() {
-                self.weigh_flows(m, mine, weight);
-            } else if of_loops.is_empty() {
-                for flow in 0..plan.flows as u32 {
-                    add(flow, jamp(flow));
-                }
-            }
-            for (terms, flow) in of_loops.iter().zip(0..) {
-                let mut sum = Cx::new(V::zero(), V::zero());
-                for term in terms {
-                    let jamp = jamp(term.jamp);
-                    sum = if term.minus { sum - jamp } else { sum + jamp };
-                }
-                add(flow, sum);
+            if let Some(start) = start {
+                self.worker.timers.color += start.elapsed();
             }
         }
     }
@@ -292,29 +288,20 @@ impl<T: Real> Blocks<'_, '_, T> {
 
     /// Adds to JAMP2 what it is where coupling orders are split. `mine` is the memory as the helicity sees it.
     #[inline(always)]
-    unsafe fn weigh_flows<V: Simd<Scalar = T>>(
-        &self,
-        m: Memory<V>,
-        mine: Memory<V>,
-        weight: Option<V>,
-    ) {
+    unsafe fn weigh_flows<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>) {
         let engine = self.engine;
         // SAFETY: addresses of the plan and the scratch; the process's JAMP2 name its JAMPs.
         unsafe {
-            let jamp = |i: u32| mine.complex(engine.plan.jamp_base + 2 * i);
+            let jamps = mine.shifted(engine.plan.jamp_base);
             for (of_flow, flow) in engine.flow_weights.iter().zip(0..) {
                 let mut total = m.real(engine.scratch.jamp2 + flow);
                 for pairs in &of_flow.moduli {
                     let mut sum = V::zero();
                     for &(a, b) in pairs {
-                        let (a, b) = (jamp(a), jamp(b));
+                        let (a, b) = (jamps.complex(2 * a), jamps.complex(2 * b));
                         sum = a.re.mul_add(b.re, a.im.mul_add(b.im, sum));
                     }
-                    let sum = sum.abs();
-                    total = match weight {
-                        Some(weight) => sum.mul_add(weight, total),
-                        None => total + sum,
-                    };
+                    total = total + sum.abs();
                 }
                 m.put_real(engine.scratch.jamp2 + flow, total);
             }
@@ -327,22 +314,23 @@ impl<T: Real> Blocks<'_, '_, T> {
         let engine = self.engine;
         let plan = &engine.plan;
         let base = self.worker.vectors();
-        let table = |h: u32| Table(&plan.tables[h as usize]);
+        let tables = &plan.tables;
         // SAFETY: addresses of the plan.
         unsafe {
             for batch in &plan.amplitudes {
                 let operands = &batch.operands;
                 match (batch.opcode, group) {
                     (Opcode::Dots, &[a, b]) => {
-                        let tables = [table(a), table(b)];
-                        kernels::dots_of_two::<V>(operands, tables, plan.pair_stride, base);
+                        let two = [Table(&tables[a as usize]), Table(&tables[b as usize])];
+                        kernels::dots_of_two::<V>(operands, two, plan.pair_stride, base);
                     }
                     (Opcode::General(i), &[h, ..]) => {
                         let routine = &engine.general[i as usize];
-                        general::run::<V, _>(routine, operands, table(h), base);
+                        general::run::<V, _>(routine, operands, Table(&tables[h as usize]), base);
                     }
                     (opcode, &[h, ..]) => {
-                        kernels::amplitudes::<V, _>(opcode, operands, table(h), base);
+                        let table = Table(&tables[h as usize]);
+                        kernels::amplitudes::<V, _>(opcode, operands, table, base);
                     }
                     (_, []) => {}
                 }
@@ -401,14 +389,12 @@ impl<T: Real> Blocks<'_, '_, T> {
     /// Computes AMP2 where the plan has operations for them.
     #[inline(always)]
     unsafe fn squares<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
-        let channels = &self.engine.plan.channels;
-        let scratch = &self.engine.scratch;
-        let base = self.worker.vectors();
+        let engine = self.engine;
+        let channels = &engine.plan.channels;
+        let scratch = &engine.scratch;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
-            for batch in &channels.squares {
-                kernels::currents::<V, _>(batch.opcode, &batch.operands, Direct, base);
-            }
+            self.currents::<V>(&channels.squares, &engine.squares);
             let mut total = V::zero();
             for &i in &channels.denominator {
                 total = total + m.real(channels.totals[i as usize]);
@@ -433,11 +419,9 @@ impl<T: Real> Blocks<'_, '_, T> {
             }
             // A sample takes its sum from the numerators, which are all there; single helicities have none.
             if self.sample.is_none() && self.worker.each.is_none() {
-                let mut total = m.real(scratch.denominator);
-                for &i in &channels.denominator {
-                    total = squares(m, &channels.amp2[i as usize], total);
-                }
-                m.put_real(scratch.denominator, total);
+                let (one, several) = &self.engine.denominator;
+                let total = squares(m, several, m.real(scratch.denominator));
+                m.put_real(scratch.denominator, total + squares_of_one(m, one));
             }
             for (slot, &i) in self.worker.amp2.iter().enumerate() {
                 let at = scratch.numerators + slot as u32;
@@ -519,6 +503,28 @@ unsafe fn lane_of<V: Simd>(m: Memory<V>, address: Address, lane: usize) -> *mut 
     unsafe { m.pointer(address).add(lane) }
 }
 
+/// The sum of the squares of these numbers. Each addition waits for the one before, so there are four sums.
+#[inline(always)]
+unsafe fn squares_of_one<V: Simd>(m: Memory<V>, numbers: &[Address]) -> V {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let mut sums = [V::zero(); 4];
+        let (fours, rest) = numbers.as_chunks::<4>();
+        for four in fours {
+            for i in 0..4 {
+                let z = m.complex(four[i]);
+                sums[i] = z.re.mul_add(z.re, z.im.mul_add(z.im, sums[i]));
+            }
+        }
+        for &number in rest {
+            let z = m.complex(number);
+            sums[0] = z.re.mul_add(z.re, z.im.mul_add(z.im, sums[0]));
+        }
+        (sums[0] + sums[1]) + (sums[2] + sums[3])
+    }
+}
+
+/// Adds squares of sums of numbers.
 #[inline(always)]
 unsafe fn squares<V: Simd>(m: Memory<V>, squares: &[Vec<Address>], mut total: V) -> V {
     // SAFETY: addresses of the plan.

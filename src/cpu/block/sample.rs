@@ -1,8 +1,8 @@
 //! What a sampler asks beyond a matrix element: all squared diagrams, one of them drawn, the colour flow by it, the
 //! contribution of one helicity. Counted from 0.
 
-use super::answer::{choose, put_doubles, spread};
-use super::{Blocks, lane_of};
+use super::answer::{choose, put_doubles, put_integers};
+use super::{Blocks, Sampled, lane_of};
 use crate::ops::kernels::Memory;
 use crate::simd::{Real, Simd};
 
@@ -20,11 +20,10 @@ impl<T: Real> Blocks<'_, '_, T> {
         unsafe {
             for lane in 0..V::LANES {
                 let row = helicity[lane.min(helicity.len() - 1)];
-                let place = good.binary_search(&(row as u32));
-                let value = place.map_or(T::from_f64(0.0), |h| {
-                    *lane_of(m, scratch.matrix_elements + h as u32, lane)
-                });
-                *lane_of(m, scratch.lanes, lane) = value;
+                *lane_of(m, scratch.lanes, lane) = match good.binary_search(&(row as u32)) {
+                    Ok(h) => *lane_of(m, scratch.matrix_elements + h as u32, lane),
+                    Err(_) => T::from_f64(0.0),
+                };
             }
             m.real(scratch.lanes)
         }
@@ -40,24 +39,22 @@ impl<T: Real> Blocks<'_, '_, T> {
     ) {
         let engine = self.engine;
         let scratch = &engine.scratch;
-        let Some(sample) = &mut self.sample else {
+        let Some(Sampled { asked, .. }) = self.sample else {
             return;
-        };
-        let asked = sample.asked;
-        // Choices count from 1 so far, 0 stands for none.
-        let from_zero = |choices: &mut [i32]| {
-            for choice in choices {
-                *choice = (*choice - 1).max(0);
-            }
         };
         let helicity = &mut self.answers.helicity[first..first + count];
         match asked.helicity {
             Some(fixed) => helicity.copy_from_slice(&fixed[first..first + count]),
-            None => from_zero(helicity),
+            None => from_zero(helicity, 0),
         }
         if asked.diagrams {
-            let parts = engine.drawn.iter();
-            let parts = parts.map(|&(diagram, amp2)| (diagram, scratch.numerators + amp2));
+            let parts = engine.drawn.iter().copied();
+            // SAFETY: an address of the scratch.
+            let random = unsafe { self.lanes(m, first, count, asked.random_diagram) };
+            let Some(sample) = &mut self.sample else {
+                return;
+            };
+            let diagram = &mut sample.diagram[first..first + count];
             // SAFETY: addresses of the scratch; lanes below `LANES`.
             unsafe {
                 let mut total = V::zero();
@@ -82,35 +79,23 @@ impl<T: Real> Blocks<'_, '_, T> {
                         rows.row(without)[first..first + count].fill(0.0);
                     }
                 }
-                let random_diagram = asked.random_diagram;
-                let random = self.lanes(m, first, count, random_diagram);
                 let chosen = choose(m, random, total, parts);
-                m.put_real(scratch.lanes, chosen);
+                put_integers(m, scratch.lanes, chosen, diagram);
             }
-            let Some(sample) = &mut self.sample else {
-                return;
-            };
-            let diagram = &mut sample.diagram[first..first + count];
-            match asked.diagram {
-                Some(fixed) => diagram.copy_from_slice(&fixed[first..first + count]),
-                None => {
-                    let none = engine.drawn.first().map_or(0, |&(diagram, _)| diagram);
-                    // SAFETY: an address of the scratch.
-                    unsafe {
-                        spread(m, scratch.lanes, diagram, |x| match x.to_f64() as i32 {
-                            0 => none as i32,
-                            chosen => chosen - 1,
-                        });
-                    }
-                }
+            match (asked.diagram, engine.drawn.first()) {
+                (Some(fixed), _) => diagram.copy_from_slice(&fixed[first..first + count]),
+                (None, Some(&(none, _))) => from_zero(diagram, none as i32),
+                (None, None) => diagram.fill(0),
             }
             let all = engine.color_allowed.len() as u32 - 1;
-            let config = |&diagram: &i32| {
-                let config = engine.config_of_channel.get(diagram as usize + 1);
-                Some(config.copied().flatten().unwrap_or(all))
-            };
             self.worker.configs.clear();
-            self.worker.configs.extend(diagram.iter().map(config));
+            for &diagram in diagram.iter() {
+                let config = match engine.config_of_channel.get(diagram as usize + 1) {
+                    Some(Some(config)) => *config,
+                    _ => all,
+                };
+                self.worker.configs.push(Some(config));
+            }
             // SAFETY: as above.
             unsafe { self.colors(m, first, count) };
             for lane in 0..count {
@@ -118,8 +103,10 @@ impl<T: Real> Blocks<'_, '_, T> {
                 if *color > 0 {
                     *color -= 1;
                 } else if let Some(config) = self.worker.configs[lane] {
-                    let allowed = &engine.color_allowed[config as usize];
-                    *color = allowed.first().map_or(0, |&flow| flow as i32);
+                    *color = match engine.color_allowed[config as usize].first() {
+                        Some(&(flow, _)) => flow as i32,
+                        None => 0,
+                    };
                 }
             }
         }
@@ -146,5 +133,15 @@ impl<T: Real> Blocks<'_, '_, T> {
                 }
             }
         }
+    }
+}
+
+/// Choices, which count from 1 so far and are 0 where there is none, from 0; `none` in the place of those.
+fn from_zero(choices: &mut [i32], none: i32) {
+    for choice in choices {
+        *choice = match *choice {
+            0 => none,
+            chosen => chosen - 1,
+        };
     }
 }

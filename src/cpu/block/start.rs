@@ -32,16 +32,15 @@ impl<T: Real> Blocks<'_, '_, T> {
             };
             self.worker.bad = 0;
             if !V::all(good)
-                && let Some(lane) = first_bad(m, engine.scratch.check, good, count)
+                && let bad = bad_lanes(m, engine.scratch.check, good, count)
+                && bad != 0
             {
                 if self.sample.is_none() {
                     return Err(BadMomentum {
-                        event: first + lane,
+                        event: first + bad.trailing_zeros() as usize,
                     });
                 }
-                let at = lane_of(m, engine.scratch.check, 0);
-                let bad = |lane: usize| u32::from((*at.add(lane)).to_f64() != 0.0) << lane;
-                self.worker.bad = (0..count).map(bad).sum();
+                self.worker.bad = bad;
             }
             self.couplings(m, first, count);
             for sum in &engine.plan.momenta {
@@ -147,8 +146,7 @@ unsafe fn loaded_momenta<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) -> V
     unsafe {
         let mut check = MomentumCheck::new(V::zero());
         for (leg, (&mass, &incoming)) in plan.masses.iter().zip(&engine.incoming).enumerate() {
-            let at = plan.leg_momenta + 4 * leg as u32;
-            let p = [0, 1, 2, 3].map(|i| m.real(at + i));
+            let p = m.momentum(plan.leg_momenta + 4 * leg as u32);
             check.leg(p, mass, incoming, engine.off_shell);
         }
         check.good()
@@ -170,8 +168,11 @@ unsafe fn load_sample<V: Simd>(
     unsafe {
         if count == V::LANES && strides.event == 1 {
             for leg in 0..legs {
-                let p = |i: usize| V::load_doubles(momenta.at(first, leg, i));
-                m.put_momentum(to + 4 * leg as u32, [p(0), p(1), p(2), p(3)]);
+                let mut p = [V::zero(); 4];
+                for (i, p) in p.iter_mut().enumerate() {
+                    *p = V::load_doubles(momenta.at(first, leg, i));
+                }
+                m.put_momentum(to + 4 * leg as u32, p);
             }
         } else if count == V::LANES && strides.component == 1 && strides.event >= 0 {
             for leg in 0..legs {
@@ -203,23 +204,21 @@ unsafe fn gather<T: Real>(to: *mut T, lanes: usize, momenta: &Momenta) {
     }
 }
 
-/// The first of so many lanes that is not good.
+/// Which of so many lanes are not good, a bit for each.
 ///
 /// # Safety
 /// The check's place in the scratch is valid.
-#[cold]
-#[inline(never)]
-unsafe fn first_bad<V: Simd>(
-    m: Memory<V>,
-    at: Address,
-    good: V::Mask,
-    count: usize,
-) -> Option<usize> {
+#[inline(always)]
+unsafe fn bad_lanes<V: Simd>(m: Memory<V>, at: Address, good: V::Mask, count: usize) -> u32 {
     // SAFETY: the caller's promise.
     unsafe {
         let zero = V::zero();
         m.put_real(at, V::select(good, zero, zero.same(1.0)));
-        (0..count).find(|&lane| (*lane_of(m, at, lane)).to_f64() != 0.0)
+        let mut bad = 0;
+        for lane in 0..count {
+            bad |= u32::from((*lane_of(m, at, lane)).to_f64() != 0.0) << lane;
+        }
+        bad
     }
 }
 
@@ -244,8 +243,7 @@ unsafe fn momentum<V: Simd>(m: Memory<V>, legs: Address, sum: &MomentumSum) {
 unsafe fn inverse_propagator<V: Simd>(m: Memory<V>, propagator: &Propagator) {
     // SAFETY: addresses of the plan.
     unsafe {
-        let p = |i: u32| m.real(propagator.momentum + i);
-        let (e, x, y, z) = (p(0), p(1), p(2), p(3));
+        let [e, x, y, z] = m.momentum(propagator.momentum);
         // p^2 - m (m - i width)
         let re = e * e - x * x - y * y - z * z - e.same(propagator.mass * propagator.mass);
         let im = propagator.mass * propagator.width;
@@ -285,9 +283,11 @@ unsafe fn externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
     for e in &engine.externals {
         // SAFETY: addresses of the plan and of the engine's scratch.
         unsafe {
-            let p = |i: u32| m.real(engine.plan.leg_momenta + 4 * e.leg + i);
-            let momentum = [p(0), p(1), p(2), p(3)];
-            let mass = (e.mass != 0.0).then(|| momentum[0].same(e.mass));
+            let momentum = m.momentum(engine.plan.leg_momenta + 4 * e.leg);
+            let mass = match e.mass {
+                0.0 => None,
+                mass => Some(momentum[0].same(mass)),
+            };
             let to = m.pointer(0);
             kernels::external(
                 e.kind,

@@ -298,8 +298,11 @@ unsafe fn threes<V: Simd>(
         for part in 0..2 {
             // SAFETY: the caller's promise.
             unsafe {
-                let load = |i: usize| V::load(from.add((2 * froms[i] as usize + part) * V::LANES));
-                let (a, b, c) = (load(0), load(1), load(2));
+                let mut x = [V::zero(); 3];
+                for i in 0..3 {
+                    x[i] = V::load(from.add((2 * froms[i] as usize + part) * V::LANES));
+                }
+                let [a, b, c] = x;
                 let both = b + c;
                 let results = [a + both, (a - both) + a, (b - c) * root];
                 for i in 0..3 {

@@ -90,11 +90,10 @@ unsafe fn rows<V: Simd, const R: usize>(
 ) -> *const V::Scalar {
     // SAFETY: the caller's promise.
     unsafe {
-        let load = |i: usize| V::load(x.add(i * V::LANES));
         let mut re = [V::zero(); R];
         let mut im = [V::zero(); R];
         for column in R..columns {
-            let (x, y) = (load(2 * column), load(2 * column + 1));
+            let (x, y) = (load::<V>(x, 2 * column), load::<V>(x, 2 * column + 1));
             for row in 0..R {
                 let c = V::splat(*entries.add(row));
                 re[row] = c.mul_add(x, re[row]);
@@ -103,7 +102,7 @@ unsafe fn rows<V: Simd, const R: usize>(
             entries = entries.add(R);
         }
         for column in 0..R {
-            let (x, y) = (load(2 * column), load(2 * column + 1));
+            let (x, y) = (load::<V>(x, 2 * column), load::<V>(x, 2 * column + 1));
             for row in 0..=column {
                 let c = V::splat(*entries.add(row));
                 re[row] = c.mul_add(x, re[row]);
@@ -112,9 +111,19 @@ unsafe fn rows<V: Simd, const R: usize>(
             entries = entries.add(column + 1);
         }
         for row in 0..R {
-            total[0] = load(2 * row).mul_add(re[row], total[0]);
-            total[1] = load(2 * row + 1).mul_add(im[row], total[1]);
+            total[0] = load::<V>(x, 2 * row).mul_add(re[row], total[0]);
+            total[1] = load::<V>(x, 2 * row + 1).mul_add(im[row], total[1]);
         }
         entries
     }
+}
+
+/// One of some vectors.
+///
+/// # Safety
+/// It is there, aligned for `V`; the features that `V` stands for are there.
+#[inline(always)]
+unsafe fn load<V: Simd>(x: *const V::Scalar, i: usize) -> V {
+    // SAFETY: the caller's promise.
+    unsafe { V::load(x.add(i * V::LANES)) }
 }

@@ -378,22 +378,25 @@ impl<V: Simd> Interpreter<'_, V> {
     unsafe fn lanewise(&self, function: Elementary, to: u32, a: u32, b: u32, j: usize) {
         // SAFETY: as for the caller; a vector in memory is its lanes one after the other.
         unsafe {
-            let at = |slot: u32| {
-                self.scratch
-                    .add(slot as usize * GROUP + j)
-                    .cast::<V::Scalar>()
-            };
+            let [a, b, to] = [self.slot(a, j), self.slot(b, j), self.slot(to, j)];
+            let imaginary = GROUP * V::LANES;
             for lane in 0..V::LANES {
-                let read = |slot: u32| {
-                    Complex64::new(
-                        (*at(slot).add(lane)).to_f64(),
-                        (*at(slot + 1).add(lane)).to_f64(),
-                    )
-                };
-                let result = evaluate_elementary(function, read(a), read(b));
-                at(to).add(lane).write(V::Scalar::from_f64(result.re));
-                at(to + 1).add(lane).write(V::Scalar::from_f64(result.im));
+                let a =
+                    Complex64::new((*a.add(lane)).to_f64(), (*a.add(imaginary + lane)).to_f64());
+                let b =
+                    Complex64::new((*b.add(lane)).to_f64(), (*b.add(imaginary + lane)).to_f64());
+                let result = evaluate_elementary(function, a, b);
+                to.add(lane).write(V::Scalar::from_f64(result.re));
+                to.add(imaginary + lane)
+                    .write(V::Scalar::from_f64(result.im));
             }
         }
+    }
+
+    /// The lanes of a slot; those of the next one are `GROUP` vectors behind them.
+    #[inline(always)]
+    unsafe fn slot(&self, slot: u32, j: usize) -> *mut V::Scalar {
+        // SAFETY: as for the caller.
+        unsafe { self.scratch.add(slot as usize * GROUP + j).cast() }
     }
 }

@@ -203,15 +203,14 @@ impl<V: Simd> At<'_, V> {
         let [plus, minus, up, down] = v;
         // SAFETY: the operation holds.
         unsafe {
-            let f = |i: u32| self.part(spinor, i);
             *sum = match IN {
                 true => {
-                    let (f0, f1) = (f(0), f(1));
+                    let (f0, f1) = (self.part(spinor, 0), self.part(spinor, 1));
                     let (c, d) = (
                         plus.mul_add(f0, down.mul_add(f1, sum[2])),
                         up.mul_add(f0, minus.mul_add(f1, sum[3])),
                     );
-                    let (f2, f3) = (f(2), f(3));
+                    let (f2, f3) = (self.part(spinor, 2), self.part(spinor, 3));
                     [
                         minus.mul_add(f2, down.neg_mul_add(f3, sum[0])),
                         plus.mul_add(f3, up.neg_mul_add(f2, sum[1])),
@@ -220,12 +219,12 @@ impl<V: Simd> At<'_, V> {
                     ]
                 }
                 false => {
-                    let (f2, f3) = (f(2), f(3));
+                    let (f2, f3) = (self.part(spinor, 2), self.part(spinor, 3));
                     let (a, b) = (
                         plus.mul_add(f2, up.mul_add(f3, sum[0])),
                         down.mul_add(f2, minus.mul_add(f3, sum[1])),
                     );
-                    let (f0, f1) = (f(0), f(1));
+                    let (f0, f1) = (self.part(spinor, 0), self.part(spinor, 1));
                     [
                         a,
                         b,
@@ -398,13 +397,24 @@ impl<V: Simd> At<'_, V> {
         }
     }
 
+    /// The elements of an array for several results.
+    #[inline(always)]
+    unsafe fn elements<const N: usize>(&self, place: &Place, r: [u32; N]) -> [u32; N] {
+        let mut elements = [0; N];
+        for (element, r) in elements.iter_mut().zip(r) {
+            // SAFETY: the operation holds.
+            *element = unsafe { self.element(place, r) };
+        }
+        elements
+    }
+
     /// Adds the products of a pair whose second array is over no end.
     #[inline(always)]
     unsafe fn add_wide(&self, pair: &Pair, r: [u32; 4], s: &mut Four<V>) {
         // SAFETY: the operation holds.
         unsafe {
             let b = self.element(&pair.b, r[0]);
-            let a = r.map(|r| self.element(&pair.a, r));
+            let a = self.elements(&pair.a, r);
             for i in 0..4 {
                 let z = self.part(b, i);
                 for k in 0..4 {
@@ -435,8 +445,8 @@ impl<V: Simd> At<'_, V> {
         unsafe {
             let mut s = [Cx::new(V::zero(), V::zero()); 4];
             for pair in pairs {
-                let [a0, a1] = [r[0], r[1]].map(|r| self.element(&pair.a, r));
-                let [b0, b1] = [r[0], r[2]].map(|r| self.element(&pair.b, r));
+                let [a0, a1] = self.elements(&pair.a, [r[0], r[1]]);
+                let [b0, b1] = self.elements(&pair.b, [r[0], r[2]]);
                 for i in 0..4 {
                     let (x, y) = (self.part(a0, i), self.part(a1, i));
                     let (z, w) = (self.part(b0, i), self.part(b1, i));

@@ -345,6 +345,41 @@ macro_rules! dispatch_functions {
 
 for_each_opcode!(dispatch_functions);
 
+/// Runs sums of [`Opcode::SumFfv1`] or [`Opcode::SumFfv2`] two at a time: in the place of a spinor and of the result
+/// stand two, and all else is the same for both.
+///
+/// # Panics
+/// If the opcode is another one.
+///
+/// # Safety
+/// As for [`currents`].
+#[inline(always)]
+pub unsafe fn spinors_of_two<V: Simd>(opcode: Opcode, operands: &[u32], base: *mut V::Scalar) {
+    struct Batch<'a, S, const OUTGOING: bool>(&'a [u32], *mut S);
+    impl<S: Real, const OUTGOING: bool> Task<S> for Batch<'_, S, OUTGOING> {
+        type Output = ();
+        #[inline(always)]
+        unsafe fn run<V: Simd<Scalar = S>>(self) {
+            let m = Memory::<V>::new(self.1);
+            // SAFETY: the caller's promise.
+            unsafe {
+                match OUTGOING {
+                    true => sums::outgoing_of::<V, 2>(self.0, m),
+                    false => sums::incoming_of::<V, 2>(self.0, m),
+                }
+            }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        match opcode {
+            Opcode::SumFfv1 => V::call(Batch::<_, true>(operands, base)),
+            Opcode::SumFfv2 => V::call(Batch::<_, false>(operands, base)),
+            _ => unreachable!("{opcode:?} is no sum of spinors"),
+        }
+    }
+}
+
 /// Runs a batch of [`Opcode::Dots`] for a group of two helicities with these tables, see
 /// [`crate::plan::Plan::groups`].
 ///

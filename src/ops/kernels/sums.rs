@@ -73,7 +73,7 @@ const NO_TERMS: &[u32] = &[];
 /// Adds up terms of so many operands, and subtracts others. (A macro, as a closure would not be
 /// compiled for the SIMD level.)
 macro_rules! difference {
-    ($plus:expr, $minus:expr, |[$($operand:ident),+], $sum:ident: $V:ident| $add:expr) => {{
+    ($plus:expr, $minus:expr, [$($operand:ident),+], $sum:ident: $V:ident => $add:expr) => {{
         let mut $sum = [Cx::new($V::zero(), $V::zero()); 4];
         for [$($operand),+] in $minus.as_chunks().0.iter().copied() {
             $sum = $add;
@@ -88,61 +88,88 @@ macro_rules! difference {
     }};
 }
 
-/// `(m - p/) sum of V/ f1`: mode, number of terms to add and to subtract, the terms (f1, V), factor,
-/// momentum, mass, result. Without propagation momentum and mass stand there unused.
-#[inline(always)]
-pub(super) unsafe fn incoming<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream(operands);
-    while !ops.0.is_empty() {
-        let head = ops.take(3);
-        let (plus, minus) = ops.two(2 * head[1], 2 * head[2]);
-        let tail = ops.take(4);
-        // SAFETY: the caller promises valid addresses.
-        unsafe {
-            let mut sum = difference!(plus, minus, |[f, v], sum: V| {
-                let f = m.four(f);
-                let v = slash(m.four(v));
-                [
-                    v.minus.mul_add(f[2], v.down.neg_mul_add(f[3], sum[0])),
-                    v.plus.mul_add(f[3], v.up.neg_mul_add(f[2], sum[1])),
-                    v.plus.mul_add(f[0], v.down.mul_add(f[1], sum[2])),
-                    v.up.mul_add(f[0], v.minus.mul_add(f[1], sum[3])),
-                ]
-            });
-            if head[0] & Mode::BARE == 0 {
-                sum = propagate_in(sum, m.momentum(tail[1]), m.real(tail[2]), false);
-            }
-            finish(m, head[0], tail[0], sum, tail[3]);
+/// Defines sums over products of slashed vectors and spinors, for one or several spinors at a time: each vector is
+/// loaded and slashed once for all of them.
+macro_rules! spinor_sums {
+    ($(#[$doc:meta])* $one:ident, $(#[$doc_of:meta])* $several:ident, $propagate:ident,
+     |$v:ident, $f:ident, $sum:ident| $add:expr) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub(super) unsafe fn $one<V: Simd>(operands: &[u32], m: Memory<V>) {
+            // SAFETY: the caller's promise.
+            unsafe { $several::<V, 1>(operands, m) }
         }
-    }
+
+        $(#[$doc_of])*
+        #[inline(always)]
+        pub(super) unsafe fn $several<V: Simd, const N: usize>(operands: &[u32], m: Memory<V>) {
+            let mut ops = Stream(operands);
+            while !ops.0.is_empty() {
+                let head = ops.take(3);
+                let (plus, minus) = ops.two((N as u32 + 1) * head[1], (N as u32 + 1) * head[2]);
+                let (factor, momentum, mass) = (ops.next(), ops.next(), ops.next());
+                let results = ops.take(N);
+                // SAFETY: the caller promises valid addresses.
+                unsafe {
+                    let mut sums = [[Cx::new(V::zero(), V::zero()); 4]; N];
+                    for term in minus.chunks_exact(N + 1) {
+                        let $v = slash(m.four(term[N]));
+                        for i in 0..N {
+                            let ($f, $sum) = (m.four(term[i]), sums[i]);
+                            sums[i] = $add;
+                        }
+                    }
+                    if !minus.is_empty() {
+                        for i in 0..N {
+                            sums[i] = negative(sums[i]);
+                        }
+                    }
+                    for term in plus.chunks_exact(N + 1) {
+                        let $v = slash(m.four(term[N]));
+                        for i in 0..N {
+                            let ($f, $sum) = (m.four(term[i]), sums[i]);
+                            sums[i] = $add;
+                        }
+                    }
+                    for i in 0..N {
+                        if head[0] & Mode::BARE == 0 {
+                            sums[i] = $propagate(sums[i], m.momentum(momentum), m.real(mass), false);
+                        }
+                        finish(m, head[0], factor, sums[i], results[i]);
+                    }
+                }
+            }
+        }
+    };
 }
 
-/// `sum of f2 V/ (m + p/)`, laid out as for [`incoming`] with terms (f2, V).
-#[inline(always)]
-pub(super) unsafe fn outgoing<V: Simd>(operands: &[u32], m: Memory<V>) {
-    let mut ops = Stream(operands);
-    while !ops.0.is_empty() {
-        let head = ops.take(3);
-        let (plus, minus) = ops.two(2 * head[1], 2 * head[2]);
-        let tail = ops.take(4);
-        // SAFETY: the caller promises valid addresses.
-        unsafe {
-            let mut sum = difference!(plus, minus, |[f, v], sum: V| {
-                let f = m.four(f);
-                let v = slash(m.four(v));
-                [
-                    v.plus.mul_add(f[2], v.up.mul_add(f[3], sum[0])),
-                    v.down.mul_add(f[2], v.minus.mul_add(f[3], sum[1])),
-                    v.minus.mul_add(f[0], v.up.neg_mul_add(f[1], sum[2])),
-                    v.plus.mul_add(f[1], v.down.neg_mul_add(f[0], sum[3])),
-                ]
-            });
-            if head[0] & Mode::BARE == 0 {
-                sum = propagate_out(sum, m.momentum(tail[1]), m.real(tail[2]), false);
-            }
-            finish(m, head[0], tail[0], sum, tail[3]);
-        }
-    }
+spinor_sums! {
+    /// `(m - p/) sum of V/ f1`: mode, number of terms to add and to subtract, the terms (f1, V), factor,
+    /// momentum, mass, result. Without propagation momentum and mass stand there unused.
+    incoming,
+    /// The same of N spinors f1 in each term, with as many results.
+    incoming_of,
+    propagate_in,
+    |v, f, sum| [
+        v.minus.mul_add(f[2], v.down.neg_mul_add(f[3], sum[0])),
+        v.plus.mul_add(f[3], v.up.neg_mul_add(f[2], sum[1])),
+        v.plus.mul_add(f[0], v.down.mul_add(f[1], sum[2])),
+        v.up.mul_add(f[0], v.minus.mul_add(f[1], sum[3])),
+    ]
+}
+
+spinor_sums! {
+    /// `sum of f2 V/ (m + p/)`, laid out as for [`incoming`] with terms (f2, V).
+    outgoing,
+    /// The same of N spinors f2 in each term, with as many results.
+    outgoing_of,
+    propagate_out,
+    |v, f, sum| [
+        v.plus.mul_add(f[2], v.up.mul_add(f[3], sum[0])),
+        v.down.mul_add(f[2], v.minus.mul_add(f[3], sum[1])),
+        v.minus.mul_add(f[0], v.up.neg_mul_add(f[1], sum[2])),
+        v.plus.mul_add(f[1], v.down.neg_mul_add(f[0], sum[3])),
+    ]
 }
 
 /// Vectors `sum of f2 gamma f1`: mode, number of terms to add and to subtract, the terms (f1, f2),
@@ -156,7 +183,7 @@ pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
         let tail = ops.take(2);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let sum = difference!(plus, minus, |[f1, f2], sum: V| {
+            let sum = difference!(plus, minus, [f1, f2], sum: V => {
                 add_four(sum, current(m.four(f1), m.four(f2)))
             });
             finish(m, head[0], tail[0], sum, tail[1]);
@@ -194,7 +221,7 @@ pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
         let tail = ops.take(3);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let sum = difference!(threes, NO_TERMS, |[v2, v3, p2, p3], sum: V| {
+            let sum = difference!(threes, NO_TERMS, [v2, v3, p2, p3], sum: V => {
                 let (v2, v3) = (m.four(v2), m.four(v3));
                 let (p2, p3) = (m.momentum(p2), m.momentum(p3));
                 let p = add(p2, p3);
@@ -202,17 +229,17 @@ pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
                 let with2 = dot_momentum(add(p, p2), v3);
                 let with3 = dot_momentum(add(p, p3), v2);
                 let d = sub(p3, p2);
-                let component = |i: usize| {
+                for i in 0..4 {
                     let x = along.scale_add(d[i], sum[i]);
-                    with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x))
-                };
-                [component(0), component(1), component(2), component(3)]
+                    sum[i] = with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x));
+                }
+                sum
             });
             finish(m, head[0], tail[0], sum, tail[2]);
             if head[2] + head[3] == 0 {
                 continue;
             }
-            let sum = difference!(plus, minus, |[v2, v3, v4], sum: V| {
+            let sum = difference!(plus, minus, [v2, v3, v4], sum: V => {
                 let (v2, v3, v4) = (m.four(v2), m.four(v3), m.four(v4));
                 let (with2, with3, with4) = (dot(v3, v4), dot(v2, v4), dot(v2, v3));
                 let with3 = with3 + with3;
@@ -344,7 +371,7 @@ pub(super) unsafe fn add_wavefunctions<V: Simd>(operands: &[u32], m: Memory<V>) 
         let (plus, minus) = ops.two(head[0], head[1]);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let sum = difference!(plus, minus, |[v], sum: V| add_four(sum, m.four(v)));
+            let sum = difference!(plus, minus, [v], sum: V => add_four(sum, m.four(v)));
             m.put_four(ops.next(), sum);
         }
     }

@@ -151,9 +151,11 @@ impl<V: Simd> At<'_, V> {
                 let p = add(p2, p3);
                 let (q2, q3) = (add(p, p2), add(p, p3));
                 self.m.put_momentum(at, sub(p3, p2));
-                let products = products.get(i);
-                let of2 = products.map(|[of2, _]| of2);
-                let of3 = products.filter(|_| BOTH).map(|[_, of3]| of3);
+                let (of2, of3) = match products.get(i) {
+                    Some([of2, of3]) if BOTH => (Some(of2), Some(of3)),
+                    Some([of2, _]) => (Some(of2), None),
+                    None => (None, None),
+                };
                 at += MOMENTUM;
                 at = self.numbers_with::<false>(at, (&pair.a, of2), q3, op);
                 at = self.numbers_with::<true>(at, (&pair.b, of3), q2, op);
@@ -177,10 +179,13 @@ impl<V: Simd> At<'_, V> {
             let last = op.computed() - 1;
             let size = self.numbers_of(place, op);
             let elements = size / 2;
-            let products = products.map(|products| {
-                let step = self.offset(products, last) / (elements - 1).max(1);
-                (self.first(products), step)
-            });
+            let products = match products {
+                Some(products) => {
+                    let step = self.offset(products, last) / (elements - 1).max(1);
+                    Some((self.first(products), step))
+                }
+                None => None,
+            };
             for element in 0..elements {
                 let v = self.m.four(self.first(place) + element * ELEMENT);
                 let mut x = dot_momentum(q, v);
@@ -263,7 +268,10 @@ impl<V: Simd> At<'_, V> {
             return unsafe { Cx::new(V::zero(), V::zero()) };
         }
         // SAFETY: the operation holds.
-        let [under, over] = unsafe { op.constants.map(|constant| self.m.complex(constant)) };
+        let [under, over] = unsafe {
+            let [under, over] = op.constants;
+            [self.m.complex(under), self.m.complex(over)]
+        };
         // Scaled, since squares of small couplings are too small.
         let (zero, one) = (under.re.same(0.0), under.re.same(1.0));
         let size = under.re.abs().max(under.im.abs());

@@ -58,7 +58,13 @@ fn add_products<V: Simd>(sum: &mut [Cx<V>; 16], a: [Cx<V>; 4], b: [Cx<V>; 4]) {
 
 #[inline(always)]
 fn times<V: Simd>(factor: f64, a: [Cx<V>; 4]) -> [Cx<V>; 4] {
-    a.map(|x| x.scale(x.re.same(factor)))
+    let factor = a[0].re.same(factor);
+    [
+        a[0].scale(factor),
+        a[1].scale(factor),
+        a[2].scale(factor),
+        a[3].scale(factor),
+    ]
 }
 
 /// Stores 16 components.
@@ -86,23 +92,31 @@ unsafe fn tensor<V: Simd>(
     sign: i8,
     massless: bool,
 ) {
-    let of = |helicity: i8| leg.wavefunction(helicity, sign);
     let zero = Cx::new(leg.zero, leg.zero);
     let mut sum = [zero; 16];
     match helicity {
         // None but the outer two, as in TXXXXX.
         -1..=1 if massless => {}
-        2 | -2 => add_products(&mut sum, of(helicity / 2), of(helicity / 2)),
+        2 | -2 => {
+            let outer = leg.wavefunction(helicity / 2, sign);
+            add_products(&mut sum, outer, outer);
+        }
         1 | -1 => {
             let half = std::f64::consts::FRAC_1_SQRT_2;
-            add_products(&mut sum, times(half, of(helicity)), of(0));
-            add_products(&mut sum, times(half, of(0)), of(helicity));
+            let [outer, inner] = [leg.wavefunction(helicity, sign), leg.wavefunction(0, sign)];
+            add_products(&mut sum, times(half, outer), inner);
+            add_products(&mut sum, times(half, inner), outer);
         }
         _ => {
             let sixth = (1.0f64 / 6.0).sqrt();
-            add_products(&mut sum, times(sixth, of(1)), of(-1));
-            add_products(&mut sum, times(sixth, of(-1)), of(1));
-            add_products(&mut sum, times(2.0 * sixth, of(0)), of(0));
+            let [plus, minus, inner] = [
+                leg.wavefunction(1, sign),
+                leg.wavefunction(-1, sign),
+                leg.wavefunction(0, sign),
+            ];
+            add_products(&mut sum, times(sixth, plus), minus);
+            add_products(&mut sum, times(sixth, minus), plus);
+            add_products(&mut sum, times(2.0 * sixth, inner), inner);
         }
     }
     // SAFETY: the caller's promise.
@@ -156,7 +170,7 @@ impl<V: Simd> Rarita<V> {
             false => self.fermion.outgoing(helicity, self.sign),
         };
         match helicity < 0 {
-            true => spinor.map(|x| self.phase * x),
+            true => super::super::times(self.phase, spinor),
             false => spinor,
         }
     }

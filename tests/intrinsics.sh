@@ -1,0 +1,64 @@
+#!/bin/sh
+# No intrinsic is a function of its own: tests/intrinsics.sh LIBRARY
+#
+# Code that runs for each event is compiled once for each SIMD level (src/simd). What is not inlined into the function
+# that enables a level's instructions is compiled without them, and each intrinsic in it becomes a call: a program that
+# is right and many times slower. Such intrinsics stand in the library's table of symbols. tests/simd_source.rs looks at
+# the source for what leads to this; here is what the compiler made of it. Prints each such intrinsic with the
+# functions that call it. `_xgetbv`, by which the standard library asks which levels there are, is called once.
+set -u
+library=$1
+case $(uname -sm) in
+"Linux x86_64") ;;
+*)
+    echo "intrinsics: SIMD levels are those of x86-64, and symbols are read on Linux"
+    exit 77
+    ;;
+esac
+for tool in nm objdump; do
+    if ! command -v "$tool" >/dev/null 2>&1; then
+        echo "intrinsics: there is no $tool (binutils)"
+        exit 77
+    fi
+done
+symbols=$(nm -C "$library") || exit 1
+if ! echo "$symbols" | grep -q 'mebridge::'; then
+    echo "intrinsics: $library has no table of symbols: build it without stripping"
+    exit 1
+fi
+alone=$(echo "$symbols" | grep 'core::core_arch::' | grep -v '_xgetbv$' | sed 's/^[0-9a-f]* . //' | sort -u)
+if [ -z "$alone" ]; then
+    echo "intrinsics: none is a function of its own in $library"
+    exit 0
+fi
+echo "intrinsics: $(echo "$alone" | wc -l) are functions of their own in $library,"
+echo "so that what calls them is not compiled for its SIMD level:"
+objdump -d -C --no-show-raw-insn "$library" | awk '
+    # A function begins: "0000000000296430 <name>:". Names are not unique, places are.
+    /^[0-9a-f]+ <.*>:$/ {
+        place = $1; sub(/^0+/, "", place)
+        name[place] = $0; sub(/^[0-9a-f]+ </, "", name[place]); sub(/>:$/, "", name[place])
+        next
+    }
+    # A call: "1af73e:  call  296430 <name>".
+    /(call|jmp) +[0-9a-f]+ <.*>$/ {
+        to = $0; sub(/^.*(call|jmp) +/, "", to); sub(/ .*$/, "", to)
+        if (to == place) next
+        callers[to] = callers[to] " " place
+        callee = $0; sub(/^[^<]*</, "", callee); sub(/(\+0x[0-9a-f]+)?>$/, "", callee)
+        if (callee ~ /core::core_arch::/ && callee !~ /_xgetbv/ && name[place] !~ /core::core_arch::/) {
+            sub(/.*::/, "", callee)
+            if (index(calls[place] " ", " " callee " ") == 0) calls[place] = calls[place] " " callee
+        }
+    }
+    END {
+        for (at in calls) {
+            print "  " name[at] " calls" calls[at]
+            # What the standard library has in between (array::map and the like) is called by one of ours.
+            n = split(callers[at], above, " ")
+            if (name[at] !~ /mebridge/) for (i = 1; i <= n; i++)
+                if (!printed[at, name[above[i]]]++) print "    and is called by " name[above[i]]
+        }
+    }'
+echo "Say #[inline(always)] at these functions, and write closures as macros, loops or functions."
+exit 1
