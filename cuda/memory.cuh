@@ -48,17 +48,12 @@ template <unsigned STRIDE> struct Lane {
     DEVICE Matrix matrix(unsigned address) const {
         const Real *p = pointer(address);
         Matrix z;
-        for (int i = 0; i < 4; i++) z.d[i] = p[i * STRIDE];
-        for (int i = 0; i < 6; i++) z.a[i] = Cx{p[(4 + 2 * i) * STRIDE], p[(5 + 2 * i) * STRIDE]};
+        for (int i = 0; i < 10; i++) z.a[i] = p[i * STRIDE];
         return z;
     }
     DEVICE void put_matrix(unsigned address, const Matrix &z) const {
         Real *p = pointer(address);
-        for (int i = 0; i < 4; i++) p[i * STRIDE] = z.d[i];
-        for (int i = 0; i < 6; i++) {
-            p[(4 + 2 * i) * STRIDE] = z.a[i].re;
-            p[(5 + 2 * i) * STRIDE] = z.a[i].im;
-        }
+        for (int i = 0; i < 10; i++) p[i * STRIDE] = z.a[i];
     }
 };
 

@@ -137,10 +137,9 @@ struct Momentum {
     Real p[4];
 };
 
-// A hermitian matrix: its diagonal, then what is above it, row by row.
+// Sums of products of components of wavefunctions; of spinors the first six alone.
 struct Matrix {
-    Real d[4];
-    Cx a[6];
+    Real a[10];
 };
 
 DEVICE Four four(Cx a, Cx b, Cx c, Cx d) {

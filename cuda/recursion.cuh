@@ -65,66 +65,67 @@ DEVICE Four Conjugate(Four a) {
 DEVICE Four MinusConjugate(Four a) { return Conjugate(negative(a)); }
 
 // ---------------------------------------------------------------------------------------------
-// Hermitian matrices of wavefunctions. That of vectors is in the components V0 + V3, V0 - V3,
-// V1 + i V2, V1 - i V2, in which the product of two is (a0 b1 + a1 b0 - a2 b3 - a3 b2) / 2.
+// Sums of products of components of wavefunctions and of the mirrored ones, see
+// src/ops/kernels/density.rs: of spinors A_00, A_11, A_01 and A_02, of vectors half of the rows of a
+// real symmetric matrix from the diagonal on, in the components V0 + V3, V0 - V3, V1, V2.
 
 DEVICE Matrix no_matrix() {
     Matrix m;
-    for (int i = 0; i < 4; i++) m.d[i] = 0;
-    for (int i = 0; i < 6; i++) m.a[i] = cx(0, 0);
+    for (int i = 0; i < 10; i++) m.a[i] = 0;
     return m;
 }
 
-// Adds a_i a_j^*.
-DEVICE Matrix term_DensitySpinor(Four a, Matrix m) {
-    for (int i = 0; i < 4; i++)
-        m.d[i] = fused(a.c[i].im, a.c[i].im, fused(a.c[i].re, a.c[i].re, m.d[i]));
-    m.a[0] = conj_mul_add(a.c[1], a.c[0], m.a[0]);
-    m.a[1] = conj_mul_add(a.c[2], a.c[0], m.a[1]);
-    m.a[2] = conj_mul_add(a.c[3], a.c[0], m.a[2]);
-    m.a[3] = conj_mul_add(a.c[2], a.c[1], m.a[3]);
-    m.a[4] = conj_mul_add(a.c[3], a.c[1], m.a[4]);
-    m.a[5] = conj_mul_add(a.c[3], a.c[2], m.a[5]);
+DEVICE Real add_square(Cx z, Real sum) { return fused(z.im, z.im, fused(z.re, z.re, sum)); }
+
+DEVICE Matrix term_DensitySpinor(Four v, Matrix m) {
+    Cx a = v.c[0], b = v.c[1], c = v.c[2], d = v.c[3];
+    Cx x = conj_mul_add(b, a, cx(m.a[2], m.a[3]));
+    x = neg_conj_mul_add(d, c, x);
+    Cx y = conj_mul_add(d, b, conj_mul_add(c, a, cx(m.a[4], m.a[5])));
+    m.a[0] = add_square(d, add_square(a, m.a[0]));
+    m.a[1] = add_square(c, add_square(b, m.a[1]));
+    m.a[2] = x.re;
+    m.a[3] = x.im;
+    m.a[4] = y.re;
+    m.a[5] = y.im;
     return m;
 }
 
 DEVICE Matrix term_DensityVector(Four v, Matrix m) {
-    Slashed s = slash(v);
-    return term_DensitySpinor(four(s.plus, s.minus, s.up, s.down), m);
-}
-
-// Real part of a product, added to a sum.
-DEVICE Real add_real(Cx a, Cx b, Real sum) {
-    return neg_fused(a.im, b.im, fused(a.re, b.re, sum));
-}
-
-// The same with the conjugate of the second number.
-DEVICE Real add_real_conjugate(Cx a, Cx b, Real sum) {
-    return fused(a.im, b.im, fused(a.re, b.re, sum));
+    Four s = four(v.c[0] + v.c[3], v.c[0] - v.c[3], v.c[1], v.c[2]);
+    int at = 0;
+    for (int i = 0; i < 4; i++)
+        for (int j = i; j < 4; j++, at++)
+            m.a[at] = fused(s.c[i].im, s.c[j].im, fused(s.c[i].re, s.c[j].re, m.a[at]));
+    return m;
 }
 
 // sum over i, j of A_ij B_ij
 DEVICE Real TraceSpinor(Matrix a, Matrix b) {
-    Real above = 0;
-    for (int k = 0; k < 6; k++) above = add_real(a.a[k], b.a[k], above);
+    Real above = a.a[2] * b.a[2];
+    above = neg_fused(a.a[3], b.a[3], above);
+    above = fused(a.a[4], b.a[4], above);
+    above = neg_fused(a.a[5], b.a[5], above);
     Real sum = above + above;
-    for (int i = 0; i < 4; i++) sum = fused(a.d[i], b.d[i], sum);
-    return sum;
+    sum = fused(a.a[0], b.a[0], sum);
+    sum = fused(a.a[1], b.a[1], sum);
+    return sum + sum;
 }
 
 // The same with the metric.
 DEVICE Real TraceVector(Matrix a, Matrix b) {
-    // Components 0 and 1 of one meet 1 and 0 of the other, 2 and 3 meet 3 and 2 with a minus.
-    Real minus = add_real(a.a[1], b.a[4], Real(0));
-    minus = add_real(a.a[2], b.a[3], minus);
-    minus = add_real(a.a[3], b.a[2], minus);
-    minus = add_real(a.a[4], b.a[1], minus);
-    Real above = add_real_conjugate(a.a[0], b.a[0], -minus);
-    above = add_real_conjugate(a.a[5], b.a[5], above);
-    Real sum = above + above;
-    sum = fused(a.d[0], b.d[1], sum);
-    sum = fused(a.d[1], b.d[0], sum);
-    sum = fused(a.d[2], b.d[3], sum);
-    sum = fused(a.d[3], b.d[2], sum);
-    return sum * Real(0.25);
+    Real across = a.a[2] * b.a[5];
+    across = fused(a.a[5], b.a[2], across);
+    across = fused(a.a[3], b.a[6], across);
+    across = fused(a.a[6], b.a[3], across);
+    Real rest = fused(a.a[7], b.a[7], -across);
+    rest = fused(a.a[9], b.a[9], rest);
+    Real twice = a.a[8] * b.a[8];
+    rest = rest + (twice + twice);
+    Real along = a.a[1] * b.a[1];
+    Real sum = along + along;
+    sum = fused(a.a[0], b.a[4], sum);
+    sum = fused(a.a[4], b.a[0], sum);
+    rest = rest + rest;
+    return sum + (rest + rest);
 }

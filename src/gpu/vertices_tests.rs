@@ -27,16 +27,14 @@ DEVICE Four F(const Real *m) { return four(C(m), C(m + 2), C(m + 4), C(m + 6)); 
 DEVICE Momentum P(const Real *m) { return momentum(m[0], m[1], m[2], m[3]); }
 DEVICE Matrix M(const Real *m) {
     Matrix z;
-    for (int i = 0; i < 4; i++) z.d[i] = m[i];
-    for (int i = 0; i < 6; i++) z.a[i] = C(m + 4 + 2 * i);
+    for (int i = 0; i < 10; i++) z.a[i] = m[i];
     return z;
 }
 DEVICE void put(Real *m, Real x) { m[0] = x; }
 DEVICE void put(Real *m, Cx z) { m[0] = z.re; m[1] = z.im; }
 DEVICE void put(Real *m, Four z) { for (int i = 0; i < 4; i++) put(m + 2 * i, z.c[i]); }
 DEVICE void put(Real *m, Matrix z) {
-    for (int i = 0; i < 4; i++) m[i] = z.d[i];
-    for (int i = 0; i < 6; i++) put(m + 4 + 2 * i, z.a[i]);
+    for (int i = 0; i < 10; i++) m[i] = z.a[i];
 }
 "#;
 
@@ -274,7 +272,9 @@ fn sums() -> Vec<Case> {
             "Matrix sum = term_{name}(F(m), no_matrix()); sum = term_{name}(F(m + 8), sum);
              put(m + 117, term_{name}(F(m + 16), sum));"
         );
-        cases.push(Case::sum(name, opcode, &[3, 0, 8, 16, 117], 16, &body));
+        // Of spinors six numbers are all.
+        let numbers = if opcode == DensitySpinor { 6 } else { 10 };
+        cases.push(Case::sum(name, opcode, &[3, 0, 8, 16, 117], numbers, &body));
     }
     for (name, opcode) in [("TraceSpinor", TraceSpinor), ("TraceVector", TraceVector)] {
         let body = format!("put(m + 117, {name}(M(m + 85), M(m + 101)));");

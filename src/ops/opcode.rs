@@ -24,8 +24,8 @@ pub const COMPLEX: u32 = 2;
 pub const MOMENTUM: u32 = 4;
 /// Vectors of a spinor or a vector.
 pub const FOUR: u32 = 8;
-/// Vectors of a hermitian matrix of four rows.
-pub const MATRIX: u32 = 16;
+/// Vectors of a sum of products of components, see [`Opcode::DensityVector`].
+pub const MATRIX: u32 = 10;
 
 /// Multiply-adds of a factor times a wavefunction.
 const FACTOR: usize = 16;

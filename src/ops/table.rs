@@ -220,23 +220,25 @@ macro_rules! for_each_opcode {
             MinusConjugate = [Read(FOUR), Write(FOUR)],
                 multiply_adds: |_| 0,
                 current: sums::conjugate::<V, true>;
-            /// Hermitian matrix `sum of a_i a_j^*` of several spinors: four real numbers of the diagonal,
-            /// then the six complex ones above it, row by row.
+            /// Hermitian matrix `sum of a_i a_j^*` of several spinors and of the same spinors mirrored, which are theirs
+            /// with all helicities reversed (`src/ops/kernels/density.rs`): `A_00`, `A_11`, then the complex `A_01` and `A_02`,
+            /// of which the other numbers follow.
             DensitySpinor = [COUNT, Repeat(&[0], &[Read(FOUR)]), Write(MATRIX)],
-                multiply_adds: |r| 32 * r.waves,
-                current: density::matrices::<V, false>;
-            /// The same of vectors, in the components `V0 + V3`, `V0 - V3`, `V1 + i V2`, `V1 - i V2`.
+                multiply_adds: |r| 24 * r.waves,
+                current: density::of_spinors;
+            /// The same of vectors, whose mirrored ones are the conjugates, in the components `V0 + V3`, `V0 - V3`, `V1`, `V2`:
+            /// half of the real symmetric matrix, its rows from the diagonal on.
             DensityVector = [COUNT, Repeat(&[0], &[Read(FOUR)]), Write(MATRIX)],
-                multiply_adds: |r| 32 * r.waves,
-                current: density::matrices::<V, true>;
+                multiply_adds: |r| 20 * r.waves,
+                current: density::of_vectors;
             /// From the matrices of two spinors, `sum over i, j of A_ij B_ij`: the sum of the squared moduli
             /// of their products.
             TraceSpinor = [Read(MATRIX), Read(MATRIX), Write(REAL)],
-                multiply_adds: |_| 16,
+                multiply_adds: |_| 6,
                 current: density::trace_spinors;
             /// The same with two vectors and the metric.
             TraceVector = [Read(MATRIX), Read(MATRIX), Write(REAL)],
-                multiply_adds: |_| 16,
+                multiply_adds: |_| 10,
                 current: density::trace_vectors;
         }
         // The same, with amplitudes as results.

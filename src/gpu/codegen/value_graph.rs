@@ -2,8 +2,8 @@
 
 use super::expression::Expression;
 use crate::ops::Address;
-use crate::ops::opcode::Mode;
-use crate::ops::opcode::{FOUR, MOMENTUM};
+
+use crate::ops::opcode::{FOUR, MATRIX, MOMENTUM, Mode};
 use rustc_hash::FxHashMap as HashMap;
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ impl Type {
             2 => Type::Complex,
             MOMENTUM => Type::Momentum,
             FOUR => Type::Four,
-            16 => Type::Matrix,
+            MATRIX => Type::Matrix,
             _ => return None,
         })
     }
@@ -36,7 +36,7 @@ impl Type {
             Type::Complex => 2,
             Type::Momentum => 4,
             Type::Four => 8,
-            Type::Matrix => 16,
+            Type::Matrix => MATRIX as usize,
         }
     }
 

@@ -1,109 +1,100 @@
-//! Hermitian matrices of wavefunctions, and squared products from them.
+//! Sums of squared products, from each factor's own sums of products of components.
 //!
-//! A matrix takes 16 vectors: four real numbers of its diagonal, then the complex ones above it,
-//! row by row. That of vectors is in the components `V0 + V3`, `V0 - V3`, `V1 + i V2`, `V1 - i V2`, in
-//! which the product of two is `(a0 b1 + a1 b0 - a2 b3 - a3 b2) / 2`.
+//! Of wavefunctions `a` and `b` in all their helicities `sum |a b|^2 = sum over i, j of A_ij B_ij`, where `A_ij` is the sum
+//! of `a_i a_j^*`. With all helicities reversed `a` is, up to a phase, the *mirrored* wavefunction: the conjugate of a
+//! vector, and `(a3, -a2, a1, -a0)^*` of a spinor `(a0, a1, a2, a3)`, whichever way it flows (HELAS's conventions, the
+//! chiral representation; vertices that treat both chiralities alike keep it so). So one of each two helicities that are
+//! each other's reverse is given, the mirrored one is added, and few numbers are left of A:
+//!
+//! - of spinors `A_00 = A_33`, `A_11 = A_22`, `A_01 = -A_23` and `A_02 = A_13`, the others being 0: two real numbers, then two
+//!   complex ones;
+//! - of vectors a real symmetric matrix in the components `V0 + V3`, `V0 - V3`, `V1`, `V2` (half of A is kept): its rows
+//!   from the diagonal on. A boost along the beam changes the size of these components, but does not make large ones
+//!   cancel.
 
 use super::Memory;
-use super::ffv::slash;
 use crate::simd::{Cx, Simd};
 
-/// Rows and columns of the numbers above the diagonal.
-const ABOVE: [(usize, usize); 6] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+/// Numbers of a matrix of spinors.
+const OF_SPINORS: usize = 6;
+/// Numbers of a matrix of vectors.
+const OF_VECTORS: usize = 10;
 
-/// A hermitian matrix.
-struct Matrix<V> {
-    diagonal: [V; 4],
-    above: [Cx<V>; 6],
-}
-
-impl<V: Simd> Matrix<V> {
-    #[inline(always)]
-    unsafe fn zero() -> Self {
-        // SAFETY: the caller has the level.
-        unsafe {
-            Matrix {
-                diagonal: [V::zero(); 4],
-                above: [Cx::new(V::zero(), V::zero()); 6],
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn load(m: Memory<V>, at: u32) -> Self {
-        // SAFETY: the caller promises a valid address.
-        unsafe {
-            let mut matrix = Matrix::zero();
-            for i in 0..4 {
-                matrix.diagonal[i] = m.real(at + i as u32);
-            }
-            for i in 0..6 {
-                matrix.above[i] = m.complex(at + 4 + 2 * i as u32);
-            }
-            matrix
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn store(&self, m: Memory<V>, at: u32) {
-        // SAFETY: the caller promises a valid address.
-        unsafe {
-            for i in 0..4 {
-                m.put_real(at + i as u32, self.diagonal[i]);
-            }
-            for i in 0..6 {
-                m.put_complex(at + 4 + 2 * i as u32, self.above[i]);
-            }
-        }
-    }
-
-    /// Adds `a_i a_j^*`.
-    #[inline(always)]
-    fn add(&mut self, a: [Cx<V>; 4]) {
-        for (sum, a) in self.diagonal.iter_mut().zip(&a) {
-            *sum = a.im.mul_add(a.im, a.re.mul_add(a.re, *sum));
-        }
-        for (k, &(i, j)) in ABOVE.iter().enumerate() {
-            self.above[k] = a[j].conj_mul_add(a[i], self.above[k]);
-        }
-    }
-}
-
-/// Matrices of spinors, or of vectors: how many wavefunctions, these, result.
+/// Matrices of spinors: how many of them, these, result.
 #[inline(always)]
-pub(super) unsafe fn matrices<V: Simd, const VECTORS: bool>(operands: &[u32], m: Memory<V>) {
+pub(super) unsafe fn of_spinors<V: Simd>(operands: &[u32], m: Memory<V>) {
     let mut rest = operands;
     while let [count, next @ ..] = rest {
         let (terms, next) = next.split_at(*count as usize);
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let mut matrix = Matrix::zero();
+            let zero = V::zero();
+            let (mut outer, mut inner) = (zero, zero);
+            let (mut x, mut y) = (Cx::new(zero, zero), Cx::new(zero, zero));
             for &term in terms {
-                let wave = m.four(term);
-                matrix.add(match VECTORS {
-                    false => wave,
-                    true => {
-                        let v = slash(wave);
-                        [v.plus, v.minus, v.up, v.down]
-                    }
-                });
+                let [a, b, c, d] = m.four(term);
+                outer = add_square(d, add_square(a, outer));
+                inner = add_square(c, add_square(b, inner));
+                x = d.neg_conj_mul_add(c, b.conj_mul_add(a, x));
+                y = d.conj_mul_add(b, c.conj_mul_add(a, y));
             }
-            matrix.store(m, next[0]);
+            put(m, next[0], [outer, inner, x.re, x.im, y.re, y.im]);
         }
         rest = &next[1..];
     }
 }
 
-/// Real part of a product.
+/// The same of vectors.
 #[inline(always)]
-fn real<V: Simd>(a: Cx<V>, b: Cx<V>, sum: V) -> V {
-    a.im.neg_mul_add(b.im, a.re.mul_add(b.re, sum))
+pub(super) unsafe fn of_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut rest = operands;
+    while let [count, next @ ..] = rest {
+        let (terms, next) = next.split_at(*count as usize);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let mut matrix = [V::zero(); OF_VECTORS];
+            for &term in terms {
+                let [e, x, y, z] = m.four(term);
+                let v = [e + z, e - z, x, y];
+                let mut at = 0;
+                for i in 0..4 {
+                    for j in i..4 {
+                        let sum = v[i].re.mul_add(v[j].re, matrix[at]);
+                        matrix[at] = v[i].im.mul_add(v[j].im, sum);
+                        at += 1;
+                    }
+                }
+            }
+            put(m, next[0], matrix);
+        }
+        rest = &next[1..];
+    }
 }
 
-/// Real part of a product with the conjugate of the second number.
+/// Adds |z|^2.
 #[inline(always)]
-fn real_conjugate<V: Simd>(a: Cx<V>, b: Cx<V>, sum: V) -> V {
-    a.im.mul_add(b.im, a.re.mul_add(b.re, sum))
+fn add_square<V: Simd>(z: Cx<V>, sum: V) -> V {
+    z.im.mul_add(z.im, z.re.mul_add(z.re, sum))
+}
+
+#[inline(always)]
+unsafe fn put<V: Simd, const N: usize>(m: Memory<V>, at: u32, numbers: [V; N]) {
+    for i in 0..N {
+        // SAFETY: the caller promises a valid address.
+        unsafe { m.put_real(at + i as u32, numbers[i]) };
+    }
+}
+
+#[inline(always)]
+unsafe fn get<V: Simd, const N: usize>(m: Memory<V>, at: u32) -> [V; N] {
+    // SAFETY: the caller promises a valid address.
+    unsafe {
+        let mut numbers = [V::zero(); N];
+        for i in 0..N {
+            numbers[i] = m.real(at + i as u32);
+        }
+        numbers
+    }
 }
 
 /// Squared products of spinors: two matrices, result (a real number).
@@ -112,16 +103,16 @@ pub(super) unsafe fn trace_spinors<V: Simd>(operands: &[u32], m: Memory<V>) {
     for op in operands.chunks_exact(3) {
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let (a, b) = (Matrix::load(m, op[0]), Matrix::load(m, op[1]));
-            let mut above = V::zero();
-            for k in 0..6 {
-                above = real(a.above[k], b.above[k], above);
-            }
+            let a = get::<V, OF_SPINORS>(m, op[0]);
+            let b = get::<V, OF_SPINORS>(m, op[1]);
+            let mut above = a[2] * b[2];
+            above = a[3].neg_mul_add(b[3], above);
+            above = a[4].mul_add(b[4], above);
+            above = a[5].neg_mul_add(b[5], above);
             let mut sum = above + above;
-            for i in 0..4 {
-                sum = a.diagonal[i].mul_add(b.diagonal[i], sum);
-            }
-            m.put_real(op[2], sum);
+            sum = a[0].mul_add(b[0], sum);
+            sum = a[1].mul_add(b[1], sum);
+            m.put_real(op[2], sum + sum);
         }
     }
 }
@@ -132,20 +123,23 @@ pub(super) unsafe fn trace_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
     for op in operands.chunks_exact(3) {
         // SAFETY: the caller promises valid addresses.
         unsafe {
-            let (a, b) = (Matrix::load(m, op[0]), Matrix::load(m, op[1]));
-            // Components 0 and 1 of one meet 1 and 0 of the other, 2 and 3 meet 3 and 2 with a minus.
-            let mut minus = real(a.above[1], b.above[4], V::zero());
-            minus = real(a.above[2], b.above[3], minus);
-            minus = real(a.above[3], b.above[2], minus);
-            minus = real(a.above[4], b.above[1], minus);
-            let mut above = real_conjugate(a.above[0], b.above[0], -minus);
-            above = real_conjugate(a.above[5], b.above[5], above);
-            let mut sum = above + above;
-            sum = a.diagonal[0].mul_add(b.diagonal[1], sum);
-            sum = a.diagonal[1].mul_add(b.diagonal[0], sum);
-            sum = a.diagonal[2].mul_add(b.diagonal[3], sum);
-            sum = a.diagonal[3].mul_add(b.diagonal[2], sum);
-            m.put_real(op[2], sum * sum.same(0.25));
+            // Rows and columns: + is V0 + V3, - is V0 - V3.
+            let [app, apm, apx, apy, amm, amx, amy, axx, axy, ayy] = get::<V, OF_VECTORS>(m, op[0]);
+            let [bpp, bpm, bpx, bpy, bmm, bmx, bmy, bxx, bxy, byy] = get::<V, OF_VECTORS>(m, op[1]);
+            let mut across = apx * bmx;
+            across = amx.mul_add(bpx, across);
+            across = apy.mul_add(bmy, across);
+            across = amy.mul_add(bpy, across);
+            let mut rest = axx.mul_add(bxx, -across);
+            rest = ayy.mul_add(byy, rest);
+            let double = axy * bxy;
+            rest = rest + (double + double);
+            let along = apm * bpm;
+            let mut sum = along + along;
+            sum = app.mul_add(bmm, sum);
+            sum = amm.mul_add(bpp, sum);
+            let rest = rest + rest;
+            m.put_real(op[2], sum + (rest + rest));
         }
     }
 }

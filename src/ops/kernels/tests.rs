@@ -427,3 +427,68 @@ fn names_say_what_the_result_is() {
         assert_eq!(opcode.is_unitary(), name.contains("Massive"), "{name}");
     }
 }
+
+/// What a wavefunction is with all helicities reversed, up to a phase.
+fn mirrored(opcode: Opcode, w: &[C]) -> Vec<C> {
+    match opcode {
+        Opcode::DensitySpinor => [w[3], -w[2], w[1], -w[0]].map(|z| z.conj()).to_vec(),
+        _ => w.iter().map(|z| z.conj()).collect(),
+    }
+}
+
+/// From matrices of three and of two wavefunctions, which stand for their mirrored ones as well, the sum of the
+/// squared products of all of them.
+#[test]
+fn matrices_give_sums_of_squared_products() {
+    use Opcode::{DensitySpinor, DensityVector, TraceSpinor, TraceVector};
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    for level in Level::supported() {
+        for (density, trace) in [(DensitySpinor, TraceSpinor), (DensityVector, TraceVector)] {
+            let lanes = lanes::<f64>(level);
+            let mut block = Block::<f64>::new(61, lanes);
+            for address in 0..40 {
+                for lane in 0..lanes {
+                    block.set(address, lane, rng.random_range(-1.0..1.0));
+                }
+            }
+            let (a, b): ([u32; 3], [u32; 2]) = ([0, 8, 16], [24, 32]);
+            let steps = [
+                (density, vec![3, a[0], a[1], a[2], 40, 2, b[0], b[1], 50]),
+                (trace, vec![40, 50, 60]),
+            ];
+            for (opcode, operands) in &steps {
+                let task = RunKernel {
+                    opcode: *opcode,
+                    operands,
+                    table: None,
+                    base: block.base(),
+                };
+                // SAFETY: the operands are addresses within the block.
+                unsafe { dispatch(level, task) };
+            }
+            for lane in 0..lanes {
+                let all = |addresses: &[u32]| -> Vec<Vec<C>> {
+                    let own = addresses.iter().map(|&at| {
+                        let parts = [0, 2, 4, 6].map(|i| block.complex(at + i, lane));
+                        parts.to_vec()
+                    });
+                    let own: Vec<Vec<C>> = own.collect();
+                    let others = own.iter().map(|w| mirrored(density, w));
+                    own.iter().cloned().chain(others).collect()
+                };
+                let (all_a, all_b) = (all(&a), all(&b));
+                let pairs = all_a.iter().flat_map(|a| all_b.iter().map(move |b| (a, b)));
+                let squares = pairs.map(|(a, b)| {
+                    let terms = (0..4).map(|mu| match density {
+                        DensitySpinor => a[mu] * b[mu],
+                        _ => a[mu] * b[mu] * metric(mu),
+                    });
+                    terms.sum::<C>().norm_sqr()
+                });
+                let (expected, got) = (squares.sum::<f64>(), block.get(60, lane));
+                let off = (got - expected).abs() / expected;
+                assert!(off < 1e-13, "{density:?} at {level}: {got} for {expected}");
+            }
+        }
+    }
+}

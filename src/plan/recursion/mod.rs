@@ -102,7 +102,7 @@ fn make(
     let nodes = lower::lower(&mut compiler, &forest, &color_ordered)?;
     if each {
         compiler.squared_amplitudes().ok()?;
-    } else if let Some(squares) = Squares::find(process, &mut forest) {
+    } else if let Some(squares) = Squares::find(process, helicities, &mut forest) {
         squares.lower(&mut compiler, &forest, &color_ordered, &nodes)?;
     }
     if last >= Pass::Tiling {

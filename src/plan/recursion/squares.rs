@@ -6,22 +6,26 @@
 //!
 //! `sum over h of |a . b|^2 = sum over i, j of A_ij B_ij` with `A_ij = sum over h_a of a_i a_j^*`,
 //!
-//! and `B` likewise: two hermitian matrices of four rows, as in a density matrix. This holds if
-//! the good helicities are all combinations of those of the two sides, but for some that
-//! contribute nothing; the bridge checks it on the first events. Vectors are taken in the
-//! components `V0 + V3`, `V0 - V3`, `V1 + i V2`, `V1 - i V2`: a boost along the beam then changes the
-//! size of components, but does not make large ones cancel.
+//! and `B` likewise: as in a density matrix. This holds if the good helicities are all combinations of
+//! those of the two sides, but for some that contribute nothing; the bridge checks it at the points of
+//! its trial.
+//!
+//! All helicities reversed, a side of a single diagram is the mirrored one (see
+//! [`Opcode::DensitySpinor`]) but for a factor: its vertices treat both chiralities alike, numerators of
+//! propagators have real masses, and a width or a complex coupling is part of one common factor. (Sums of
+//! diagrams have no such factor.) So one of each two helicities that are each other's reverse is computed,
+//! on either side. Where a helicity has no reverse, or is its own, the list of diagrams serves.
 
 use super::color_ordered::{ColorOrdered, Make, Product};
 use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeId};
-use super::lower::{NOWHERE, Share, at_the_top, emit, legs_of, others, shares};
-use crate::ops::opcode::{Mode, Opcode};
+use super::lower::{Example, NOWHERE, Share, at_the_top, emit, legs_of, others, shares};
+use crate::ops::opcode::{MATRIX, Mode, Opcode};
 use crate::ops::{Address, Batch};
 use crate::plan::ChannelPlan;
-use crate::plan::compile::{Compiler, amp2_index};
+use crate::plan::compile::{Compiler, Line, amp2_index};
 use crate::process::Process;
 use num_complex::Complex64;
-use rustc_hash::FxHashMap as HashMap;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeMap;
 
 /// A diagram cut in two: the branch on one side, the tree on the other with the line's propagator.
@@ -40,8 +44,11 @@ pub struct Squares {
 
 impl Squares {
     /// Chooses a cut for each AMP2. `None` if an AMP2 is not the square of one amplitude without
-    /// four-vector vertices.
-    pub fn find(process: &Process, forest: &mut Forest) -> Option<Squares> {
+    /// four-vector vertices, or a helicity configuration has no reverse.
+    pub fn find(process: &Process, helicities: &[u32], forest: &mut Forest) -> Option<Squares> {
+        if !all_have_reverses(&process.helicities, helicities) {
+            return None;
+        }
         let (sets, _) = amp2_index(process);
         let mut ways: Vec<Vec<Cut>> = Vec::new();
         for squares in &sets {
@@ -86,8 +93,15 @@ impl Squares {
         let mut lowering = Lowering {
             forest,
             lines: HashMap::default(),
+            whole: HashSet::default(),
             batches: BTreeMap::new(),
         };
+        for cut in &self.cuts {
+            for &child in cut.bare.children.iter() {
+                lowering.needs_whole(child);
+            }
+            lowering.needs_whole_children(cut.tree);
+        }
         for (id, current) in color_ordered.currents.iter().enumerate() {
             if let ([(tree, _)], true) = (&current.trees[..], nodes[id] != NOWHERE)
                 && !matches!(current.make, Make::Sum(_))
@@ -126,16 +140,16 @@ impl Squares {
         // One bare branch after the other, all in the same memory.
         let nodes = lowering.overlaid(compiler, above.keys().copied());
         for ((&branch, &(matrix, opcode)), node) in above.iter().zip(nodes) {
+            let examples = half(compiler, &compiler.lines[node as usize]);
             for share in lowering.shares(branch)? {
                 let signs = compiler.lines[node as usize].signs.clone();
                 let others = others(compiler, forest, &share, &signs, None);
                 let mut operands = Vec::new();
-                let all = compiler.lines[node as usize].examples.clone();
                 emit(
                     compiler,
                     &share,
                     node,
-                    &all,
+                    &examples,
                     Mode::BARE,
                     others,
                     &mut operands,
@@ -171,9 +185,6 @@ impl Squares {
     }
 }
 
-/// Vectors of a hermitian matrix of four rows.
-const MATRIX: u32 = 16;
-
 /// How the matrix of a side is made, by what flows along the line that is cut.
 fn density(forest: &Forest, tree: TreeId) -> Opcode {
     match forest.lines[tree as usize].kind {
@@ -182,16 +193,32 @@ fn density(forest: &Forest, tree: TreeId) -> Opcode {
     }
 }
 
-/// The operation that makes a matrix of all combinations of helicities of a line.
+/// The operation that makes the matrix of a line.
 fn square(compiler: &Compiler, node: u32, matrix: Address, operands: &mut Vec<Address>) {
     let line = &compiler.lines[node as usize];
-    operands.push(line.examples.len() as u32);
-    operands.extend(
-        line.examples
-            .iter()
-            .map(|&(i, _)| line.instances[i as usize]),
-    );
+    let half = half(compiler, line);
+    operands.push(half.len() as u32);
+    operands.extend(half.iter().map(|&(i, _)| line.instances[i as usize]));
     operands.push(matrix);
+}
+
+/// One combination of helicities of each two of a line that are each other's reverse.
+fn half(compiler: &Compiler, line: &Line) -> Vec<Example> {
+    let examples = line.examples.iter().copied();
+    let first = |&(instance, h): &Example| {
+        let reversed = compiler.reversed(line, h);
+        reversed.is_some_and(|reversed| (instance as usize) < reversed)
+    };
+    examples.filter(first).collect()
+}
+
+/// Whether every helicity configuration has another one as its reverse.
+fn all_have_reverses(helicities: &[Vec<i8>], good: &[u32]) -> bool {
+    let rows: HashSet<&[i8]> = good.iter().map(|&h| &helicities[h as usize][..]).collect();
+    rows.iter().all(|row| {
+        let reversed: Vec<i8> = row.iter().map(|h| -h).collect();
+        !row.contains(&0) && rows.contains(&reversed[..])
+    })
 }
 
 /// Single trees on their way to operations.
@@ -199,11 +226,29 @@ struct Lowering<'a> {
     forest: &'a Forest,
     /// The compiler's line of each tree.
     lines: HashMap<TreeId, u32>,
+    /// Trees of which all helicities are needed, as others grow from them.
+    whole: HashSet<TreeId>,
     /// By number of legs.
     batches: BTreeMap<(u32, Opcode), Vec<Address>>,
 }
 
 impl Lowering<'_> {
+    /// Notes that all helicities of a tree are needed.
+    fn needs_whole(&mut self, tree: TreeId) {
+        if self.whole.insert(tree) {
+            self.needs_whole_children(tree);
+        }
+    }
+
+    /// The same of the trees that a tree grows from.
+    fn needs_whole_children(&mut self, tree: TreeId) {
+        if let Tree::Vertex(branch) = self.forest.trees[tree as usize] {
+            for &child in branch.children.iter() {
+                self.needs_whole(child);
+            }
+        }
+    }
+
     /// Sees to it that a tree has a line.
     fn tree(&mut self, compiler: &mut Compiler, tree: TreeId) -> Option<()> {
         if self.lines.contains_key(&tree) {
@@ -229,8 +274,20 @@ impl Lowering<'_> {
             let others = others(compiler, self.forest, &share, &signs, quantities);
             let at = (line.legs.count_ones(), share.opcode);
             let operands = self.batches.entry(at).or_default();
-            let all = compiler.lines[node as usize].examples.clone();
-            emit(compiler, &share, node, &all, Mode::STORE, others, operands);
+            let of_line = &compiler.lines[node as usize];
+            let examples = match self.whole.contains(&tree) {
+                true => of_line.examples.clone(),
+                false => half(compiler, of_line),
+            };
+            emit(
+                compiler,
+                &share,
+                node,
+                &examples,
+                Mode::STORE,
+                others,
+                operands,
+            );
         }
         self.lines.insert(tree, node);
         Some(())
