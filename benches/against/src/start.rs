@@ -224,7 +224,7 @@ fn of_both<T>(
     }
 }
 
-/// The channels of the row's events: none, the first of the process, or all.
+/// The channels with which the row's events are evaluated: none, the first of the process, or all.
 fn channels(library: &Library, row: &Row, masses: &[f64]) -> Result<Vec<i32>, String> {
     let sample = Sample::new(masses, 1);
     let bridge = Bridge::new(library, sample.events)?;
@@ -239,7 +239,9 @@ fn channels(library: &Library, row: &Row, masses: &[f64]) -> Result<Vec<i32>, St
     let channels: Vec<i32> = match row.call {
         Call::Channel => there.by_ref().take(1).collect(),
         Call::Mixed => there.collect(),
-        Call::Alone | Call::OneEvent | Call::Umami => return Ok(Vec::new()),
+        // Its squared diagrams take as long as a channel. There may be none.
+        Call::Umami => return Ok(there.by_ref().take(1).collect()),
+        Call::Alone | Call::OneEvent => return Ok(Vec::new()),
     };
     match channels.is_empty() {
         true => Err(format!(
