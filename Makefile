@@ -11,12 +11,14 @@ RELEASE := $(abspath $(TARGET))/release
 BUILD ?= build/fortran
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p;/^version/q' Cargo.toml)
 
-.PHONY: help run build rust wheel test bench test-fortran tests-fortran install uninstall clean rust-there gfortran-there
+.PHONY: help run build rust wheel test bench bench-against test-fortran tests-fortran install uninstall clean rust-there gfortran-there
 
 help:
 	@echo "make run      build, then integrate g g -> t tbar with the Fortran and the Rust matrix element"
 	@echo "make test     everything that can be checked on this machine"
 	@echo "make bench    how long each stage takes, from the import to the answer; a few minutes"
+	@echo "make bench-against COMMIT=...    this library beside that commit's, in turn over a fixed list; an error"
+	@echo "                                 where a row is slower (ARGS=--quick, ARGS='--only channel', ARGS=--help)"
 	@echo "make build    the library, the command and the Fortran event loop"
 	@echo "make wheel    the Python package for any Linux with glibc 2.28 or later (GLIBC=... for others)"
 	@echo "make test-fortran                the Fortran comparisons alone"
@@ -51,6 +53,9 @@ test:
 
 bench: rust-there
 	@$(CARGO) bench --locked --bench stages -- $(ARGS)
+
+bench-against: rust-there
+	@CARGO="$(CARGO)" benches/against/run.sh "$(COMMIT)" $(ARGS)
 
 clean:
 	rm -rf build

@@ -80,6 +80,7 @@ need reference "reference files"
 need outputs "MG5aMC outputs"
 need cxx "C and C++ compilers"
 need fortran "gfortran"
+step "comparison of commits" tests/against.sh
 step "Fortran comparisons" "${MAKE:-make}" --no-print-directory test-fortran
 step "event loop" "${MAKE:-make}" --no-print-directory run ARGS="--events 20000 --vecsize 100"
 step "installation" tests/install.sh "${FC:-gfortran}"

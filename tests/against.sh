@@ -1,0 +1,33 @@
+#!/bin/sh
+# The program of `make bench-against`: its own tests, and whether it can still call the library of target/release in
+# each way. That is compared with itself; how fast it is does not matter here.
+set -eu
+cd "$(dirname "$0")/.."
+cargo=${CARGO:-cargo}
+target=${CARGO_TARGET_DIR:-target}
+"$cargo" test --quiet --locked -p mebridge-against
+library=
+for file in "$target/release/libmebridge.so" "$target/release/libmebridge.dylib"; do
+    if [ -f "$file" ]; then library=$file; fi
+done
+[ -n "$library" ] || {
+    echo "there is no libmebridge in $target/release" >&2
+    exit 1
+}
+table=$(mktemp)
+trap 'rm -f "$table"' EXIT
+status=0
+MEBRIDGE_MG5_OUTPUTS='' "$target/release/mebridge-against" --old "$library" --new "$library" --only "gg_tt " \
+    --rounds 1 >"$table" || status=$?
+cat "$table"
+# 1: something is slower, by chance.
+[ "$status" -le 1 ] || exit 1
+if grep -q wrong "$table"; then
+    echo "a row is wrong" >&2
+    exit 1
+fi
+rows=$(grep -c '^| gg_tt ' "$table") || true
+if [ "$(uname -m)" = x86_64 ] && [ "$rows" -eq 0 ]; then
+    echo "no row was measured" >&2
+    exit 1
+fi
