@@ -9,6 +9,8 @@ mod check;
 mod common;
 mod compare;
 mod eval;
+#[cfg(unix)]
+mod files;
 mod generate;
 mod import;
 mod info;
