@@ -2,7 +2,7 @@
 
 use crate::common::gfortran;
 use crate::madevent::library;
-use crate::support::{Ran, copy, directory, gg_ttx, hears_signals, mebridge};
+use crate::support::{Ran, copy, directory, gg_ttx, hears_signals, mebridge, mebridge_with};
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
@@ -387,4 +387,79 @@ fn permissions_stay() {
         assert!(run(d.path(), ANSWER, "out.txt").code == 1);
         assert_eq!(fs::read(&output).unwrap(), b"former");
     }
+}
+
+/// Who calls a program of another user's must not say where it writes.
+#[test]
+fn a_set_user_id_program_does_not_look_at_switches() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    const NOBODY: u32 = 65534;
+    let d = folder();
+    fs::set_permissions(d.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let program = d.path().join("program");
+    fs::copy(env!("CARGO_BIN_EXE_mebridge"), &program).unwrap();
+    if chown(&program, Some(NOBODY), None).is_err() {
+        eprintln!("SKIPPED: only root gives files away");
+        return;
+    }
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+    let p = d.path().join("gg/SubProcesses/P1_gg_ttx");
+    let ran = |program: &Path| {
+        let mut command = Command::new(program);
+        command.arg("check").arg(&p).arg("1");
+        command.env("CUDACPP_RUNTIME_CACHE", d.path().join("cache"));
+        command.env("XDG_CACHE_HOME", d.path().join("home"));
+        command.env("CUDACPP_RUNTIME_BACKEND", "cpu");
+        command.output().unwrap()
+    };
+    let output = ran(&program);
+    let told = String::from_utf8_lossy(&output.stderr);
+    if told.contains("Permission denied") {
+        eprintln!("SKIPPED: another user cannot read the folder of temporary files");
+        return;
+    }
+    assert!(output.status.success(), "{told}");
+    assert!(!d.path().join("cache").exists() && !d.path().join("home").exists());
+    assert!(
+        told.contains("CUDACPP_RUNTIME_* is not looked at"),
+        "{told}"
+    );
+    // Without other rights they are.
+    let output = ran(Path::new(env!("CARGO_BIN_EXE_mebridge")));
+    assert!(output.status.success() && d.path().join("cache").exists());
+}
+
+/// Under a umask that forbids nothing.
+#[test]
+fn the_cache_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let d = folder();
+    let ran = Command::new("sh")
+        .args([
+            "-c",
+            "umask 0; exec \"$@\"",
+            "sh",
+            env!("CARGO_BIN_EXE_mebridge"),
+        ])
+        .args(["check", "gg/SubProcesses/P1_gg_ttx", "1"])
+        .env("CUDACPP_RUNTIME_CACHE", d.path().join("cache"))
+        .env("CUDACPP_RUNTIME_BACKEND", "cpu")
+        .current_dir(d.path())
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&d.path().join("cache")), 0o700);
+    let files = fs::read_dir(d.path().join("cache")).unwrap();
+    let files: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
+    assert!(!files.is_empty());
+    for file in files {
+        assert_eq!(mode(&file), 0o600, "{file:?}");
+    }
+    // The doctor, who tries it out, makes it so too.
+    let place = d.path().join("new");
+    let cache = place.to_str().unwrap();
+    mebridge_with(d.path(), &["doctor"], &[("CUDACPP_RUNTIME_CACHE", cache)]);
+    assert_eq!(mode(&place), 0o700);
+    assert_eq!(count(&place), 0);
 }
