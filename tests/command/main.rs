@@ -17,6 +17,8 @@ mod info;
 mod link;
 mod link_kinds;
 mod link_outputs;
+#[cfg(unix)]
+mod link_safety;
 mod madevent;
 mod mutate;
 mod reweight;

@@ -66,7 +66,7 @@ impl Options {
         let processes: Vec<Process> = sources.iter().map(Source::with_card).collect();
         fit_together(&processes)?;
         let library = link::library(self.library.as_deref())?;
-        let bytes = regular::read(&library, 1 << 30).map_err(Error::io(&library))?;
+        let bytes = regular::read(&library, link::LARGEST_LIBRARY).map_err(Error::io(&library))?;
         let backend = match self.backend {
             None => BackendChoice::Auto,
             Some(Backend::Cpu) => BackendChoice::Cpu,
