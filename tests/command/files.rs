@@ -186,6 +186,19 @@ fn an_input_is_no_output() {
             "bench scalars.mebridge --no-plots --simd none --nevt 16 -o",
         ),
         (
+            "card.dat",
+            "import gg/SubProcesses/P1_gg_ttx --card card.dat -o",
+        ),
+        // Not named, but read.
+        (
+            "gg/SubProcesses/P1_gg_ttx/matrix1.f",
+            "import gg/SubProcesses/P1_gg_ttx -o",
+        ),
+        (
+            "gg/Source/MODEL/couplings.f",
+            "eval gg/SubProcesses/P1_gg_ttx events.lhe -o",
+        ),
+        (
             "my.so",
             "umami gg/SubProcesses/P1_gg_ttx --library my.so -o",
         ),
