@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// What makes or describes processes, plans and blocks of colour matrices. The planner recognises a structure
 /// by running the kernels beside it. (A test of `cache` sees that nothing is missing.)
 const CACHED: [&str; 9] = [
-    "atomic_file.rs",
+    "files",
     "cache",
     "color",
     "import",

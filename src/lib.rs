@@ -83,8 +83,6 @@ pub use runtime::Switches;
 #[doc(hidden)]
 pub mod abi;
 #[doc(hidden)]
-pub mod atomic_file;
-#[doc(hidden)]
 pub mod backend;
 #[doc(hidden)]
 pub mod cache;
@@ -94,6 +92,8 @@ pub mod color;
 pub mod cpu;
 #[doc(hidden)]
 pub mod export;
+#[doc(hidden)]
+pub mod files;
 #[doc(hidden)]
 pub mod float_environment;
 #[doc(hidden)]

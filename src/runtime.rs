@@ -5,10 +5,14 @@
 //! means "not set", as it does there. A name of the family that is not known is an error, because
 //! a misspelt switch that is silently ignored gives numbers that somebody did not ask for.
 
+pub mod environment;
+
 use crate::error::{Error, Result};
+use crate::message;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::sync::Once;
 
 /// What all names of the family begin with.
 pub const PREFIX: &str = "CUDACPP_RUNTIME_";
@@ -330,9 +334,19 @@ impl Default for Switches {
 }
 
 impl Switches {
-    /// The switches of this program's environment.
+    /// The switches of this program's environment; in a program with more rights than its caller there are none
+    /// ([`environment`]).
     pub fn from_env() -> Result<Switches> {
-        Switches::from_pairs(std::env::vars_os())
+        static TOLD: Once = Once::new();
+        let ours = |(name, _): (OsString, OsString)| name.to_string_lossy().starts_with(PREFIX);
+        if environment::has_more_rights() && std::env::vars_os().any(ours) {
+            TOLD.call_once(|| {
+                message::say(format!(
+                    "this program runs with more rights than who called it (set-user-id): {PREFIX}* is not looked at"
+                ));
+            });
+        }
+        Switches::from_pairs(environment::variables())
     }
 
     /// The switches among these pairs of names and values. Names outside the family are passed

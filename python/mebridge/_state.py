@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import pathlib
 import shutil
-from typing import Any
+import stat
+from typing import IO, Any
 
 from ._library import Error
 
 _RUN = "run.json"
+
+
+def _open_lock(path: pathlib.Path) -> IO[bytes]:
+    """Opens a file for its lock alone: what is in it stays, and a link that somebody put there is not followed."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "its lock is no regular file")
+    return os.fdopen(descriptor, "rb")
 
 
 class State:
@@ -26,7 +37,7 @@ class State:
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock = open(folder / "lock", "w")
+            self._lock = _open_lock(folder / "lock")
         except OSError as error:
             raise Error(f"the state of the run cannot be kept in {folder}: {error.strerror}") from None
         try:
@@ -69,7 +80,9 @@ class State:
     def _write(self) -> None:
         text = json.dumps({"asked": self._asked, "rounds": self.rounds}, indent=1)
         part = self.folder / f"{_RUN}.part"
-        with open(part, "w") as file:
+        # What an interrupted run left, or a link that somebody put there.
+        part.unlink(missing_ok=True)
+        with open(part, "x") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

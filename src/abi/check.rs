@@ -6,6 +6,7 @@
 //! as one event.
 
 use crate::error::{Error, Result};
+use crate::runtime::environment;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -47,7 +48,8 @@ static ALL: Mutex<BTreeMap<String, Ratios>> = Mutex::new(BTreeMap::new());
 pub fn is_on() -> Result<bool> {
     static ON: OnceLock<std::result::Result<bool, String>> = OnceLock::new();
     let on = ON.get_or_init(|| {
-        let text = std::env::var(MODE).unwrap_or_default();
+        let text = environment::variable(MODE).unwrap_or_default();
+        let text = text.to_string_lossy();
         match text.trim() {
             "" => Ok(false),
             text => text

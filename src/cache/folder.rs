@@ -6,8 +6,9 @@
 
 use super::Kind;
 use super::key::Key;
+use crate::files::regular;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -69,19 +70,13 @@ impl Folder {
         if !ours(&self.path) {
             return None;
         }
-        let path = self.file(kind, key);
-        // A pipe would block, a device never end.
-        if !fs::metadata(&path).ok()?.is_file() {
-            return None;
-        }
-        let mut file = File::open(&path).ok()?;
+        let file = regular::open(&self.file(kind, key), LARGEST).ok()?;
         let metadata = file.metadata().ok()?;
-        if !metadata.is_file() || metadata.len() > LARGEST {
+        // A folder that is ours now may have been everybody's when this was put into it.
+        if distrust(&metadata).is_some() {
             return None;
         }
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(metadata.len() as usize).ok()?;
-        (&mut file).take(LARGEST).read_to_end(&mut bytes).ok()?;
+        let bytes = regular::bytes(&file, LARGEST).ok()?;
         let now = SystemTime::now();
         let young = |time| now.duration_since(time).is_ok_and(|age| age < YOUNG);
         if !metadata.modified().is_ok_and(young) {
@@ -100,10 +95,7 @@ impl Folder {
         let path = self.file(kind, key);
         let temporary = temporary_beside(&path);
         let written = without_size_signal(|| {
-            let mut file = fs::OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(&temporary)?;
+            let mut file = create_file(&temporary)?;
             file.write_all(bytes)?;
             drop(file);
             fs::rename(&temporary, &path)
@@ -170,6 +162,16 @@ impl Folder {
     /// Why it is not used although it exists, if so.
     pub fn distrust(&self) -> Option<Distrust> {
         distrust(&fs::metadata(&self.path).ok()?)
+    }
+
+    /// Whether something can be kept in it, or why not.
+    pub fn try_out(&self) -> io::Result<()> {
+        create(&self.path)?;
+        let probe = temporary_beside(&self.path.join("probe"));
+        let tried = create_file(&probe).and_then(|mut file| file.write_all(b"x"));
+        // It may not even exist.
+        let _ = fs::remove_file(&probe);
+        tried
     }
 
     /// How much is in it.
@@ -272,21 +274,21 @@ fn without_size_signal<T>(f: impl FnOnce() -> T) -> T {
     f()
 }
 
-/// Whether a folder is the user's, and nobody else can write to it. What is in it is run: a plan's addresses
-/// are followed, device code is loaded.
+/// Whether a folder is the user's, and nobody else can write to it. What is in it is run: a plan's addresses are
+/// followed, device code is loaded. So each file has to be the user's as well.
 fn ours(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|folder| distrust(&folder).is_none())
 }
 
-/// Why what is in a folder is not trusted, if it is not.
+/// Why a folder, or a file in it, is not trusted, if it is not.
 #[cfg(unix)]
-fn distrust(folder: &fs::Metadata) -> Option<Distrust> {
+fn distrust(seen: &fs::Metadata) -> Option<Distrust> {
     use std::os::unix::fs::MetadataExt;
     // SAFETY: it takes nothing and cannot fail.
-    if folder.uid() != unsafe { libc::geteuid() } {
+    if seen.uid() != unsafe { libc::geteuid() } {
         return Some(Distrust::Owner);
     }
-    (folder.mode() & 0o022 != 0).then_some(Distrust::Writable)
+    (seen.mode() & 0o022 != 0).then_some(Distrust::Writable)
 }
 
 #[cfg(not(unix))]
@@ -301,6 +303,15 @@ fn create(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
+}
+
+/// Makes a file that was not there, for its owner alone whatever the umask is.
+fn create_file(path: &Path) -> io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 #[cfg(test)]
@@ -436,6 +447,23 @@ mod tests {
             folder.write(Kind::Plan, &key("y"), b"one");
             mode(0o755).unwrap();
             assert!(there("x") && !there("y"), "{others:o}");
+        }
+        // A file that others can write to, or that another user put there: the folder was not always ours.
+        let file = folder.file(Kind::Plan, &key("x"));
+        let file_mode = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode));
+        assert_eq!(
+            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        for (others, trusted) in [(0o666, false), (0o620, false), (0o644, true)] {
+            file_mode(others).unwrap();
+            assert_eq!(there("x"), trusted, "{others:o}");
+        }
+        if chown(&file, Some(65534), None).is_ok() {
+            assert!(!there("x"));
+            // It is replaced.
+            folder.write(Kind::Plan, &key("x"), b"two");
+            assert_eq!(folder.read(Kind::Plan, &key("x")).unwrap(), b"two");
         }
         // Root alone can give a folder away.
         if chown(&folder.path, Some(65534), None).is_ok() {

@@ -22,7 +22,7 @@ pub mod folder;
 pub mod key;
 pub mod plans;
 
-use crate::runtime::CachePlace;
+use crate::runtime::{CachePlace, environment};
 use folder::Folder;
 use key::Key;
 use serde::Serialize;
@@ -111,7 +111,7 @@ pub fn path(place: &CachePlace) -> Option<PathBuf> {
     match place {
         CachePlace::Off => None,
         CachePlace::Folder(path) => Some(path.clone()),
-        CachePlace::User => user(|name| std::env::var_os(name).map(PathBuf::from)),
+        CachePlace::User => user(|name| environment::variable(name).map(PathBuf::from)),
     }
 }
 

@@ -22,6 +22,7 @@ mod source;
 mod tables;
 
 use crate::error::{Error, Result};
+use crate::files::temporary::{Temporary, folder_of};
 use crate::phase_space::PhaseSpace;
 use crate::process::{ExternalKind, HelicitySum, Process, Wavefunction};
 use crate::random::SplitMix64;
@@ -49,23 +50,17 @@ pub fn write(processes: &[Process], directory: &Path) -> Result<Vec<PathBuf>> {
     }
     let (files, names) = files(processes)?;
     // Whole or not at all: written beside it, then renamed.
-    let mut temporary = std::ffi::OsString::from(directory.file_name().unwrap_or_default());
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    let temporary = directory.with_file_name(temporary);
-    let written = files.iter().try_for_each(|(path, text)| {
-        let path = temporary.join(path);
+    let beside = folder_of(directory);
+    std::fs::create_dir_all(beside).map_err(Error::io(beside))?;
+    let temporary = Temporary::folder(beside, 0o777).map_err(Error::io(directory))?;
+    for (path, text) in &files {
+        let path = temporary.path().join(path);
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
         }
-        std::fs::write(&path, text).map_err(Error::io(&path))
-    });
-    let done =
-        written.and_then(|()| std::fs::rename(&temporary, directory).map_err(Error::io(directory)));
-    if let Err(error) = done {
-        // The error that matters is the one above.
-        let _ = std::fs::remove_dir_all(&temporary);
-        return Err(error);
+        std::fs::write(&path, text).map_err(Error::io(&path))?;
     }
+    temporary.keep(directory).map_err(Error::io(directory))?;
     Ok(names)
 }
 

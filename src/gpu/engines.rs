@@ -14,7 +14,7 @@ use crate::events::{Answers, Events};
 use crate::plan::binding::Binding;
 use crate::plan::{Plan, ValidPlan};
 use crate::process::Process;
-use crate::runtime::{Precision, Switches};
+use crate::runtime::{Precision, Switches, environment};
 use crate::sample::DeviceSample;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -35,8 +35,8 @@ impl Gpus {
     /// Those that the switches ask for.
     pub fn open(switches: &Switches, cache: Cache) -> Result<Gpus> {
         let count = cuda::devices()?;
-        let ordinals =
-            super::choose::choose(&switches.device, |name| std::env::var(name).ok(), count)?;
+        let variable = |name: &str| environment::variable(name)?.into_string().ok();
+        let ordinals = super::choose::choose(&switches.device, variable, count)?;
         let drivers = ordinals.into_iter().map(Cuda::open);
         let drivers = drivers.collect::<Result<Vec<Arc<dyn Driver>>>>()?;
         Gpus::of(drivers, switches, cache)

@@ -10,7 +10,7 @@
 
 use super::dependencies;
 use crate::error::{Error, Result};
-use std::io::Read;
+use crate::files::regular;
 use std::path::{Path, PathBuf};
 
 /// Text behind this column is ignored.
@@ -94,27 +94,7 @@ pub fn read_bounded(path: &Path) -> Result<Vec<u8>> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    let fail = |what: String| Error::Import {
-        path: path.to_path_buf(),
-        what,
-    };
-    // A pipe or a device may block or never end.
-    let seen = std::fs::metadata(path).map_err(Error::io(path))?;
-    if !seen.is_file() {
-        return Err(fail("this is no regular file".into()));
-    }
-    if seen.len() > MAX_FILE_BYTES {
-        let size = seen.len();
-        return Err(fail(format!(
-            "{size} bytes are more than this file can need"
-        )));
-    }
-    let mut bytes = Vec::with_capacity(seen.len() as usize);
-    let file = std::fs::File::open(path).map_err(Error::io(path))?;
-    // It may grow meanwhile.
-    let mut file = file.take(MAX_FILE_BYTES);
-    file.read_to_end(&mut bytes).map_err(Error::io(path))?;
-    Ok(bytes)
+    regular::read(path, MAX_FILE_BYTES).map_err(Error::io(path))
 }
 
 /// The first `Process:` comment in a file, with the lines that MG5aMC wrapped it into.

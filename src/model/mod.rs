@@ -23,10 +23,14 @@ pub use parameters::Parameters;
 pub use routine::derive;
 
 use crate::error::{Error, Result};
+use crate::files::regular;
 use expression::Expr;
 use lorentz::Structure;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+
+/// No model's text is longer.
+const MOST: u64 = 64 << 20;
 
 /// Index into [`Model::particles`].
 pub type ParticleId = u16;
@@ -146,7 +150,7 @@ impl Model {
 
     /// Reads a model from a file.
     pub fn read(path: &Path) -> Result<Model> {
-        let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+        let text = regular::read_to_string(path, MOST).map_err(Error::io(path))?;
         Model::parse(&text, path)
     }
 

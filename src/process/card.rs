@@ -8,6 +8,7 @@
 
 use super::model::{CardParameter, Model};
 use crate::error::{Error, Result};
+use crate::files::regular;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -36,14 +37,7 @@ struct Entry {
 impl Card {
     /// Reads a card from a file.
     pub fn read(path: &Path) -> Result<Card> {
-        let size = std::fs::metadata(path).map_err(Error::io(path))?.len();
-        if size > MAX_CARD_BYTES {
-            return Err(Error::Card {
-                path: path.to_path_buf(),
-                what: format!("{size} bytes are too many for a parameter card"),
-            });
-        }
-        let bytes = std::fs::read(path).map_err(Error::io(path))?;
+        let bytes = regular::read_or_pipe(path, MAX_CARD_BYTES).map_err(Error::io(path))?;
         Ok(Card::parse(&String::from_utf8_lossy(&bytes), path))
     }
 

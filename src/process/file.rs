@@ -18,9 +18,9 @@
 //! second.
 
 use super::Process;
-use crate::atomic_file;
 use crate::error::{Error, Result};
-use std::fs;
+use crate::files::{regular, replace};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Version of the format. To be raised whenever a type within [`Process`] changes; the test
@@ -32,6 +32,8 @@ pub const EXTENSION: &str = "mebridge";
 
 const MAGIC: &[u8; 8] = b"mebridge";
 const HEADER: usize = 24;
+/// No process is larger.
+const MOST: u64 = 1 << 30;
 
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
@@ -101,21 +103,21 @@ impl Process {
 
     /// Writes a process file: whole, or not at all.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
-        atomic_file::write(path.as_ref(), &self.to_bytes()?, false)
+        let path = path.as_ref();
+        replace::write(path, &self.to_bytes()?, false).map_err(Error::io(path))
     }
 
     /// Reads a process file.
     pub fn read(path: impl AsRef<Path>) -> Result<Process> {
         let path = path.as_ref();
-        // A pipe or a device may block or never end.
-        if !fs::metadata(path).map_err(Error::io(path))?.is_file() {
-            return Err(Error::ProcessFile {
+        match regular::read(path, MOST) {
+            Ok(bytes) => Process::from_bytes(&bytes, path),
+            Err(error) if error.kind() == ErrorKind::InvalidInput => Err(Error::ProcessFile {
                 path: path.to_owned(),
                 defect: Defect::NotOurs.to_string(),
-            });
+            }),
+            Err(error) => Err(Error::io(path)(error)),
         }
-        let bytes = fs::read(path).map_err(Error::io(path))?;
-        Process::from_bytes(&bytes, path)
     }
 }
 
@@ -187,7 +189,7 @@ mod tests {
         process.write(&path).unwrap();
         process.write(&path).unwrap();
         assert_eq!(Process::read(&path).unwrap(), process);
-        let names: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+        let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(names.len(), 1, "a temporary file was left");
     }
 

@@ -1,6 +1,8 @@
 //! `mebridge bench`. Nothing here depends on how fast the machine is.
 
-use crate::support::{Ran, directory, gg_ttx, mebridge, mebridge_with, two_matrix_elements};
+use crate::support::{
+    Ran, directory, gg_ttx, hears_signals, mebridge, mebridge_with, two_matrix_elements,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -319,7 +321,8 @@ fn without_figures_there_is_json_alone() {
 #[cfg(unix)]
 fn is_kept_at(signal: &str) {
     let d = directory();
-    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_mebridge"))
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mebridge"));
+    let mut child = hears_signals(&mut command)
         .args([
             "bench",
             "scalars.mebridge",

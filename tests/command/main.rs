@@ -9,12 +9,16 @@ mod check;
 mod common;
 mod compare;
 mod eval;
+#[cfg(unix)]
+mod files;
 mod generate;
 mod import;
 mod info;
 mod link;
 mod link_kinds;
 mod link_outputs;
+#[cfg(unix)]
+mod link_safety;
 mod madevent;
 mod mutate;
 mod reweight;

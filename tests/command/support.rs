@@ -8,6 +8,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// Lets what a command starts be ended by signals, also where the tests run in the background and ignore them.
+#[cfg(unix)]
+pub fn hears_signals(command: &mut Command) -> &mut Command {
+    use std::os::unix::process::CommandExt;
+    let hear = || {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            // SAFETY: a number, and the system's own way with it.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec it calls signal alone, which may be called there.
+    unsafe { command.pre_exec(hear) }
+}
+
 /// The outcome of one run.
 pub struct Ran {
     pub code: i32,

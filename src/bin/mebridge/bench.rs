@@ -1,7 +1,6 @@
 //! `mebridge bench`: throughput over processes, precisions, SIMD levels, nevt, doors and threads;
 //! as a table, as JSON and as figures.
 
-mod interrupt;
 mod lists;
 mod machine;
 mod record;
@@ -14,16 +13,16 @@ mod plot;
 pub use plot::differences;
 
 use crate::info::DEFAULT_G;
-use crate::output;
+use crate::interrupt;
+use crate::output::{self, Target};
 use crate::source::{self, Source};
-use interrupt::Interrupt;
 use lists::{LevelList, NumberList, Words};
 use mebridge::process::example;
 use mebridge::runtime::{Precision, Switches};
 use mebridge::{Error, Result};
 use record::{Door, Record};
 use std::ffi::OsString;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -115,22 +114,14 @@ impl Options {
         }
         let sweep = self.sweep()?;
         let path = with_ending(&self.output, ".json");
-        // Not after minutes of measuring.
-        let existed = path.exists();
-        let probe = std::fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(&path);
-        drop(probe.map_err(Error::io(&path))?);
-        let record = self.measure(&sweep);
-        let Ok(record) = record else {
-            if !existed {
-                // The error is worth more than whether this works.
-                let _ = std::fs::remove_file(&path);
-            }
-            return record.map(|_| ExitCode::FAILURE);
-        };
-        output::write_json(&path, &record)?;
+        // What cannot be written is told before minutes of measuring.
+        let mut target = Target::create(&path)?;
+        let record = self.measure(&sweep)?;
+        let text = output::json(&record)?;
+        target
+            .write_all(text.as_bytes())
+            .map_err(Error::io(&path))?;
+        target.finish()?;
         output::print(&table::text(&record))?;
         output::print(&format!("wrote {}\n", path.display()))?;
         let interrupted = record.interrupted;
@@ -158,8 +149,8 @@ impl Options {
                 "--nevt: {n} is not a number of events from 1 to 2147483647"
             )),
         });
+        interrupt::ask_first();
         Ok(Sweep {
-            interrupt: Interrupt::catch()?,
             nevt: nevt.collect(),
             levels: self.simd.0.clone(),
             precisions: self.fptype.0.clone(),
@@ -183,11 +174,11 @@ impl Options {
         let sources = self.sources(&switches, card)?;
         let mut record = Record::new(self.label.clone(), sweep);
         for (name, source) in names(&sources).iter().zip(&sources) {
-            if !sweep.interrupt.came() {
+            if !interrupt::came() {
                 sweep.process(name, source, &switches, &mut record)?;
             }
         }
-        record.interrupted = sweep.interrupt.came();
+        record.interrupted = interrupt::came();
         record.finish();
         for skipped in &record.skipped {
             output::warn(&skipped.to_string());

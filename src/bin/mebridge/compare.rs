@@ -11,6 +11,7 @@ use crate::output;
 use crate::progress::Progress;
 use element::Comparison;
 pub use element::{CANCELLED, ROUNDING, difference};
+use mebridge::files::regular;
 use mebridge::{Error, Result};
 use report::{Row, Verdict, table};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ use std::process::ExitCode;
 
 /// Longer files are compiled without optimisation, which takes minutes there.
 const LONG: usize = 3 << 20;
+/// No card is longer.
+const LONGEST: u64 = 64 << 20;
 
 /// Compare with the Fortran of a directory, compiled by gfortran, on random events
 ///
@@ -104,7 +107,7 @@ impl Options {
                 output::warn("there is nothing to draw: no matrix element was compared");
             } else {
                 let svg = crate::bench::differences(&histograms)?;
-                std::fs::write(path, svg).map_err(Error::io(path))?;
+                output::write(path, svg.as_bytes())?;
             }
         }
         let differs = rows.iter().any(|row| row.verdict == Verdict::Differs);
@@ -119,7 +122,8 @@ impl Options {
     fn directory(&self, directory: &Path) -> Result<Vec<Row>> {
         let mut tree = Tree::read(directory)?;
         if let Some(card) = &self.card {
-            let text = std::fs::read_to_string(card).map_err(Error::io(card))?;
+            let text = regular::read_or_pipe(card, LONGEST).map_err(Error::io(card))?;
+            let text = String::from_utf8_lossy(&text).into_owned();
             tree.files.insert("Cards/param_card.dat".into(), text);
         }
         let elements = tree.elements();

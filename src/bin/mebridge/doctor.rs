@@ -1,9 +1,9 @@
 //! `mebridge doctor`: what this machine and an output have, what is wrong, and what to do about it.
 
-use crate::link::{Alone, Calls, Journal, Kind, Layout, State, calls, card, element};
+use crate::link::{Alone, Calls, Journal, Kind, Layout, State, calls, card, element, is_hooked};
 use crate::output;
 use mebridge::gpu::{Gpus, might_be_there};
-use mebridge::runtime::Switches;
+use mebridge::runtime::{Switches, environment};
 use mebridge::simd::Level;
 use mebridge::target::{Calls as Work, Target};
 use mebridge::{Result, cache};
@@ -76,7 +76,9 @@ fn machine(report: &mut Report) -> Switches {
         "SIMD",
         format!("{} of {}", Level::best(), levels.join(", ")),
     );
-    let set: Vec<String> = std::env::vars()
+    let set: Vec<String> = environment::variables()
+        .iter()
+        .map(|(name, value)| (name.to_string_lossy(), value.to_string_lossy()))
         .filter(|(name, value)| name.starts_with(mebridge::runtime::PREFIX) && !value.is_empty())
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
@@ -120,10 +122,7 @@ fn machine(report: &mut Report) -> Switches {
                     usage.bytes as f64 / f64::from(1 << 20)
                 ),
             );
-            let probe = path.join(format!("doctor.{}", std::process::id()));
-            let written = std::fs::create_dir_all(&path).and_then(|()| std::fs::write(&probe, "x"));
-            let _ = std::fs::remove_file(&probe);
-            if let Err(error) = written {
+            if let Err(error) = folder.try_out() {
                 report.wrong(format!(
                     "nothing can be kept in {} ({error}): every start imports and plans anew; set \
                      CUDACPP_RUNTIME_CACHE to a folder that can be written, or to off",
@@ -198,7 +197,7 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
         }
     }
     if let Some(record) = &linked {
-        let hooked = element::latin(&layout.root.join("Source/make_opts"))?.contains("mebridge.mk");
+        let hooked = is_hooked(&element::latin(&layout.root.join("Source/make_opts"))?);
         let library = layout.root.join("lib/libmebridge.so");
         let whole = hooked && library.is_file();
         if record.mebridge != env!("CARGO_PKG_VERSION") || !whole {
@@ -230,7 +229,14 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
         }
         for executable in subprocess.executables()? {
             let path = subprocess.path.join(&executable);
-            let (what, right) = match calls(&path) {
+            let called = match calls(&path) {
+                Ok(called) => called,
+                Err(error) => {
+                    report.wrong(error);
+                    continue;
+                }
+            };
+            let (what, right) = match called {
                 Calls::Library => ("the library", is_linked),
                 Calls::Fortran => ("its own Fortran", !is_linked),
                 Calls::Plugin if !layout.of_plugin(name, true)?.is_empty() => {

@@ -137,12 +137,7 @@ impl Options {
             }
             // Whoever reads has seen enough.
             (Ok(false), _) => return Ok(()),
-            (Err(error), writer) => {
-                if let Some(writer) = writer {
-                    writer.discard();
-                }
-                return Err(error);
-            }
+            (Err(error), _) => return Err(error),
         }
         notes.warn(events);
         input.warn();
@@ -153,13 +148,6 @@ impl Options {
         let Some(path) = &self.output else {
             return Writer::stdout(self.json, head);
         };
-        let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
-            (Ok(a), Ok(b)) => a == b,
-            _ => false,
-        };
-        if same(path, &self.events) {
-            output::usage("--output is the file with the events; name another one");
-        }
         Writer::file(path, self.json, head)
     }
 

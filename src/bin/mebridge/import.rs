@@ -48,13 +48,14 @@ pub fn write(sources: Vec<Source>, output: &Path) -> Result<String> {
             output.to_owned()
         };
         let process = source.with_card();
-        process.write(&file)?;
-        let size = std::fs::metadata(&file).map_or(0, |m| m.len());
+        let bytes = process.to_bytes()?;
+        output::write(&file, &bytes)?;
         let _ = writeln!(
             report,
-            "{}: {}, {size} bytes",
+            "{}: {}, {} bytes",
             file.display(),
             source::counts(&process),
+            bytes.len(),
         );
     }
     Ok(report)

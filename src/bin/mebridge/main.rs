@@ -14,6 +14,7 @@ mod generate;
 mod hint;
 mod import;
 mod info;
+mod interrupt;
 mod link;
 mod mutate;
 mod number;
@@ -29,6 +30,7 @@ mod statistics;
 mod umami;
 
 use clap::{Parser, Subcommand};
+use mebridge::files::inputs;
 use std::process::ExitCode;
 
 /// Matrix elements for MadEvent, from what MG5aMC wrote.
@@ -63,7 +65,10 @@ enum Subcommands {
 }
 
 fn main() -> ExitCode {
-    let done = match Command::parse().subcommand {
+    let command = Command::parse();
+    interrupt::watch();
+    inputs::remember();
+    let done = match command.subcommand {
         Subcommands::Import(options) => options.run(),
         Subcommands::Generate(options) => options.run(),
         Subcommands::Info(options) => options.run(),

@@ -1,5 +1,10 @@
 //! Writing what was asked for.
 
+mod target;
+
+pub use target::{Target, write};
+
+use mebridge::files::temporary;
 use mebridge::{Error, Result};
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
@@ -24,13 +29,20 @@ pub fn warn(text: &str) {
 
 /// Writes JSON to a file, or to stdout where the file is `-`.
 pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
-    let mut text = serde_json::to_string_pretty(value).map_err(|e| Error::io(path)(e.into()))?;
-    text.push('\n');
+    let text = json(value)?;
     if path == Path::new("-") {
         print(&text)
     } else {
-        std::fs::write(path, text).map_err(Error::io(path))
+        write(path, text.as_bytes())
     }
+}
+
+/// JSON as it is written.
+pub fn json(value: &impl serde::Serialize) -> Result<String> {
+    let mut text =
+        serde_json::to_string_pretty(value).map_err(|e| Error::io("the JSON")(e.into()))?;
+    text.push('\n');
+    Ok(text)
 }
 
 /// A table: the first column to the left, numbers to the right.
@@ -53,6 +65,8 @@ pub fn columns(rows: &[Vec<String>]) -> String {
 
 /// Ends the program with a message about a wrong use of the command.
 pub fn usage(what: &str) -> ! {
+    // Nothing is dropped.
+    temporary::remove_all();
     clap::Error::raw(
         clap::error::ErrorKind::ValueValidation,
         format!("{what}\n\nFor more information, try '--help'.\n"),

@@ -101,7 +101,10 @@ impl Options {
         let places = source::places(&self.processes);
         let mut elements = Elements::read(&places, original.path(), &self.cards, settings)?;
         let described = cards::describe(&original, &self.cards)?;
-        let path = self.target()?;
+        let path = match &self.output {
+            Some(path) => path.clone(),
+            None => file::beside(&self.events),
+        };
         let mut target = Target::create(&path)?;
         target.write(&banner.with_weights(&names, &described))?;
         let mut sums = Sums::new(self.cards.len());
@@ -137,22 +140,6 @@ impl Options {
         target.finish()?;
         pieces.warn();
         output::print(&sums.text(&names, &path, start))
-    }
-
-    /// The file to write.
-    fn target(&self) -> Result<PathBuf> {
-        let path = match &self.output {
-            Some(path) => path.clone(),
-            None => file::beside(&self.events),
-        };
-        let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
-            (Ok(a), Ok(b)) => a == b,
-            _ => false,
-        };
-        if same(&path, &self.events) {
-            output::usage("--output is the file with the events; name another one");
-        }
-        Ok(path)
     }
 }
 

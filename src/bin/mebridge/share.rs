@@ -1,5 +1,6 @@
 //! `mebridge share`: manual pages and completions, for `make install`.
 
+use crate::output;
 use clap::CommandFactory;
 use clap_complete::Shell;
 use mebridge::{Error, Result};
@@ -33,7 +34,7 @@ impl Options {
             std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut command, "mebridge", &mut text);
-            std::fs::write(&path, text).map_err(Error::io(&path))?;
+            output::write(&path, &text)?;
         }
         Ok(())
     }

@@ -1,16 +1,18 @@
 //! `mebridge umami`: a library that carries a process, for MadSpace and MadGraph7.
 
+use crate::link;
+use crate::output::{self, Target};
 use crate::progress::Progress;
 use crate::source::{self, Source};
-use crate::{link, output};
 use mebridge::abi::umami::attached::attach;
 use mebridge::abi::umami::elements::fit_together;
 use mebridge::describe::describe;
+use mebridge::files::regular;
 use mebridge::gpu::lacks;
 use mebridge::locate::process_text;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, ProcessChoice};
-use mebridge::{Error, Result, atomic_file};
+use mebridge::{Error, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +46,9 @@ pub struct Options {
     library: Option<PathBuf>,
 }
 
+/// No table of a directory is longer.
+const LONGEST: u64 = 64 << 20;
+
 /// What evaluates.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Backend {
@@ -61,7 +66,7 @@ impl Options {
         let processes: Vec<Process> = sources.iter().map(Source::with_card).collect();
         fit_together(&processes)?;
         let library = link::library(self.library.as_deref())?;
-        let bytes = std::fs::read(&library).map_err(Error::io(&library))?;
+        let bytes = regular::read(&library, link::LARGEST_LIBRARY).map_err(Error::io(&library))?;
         let backend = match self.backend {
             None => BackendChoice::Auto,
             Some(Backend::Cpu) => BackendChoice::Cpu,
@@ -75,9 +80,6 @@ impl Options {
             Some(json) => json.clone(),
             None => self.output.with_extension("json"),
         };
-        if json == self.output {
-            output::usage("the library and its JSON need different names; see --json");
-        }
         let choice = ProcessChoice::parse(&self.process);
         let mirrored = mirrored(&choice, &processes)?;
         let text = choice.path.to_string_lossy();
@@ -89,8 +91,20 @@ impl Options {
             );
         }
         // Where the former one is loaded it stays what it is.
-        atomic_file::write(&self.output, &copy, true)?;
-        output::write_json(&json, &[description])?;
+        let library = Target::with(&self.output, &copy, true)?;
+        let description = output::json(&[description])?;
+        // Both or none.
+        match json == Path::new("-") {
+            true => {
+                library.finish()?;
+                output::print(&description)?;
+            }
+            false => {
+                let beside = Target::with(&json, description.as_bytes(), false)?;
+                library.finish()?;
+                beside.finish()?;
+            }
+        }
         if json != Path::new("-") {
             let names: Vec<&str> = processes.iter().map(|p| p.name.as_str()).collect();
             output::print(&format!(
@@ -116,7 +130,7 @@ fn mirrored(choice: &ProcessChoice, processes: &[Process]) -> Result<Vec<bool>> 
     }
     let none = vec![false; processes.len()];
     let table = choice.path.join("mirrorprocs.inc");
-    let text = match std::fs::read_to_string(&table) {
+    let text = match regular::read_to_string(&table, LONGEST) {
         Ok(text) => text,
         // A process file, or a standalone output.
         Err(_) if !table.exists() => return Ok(none),
@@ -148,6 +162,6 @@ fn mirrored(choice: &ProcessChoice, processes: &[Process]) -> Result<Vec<bool>> 
 
 /// Whether a directory asks for lines on their mass shell (decay chains), which the JSON does not.
 fn asks_for_decays(directory: &Path) -> bool {
-    let text = std::fs::read_to_string(directory.join("decayBW.inc"));
+    let text = regular::read_to_string(&directory.join("decayBW.inc"), LONGEST);
     text.is_ok_and(|text| text.to_ascii_uppercase().contains(".TRUE."))
 }

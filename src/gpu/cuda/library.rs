@@ -5,6 +5,7 @@
 //! such a one is taken only when there is no other.
 
 use crate::error::{Error, Result};
+use crate::runtime::environment;
 use libloading::Library;
 use std::path::{Path, PathBuf};
 
@@ -144,17 +145,17 @@ fn files(name: &str, driver: Option<u32>) -> [Vec<String>; 2] {
 /// Folders to look into, best first; the empty one is the system's loader.
 fn places() -> Vec<PathBuf> {
     let mut places = Vec::new();
-    if let Some(folder) = std::env::var_os(FOLDER).filter(|folder| !folder.is_empty()) {
+    if let Some(folder) = environment::variable(FOLDER).filter(|folder| !folder.is_empty()) {
         places.push(PathBuf::from(folder));
     }
     places.push(PathBuf::new());
     for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CONDA_PREFIX"] {
-        if let Some(root) = std::env::var_os(name).filter(|root| !root.is_empty()) {
+        if let Some(root) = environment::variable(name).filter(|root| !root.is_empty()) {
             add_root(&mut places, Path::new(&root));
         }
     }
     // The toolkit of the nvcc, and the packages of the python, that the user calls.
-    if let Some(path) = std::env::var_os("PATH") {
+    if let Some(path) = environment::variable("PATH") {
         for bin in std::env::split_paths(&path).filter(|bin| bin.ends_with("bin")) {
             if let Some(root) = bin.parent() {
                 add_root(&mut places, root);
@@ -164,7 +165,7 @@ fn places() -> Vec<PathBuf> {
     for root in ["/usr/local/cuda", "/opt/cuda", "/usr/local", "/usr"] {
         add_root(&mut places, Path::new(root));
     }
-    if let Some(home) = std::env::var_os("HOME") {
+    if let Some(home) = environment::variable("HOME") {
         add_root(&mut places, &Path::new(&home).join(".local"));
     }
     let mut known = Vec::new();

@@ -19,10 +19,11 @@ mod histogram;
 
 use super::record::{Point, Record};
 use super::with_ending;
+use crate::output;
 use axis::Axis;
 use figure::{Bar, Contents, Figure, Legend, Line, Look, Panel, Spot};
 pub use histogram::differences;
-use mebridge::{Error, Result};
+use mebridge::Result;
 use std::path::{Path, PathBuf};
 
 /// Draws all figures that these results have points for, and says which files were written.
@@ -41,7 +42,7 @@ pub fn draw(records: &[Record], prefix: &Path) -> Result<Vec<PathBuf>> {
             (".png", bitmap::png(&figure)?),
         ] {
             let path = with_ending(prefix, &format!("{name}{ending}"));
-            std::fs::write(&path, contents).map_err(Error::io(&path))?;
+            output::write(&path, &contents)?;
             written.push(path);
         }
     }

@@ -3,10 +3,14 @@
 
 use super::machine::{self, Host};
 use super::sweep::Sweep;
+use mebridge::files::regular;
 use mebridge::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
+
+/// No result is longer.
+const LONGEST: u64 = 1 << 30;
 
 /// Name and version of the format.
 pub const FORMAT: &str = "mebridge-bench-1";
@@ -224,7 +228,7 @@ impl Record {
 
     /// Reads a result.
     pub fn read(path: &Path) -> Result<Record> {
-        let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+        let text = regular::read_to_string(path, LONGEST).map_err(Error::io(path))?;
         let bad = |what: String| Error::BenchFile {
             path: path.to_owned(),
             what,

@@ -6,8 +6,8 @@
 //! it comes a call that is not measured, which brings the plan's data back into the caches, unless
 //! the repetition is but a few calls long.
 
-use super::interrupt::Interrupt;
 use super::record::{Door, Point, Record, Skipped, Spread};
+use crate::interrupt;
 use crate::progress::Progress;
 use crate::sample::{self, Numbers, Sample};
 use crate::source::Source;
@@ -43,8 +43,6 @@ pub struct Sweep {
     pub g_s: f64,
     /// On a GPU, the time of its kernels alone.
     pub device_time: bool,
-    /// What ends the measuring early.
-    pub interrupt: Interrupt,
 }
 
 /// A Bridge, and which one it is.
@@ -121,7 +119,7 @@ impl Sweep {
         let progress = Progress::new(&format!("{name}: warm-up"), combinations as u64);
         for (i, setup) in setups.iter_mut().enumerate() {
             for &door in &doors {
-                if self.interrupt.came() {
+                if interrupt::came() {
                     break;
                 }
                 self.warm_up((i, setup), door, &mut sample, &mut work)?;
@@ -139,7 +137,7 @@ impl Sweep {
                 order.reverse();
             }
             for i in order {
-                if self.interrupt.came() {
+                if interrupt::came() {
                     break;
                 }
                 let point = &mut points[i];
@@ -214,7 +212,7 @@ impl Sweep {
         let mut probed = few;
         let mut per_event = call(&mut setup.bridge, sample, door, few)? / few as f64;
         for &nevt in &self.nevt {
-            if self.interrupt.came() {
+            if interrupt::came() {
                 break;
             }
             let seconds =

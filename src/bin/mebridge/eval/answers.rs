@@ -1,13 +1,14 @@
 //! Writing matrix elements: text, a NumPy array or JSON.
 
 use crate::number::exact;
-use crate::output;
+use crate::output::{self, Target};
 use mebridge::{Error, Result};
 use npyz::{NpyWriter, WriteOptions, WriterBuilder};
 use serde_json::json;
-use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::cell::RefCell;
+use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, StdoutLock, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// What there is to say besides the numbers.
 pub struct Head {
@@ -21,24 +22,62 @@ pub struct Head {
 
 /// Where matrix elements go.
 pub struct Writer {
-    target: Target,
+    format: Format,
     path: PathBuf,
-    /// Whether it is a file, which goes again if it does not become whole.
-    file: bool,
     written: u64,
 }
 
-enum Target {
-    Text(Box<dyn Write>),
-    Json(Box<dyn Write>),
-    Npy(NpyWriter<f64, BufWriter<File>>),
+enum Format {
+    Text(Sink),
+    Json(Sink),
+    /// With the file once more: the writer does not give it back.
+    Npy(NpyWriter<f64, Shared>, Shared),
+}
+
+/// What is written to.
+enum Sink {
+    Stdout(BufWriter<StdoutLock<'static>>),
+    File(Shared),
+}
+
+/// A file that two have.
+#[derive(Clone)]
+struct Shared(Rc<RefCell<BufWriter<Target>>>);
+
+impl Shared {
+    fn create(path: &Path) -> Result<Shared> {
+        let file = BufWriter::new(Target::create(path)?);
+        Ok(Shared(Rc::new(RefCell::new(file))))
+    }
+
+    /// Gives it its name; nobody else has it any more.
+    fn finish(self) -> Result<()> {
+        let file = Rc::into_inner(self.0).map(|file| file.into_inner().into_parts().0);
+        file.map_or(Ok(()), Target::finish)
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.borrow_mut().flush()
+    }
+}
+
+impl Seek for Shared {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.borrow_mut().seek(to)
+    }
 }
 
 impl Writer {
     /// To stdout.
     pub fn stdout(json: bool, head: &Head) -> Result<Writer> {
-        let out = Box::new(BufWriter::new(io::stdout().lock()));
-        Writer::new(out, None, json, head)
+        let out = Sink::Stdout(BufWriter::new(io::stdout().lock()));
+        Writer::new(out, "stdout".as_ref(), json, head)
     }
 
     /// To a file, a NumPy array if its name ends so.
@@ -49,31 +88,30 @@ impl Writer {
         if array && json {
             output::usage("--json writes no .npy file; give another name to --output");
         }
-        let file = BufWriter::new(File::create(path).map_err(Error::io(path))?);
+        let file = Shared::create(path)?;
         if !array {
-            return Writer::new(Box::new(file), Some(path), json, head);
+            return Writer::new(Sink::File(file), path, json, head);
         }
-        let options = WriteOptions::new().default_dtype().writer(file);
+        let options = WriteOptions::new().default_dtype().writer(file.clone());
+        let array = options.begin_1d().map_err(Error::io(path))?;
         Ok(Writer {
-            target: Target::Npy(options.begin_1d().map_err(Error::io(path))?),
+            format: Format::Npy(array, file),
             path: path.into(),
-            file: true,
             written: 0,
         })
     }
 
-    fn new(out: Box<dyn Write>, path: Option<&Path>, json: bool, head: &Head) -> Result<Writer> {
+    fn new(out: Sink, path: &Path, json: bool, head: &Head) -> Result<Writer> {
         let mut writer = Writer {
-            target: match json {
-                true => Target::Json(out),
-                false => Target::Text(out),
+            format: match json {
+                true => Format::Json(out),
+                false => Format::Text(out),
             },
-            path: path.unwrap_or(Path::new("stdout")).into(),
-            file: path.is_some(),
+            path: path.into(),
             written: 0,
         };
-        if let Target::Json(out) = &mut writer.target {
-            let begin = head.begin(out);
+        if let Format::Json(out) = &mut writer.format {
+            let begin = head.begin(out.as_write());
             went(begin, &writer.path)?;
         }
         Ok(writer)
@@ -89,40 +127,54 @@ impl Writer {
         });
         let first = self.written == 0;
         self.written += rows.len() as u64;
-        let done = match &mut self.target {
-            Target::Text(out) => all
-                .try_for_each(|x| writeln!(out, "{}", exact(x)))
-                .and_then(|()| out.flush()),
-            Target::Json(out) => all
-                .enumerate()
-                .try_for_each(|(i, x)| {
-                    let comma = if first && i == 0 { "" } else { "," };
-                    write!(out, "{comma}\n    {}", json!(x))
-                })
-                .and_then(|()| out.flush()),
-            Target::Npy(out) => all.try_for_each(|x| out.push(&x)),
+        let done = match &mut self.format {
+            Format::Text(out) => {
+                let out = out.as_write();
+                all.try_for_each(|x| writeln!(out, "{}", exact(x)))
+                    .and_then(|()| out.flush())
+            }
+            Format::Json(out) => {
+                let out = out.as_write();
+                all.enumerate()
+                    .try_for_each(|(i, x)| {
+                        let comma = if first && i == 0 { "" } else { "," };
+                        write!(out, "{comma}\n    {}", json!(x))
+                    })
+                    .and_then(|()| out.flush())
+            }
+            Format::Npy(out, _) => all.try_for_each(|x| out.push(&x)),
         };
         went(done, &self.path)
     }
 
-    /// Writes what comes last.
+    /// Writes what comes last, and gives a file its name.
     pub fn finish(self) -> Result<()> {
-        let done = match self.target {
-            Target::Text(mut out) => out.flush(),
-            Target::Json(mut out) => write!(out, "\n  ],\n  \"events\": {}\n}}\n", self.written)
-                .and_then(|()| out.flush()),
+        let (done, sink) = match self.format {
+            Format::Text(mut out) => (out.as_write().flush(), out),
+            Format::Json(mut out) => {
+                let last = format!("\n  ],\n  \"events\": {}\n}}\n", self.written);
+                let to = out.as_write();
+                let done = to.write_all(last.as_bytes()).and_then(|()| to.flush());
+                (done, out)
+            }
             // The number of events goes into its header.
-            Target::Npy(out) => out.finish(),
+            Format::Npy(out, file) => (
+                out.finish().and_then(|()| file.clone().flush()),
+                Sink::File(file),
+            ),
         };
-        went(done, &self.path).map(|_| ())
+        match (went(done, &self.path)?, sink) {
+            (true, Sink::File(file)) => file.finish(),
+            _ => Ok(()),
+        }
     }
+}
 
-    /// Leaves no file behind that holds only a part.
-    pub fn discard(self) {
-        drop(self.target);
-        if self.file && self.path.is_file() {
-            // If it cannot be removed, the error that is on its way says more than this one would.
-            let _ = std::fs::remove_file(&self.path);
+impl Sink {
+    fn as_write(&mut self) -> &mut dyn Write {
+        match self {
+            Sink::Stdout(out) => out,
+            Sink::File(out) => out,
         }
     }
 }

@@ -5,6 +5,7 @@ use super::lines::{Lines, broken};
 use super::npy::{self, Npy};
 use super::text::Text;
 use flate2::bufread::MultiGzDecoder;
+use mebridge::files::inputs;
 use mebridge::process::Process;
 use mebridge::{Error, Result};
 use std::fmt::{self, Display, Formatter};
@@ -93,6 +94,7 @@ impl Input {
         } else {
             let file = File::open(path).map_err(Error::io(path))?;
             let kind = file.metadata().map_err(Error::io(path))?;
+            inputs::note(&kind);
             if kind.is_dir() {
                 return Err(wrong("this is a directory, not a file with events"));
             }

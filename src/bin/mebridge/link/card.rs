@@ -94,6 +94,13 @@ fn set(card: &str, name: &str, value: usize) -> String {
     text
 }
 
+/// Takes the lines out of a run card that we have added, where nothing says what the others were.
+pub fn without_marked(card: &str) -> String {
+    let lines = card.split_inclusive('\n');
+    let others = lines.filter(|line| !line.trim_end().ends_with(MARK));
+    others.collect()
+}
+
 /// Takes our sizes out of a run card that has changed since: `before` is the card as it was, `ours` what was put in.
 pub fn without_sizes(card: &str, before: &str, ours: Sizes) -> String {
     let mut text = card.to_owned();

@@ -2,8 +2,12 @@
 
 use super::wrong;
 use crate::oracle::statements;
+use mebridge::files::regular;
 use mebridge::{Error, Result};
 use std::path::{Path, PathBuf};
+
+/// No file of Fortran is larger that MG5aMC has written.
+const LARGEST: u64 = 1 << 30;
 
 /// A routine and its arguments, in upper case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,7 +195,7 @@ fn check(signature: Signature, known: &[&str], file: &Path) -> Result<Signature>
 
 /// A file of MG5aMC, whose comments may hold any bytes.
 pub fn latin(path: &Path) -> Result<String> {
-    let bytes = std::fs::read(path).map_err(Error::io(path))?;
+    let bytes = regular::read(path, LARGEST).map_err(Error::io(path))?;
     Ok(bytes.into_iter().map(char::from).collect())
 }
 

@@ -2,120 +2,51 @@
 //!
 //! `Source/.mebridge/link.json` lists every file that is made, changed or put aside, before any of it happens;
 //! files that are changed or put aside stay beside it as they were. So an interrupted link or unlink is undone by the
-//! next call, and unlink gives back what was there. Files appear by renaming, whole or not at all. Undoing begins by
-//! renaming the list to `undo.json`, so that it needs no space on the disk. One process at a time holds
-//! `Source/.mebridge/lock`.
+//! next call, and unlink gives back what was there. Files appear by renaming, whole or not at all, and until then they
+//! lie beside the list. Undoing begins by renaming the list to `undo.json`, so that it needs no space on the disk. One
+//! process at a time holds `Source/.mebridge/lock`.
 
 use super::element::latin;
-use super::{card, makefile, wrong};
+use super::layout::EXECUTABLES;
+use super::record::{Change, FOLDER, How, Record, State};
+use super::root::{Place, Root};
+use super::{calls, card, makefile, wrong};
 use crate::output;
-use card::Sizes;
+use mebridge::files::regular;
 use mebridge::{Error, Result};
-use serde::{Deserialize, Serialize};
-use std::fs::{self, File, TryLockError};
-use std::path::{Path, PathBuf};
+use std::fs::{File, Permissions, TryLockError};
+use std::io::Write;
+use std::path::Path;
 
-/// The folder, within the output.
-const FOLDER: &str = "Source/.mebridge";
-/// The record in it.
+/// The record, in the folder.
 const RECORD: &str = "link.json";
 /// The record while it is being undone.
 const UNDO: &str = "undo.json";
-
-/// How far a link is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum State {
-    /// It is being done, or was interrupted.
-    Linking,
-    /// It is done.
-    Linked,
-    /// It is being undone, or that was interrupted: what `undo.json` says, whatever is written in it.
-    Unlinking,
-}
-
-/// What link did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// Version of mebridge.
-    pub mebridge: String,
-    pub state: State,
-    /// The P directories that are linked, by name.
-    pub directories: Vec<String>,
-    /// What was done, in order.
-    pub changes: Vec<Change>,
-}
-
-/// One change of a file; paths are relative to the output.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Change {
-    /// A file that was not there.
-    Make { path: String },
-    /// A file that was changed; the old one is kept.
-    Edit {
-        path: String,
-        kept: String,
-        how: How,
-    },
-    /// A file in the way of ours, or one that make builds, put aside.
-    Aside { path: String, kept: String },
-}
-
-/// What was changed, so that it can be taken out of a file that has changed further.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum How {
-    /// The line of `Source/make_opts`.
-    Hook,
-    /// The sizes in the run card.
-    RunCard(Sizes),
-    /// The sizes in `Source/vector.inc`.
-    Vector(Sizes),
-}
-
-impl Record {
-    /// A name that leads out of the output. What is undone is removed: there must be none.
-    fn outside(&self) -> Option<String> {
-        let changes = self.changes.iter();
-        let paths = changes.flat_map(|change| [Some(change.path()), change.kept()]);
-        let directories = self.directories.iter().map(String::as_str);
-        let mut names = paths.flatten().chain(directories);
-        names.find(|name| !within(name)).map(str::to_owned)
-    }
-}
-
-impl Change {
-    pub fn path(&self) -> &str {
-        match self {
-            Change::Make { path } | Change::Edit { path, .. } | Change::Aside { path, .. } => path,
-        }
-    }
-
-    /// Where the old one is.
-    fn kept(&self) -> Option<&str> {
-        match self {
-            Change::Make { .. } => None,
-            Change::Edit { kept, .. } | Change::Aside { kept, .. } => Some(kept),
-        }
-    }
-
-    /// Whether it belongs to this P directory.
-    pub fn is_of(&self, directory: &str) -> bool {
-        self.path()
-            .strip_prefix("SubProcesses/")
-            .and_then(|rest| rest.strip_prefix(directory))
-            .is_some_and(|rest| rest.starts_with('/'))
-    }
-}
+/// What a file is called until it is whole.
+const NEW: &str = "new";
+/// What is kept.
+const BEFORE: &str = "before";
+const LOCK: &str = "lock";
+/// No record is longer.
+const LONGEST: u64 = 64 << 20;
+/// No file that link makes or changes is longer.
+const LARGEST: u64 = 1 << 30;
 
 /// An output whose lock this process holds.
 pub struct Journal {
-    root: PathBuf,
+    root: Root,
     lock: File,
+}
+
+/// A file in our folder.
+fn ours(name: &str) -> String {
+    format!("{FOLDER}/{name}")
 }
 
 impl Journal {
     /// Locks an output that no run of MG5aMC is at work on: that would mix executables and sizes of batches.
-    pub fn open(root: &Path) -> Result<Journal> {
-        let run = root.join("RunWeb");
+    pub fn open(path: &Path) -> Result<Journal> {
+        let run = path.join("RunWeb");
         if run.exists() {
             return Err(wrong(
                 &run,
@@ -124,26 +55,14 @@ impl Journal {
                     .into(),
             ));
         }
-        let folder = root.join(FOLDER);
-        let path = folder.join("lock");
+        let root = Root::open(path)?;
         loop {
-            fs::create_dir_all(&folder).map_err(|error| {
-                wrong(
-                    &folder,
-                    format!("it cannot be made ({error}); nothing was changed"),
-                )
-            })?;
-            let lock = File::create(&path).map_err(|error| {
-                wrong(
-                    &path,
-                    format!("it cannot be written ({error}); nothing was changed"),
-                )
-            })?;
+            let (lock, place) = open_lock(&root)?;
             match lock.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     return Err(wrong(
-                        root,
+                        path,
                         "another mebridge link or unlink is at work on this output; wait until it is done".into(),
                     ));
                 }
@@ -151,46 +70,59 @@ impl Journal {
                 Err(TryLockError::Error(_)) => {}
             }
             // Who held it before may have removed it.
-            if same_file(&lock, &path) {
-                return Ok(Journal {
-                    root: root.to_owned(),
-                    lock,
-                });
+            if is_still(&lock, place.path()) {
+                return Ok(Journal { root, lock });
             }
         }
     }
 
     /// Whether an output has a record, without locking it.
-    pub fn peek(root: &Path) -> Result<Option<Record>> {
-        let folder = root.join(FOLDER);
-        match read(&folder.join(UNDO))? {
-            Some(record) => Ok(Some(Record {
-                state: State::Unlinking,
-                ..record
-            })),
-            None => read(&folder.join(RECORD)),
-        }
+    pub fn peek(path: &Path) -> Result<Option<Record>> {
+        Journal::read(&Root::open(path)?)
     }
 
     /// The record.
     pub fn record(&self) -> Result<Option<Record>> {
-        Journal::peek(&self.root)
+        Journal::read(&self.root)
+    }
+
+    fn read(root: &Root) -> Result<Option<Record>> {
+        let read = |name: &str| -> Result<Option<Record>> {
+            let Some(place) = root.find(ours(name))? else {
+                return Ok(None);
+            };
+            let bytes = place.read(LONGEST)?;
+            bytes.map(|b| Record::read(&b, place.path())).transpose()
+        };
+        match read(UNDO)? {
+            Some(record) => Ok(Some(Record {
+                state: State::Unlinking,
+                ..record
+            })),
+            None => read(RECORD),
+        }
     }
 
     /// The output.
-    pub fn root(&self) -> &Path {
+    pub fn root(&self) -> &Root {
         &self.root
     }
 
-    fn folder(&self) -> PathBuf {
-        self.root.join(FOLDER)
+    /// Sees that all that is to be changed lies within the output, before anything is.
+    pub fn check(&self, changes: &[Change]) -> Result<()> {
+        for change in changes {
+            for path in [Some(change.path()), change.kept()].into_iter().flatten() {
+                self.root.find(path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the record.
     pub fn write(&self, record: &Record) -> Result<()> {
-        let path = self.folder().join(RECORD);
+        let path = ours(RECORD);
         let text = serde_json::to_vec_pretty(record).map_err(|e| Error::io(&path)(e.into()))?;
-        put(&path, &text)
+        self.put(&path, &text)
     }
 
     /// Notes that a link is being undone.
@@ -198,173 +130,252 @@ impl Journal {
         match record.state {
             // What was begun is undone by the next call in any case.
             State::Linking | State::Unlinking => Ok(()),
-            State::Linked => {
-                let path = self.folder().join(RECORD);
-                fs::rename(&path, self.folder().join(UNDO)).map_err(Error::io(&path))
-            }
+            State::Linked => self.rename(&ours(RECORD), &ours(UNDO)),
         }
     }
 
     /// Notes that it is undone but for what this record holds.
     pub fn end_undo(&self, record: &Record) -> Result<()> {
         self.write(record)?;
-        remove(&self.folder().join(UNDO))
-    }
-
-    /// Keeps a file as it is now, for [`Change::Edit`] and [`Change::Aside`].
-    pub fn kept_name(path: &str) -> String {
-        format!("{FOLDER}/before/{}", path.replace('/', "+"))
+        self.root.remove(ours(UNDO))
     }
 
     /// Makes or replaces a file.
     pub fn make(&self, path: &str, contents: &[u8]) -> Result<()> {
-        let path = self.root.join(path);
-        if fs::read(&path).is_ok_and(|old| old == contents) {
+        match self.holds(path, contents) {
+            true => Ok(()),
+            false => self.put(path, contents),
+        }
+    }
+
+    /// Makes or replaces a symbolic link.
+    pub fn make_link(&self, path: &str, to: &Path) -> Result<()> {
+        let place = self.root.make(path)?;
+        if place.read_link().is_some_and(|now| now == to) {
             return Ok(());
         }
-        put(&path, contents)
+        let new = self.new_place()?;
+        new.symlink(to)?;
+        self.finish(Ok(()), &new, &place)
+    }
+
+    /// Makes or replaces a file with what is in another one, and with its permissions.
+    pub fn make_copy(&self, path: &str, of: &Path) -> Result<()> {
+        let mut from = regular::open(of, LARGEST).map_err(Error::io(of))?;
+        let permissions = from.metadata().map(|seen| usual(seen.permissions()));
+        let place = self.root.make(path)?;
+        let new = self.new_place()?;
+        let copied = permissions.map_err(Error::io(of)).and_then(|permissions| {
+            let mut file = new.create(Some(permissions))?;
+            let copied = std::io::copy(&mut from, &mut file).and_then(|_| file.sync_all());
+            copied.map_err(Error::io(place.path()))
+        });
+        self.finish(copied, &new, &place)
     }
 
     /// Changes a file whose old version is kept already or is kept now.
     pub fn edit(&self, path: &str, kept: &str, contents: &[u8]) -> Result<()> {
-        let (path, kept) = (self.root.join(path), self.root.join(kept));
-        if fs::read(&path).is_ok_and(|old| old == contents) {
+        if self.holds(path, contents) {
             return Ok(());
         }
-        if kept.symlink_metadata().is_err() {
-            make_parent(&kept)?;
-            // With its times and permissions where the file system has hard links. A symbolic link is kept as one: what
-            // it leads to may be shared with other outputs, and stays as it is.
-            if fs::hard_link(&path, &kept).is_err() {
-                match fs::read_link(&path) {
-                    Ok(to) => link_to(&to, &kept).map_err(Error::io(&kept))?,
-                    Err(_) => {
-                        let old = fs::read(&path).map_err(Error::io(&path))?;
-                        put(&kept, &old)?;
-                    }
+        let (from, to) = (self.root.make(path)?, self.root.make(kept)?);
+        // With its times and permissions where the file system has hard links. A symbolic link is kept as one: what
+        // it leads to may be shared with other outputs, and stays as it is.
+        if to.kind()?.is_none() && from.link(&to).is_err() {
+            match from.read_link() {
+                Some(link) => to.symlink(&link)?,
+                None => {
+                    let old = regular::read(from.path(), LARGEST);
+                    self.put(kept, &old.map_err(Error::io(from.path()))?)?;
                 }
             }
         }
-        put(&path, contents)
+        self.put(path, contents)
     }
 
     /// Puts a file aside.
     pub fn aside(&self, path: &str, kept: &str) -> Result<()> {
-        let (path, kept) = (self.root.join(path), self.root.join(kept));
-        if path.symlink_metadata().is_err() || kept.symlink_metadata().is_ok() {
+        if self.root.kind(path)?.is_none() || self.root.kind(kept)?.is_some() {
             return Ok(());
         }
-        make_parent(&kept)?;
-        fs::rename(&path, &kept).map_err(Error::io(&path))
+        self.root.make(path)?.rename(&self.root.make(kept)?)
     }
 
     /// Undoes a change; whatever of it was not done is no error.
     pub fn undo(&self, change: &Change) -> Result<()> {
-        let path = self.root.join(change.path());
+        let path = change.path();
         match change {
-            Change::Make { .. } => remove(&path),
-            Change::Aside { kept, .. } => {
-                let kept = self.root.join(kept);
-                match kept.symlink_metadata().is_ok() {
-                    true => fs::rename(&kept, &path).map_err(Error::io(&path)),
-                    false => Ok(()),
-                }
-            }
-            Change::Edit { kept, how, .. } => {
-                let kept = self.root.join(kept);
-                remove_unfinished(&path);
-                remove_unfinished(&kept);
-                if kept.symlink_metadata().is_err() {
-                    return Ok(());
-                }
-                // A link leads on from where it was.
-                let former = match (fs::read_link(&kept), path.parent()) {
-                    (Ok(to), Some(folder)) => folder.join(to),
-                    _ => kept.clone(),
-                };
-                let Ok(now) = latin(&path) else {
-                    return fs::rename(&kept, &path).map_err(Error::io(&path));
-                };
-                let before = match latin(&former) {
-                    Ok(before) => before,
-                    Err(_) if former != kept => {
-                        output::warn(&format!(
-                            "{}: this was a link to {}, which is gone; the file stays, without the lines of mebridge",
-                            path.display(),
-                            former.display()
-                        ));
-                        put(&path, &bytes(&makefile::unhook(&now)))?;
-                        return remove(&kept);
-                    }
-                    Err(error) => return Err(error),
-                };
-                let (ours, back) = match how {
-                    How::Hook => (makefile::hook(&before), makefile::unhook(&now)),
-                    How::RunCard(sizes) => (
-                        card::with_sizes(&before, *sizes),
-                        card::without_sizes(&now, &before, *sizes),
-                    ),
-                    How::Vector(sizes) => (
-                        card::vector_inc(&before, *sizes),
-                        match now == card::vector_inc(&now, *sizes) {
-                            true => before.clone(),
-                            false => now.clone(),
-                        },
-                    ),
-                };
-                if now == ours || now == before || back == before {
-                    return fs::rename(&kept, &path).map_err(Error::io(&path));
-                }
-                // Somebody has changed it since: what they wrote stays.
-                put(&path, &bytes(&back))?;
-                remove(&kept)
-            }
+            Change::Make { .. } => self.root.remove(path),
+            Change::Aside { kept, .. } => match self.root.kind(kept)? {
+                Some(_) => self.rename(kept, path),
+                None => Ok(()),
+            },
+            Change::Edit { kept, how, .. } => self.undo_edit(path, kept, *how),
         }
     }
 
-    /// Removes what make has built of ours in a P directory.
-    pub fn remove_products(&self, directory: &str) -> Result<()> {
-        let folder = self.root.join("SubProcesses").join(directory);
-        let ours = |path: &PathBuf| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let built = name.starts_with("mebridge_")
-                && (name.ends_with(".o")
-                    || name.ends_with(".inc")
-                    || name.ends_with(".mebridge-new"));
-            let of_plugin = ["madevent_cpp", "madevent_cuda"].contains(&name.as_ref());
-            let executable =
-                (name == "madevent" || of_plugin) && super::calls(path) != super::Calls::Fortran;
-            built || executable
+    fn undo_edit(&self, path: &str, kept: &str, how: How) -> Result<()> {
+        let Some(before) = self.root.find(kept)? else {
+            return Ok(());
         };
-        // All of them first: `madevent` may be a link to another one.
-        let mut found = super::layout::files(&folder)?;
-        found.retain(ours);
-        for path in found {
-            remove(&path)?;
+        if before.kind()?.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let full = self.root.path().join(path);
+        // A link leads on from where it was.
+        let former = match (before.read_link(), full.parent()) {
+            (Some(to), Some(folder)) => folder.join(to),
+            _ => before.path().to_owned(),
+        };
+        let Ok(now) = latin(&full) else {
+            return self.rename(kept, path);
+        };
+        let text = match latin(&former) {
+            Ok(text) => text,
+            Err(_) if former != before.path() => {
+                output::warn(&format!(
+                    "{}: this was a link to {}, which is gone; the file stays, without the lines of mebridge",
+                    full.display(),
+                    former.display()
+                ));
+                let without = match how {
+                    How::Hook => makefile::unhook(&now),
+                    How::RunCard(_) => card::without_marked(&now),
+                    How::Vector(_) => now,
+                };
+                self.put(path, &bytes(&without))?;
+                return before.remove();
+            }
+            Err(error) => return Err(error),
+        };
+        let (ours, back) = match how {
+            How::Hook => (makefile::hook(&text), makefile::unhook(&now)),
+            How::RunCard(sizes) => (
+                card::with_sizes(&text, sizes),
+                card::without_sizes(&now, &text, sizes),
+            ),
+            How::Vector(sizes) => (
+                card::vector_inc(&text, sizes),
+                match now == card::vector_inc(&now, sizes) {
+                    true => text.clone(),
+                    false => now.clone(),
+                },
+            ),
+        };
+        if now == ours || now == text || back == text {
+            return self.rename(kept, path);
+        }
+        // Somebody has changed it since: what they wrote stays.
+        self.put(path, &bytes(&back))?;
+        before.remove()
+    }
+
+    /// Removes what make has built of ours in a P directory: the objects of these matrix elements, and executables that
+    /// call the library.
+    pub fn remove_products(&self, directory: &str, numbers: &[String]) -> Result<()> {
+        let folder = format!("SubProcesses/{directory}");
+        // All of them first: `madevent` may be a link to another one.
+        let executables = EXECUTABLES.map(|name| format!("{folder}/{name}"));
+        let of_library = |path: &String| {
+            let calls = calls(&self.root.path().join(path));
+            calls.is_ok_and(|calls| calls != super::Calls::Fortran)
+        };
+        let found: Vec<String> = executables.into_iter().filter(of_library).collect();
+        let built = makefile::products(numbers);
+        let built = built.map(|name| format!("{folder}/{name}"));
+        built
+            .chain(found)
+            .try_for_each(|path| self.root.remove(path))
     }
 
     /// Forgets the record.
     pub fn forget(&self) -> Result<()> {
-        remove(&self.folder().join(RECORD))?;
-        remove(&self.folder().join(UNDO))
+        self.root.remove(ours(RECORD))?;
+        self.root.remove(ours(UNDO))
     }
 
     /// Ends without a link: nothing of ours stays.
     pub fn close(self) -> Result<()> {
         self.forget()?;
-        let folder = self.folder();
-        let before = folder.join("before");
-        if before.is_dir() {
-            fs::remove_dir_all(&before).map_err(Error::io(&before))?;
+        let before = ours(BEFORE);
+        for name in self.root.names(&before)? {
+            self.root.remove(Path::new(&before).join(name))?;
         }
-        remove(&folder.join("lock"))?;
+        self.root.remove(ours(NEW))?;
+        self.root.remove(ours(LOCK))?;
         drop(self.lock);
-        // Another process may have begun to use it.
-        let _ = fs::remove_dir(&folder);
+        for folder in [&*before, FOLDER] {
+            if let Some(place) = self.root.find(folder)? {
+                // It may hold what is none of ours, or another process may have begun to use it.
+                let _ = place.remove_folder();
+            }
+        }
         Ok(())
     }
+
+    /// Whether a file holds this already.
+    fn holds(&self, path: &str, contents: &[u8]) -> bool {
+        let now = regular::read(&self.root.path().join(path), LARGEST);
+        now.is_ok_and(|now| now == contents)
+    }
+
+    /// Writes a file, whole or not at all, with the permissions of the one that it replaces.
+    fn put(&self, path: &str, contents: &[u8]) -> Result<()> {
+        let place = self.root.make(path)?;
+        let new = self.new_place()?;
+        // A link is replaced by a file like that which it leads to.
+        let former = place.path().metadata().ok();
+        let former = former.filter(std::fs::Metadata::is_file);
+        let written = new
+            .create(former.map(|former| usual(former.permissions())))
+            .and_then(|mut file| {
+                let written = file.write_all(contents).and_then(|()| file.sync_all());
+                written.map_err(Error::io(place.path()))
+            });
+        self.finish(written, &new, &place)
+    }
+
+    /// Where files lie until they are whole: nothing of the user's has this name.
+    fn new_place(&self) -> Result<Place> {
+        let new = self.root.make(ours(NEW))?;
+        // What was left by a call that was interrupted.
+        new.remove()?;
+        Ok(new)
+    }
+
+    /// Gives a file its name, if it was written.
+    fn finish(&self, written: Result<()>, new: &Place, place: &Place) -> Result<()> {
+        let done = written.and_then(|()| new.rename(place));
+        if done.is_err() {
+            // The error that matters is the one above.
+            let _ = new.remove();
+        }
+        done
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.root.make(from)?.rename(&self.root.make(to)?)
+    }
+}
+
+/// The lock of an output, which is made where there is none.
+fn open_lock(root: &Root) -> Result<(File, Place)> {
+    let locked = || {
+        let place = root.make(ours(LOCK))?;
+        Ok((place.open_or_create()?, place))
+    };
+    locked().map_err(|error: Error| {
+        wrong(
+            &root.path().join(FOLDER),
+            format!("the record of a link cannot be kept here ({error}); nothing was changed"),
+        )
+    })
+}
+
+/// Permissions without set-user-id and the like.
+fn usual(permissions: Permissions) -> Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    Permissions::from_mode(permissions.mode() & 0o777)
 }
 
 /// Text that was read byte by byte as bytes.
@@ -372,111 +383,11 @@ pub fn bytes(latin: &str) -> Vec<u8> {
     latin.chars().map(|c| c as u8).collect()
 }
 
-fn read(path: &Path) -> Result<Option<Record>> {
-    match fs::read(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io(path)(error)),
-        Ok(bytes) => {
-            let record: Record = serde_json::from_slice(&bytes).map_err(|error| {
-                wrong(
-                    path,
-                    format!(
-                        "it is no record of mebridge link ({error}); it was written by another version"
-                    ),
-                )
-            })?;
-            match record.outside() {
-                None => Ok(Some(record)),
-                Some(outside) => Err(wrong(
-                    path,
-                    format!(
-                        "it names {outside}, which is no file of this output: mebridge did not write it"
-                    ),
-                )),
-            }
-        }
-    }
-}
-
-/// Whether a path stays below the folder that it is relative to.
-fn within(path: &str) -> bool {
-    let mut parts = Path::new(path).components();
-    parts.all(|part| matches!(part, std::path::Component::Normal(_)))
-}
-
-fn make_parent(path: &Path) -> Result<()> {
-    let parent = path.parent().unwrap_or(path);
-    fs::create_dir_all(parent).map_err(Error::io(parent))
-}
-
-/// Writes a file, whole or not at all, with the permissions of the one that it replaces.
-fn put(path: &Path, contents: &[u8]) -> Result<()> {
-    use std::io::Write;
-    make_parent(path)?;
-    let temporary = unfinished(path);
-    let written = (|| {
-        let mut file = File::create(&temporary)?;
-        file.write_all(contents)?;
-        if let Ok(old) = path.metadata() {
-            file.set_permissions(old.permissions())?;
-        }
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    })();
-    if written.is_err() {
-        // The error that matters is the one above.
-        let _ = fs::remove_file(&temporary);
-    }
-    written.map_err(Error::io(path))
-}
-
-/// What [`put`] writes first.
-fn unfinished(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".mebridge-new");
-    path.with_file_name(name)
-}
-
-/// Removes what an interrupted [`put`] left; mostly it left nothing.
-fn remove_unfinished(path: &Path) {
-    let _ = fs::remove_file(unfinished(path));
-}
-
-/// Removes a file, if it is there, and what an interrupted [`put`] left of it. A folder is none of ours.
-pub fn remove(path: &Path) -> Result<()> {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
-    remove_unfinished(path);
-    if path.symlink_metadata().is_ok_and(|is| is.is_dir()) {
-        return Ok(());
-    }
-    match fs::remove_file(path) {
-        Err(error) if ![NotFound, NotADirectory].contains(&error.kind()) => {
-            Err(Error::io(path)(error))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Makes a symbolic link.
-pub fn link_to(to: &Path, path: &Path) -> std::io::Result<()> {
-    #[cfg(unix)]
-    return std::os::unix::fs::symlink(to, path);
-    #[cfg(not(unix))]
-    return Err(std::io::Error::other(format!(
-        "{path:?} cannot be made a link to {to:?}"
-    )));
-}
-
-#[cfg(unix)]
-fn same_file(file: &File, path: &Path) -> bool {
+/// Whether an open file still has this name.
+fn is_still(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    match (file.metadata(), path.metadata()) {
+    match (file.metadata(), path.symlink_metadata()) {
         (Ok(a), Ok(b)) => a.dev() == b.dev() && a.ino() == b.ino(),
         _ => false,
     }
-}
-
-#[cfg(not(unix))]
-fn same_file(_: &File, path: &Path) -> bool {
-    path.exists()
 }

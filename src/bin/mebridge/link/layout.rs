@@ -2,10 +2,14 @@
 
 use super::element::{is_ungrouped, latin};
 use super::fortran::Surroundings;
+use super::root::Root;
 use super::{card, wrong};
 use mebridge::{Error, Result};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+
+/// The executables of MadEvent in a P directory: its own, and those with the plugin.
+pub const EXECUTABLES: [&str; 3] = ["madevent", "madevent_cpp", "madevent_cuda"];
 
 /// An output of MG5aMC.
 #[derive(Debug)]
@@ -138,7 +142,7 @@ impl Layout {
     /// What the Fortran depends on beside the matrix elements.
     pub fn surroundings(&self) -> Result<Surroundings> {
         let path = self.root.join("Cards/run_card.dat");
-        let text = match path.is_file() {
+        let text = match path.exists() {
             true => latin(&path)?,
             false => String::new(),
         };
@@ -168,41 +172,39 @@ impl Layout {
     }
 
     /// The folders that the plugin builds in: a folder, and `build.*` in it.
-    fn build_folders(&self, folder: &str) -> Result<Vec<String>> {
-        let mut all = vec![folder.to_owned()];
-        let path = self.root.join(folder);
-        if !path.is_dir() {
-            return Ok(Vec::new());
-        }
-        for path in files(&path)? {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name.starts_with("build.") && path.is_dir() {
-                all.push(format!("{folder}/{name}"));
-            }
-        }
-        Ok(all)
+    fn build_folders(&self, root: &Root, folder: &str) -> Result<Vec<String>> {
+        let inner = root.names(folder)?.into_iter().filter_map(|name| {
+            let name = name.into_string().ok()?;
+            name.starts_with("build.")
+                .then(|| format!("{folder}/{name}"))
+        });
+        Ok(std::iter::once(folder.to_owned()).chain(inner).collect())
     }
 
     /// What the plugin's makefiles have built of a P directory and of what all share: its libraries, and the stamps
     /// that say so. Paths relative to the output; `ours` says whether those are meant that lead to our library.
     pub fn of_plugin(&self, directory: &str, ours: bool) -> Result<Vec<String>> {
+        let root = Root::open(&self.root)?;
         let mut found = Vec::new();
-        for folder in self.build_folders(&format!("SubProcesses/{directory}"))? {
+        for folder in self.build_folders(&root, &format!("SubProcesses/{directory}"))? {
             let stamp = format!("{folder}/.cudacpplibs");
-            if self.root.join(&stamp).exists() {
+            if root.kind(&stamp).is_ok_and(|kind| kind.is_some()) {
                 found.push(stamp);
             }
         }
-        for folder in self.build_folders("lib")? {
-            for path in files(&self.root.join(&folder))? {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let to = std::fs::read_link(&path);
-                let to_us = to.is_ok_and(|to| to.ends_with("libmebridge.so"));
+        for folder in self.build_folders(&root, "lib")? {
+            for name in root.names(&folder)? {
+                let Ok(name) = name.into_string() else {
+                    continue;
+                };
+                let path = format!("{folder}/{name}");
+                let to = root.find(&path)?.and_then(|place| place.read_link());
+                let to_us = to.is_some_and(|to| to.ends_with("libmebridge.so"));
                 let plugins = name.starts_with("libmg5amc_") && name.ends_with(".so");
                 // What an installed library is asked for; that of `lib` itself is in the journal.
                 let soname = ours && name == "libmebridge.so.0" && folder != "lib";
                 if (plugins || soname) && to_us == ours {
-                    found.push(format!("{folder}/{name}"));
+                    found.push(path);
                 }
             }
         }
@@ -210,30 +212,26 @@ impl Layout {
     }
 
     /// Removes what make has compiled of an output: all of it depends on VECSIZE_MEMMAX.
-    pub fn remove_objects(&self) -> Result<()> {
-        let mut folders = vec![self.root.join("Source")];
+    pub fn remove_objects(&self, root: &Root) -> Result<()> {
+        let mut folders = vec![PathBuf::from("Source")];
         for folder in ["Source", "Source/PDF", "Source/BIAS", "SubProcesses"] {
-            let folder = self.root.join(folder);
-            if folder.is_dir() {
-                folders.extend(files(&folder)?.into_iter().filter(|p| p.is_dir()));
-            }
+            let names = root.names(folder)?.into_iter();
+            folders.extend(names.map(|name| Path::new(folder).join(name)));
         }
         for folder in folders {
-            for file in files(&folder)? {
+            // Nothing of what is no folder, or a link to one elsewhere.
+            for name in root.names(&folder)? {
                 // The plugin's makefiles have a stamp for what is in lib.
-                let stamp = file.file_name().is_some_and(|name| name == ".libs");
-                if stamp || file.extension().is_some_and(|e| e == "o") {
-                    super::journal::remove(&file)?;
+                if name == ".libs" || Path::new(&name).extension().is_some_and(|e| e == "o") {
+                    root.remove(folder.join(name))?;
                 }
             }
         }
         let libraries = [
             "dhelas", "dsample", "generic", "pdf", "gammaUPC", "model", "cernlib", "bias",
         ];
-        for name in libraries {
-            super::journal::remove(&self.root.join(format!("lib/lib{name}.a")))?;
-        }
-        Ok(())
+        let mut libraries = libraries.iter();
+        libraries.try_for_each(|name| root.remove(format!("lib/lib{name}.a")))
     }
 }
 
@@ -242,8 +240,8 @@ impl Subprocess {
     pub fn executables(&self) -> Result<Vec<String>> {
         let names = files(&self.path)?.into_iter().filter_map(|path| {
             let name = path.file_name()?.to_string_lossy().into_owned();
-            let of_plugin = ["madevent_cpp", "madevent_cuda"].contains(&name.as_str());
-            let is = name == "madevent" || (of_plugin && self.kind == Kind::Plugin);
+            let of_plugin = EXECUTABLES[1..].contains(&name.as_str());
+            let is = name == EXECUTABLES[0] || (of_plugin && self.kind == Kind::Plugin);
             is.then_some(name)
         });
         Ok(names.collect())

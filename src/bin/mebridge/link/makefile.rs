@@ -8,32 +8,58 @@
 
 use super::element::Element;
 use std::fmt::Write;
+use std::path::Path;
 
 /// The file.
 pub const NAME: &str = "mebridge.mk";
-/// How a line of ours is known in a file that is not.
+/// The file that all makefiles of an output include.
+pub const HOOKED: &str = "Source/make_opts";
+/// What stands behind what is ours in a file that is not.
 pub const MARK: &str = "# mebridge link";
+/// Our line in [`HOOKED`].
+const HOOK: &str = "-include mebridge.mk # mebridge link";
 /// The makefile that stands in the place of the plugin's.
 pub const PLUGIN: &str = "mebridge_cudacpp.mk";
 
 /// Adds our line to `Source/make_opts`; it ends as the file did, with the end of a line or without.
 pub fn hook(make_opts: &str) -> String {
     match make_opts.is_empty() || make_opts.ends_with('\n') {
-        true => format!("{make_opts}-include {NAME} {MARK}\n"),
-        false => format!("{make_opts}\n-include {NAME} {MARK}"),
+        true => format!("{make_opts}{HOOK}\n"),
+        false => format!("{make_opts}\n{HOOK}"),
     }
 }
 
 /// Takes it out again, whatever else has changed.
 pub fn unhook(make_opts: &str) -> String {
     let lines = make_opts.split_inclusive('\n');
-    let mut text: String = lines.filter(|line| !line.contains(MARK)).collect();
-    let unended =
-        make_opts.lines().last().is_some_and(|l| l.contains(MARK)) && !make_opts.ends_with('\n');
+    let mut text: String = lines.filter(|line| !is_hook(line)).collect();
+    let unended = make_opts.lines().last().is_some_and(is_hook) && !make_opts.ends_with('\n');
     if unended && text.ends_with('\n') {
         text.pop();
     }
     text
+}
+
+/// Whether our line is in `Source/make_opts`, where make sees it as one.
+pub fn is_hooked(make_opts: &str) -> bool {
+    let mut before = "";
+    make_opts.split_inclusive('\n').any(|line| {
+        let is = is_hook(line) && !goes_on(before);
+        before = line;
+        is
+    })
+}
+
+/// Exactly this line is ours: a user's comment may speak of it.
+fn is_hook(line: &str) -> bool {
+    line.trim_end() == HOOK
+}
+
+/// Whether make takes the line behind a text for more of its last one.
+pub fn goes_on(text: &str) -> bool {
+    let line = text.strip_suffix('\n').unwrap_or(text);
+    let backslashes = line.len() - line.trim_end_matches('\\').len();
+    backslashes % 2 == 1
 }
 
 /// Objects depend on the size of a batch. MG5aMC's own makefiles say so for some of them only: after another
@@ -43,10 +69,15 @@ fn sized(vector_inc: &str) -> String {
     format!("$(patsubst %.f,%.o,$(wildcard *.f)): {vector_inc}\n")
 }
 
-/// A path in a value of a makefile that a shell will see.
-fn quoted(path: &str) -> String {
+/// A path in a value of a makefile that a shell will see, if it can stand there: no line ends within a value, and a
+/// backslash before `#` means something else in each version of make.
+fn quoted(path: &Path) -> Option<String> {
+    let path = path.to_str()?;
+    if path.contains(|c: char| c.is_control()) || path.contains("\\#") {
+        return None;
+    }
     let path = path.replace('\'', "'\\''");
-    format!("'{}'", path.replace('$', "$$").replace('#', "\\#"))
+    Some(format!("'{}'", path.replace('$', "$$").replace('#', "\\#")))
 }
 
 /// `mebridge.mk` of a folder in Source, where `vector.inc` lies at `vector_inc`.
@@ -63,9 +94,24 @@ pub fn source(vector_inc: &str) -> String {
     m
 }
 
-/// `mebridge.mk` of a P directory whose `madevent` is Fortran. `library` is the folder of the library, `vector` whether
-/// there is a Source/vector.inc.
-pub fn plain(elements: &[Element], library: &str, vector: bool) -> String {
+/// What make builds in a P directory by what link makes there, of matrix elements of these numbers.
+pub fn products(numbers: &[String]) -> impl Iterator<Item = String> {
+    let of_element = ["handle", "matrix", "fortran", "batch"];
+    let of_element = of_element.map(|kind| (kind, "o"));
+    let of_element = of_element
+        .into_iter()
+        .chain([("nhel", "inc"), ("weak", "inc")]);
+    let products = of_element.flat_map(|(kind, ending)| {
+        let names = numbers.iter();
+        names.map(move |n| format!("mebridge_{kind}{n}.{ending}"))
+    });
+    let of_directory = ["mebridge_process.o", "mebridge_plugin.o"].map(str::to_owned);
+    products.chain(of_directory)
+}
+
+/// `mebridge.mk` of a P directory whose `madevent` is Fortran. `library` is the folder of the library, where executables
+/// look for it if it is not in the output; `vector` whether there is a Source/vector.inc.
+pub fn plain(elements: &[Element], library: Option<&Path>, vector: bool) -> String {
     let mut m = String::from(
         "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
          mebridge_goal := $(.DEFAULT_GOAL)\n\
@@ -91,9 +137,12 @@ pub fn plain(elements: &[Element], library: &str, vector: bool) -> String {
         "\n\n\
          madevent: private override FC := $(FC) $(mebridge_objects)\n\
          madevent: private override LDFLAGS += -Wl,-z,muldefs -L../../lib -lmebridge \\\n  \
-         -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../../lib' -Xlinker -rpath -Xlinker {}\n\
+         -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../../lib'{}\n\
          madevent: $(mebridge_objects)\n\n",
-        quoted(library)
+        match library.and_then(quoted) {
+            Some(folder) => format!(" -Xlinker -rpath -Xlinker {folder}"),
+            None => String::new(),
+        }
     );
     m.push_str("mebridge_compile = $(FC) $(FFLAGS) -I. -I../../Source -c $< -o $@\n");
     m.push_str(
@@ -209,8 +258,10 @@ mod tests {
 
     #[test]
     fn paths_pass_make_and_the_shell() {
-        assert_eq!(quoted("/a b/é,c"), "'/a b/é,c'");
-        assert_eq!(quoted("/it's $5 #1"), r"'/it'\''s $$5 \#1'");
+        let quoted = |path: &str| quoted(path.as_ref());
+        assert_eq!(quoted("/a b/é,c").unwrap(), "'/a b/é,c'");
+        assert_eq!(quoted("/it's $5 #1").unwrap(), r"'/it'\''s $$5 \#1'");
+        assert!(quoted("/a\nb").is_none() && quoted("/a\\#b").is_none());
     }
 
     #[test]
@@ -218,8 +269,19 @@ mod tests {
         for before in ["A=1\nendef\n", "A=1\nendef", ""] {
             let hooked = hook(before);
             assert_eq!(hooked.matches(MARK).count(), 1);
+            assert!(is_hooked(&hooked) && !is_hooked(before));
             assert_eq!(unhook(&hooked), before);
         }
+        // A comment that speaks of it is not ours, and what make does not see is not there.
+        for other in [
+            "A=1 # mebridge link\n",
+            "# -include mebridge.mk # mebridge link\n",
+            "A=1 \\\n-include mebridge.mk # mebridge link\n",
+        ] {
+            assert!(!is_hooked(other), "{other}");
+        }
+        assert!(is_hooked("-include mebridge.mk # mebridge link\r\n"));
+        assert!(goes_on("A=1\\\n") && goes_on("A=\\") && !goes_on("A=\\\\\n") && !goes_on(""));
         // MG5aMC writes the file without the end of its last line.
         assert_eq!(unhook("B=2\n-include mebridge.mk # mebridge link"), "B=2");
     }

@@ -8,27 +8,38 @@
 //! | `makefile` | how make comes to take it |
 //! | `batch` | how many events MadEvent asks for at once |
 //! | `card` | the entries of the run card for that, and `Source/vector.inc` |
-//! | `journal` | what was done, so that it can be undone |
+//! | `library` | which library is meant, and which executables call it |
+//! | `record` | what was done, as it is written down |
+//! | `journal` | doing it so that it can be undone |
+//! | `root`, `at` | files of an output, without leaving it |
 
+mod at;
 mod batch;
 pub mod card;
 pub mod element;
 mod fortran;
 mod journal;
 mod layout;
+mod library;
 mod makefile;
+mod record;
+mod root;
 
 pub use batch::Alone;
-pub use journal::{Journal, State};
+pub use journal::Journal;
 pub use layout::{Kind, Layout};
+pub use library::{Calls, LARGEST as LARGEST_LIBRARY, calls, library};
+pub use makefile::is_hooked;
+pub use record::State;
 
 use crate::output;
 use crate::progress::Progress;
 use batch::Batch;
 use element::{Element, latin};
-use journal::{Change, How, Record, bytes};
+use journal::bytes;
 use layout::Subprocess;
 use mebridge::{Error, Result};
+use record::{Change, How, Record, kept_name};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -91,28 +102,6 @@ struct Work {
     aside: Vec<String>,
     /// What to tell.
     report: String,
-}
-
-/// libmebridge.so: the one that is named, else the one beside this command.
-pub fn library(named: Option<&Path>) -> Result<PathBuf> {
-    let name = "libmebridge.so";
-    let candidates = match named {
-        Some(path) => vec![path.to_owned()],
-        None => {
-            let command = std::env::current_exe().and_then(|p| p.canonicalize());
-            let command = command.map_err(Error::io("mebridge"))?;
-            let folder = command.parent().unwrap_or(Path::new("."));
-            vec![folder.join(name), folder.join("../lib").join(name)]
-        }
-    };
-    let found = candidates.iter().find(|path| path.is_file());
-    let found = found.ok_or_else(|| {
-        wrong(
-            &candidates[0],
-            "there is no such library; build it with `cargo build --release`, or name it with --library".into(),
-        )
-    })?;
-    found.canonicalize().map_err(Error::io(found))
 }
 
 impl Options {
@@ -188,20 +177,22 @@ impl Options {
             }
         }
         self.shared(layout, &subprocesses, batch, &mut work)?;
-        let library_path = "lib/libmebridge.so".to_owned();
         let made = work.made.iter().map(|made| made.path.clone());
-        for path in made.chain([library_path.clone(), SONAME.to_owned()]) {
+        for path in made.chain(library::NAMES.map(str::to_owned)) {
             let known = before.is_some_and(|r| r.changes.iter().any(|c| c.path() == path));
-            if !known
-                && layout
-                    .root
-                    .join(&path)
-                    .symlink_metadata()
-                    .is_ok_and(|is| !is.is_dir())
-            {
+            if !known {
                 work.aside.push(path);
             }
         }
+        // Only what is there can be in the way; a folder is told when it is.
+        let mut aside = Vec::new();
+        for path in work.aside {
+            let there = journal.root().kind(&path)?;
+            if there.is_some_and(|kind| kind != at::Kind::Folder) {
+                aside.push(path);
+            }
+        }
+        work.aside = aside;
         let mut changes: Vec<Change> = before.map_or(Vec::new(), |r| r.changes.clone());
         let mut add = |change: Change| {
             if !changes.iter().any(|known| known.path() == change.path()) {
@@ -211,7 +202,7 @@ impl Options {
         for path in &work.aside {
             add(Change::Aside {
                 path: path.clone(),
-                kept: Journal::kept_name(path),
+                kept: kept_name(path),
             });
         }
         for made in &work.made {
@@ -219,8 +210,8 @@ impl Options {
                 path: made.path.clone(),
             });
         }
-        for path in [&library_path, &SONAME.to_owned()] {
-            add(Change::Make { path: path.clone() });
+        for path in library::NAMES {
+            add(Change::Make { path: path.into() });
         }
         for edited in &work.edited {
             let mut known = changes.iter_mut();
@@ -238,7 +229,7 @@ impl Options {
                 }
                 None => changes.push(Change::Edit {
                     path: edited.path.clone(),
-                    kept: Journal::kept_name(&edited.path),
+                    kept: kept_name(&edited.path),
                     how: edited.how,
                 }),
             }
@@ -249,25 +240,26 @@ impl Options {
             directories: names,
             changes,
         };
+        journal.check(&record.changes)?;
         journal.write(&record)?;
         // Executables first: none stays that make would take to be up to date.
         for path in &work.aside {
-            journal.aside(path, &Journal::kept_name(path))?;
+            journal.aside(path, &kept_name(path))?;
         }
         for made in &work.made {
             journal.make(&made.path, &made.contents)?;
         }
-        put_library(&layout.root.join(&library_path), library, self.copy)?;
-        put_library(
-            &layout.root.join(SONAME),
-            Path::new("libmebridge.so"),
-            false,
-        )?;
+        let [path, soname] = library::NAMES;
+        match self.copy {
+            true => journal.make_copy(path, library)?,
+            false => journal.make_link(path, library)?,
+        }
+        journal.make_link(soname, Path::new("libmebridge.so"))?;
         for edited in &work.edited {
-            let kept = Journal::kept_name(&edited.path);
+            let kept = kept_name(&edited.path);
             journal.edit(&edited.path, &kept, &edited.contents)?;
             if matches!(edited.how, How::Vector(_)) {
-                layout.remove_objects()?;
+                layout.remove_objects(journal.root())?;
             }
         }
         record.state = State::Linked;
@@ -358,8 +350,7 @@ impl Options {
                 let numbers: Vec<&str> = elements.iter().map(|e| e.number.as_str()).collect();
                 made("mebridge_process.s", fortran::processes(&numbers).into());
                 made("mebridge_nhel.awk", makefile::NHEL.into());
-                let folder = library.parent().unwrap_or(Path::new("/"));
-                let text = makefile::plain(&elements, &folder.to_string_lossy(), layout.vector);
+                let text = makefile::plain(&elements, library.parent(), layout.vector);
                 made(makefile::NAME, text.into_bytes());
                 match events > 1 && elements.iter().all(|e| e.batch.is_some()) {
                     true => format!("batches of {events} events"),
@@ -369,10 +360,15 @@ impl Options {
         };
         if fresh {
             for name in subprocess.executables()? {
-                if calls(&subprocess.path.join(&name)) != Calls::Library {
+                if calls(&subprocess.path.join(&name))? != Calls::Library {
                     work.aside.push(format!("{folder}/{name}"));
                 }
             }
+            // A user's files that make would write over.
+            let numbers: Vec<String> = elements.into_iter().map(|e| e.number).collect();
+            let products = makefile::products(&numbers);
+            work.aside
+                .extend(products.map(|name| format!("{folder}/{name}")));
             if subprocess.kind == Kind::Plugin {
                 work.aside
                     .extend(layout.of_plugin(&subprocess.name, false)?);
@@ -392,10 +388,18 @@ impl Options {
         batch: Option<Batch>,
         work: &mut Work,
     ) -> Result<()> {
-        let path = "Source/make_opts";
+        let path = makefile::HOOKED;
         let text = latin(&layout.root.join(path))?;
-        let hooked = match text.contains(makefile::MARK) {
+        let hooked = match is_hooked(&text) {
             true => text,
+            false if makefile::goes_on(&text) => {
+                return Err(wrong(
+                    &layout.root.join(path),
+                    "its last line ends with a backslash, so that make would take a line behind it for more of that \
+                     one; end it (nothing was changed)"
+                        .into(),
+                ));
+            }
             false => makefile::hook(&text),
         };
         let _ = writeln!(work.report, "{path}: one line at its end");
@@ -481,60 +485,6 @@ fn check_card(
     Ok(())
 }
 
-/// Where an executable takes its matrix elements from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Calls {
-    /// The library: it was made by a linked output.
-    Library,
-    /// The libraries of the plugin, which may be ours under their names.
-    Plugin,
-    /// Its own Fortran.
-    Fortran,
-}
-
-/// Where an executable takes its matrix elements from: which libraries it names.
-pub fn calls(path: &Path) -> Calls {
-    match std::fs::read(path) {
-        Ok(bytes) if has(&bytes, b"libmebridge.so") => Calls::Library,
-        Ok(bytes) if has(&bytes, b"libmg5amc_") => Calls::Plugin,
-        _ => Calls::Fortran,
-    }
-}
-
-/// Whether some bytes occur in others.
-fn has(bytes: &[u8], what: &[u8]) -> bool {
-    bytes.windows(what.len()).any(|part| part == what)
-}
-
-/// What executables ask for that were linked with an installed library (`make install` gives it this SONAME);
-/// in the output it is a link to the library beside it.
-const SONAME: &str = "lib/libmebridge.so.0";
-
-/// Puts the library into the output: a link to it, or a copy.
-fn put_library(path: &Path, library: &Path, copy: bool) -> Result<()> {
-    let temporary = path.with_file_name("libmebridge.so.mebridge-new");
-    let same = std::fs::read_link(path).is_ok_and(|to| to == library);
-    if same && !copy {
-        return Ok(());
-    }
-    let put = || {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let _ = std::fs::remove_file(&temporary);
-        if copy {
-            std::fs::copy(library, &temporary)?;
-        } else {
-            journal::link_to(library, &temporary)?;
-        }
-        std::fs::rename(&temporary, path)
-    };
-    put().map_err(|error| {
-        let _ = std::fs::remove_file(&temporary);
-        Error::io(path)(error)
-    })
-}
-
 /// Undoes what an interrupted call left, and gives the record of a link that is done.
 fn recover(journal: &Journal) -> Result<Option<Record>> {
     match journal.record()? {
@@ -551,9 +501,11 @@ fn recover(journal: &Journal) -> Result<Option<Record>> {
 
 /// Undoes a link but for the P directories `keep`.
 fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
-    let layout = Layout::find(journal.root())?;
+    let layout = Layout::find(journal.root().path())?;
+    journal.check(&record.changes)?;
     journal.begin_undo(&record)?;
-    let (stay, go): (Vec<Change>, Vec<Change>) = record.changes.into_iter().partition(|change| {
+    let changes = record.changes.iter().cloned();
+    let (stay, go): (Vec<Change>, Vec<Change>) = changes.partition(|change| {
         let of_directory = change.path().starts_with("SubProcesses/");
         !keep.is_empty() && (!of_directory || keep.iter().any(|name| change.is_of(name)))
     });
@@ -567,9 +519,9 @@ fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
     }
     let gone = record.directories.iter().filter(|d| !keep.contains(d));
     for name in gone.clone() {
-        journal.remove_products(name)?;
+        journal.remove_products(name, &record.numbers(name))?;
         for path in layout.of_plugin(name, true)? {
-            journal::remove(&layout.root.join(path))?;
+            journal.root().remove(path)?;
         }
     }
     for change in go.iter().rev().filter(is_aside) {
@@ -589,7 +541,10 @@ impl Undo {
     pub fn run(self) -> Result<()> {
         for path in &self.outputs {
             let layout = Layout::find(path)?;
-            if !layout.root.join("Source/.mebridge").is_dir() {
+            if root::Root::open(&layout.root)?
+                .kind(record::FOLDER)?
+                .is_none()
+            {
                 output::print(&format!("{}: it is not linked\n", layout.root.display()))?;
                 continue;
             }
@@ -619,7 +574,7 @@ impl Undo {
             undo(&journal, record, &keep)?;
             if keep.is_empty() {
                 if vector {
-                    layout.remove_objects()?;
+                    layout.remove_objects(journal.root())?;
                 }
                 journal.close()?;
             }

@@ -8,8 +8,9 @@ use crate::oracle::element::Element;
 use crate::oracle::points::Point;
 use crate::oracle::quick::Quick;
 use crate::oracle::tree::Tree;
-use crate::oracle::workshop::{self, Channel, Scratch, Workshop};
+use crate::oracle::workshop::{self, Channel, Workshop};
 use crate::oracle::{card, child};
+use mebridge::files::temporary::Temporary;
 use mebridge::{Error, Result};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ pub struct Bench {
     /// What the unchanged directory answers.
     unchanged: Vec<f64>,
     tolerance: f64,
-    imported: Scratch,
+    imported: Temporary,
     workshop: Workshop,
     /// The files of the program with all that they include.
     units: Vec<(PathBuf, BTreeSet<PathBuf>)>,
@@ -70,11 +71,11 @@ impl Bench {
         points: &[Point],
         tolerance: f64,
     ) -> Result<std::result::Result<Bench, String>> {
-        let imported = Scratch::new()?;
-        tree.write(&imported.0)?;
-        let directory = imported.0.join(&tree.element);
+        let imported = workshop::scratch()?;
+        tree.write(imported.path())?;
+        let directory = imported.path().join(&tree.element);
         let task = Task::new(directory, index, element, points);
-        let path = imported.0.join("task.json");
+        let path = imported.path().join("task.json");
         let text = serde_json::to_string(&task).map_err(|e| Error::io(&path)(e.into()))?;
         std::fs::write(&path, text).map_err(Error::io(&path))?;
         let mut workshop = match Workshop::open(tree.clone(), "-O0", false)? {
@@ -187,7 +188,7 @@ impl Bench {
 
     /// Judges a change of one file and puts the file back.
     pub fn judge(&mut self, file: &Path, change: &Change) -> Result<Verdict> {
-        let at = self.imported.0.join(file);
+        let at = self.imported.path().join(file);
         std::fs::write(&at, &change.text).map_err(Error::io(&at))?;
         let start = Instant::now();
         let reply = self.worker.ask();
@@ -206,7 +207,7 @@ impl Bench {
                 self.against_fortran(file, change, &channels, &answers)
             }
         };
-        self.tree.write_file(&self.imported.0, file)?;
+        self.tree.write_file(self.imported.path(), file)?;
         verdict
     }
 

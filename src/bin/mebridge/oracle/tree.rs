@@ -1,6 +1,7 @@
 //! The files of an output that a matrix element is made of.
 
 use super::statements;
+use mebridge::files::regular;
 use mebridge::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::symlink;
@@ -136,7 +137,7 @@ impl Tree {
                 continue;
             }
             let path = folder.join(name);
-            let bytes = std::fs::read(entry.path()).map_err(Error::io(entry.path()))?;
+            let bytes = regular::read(&entry.path(), LONGEST).map_err(Error::io(entry.path()))?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
             if let Ok(real) = std::fs::canonicalize(entry.path())
                 && let Ok(real) = real.strip_prefix(output)

@@ -6,37 +6,20 @@ use super::element::Element;
 use super::points::Point;
 use super::tree::Tree;
 use super::{card, child, statements};
+use mebridge::files::temporary::Temporary;
 use mebridge::{Error, Result};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// More than any matrix element needs, and less than what makes a machine swap.
 const MEMORY: u64 = 8 << 30;
 
-/// A temporary folder, removed in the end.
-#[derive(Debug)]
-pub struct Scratch(pub PathBuf);
-
-impl Scratch {
-    /// Makes one.
-    pub fn new() -> Result<Scratch> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("mebridge-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).map_err(Error::io(&path))?;
-        Ok(Scratch(path))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What is left there is the system's to remove.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// A temporary folder for nobody else: what is in it is compiled and run.
+pub fn scratch() -> Result<Temporary> {
+    let within = std::env::temp_dir();
+    Temporary::folder(&within, 0o700).map_err(Error::io(within))
 }
 
 /// What the Fortran answers for one event.
@@ -74,7 +57,7 @@ pub struct Workshop {
     pub colors: bool,
     /// Where programs run.
     running: PathBuf,
-    scratch: Scratch,
+    scratch: Temporary,
 }
 
 impl Workshop {
@@ -84,9 +67,9 @@ impl Workshop {
         optimisation: &str,
         quad: bool,
     ) -> Result<std::result::Result<Workshop, String>> {
-        let scratch = Scratch::new()?;
-        let root = scratch.0.join("output");
-        let [objects, running] = ["objects", "run"].map(|name| scratch.0.join(name));
+        let scratch = scratch()?;
+        let root = scratch.path().join("output");
+        let [objects, running] = ["objects", "run"].map(|name| scratch.path().join(name));
         for folder in [&objects, &running] {
             std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
         }
@@ -171,7 +154,7 @@ impl Workshop {
 
     /// The scratch folder.
     pub fn folder(&self) -> &Path {
-        &self.scratch.0
+        self.scratch.path()
     }
 
     /// A file in the folder in which programs run.

@@ -2,15 +2,20 @@
 
 use super::banner::Banner;
 use crate::number::short;
-use crate::oracle::workshop::Scratch;
+use crate::oracle::workshop::scratch;
+use mebridge::files::regular;
+use mebridge::files::temporary::Temporary;
 use mebridge::{Error, Result};
 use std::path::{Path, PathBuf};
+
+/// No card is longer.
+const LONGEST: u64 = 64 << 20;
 
 /// The card that the events were made with.
 pub struct Original {
     path: PathBuf,
     /// The folder that it lies in, where it comes from a header.
-    _scratch: Option<Scratch>,
+    _scratch: Option<Temporary>,
 }
 
 impl Original {
@@ -34,9 +39,9 @@ pub fn original(banner: &Banner, named: Option<&Path>, events: &Path) -> Result<
                --original CARD"
             .into(),
     })?;
-    let scratch = Scratch::new()?;
+    let scratch = scratch()?;
     // Messages name it.
-    let path = scratch.0.join("param_card_of_the_events.dat");
+    let path = scratch.path().join("param_card_of_the_events.dat");
     std::fs::write(&path, text).map_err(Error::io(&path))?;
     Ok(Original {
         path,
@@ -66,7 +71,7 @@ pub fn describe(original: &Original, cards: &[PathBuf]) -> Result<Vec<String>> {
 
 /// Block, indices and value of all entries that are numbers.
 fn entries(path: &Path) -> Result<Vec<(String, f64)>> {
-    let bytes = std::fs::read(path).map_err(Error::io(path))?;
+    let bytes = regular::read_or_pipe(path, LONGEST).map_err(Error::io(path))?;
     let text = String::from_utf8_lossy(&bytes);
     let mut block: Option<String> = None;
     let mut found = Vec::new();
@@ -105,9 +110,9 @@ mod tests {
 
     #[test]
     fn differences_are_commands() {
-        let folder = Scratch::new().unwrap();
+        let folder = scratch().unwrap();
         let write = |name: &str, text: &str| {
-            let path = folder.0.join(name);
+            let path = folder.path().join(name);
             std::fs::write(&path, text).unwrap();
             path
         };

@@ -5,6 +5,7 @@ use crate::output;
 use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
+use mebridge::files::inputs;
 use mebridge::{Error, Result};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -39,6 +40,7 @@ impl Pieces {
     /// Opens a file, gzipped or not.
     pub fn open(path: &Path) -> Result<Pieces> {
         let file = File::open(path).map_err(Error::io(path))?;
+        inputs::note(&file.metadata().map_err(Error::io(path))?);
         let mut input = BufReader::with_capacity(1 << 20, file);
         let first = input.fill_buf().map_err(Error::io(path))?;
         let input: Box<dyn BufRead> = match first.starts_with(GZIP) {
@@ -184,38 +186,51 @@ pub fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!("{stem}_rwgt{end}"))
 }
 
-/// A file that takes its name when it is whole.
+/// A file that takes its name when it is whole; gzipped if its name says so.
 pub struct Target {
-    out: Option<Box<dyn Finish>>,
+    out: Box<dyn Finish>,
     path: PathBuf,
-    temporary: PathBuf,
 }
 
 /// What is written to, and has an end.
 trait Finish: Write {
-    fn finish(self: Box<Self>) -> std::io::Result<()>;
+    fn finish(self: Box<Self>) -> Result<()>;
 }
 
-impl Finish for BufWriter<File> {
-    fn finish(self: Box<Self>) -> std::io::Result<()> {
-        self.into_inner().map_err(|e| e.into_error())?.sync_data()
+/// A file, and what is not written yet.
+struct Plain(BufWriter<output::Target>, PathBuf);
+
+impl Write for Plain {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
     }
 }
 
-impl Finish for GzEncoder<BufWriter<File>> {
-    fn finish(self: Box<Self>) -> std::io::Result<()> {
-        Box::new(GzEncoder::finish(*self)?).finish()
+impl Finish for Plain {
+    fn finish(self: Box<Self>) -> Result<()> {
+        let Plain(file, path) = *self;
+        let file = file.into_inner().map_err(|error| error.into_error());
+        file.map_err(Error::io(path))?.finish()
+    }
+}
+
+impl Finish for GzEncoder<Plain> {
+    fn finish(self: Box<Self>) -> Result<()> {
+        let path = self.get_ref().1.clone();
+        let plain = GzEncoder::finish(*self).map_err(Error::io(path))?;
+        Box::new(plain).finish()
     }
 }
 
 impl Target {
-    /// Begins it, under another name in the same folder.
+    /// Begins it.
     pub fn create(path: &Path) -> Result<Target> {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.part", std::process::id()));
-        let temporary = path.with_file_name(name);
-        let file = File::create(&temporary).map_err(Error::io(&temporary))?;
-        let file = BufWriter::with_capacity(1 << 20, file);
+        let file = BufWriter::with_capacity(1 << 20, output::Target::create(path)?);
+        let file = Plain(file, path.into());
         let gzipped = path
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("gz"));
@@ -224,33 +239,19 @@ impl Target {
             false => Box::new(file),
         };
         Ok(Target {
-            out: Some(out),
+            out,
             path: path.into(),
-            temporary,
         })
     }
 
     /// Writes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        match &mut self.out {
-            Some(out) => out.write_all(bytes).map_err(Error::io(&self.path)),
-            None => Ok(()),
-        }
+        self.out.write_all(bytes).map_err(Error::io(&self.path))
     }
 
     /// Ends it, and gives it its name.
-    pub fn finish(mut self) -> Result<()> {
-        if let Some(out) = self.out.take() {
-            out.finish().map_err(Error::io(&self.path))?;
-        }
-        std::fs::rename(&self.temporary, &self.path).map_err(Error::io(&self.path))
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        // What is not whole goes again; if it cannot, the error on its way says more. After `finish` it is not there.
-        let _ = std::fs::remove_file(&self.temporary);
+    pub fn finish(self) -> Result<()> {
+        self.out.finish()
     }
 }
 

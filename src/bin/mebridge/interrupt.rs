@@ -1,0 +1,57 @@
+//! Signals that end the command: what is not whole goes first, files and folders alike.
+
+use mebridge::files::temporary;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether somebody asks for [`came`], so that the first signal does not end the command.
+static IS_ASKED: AtomicBool = AtomicBool::new(false);
+static CAME: AtomicBool = AtomicBool::new(false);
+
+/// From now on such a signal removes what is temporary before it ends the command. Where there is no thread for that
+/// it ends the command at once, as ever.
+pub fn watch() {
+    let signals = [SIGINT, SIGTERM, SIGHUP];
+    let signals: Vec<c_int> = signals.into_iter().filter(|&s| !is_ignored(s)).collect();
+    let wait = move || {
+        let Ok(mut signals) = Signals::new(signals) else {
+            return;
+        };
+        for signal in signals.forever() {
+            let first = !CAME.swap(true, Ordering::Relaxed);
+            if first && IS_ASKED.load(Ordering::Relaxed) {
+                continue;
+            }
+            temporary::remove_all();
+            // It ends the program; where it does not there is nothing to be done.
+            let _ = emulate_default_handler(signal);
+        }
+    };
+    // Without a handle: it waits for as long as the command runs.
+    let _ = std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(wait);
+}
+
+/// From now on the first signal asks to stop, and the second one ends the command.
+pub fn ask_first() {
+    IS_ASKED.store(true, Ordering::Relaxed);
+}
+
+/// Whether one of them came.
+pub fn came() -> bool {
+    CAME.load(Ordering::Relaxed)
+}
+
+/// Whether a signal is ignored (`nohup`, a job in the background of a script): then it stays ignored.
+fn is_ignored(signal: c_int) -> bool {
+    // SAFETY: a struct on the stack that the call fills, which is all zeros where the call fails.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut action);
+        action.sa_sigaction == libc::SIG_IGN
+    }
+}

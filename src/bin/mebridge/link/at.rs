@@ -1,0 +1,138 @@
+//! The system's calls that take an open folder and a name in it. None of them follows a symbolic link of that name.
+
+use std::ffi::{CString, OsStr, OsString, c_int};
+use std::fs::{File, OpenOptions};
+use std::io::{Error, Result};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// An open folder.
+#[derive(Debug)]
+pub struct Folder(File);
+
+/// What has a name in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    File,
+    Folder,
+    Link,
+    /// A pipe, a device, a socket.
+    Other,
+}
+
+impl Folder {
+    /// Opens a folder; this alone follows symbolic links.
+    pub fn open(path: &Path) -> Result<Folder> {
+        let mut options = OpenOptions::new();
+        let options = options.read(true).custom_flags(libc::O_DIRECTORY);
+        Ok(Folder(options.open(path)?))
+    }
+
+    /// Opens a folder in it.
+    pub fn enter(&self, name: &OsStr) -> Result<Folder> {
+        self.open_at(name, libc::O_RDONLY | libc::O_DIRECTORY, 0)
+            .map(Folder)
+    }
+
+    /// Opens what has this name in it, with the flags and the permissions of `open(2)`. It does not wait for who opens
+    /// the other end of a pipe.
+    pub fn open_at(&self, name: &OsStr, flags: c_int, mode: libc::mode_t) -> Result<File> {
+        let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
+        let name = c_name(name)?;
+        // SAFETY: an open folder, a name that ends with a zero byte; the mode is a number in any case.
+        let opened = unsafe { libc::openat(self.fd(), name.as_ptr(), flags, mode as libc::c_uint) };
+        done(opened)?;
+        // SAFETY: it was opened just now, and nobody else has it.
+        Ok(unsafe { File::from_raw_fd(opened) })
+    }
+
+    /// Makes a folder in it.
+    pub fn make(&self, name: &OsStr) -> Result<()> {
+        let name = c_name(name)?;
+        // SAFETY: an open folder, and a name that ends with a zero byte.
+        done(unsafe { libc::mkdirat(self.fd(), name.as_ptr(), 0o777) })
+    }
+
+    /// What has this name in it.
+    pub fn kind(&self, name: &OsStr) -> Result<Kind> {
+        let name = c_name(name)?;
+        // SAFETY: all zeros are a value of it.
+        let mut seen: libc::stat = unsafe { std::mem::zeroed() };
+        let flags = libc::AT_SYMLINK_NOFOLLOW;
+        // SAFETY: an open folder, a name that ends with a zero byte, and a struct that the call fills.
+        done(unsafe { libc::fstatat(self.fd(), name.as_ptr(), &raw mut seen, flags) })?;
+        Ok(match seen.st_mode & libc::S_IFMT {
+            libc::S_IFREG => Kind::File,
+            libc::S_IFDIR => Kind::Folder,
+            libc::S_IFLNK => Kind::Link,
+            _ => Kind::Other,
+        })
+    }
+
+    /// Removes what has this name in it; an empty folder where `folder` says so, else anything but a folder.
+    pub fn remove(&self, name: &OsStr, folder: bool) -> Result<()> {
+        let name = c_name(name)?;
+        let flags = if folder { libc::AT_REMOVEDIR } else { 0 };
+        // SAFETY: an open folder, and a name that ends with a zero byte.
+        done(unsafe { libc::unlinkat(self.fd(), name.as_ptr(), flags) })
+    }
+
+    /// Gives something another name, in the place of what has that.
+    pub fn rename(&self, name: &OsStr, to: &Folder, new: &OsStr) -> Result<()> {
+        let (name, new) = (c_name(name)?, c_name(new)?);
+        // SAFETY: open folders, and names that end with a zero byte.
+        done(unsafe { libc::renameat(self.fd(), name.as_ptr(), to.fd(), new.as_ptr()) })
+    }
+
+    /// Gives something a second name.
+    pub fn link(&self, name: &OsStr, to: &Folder, new: &OsStr) -> Result<()> {
+        let (name, new) = (c_name(name)?, c_name(new)?);
+        // SAFETY: open folders, and names that end with a zero byte.
+        done(unsafe { libc::linkat(self.fd(), name.as_ptr(), to.fd(), new.as_ptr(), 0) })
+    }
+
+    /// Makes a symbolic link of this name.
+    pub fn symlink(&self, to: &Path, name: &OsStr) -> Result<()> {
+        let (to, name) = (c_name(to.as_os_str())?, c_name(name)?);
+        // SAFETY: an open folder, and texts that end with a zero byte.
+        done(unsafe { libc::symlinkat(to.as_ptr(), self.fd(), name.as_ptr()) })
+    }
+
+    /// Where a symbolic link leads to.
+    pub fn read_link(&self, name: &OsStr) -> Result<OsString> {
+        let name = c_name(name)?;
+        let mut bytes = vec![0u8; libc::PATH_MAX as usize];
+        // SAFETY: an open folder, a name that ends with a zero byte, and as many bytes as it is told.
+        let length = unsafe {
+            libc::readlinkat(
+                self.fd(),
+                name.as_ptr(),
+                bytes.as_mut_ptr().cast(),
+                bytes.len(),
+            )
+        };
+        if length < 0 {
+            return Err(Error::last_os_error());
+        }
+        bytes.truncate(length as usize);
+        Ok(OsString::from_vec(bytes))
+    }
+
+    fn fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+/// A name as the system takes it.
+fn c_name(name: &OsStr) -> Result<CString> {
+    Ok(CString::new(name.as_bytes())?)
+}
+
+fn done(result: c_int) -> Result<()> {
+    match result < 0 {
+        true => Err(Error::last_os_error()),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,147 @@
+//! libmebridge.so: which one is meant, where it lies in an output, and what calls it.
+
+use super::wrong;
+use mebridge::files::regular;
+use mebridge::{Error, Result};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek};
+use std::path::{Path, PathBuf};
+
+/// No library and no executable is larger.
+pub const LARGEST: u64 = 1 << 30;
+
+/// Where it lies in an output. Executables that were linked with an installed library ask for the second, which
+/// `make install` gives it as SONAME; it is a link to the first.
+pub const NAMES: [&str; 2] = ["lib/libmebridge.so", "lib/libmebridge.so.0"];
+
+/// Enough of a library to hold its header and program headers.
+const HEAD: u64 = 1 << 14;
+
+/// A routine that executables of a linked output need.
+const NEEDED: &[u8] = b"mebridge_expect_";
+
+/// libmebridge.so: the one that is named, else the one beside this command.
+pub fn library(named: Option<&Path>) -> Result<PathBuf> {
+    let name = "libmebridge.so";
+    let candidates = match named {
+        Some(path) => vec![path.to_owned()],
+        None => {
+            let command = std::env::current_exe().and_then(|p| p.canonicalize());
+            let command = command.map_err(Error::io("mebridge"))?;
+            let folder = command.parent().unwrap_or(Path::new("."));
+            vec![folder.join(name), folder.join("../lib").join(name)]
+        }
+    };
+    let found = candidates.iter().find(|path| path.exists());
+    let found = found.ok_or_else(|| {
+        wrong(
+            &candidates[0],
+            "there is no such library; build it with `cargo build --release`, or name it with --library".into(),
+        )
+    })?;
+    let file = regular::open(found, LARGEST).map_err(Error::io(found))?;
+    let mut head = Vec::new();
+    let read = (&file).take(HEAD).read_to_end(&mut head);
+    let back = read.and_then(|_| (&file).rewind());
+    back.map_err(Error::io(found))?;
+    if !is_shared(&head) || !holds(&file, [NEEDED]).map_err(Error::io(found))?[0] {
+        return Err(wrong(
+            found,
+            "this is no library of mebridge; name libmebridge.so of this version with --library"
+                .into(),
+        ));
+    }
+    found.canonicalize().map_err(Error::io(found))
+}
+
+/// Whether an ELF file of 64 bits that begins so is a shared library: of its type, and, other than executables of that
+/// type, without a segment that names who loads it. Numbers are in this machine's order, as it is to run here.
+fn is_shared(head: &[u8]) -> bool {
+    const SHARED: u16 = 3;
+    const INTERPRETER: u32 = 3;
+    let short = |at: usize| Some(u16::from_ne_bytes(*head.get(at..)?.first_chunk()?));
+    let word = |at: usize| Some(u32::from_ne_bytes(*head.get(at..)?.first_chunk()?));
+    let long = |at: usize| Some(u64::from_ne_bytes(*head.get(at..)?.first_chunk()?));
+    // e_type, and the place, size and number of program headers.
+    let (Some(SHARED), Some(place), Some(size), Some(count)) =
+        (short(16), long(32), short(54), short(56))
+    else {
+        return false;
+    };
+    let kinds = (0..u64::from(count)).map(|n| place.checked_add(n * u64::from(size)));
+    let mut kinds = kinds.map(|at| word(usize::try_from(at?).ok()?));
+    head.starts_with(b"\x7fELF\x02") && kinds.all(|kind| kind.is_some_and(|k| k != INTERPRETER))
+}
+
+/// Where an executable takes its matrix elements from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// The library: it was made by a linked output.
+    Library,
+    /// The libraries of the plugin, which may be ours under their names.
+    Plugin,
+    /// Its own Fortran.
+    Fortran,
+}
+
+/// Where an executable takes its matrix elements from: which libraries it names. A link that leads nowhere calls nothing
+/// of ours.
+pub fn calls(path: &Path) -> Result<Calls> {
+    let words: [&[u8]; 2] = [b"libmebridge.so", b"libmg5amc_"];
+    let found = regular::open(path, LARGEST).and_then(|file| holds(&file, words));
+    match found {
+        Ok([true, _]) => Ok(Calls::Library),
+        Ok([false, true]) => Ok(Calls::Plugin),
+        Ok([false, false]) => Ok(Calls::Fortran),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Calls::Fortran),
+        Err(error) => Err(Error::io(path)(error)),
+    }
+}
+
+/// Which of some words occur in what is left of a file; it is read in pieces, as it may be large.
+fn holds<const N: usize>(file: &File, words: [&[u8]; N]) -> std::io::Result<[bool; N]> {
+    let mut found = [false; N];
+    let longest = words.iter().map(|word| word.len()).max().unwrap_or(0);
+    let mut piece = Vec::with_capacity(1 << 20);
+    let mut file = file.take(LARGEST);
+    loop {
+        // A word may lie across the border of two pieces.
+        let kept = piece.len().min(longest);
+        piece.drain(..piece.len() - kept);
+        if (&mut file).take(1 << 20).read_to_end(&mut piece)? == 0 {
+            return Ok(found);
+        }
+        for (found, word) in found.iter_mut().zip(words) {
+            *found = *found || piece.windows(word.len()).any(|part| part == word);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_across_borders() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("madevent");
+        for (at, calls_it) in [(5, Calls::Library), ((1 << 20) - 3, Calls::Library)] {
+            let mut bytes = vec![0; (1 << 20) + 100];
+            bytes[at..at + 14].copy_from_slice(b"libmebridge.so");
+            std::fs::write(&path, &bytes).unwrap();
+            assert_eq!(calls(&path).unwrap(), calls_it);
+        }
+        std::fs::write(&path, "libmg5amc_gg").unwrap();
+        assert_eq!(calls(&path).unwrap(), Calls::Plugin);
+        assert_eq!(calls(&folder.path().join("none")).unwrap(), Calls::Fortran);
+        assert!(calls(folder.path()).is_err());
+    }
+
+    #[test]
+    fn what_is_no_library_is_refused() {
+        let command = std::env::current_exe().unwrap();
+        for path in [Path::new("/etc/passwd"), &command, Path::new("/dev/zero")] {
+            assert!(library(Some(path)).is_err(), "{path:?}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The record of a link: what was done to which files.
+
+use super::card::Sizes;
+use super::layout::EXECUTABLES;
+use super::{batch, library, makefile, wrong};
+use mebridge::Result;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The folder of the record and of what is kept, within the output.
+pub const FOLDER: &str = "Source/.mebridge";
+
+/// How far a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// It is being done, or was interrupted.
+    Linking,
+    /// It is done.
+    Linked,
+    /// It is being undone, or that was interrupted: what `undo.json` says, whatever is written in it.
+    Unlinking,
+}
+
+/// What link did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Version of mebridge.
+    pub mebridge: String,
+    pub state: State,
+    /// The P directories that are linked, by name.
+    pub directories: Vec<String>,
+    /// What was done, in order.
+    pub changes: Vec<Change>,
+}
+
+/// One change of a file; paths are relative to the output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Change {
+    /// A file that was not there.
+    Make { path: String },
+    /// A file that was changed; the old one is kept.
+    Edit {
+        path: String,
+        kept: String,
+        how: How,
+    },
+    /// A file in the way of ours, or one that make builds, put aside.
+    Aside { path: String, kept: String },
+}
+
+/// What was changed, so that it can be taken out of a file that has changed further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum How {
+    /// The line of `Source/make_opts`.
+    Hook,
+    /// The sizes in the run card.
+    RunCard(Sizes),
+    /// The sizes in `Source/vector.inc`.
+    Vector(Sizes),
+}
+
+impl Record {
+    /// Reads a record, of which nothing is believed that link does not do: what is undone is removed.
+    pub fn read(bytes: &[u8], path: &Path) -> Result<Record> {
+        let record: Record = serde_json::from_slice(bytes).map_err(|error| {
+            wrong(
+                path,
+                format!(
+                    "it is no record of mebridge link ({error}); it was written by another version"
+                ),
+            )
+        })?;
+        let strange = record.directories.iter().find(|name| !is_directory(name));
+        let strange = strange.map(String::as_str);
+        let strange = strange.or_else(|| record.changes.iter().find_map(Change::strange));
+        match strange {
+            None => Ok(record),
+            Some(name) => Err(wrong(
+                path,
+                format!(
+                    "it names {name}, which is no file of this output that mebridge link changes: mebridge did not write it"
+                ),
+            )),
+        }
+    }
+
+    /// The numbers of the matrix elements of a linked P directory, as they stand in names.
+    pub fn numbers(&self, directory: &str) -> Vec<String> {
+        let begin = format!("SubProcesses/{directory}/mebridge_matrix");
+        let number = |change: &Change| {
+            let rest = change.path().strip_prefix(&begin)?;
+            rest.strip_suffix(".process").map(str::to_owned)
+        };
+        self.changes.iter().filter_map(number).collect()
+    }
+}
+
+impl How {
+    /// The file that is changed so.
+    fn path(self) -> &'static str {
+        match self {
+            How::Hook => makefile::HOOKED,
+            How::RunCard(_) => batch::CARD,
+            How::Vector(_) => "Source/vector.inc",
+        }
+    }
+}
+
+impl Change {
+    pub fn path(&self) -> &str {
+        match self {
+            Change::Make { path } | Change::Edit { path, .. } | Change::Aside { path, .. } => path,
+        }
+    }
+
+    /// What of it no link does.
+    fn strange(&self) -> Option<&str> {
+        let path = self.path();
+        let right = match self {
+            Change::Make { .. } => is_made(path),
+            Change::Aside { .. } => is_made(path) || is_built(path),
+            Change::Edit { how, .. } => path == how.path(),
+        };
+        match self.kept() {
+            _ if !right => Some(path),
+            Some(kept) if kept != kept_name(path) => Some(kept),
+            _ => None,
+        }
+    }
+
+    /// Where the old one is.
+    pub fn kept(&self) -> Option<&str> {
+        match self {
+            Change::Make { .. } => None,
+            Change::Edit { kept, .. } | Change::Aside { kept, .. } => Some(kept),
+        }
+    }
+
+    /// Whether it belongs to this P directory.
+    pub fn is_of(&self, directory: &str) -> bool {
+        self.path()
+            .strip_prefix("SubProcesses/")
+            .and_then(|rest| rest.strip_prefix(directory))
+            .is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
+/// Where a file is kept that is changed or put aside.
+pub fn kept_name(path: &str) -> String {
+    format!("{FOLDER}/before/{}", path.replace('/', "+"))
+}
+
+/// Whether this can be the name of a P directory.
+fn is_directory(name: &str) -> bool {
+    !name.contains('/') && !["", ".", ".."].contains(&name)
+}
+
+/// A path below a P directory: without that.
+fn of_directory(path: &str) -> Option<&str> {
+    let (directory, rest) = path.strip_prefix("SubProcesses/")?.split_once('/')?;
+    is_directory(directory).then_some(rest)
+}
+
+/// Whether link makes files of this path.
+fn is_made(path: &str) -> bool {
+    let in_source = ["Source", "Source/MODEL", "Source/PDF"];
+    let makefile = path.strip_suffix(makefile::NAME);
+    let makefile = makefile.and_then(|folder| folder.strip_suffix('/'));
+    makefile.is_some_and(|folder| in_source.contains(&folder))
+        || library::NAMES.contains(&path)
+        || of_directory(path).is_some_and(|name| {
+            name == makefile::NAME || (name.starts_with("mebridge_") && !name.contains('/'))
+        })
+}
+
+/// Whether make, or the plugin's makefiles, build files of this path that are in the way of a linked output's: the
+/// executables, and the plugin's libraries and stamps.
+fn is_built(path: &str) -> bool {
+    let of_directory = of_directory(path);
+    if of_directory.is_some_and(|name| EXECUTABLES.contains(&name)) {
+        return true;
+    }
+    let stamp = of_directory.map(without_build_folder);
+    let library = path.strip_prefix("lib/").map(without_build_folder);
+    stamp == Some(".cudacpplibs")
+        || library.is_some_and(|name| {
+            name.starts_with("libmg5amc_") && name.ends_with(".so") && !name.contains('/')
+        })
+}
+
+/// A path without the folder `build.*` that may lie before a name.
+fn without_build_folder(path: &str) -> &str {
+    match path.split_once('/') {
+        Some((folder, name)) if folder.starts_with("build.") => name,
+        _ => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(changes: &[Change], directories: &[&str]) -> Result<Record> {
+        let record = Record {
+            mebridge: "1".into(),
+            state: State::Linked,
+            directories: directories.iter().map(|d| (*d).to_owned()).collect(),
+            changes: changes.to_vec(),
+        };
+        let bytes = serde_json::to_vec(&record).unwrap();
+        Record::read(&bytes, Path::new("link.json"))
+    }
+
+    fn make(path: &str) -> Change {
+        Change::Make { path: path.into() }
+    }
+
+    fn aside(path: &str) -> Change {
+        Change::Aside {
+            path: path.into(),
+            kept: kept_name(path),
+        }
+    }
+
+    #[test]
+    fn what_link_does_is_read() {
+        let changes = [
+            make("lib/libmebridge.so"),
+            make("Source/MODEL/mebridge.mk"),
+            make("SubProcesses/P1_gg_ttx/mebridge_matrix12.process"),
+            make("SubProcesses/P1_gg_ttx/mebridge.mk"),
+            aside("SubProcesses/P1_gg_ttx/mebridge_process.o"),
+            aside("SubProcesses/P1_gg_ttx/madevent_cpp"),
+            aside("SubProcesses/P1_gg_ttx/build.512y_d/.cudacpplibs"),
+            aside("lib/build.512y_d/libmg5amc_gg_ttx_cpp.so"),
+            Change::Edit {
+                path: "Source/make_opts".into(),
+                kept: kept_name("Source/make_opts"),
+                how: How::Hook,
+            },
+        ];
+        let record = read(&changes, &["P1_gg_ttx"]).unwrap();
+        assert_eq!(record.numbers("P1_gg_ttx"), ["12"]);
+        assert!(record.numbers("P1_gg").is_empty());
+    }
+
+    #[test]
+    fn what_link_does_not_do_is_refused() {
+        let edit = |path: &str, kept: &str| Change::Edit {
+            path: path.into(),
+            kept: kept.into(),
+            how: How::Hook,
+        };
+        for change in [
+            make("../shared.dat"),
+            make("/etc/passwd"),
+            make("Cards/param_card.dat"),
+            make("Source/.mebridge/mebridge.mk"),
+            make("SubProcesses/P1_gg_ttx/../../../mebridge_x"),
+            make("SubProcesses/../mebridge_x"),
+            make("SubProcesses/P1_gg_ttx/madevent"),
+            aside("Cards/param_card.dat"),
+            aside("lib/../libmg5amc_x.so"),
+            Change::Aside {
+                path: "SubProcesses/P1_gg_ttx/madevent".into(),
+                kept: "Cards/run_card.dat".into(),
+            },
+            edit("Cards/run_card.dat", &kept_name("Cards/run_card.dat")),
+            edit("Source/make_opts", "Source/makefile"),
+        ] {
+            assert!(
+                read(std::slice::from_ref(&change), &["P1"]).is_err(),
+                "{change:?}"
+            );
+        }
+        for directory in ["../P1", "P1/..", "/P1", ""] {
+            assert!(read(&[], &[directory]).is_err(), "{directory}");
+        }
+    }
+}

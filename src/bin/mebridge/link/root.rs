@@ -1,0 +1,220 @@
+//! Files below an output, which is somebody else's: whatever a name says, nothing outside of it is touched.
+//!
+//! A path is walked from the open folder of the output, a folder at a time, and neither a symbolic link on the way nor
+//! one at its end is followed ([`at`](super::at)).
+
+use super::at::{Folder, Kind};
+use super::wrong;
+use mebridge::files::regular;
+use mebridge::{Error, Result};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Permissions};
+use std::io::{self, ErrorKind};
+use std::path::{Component, Path, PathBuf};
+
+/// An output.
+#[derive(Debug)]
+pub struct Root {
+    path: PathBuf,
+    folder: Folder,
+}
+
+/// A name in a folder of an output.
+#[derive(Debug)]
+pub struct Place {
+    folder: Folder,
+    name: OsString,
+    /// For messages.
+    path: PathBuf,
+}
+
+impl Root {
+    /// An output, whose own path may lead through links.
+    pub fn open(path: &Path) -> Result<Root> {
+        Ok(Root {
+            path: path.to_owned(),
+            folder: Folder::open(path).map_err(Error::io(path))?,
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A place in it; nothing where its folder is not there.
+    pub fn find(&self, relative: impl AsRef<Path>) -> Result<Option<Place>> {
+        self.walk(relative.as_ref(), false)
+    }
+
+    /// A place in it, whose folders are made.
+    pub fn make(&self, relative: impl AsRef<Path>) -> Result<Place> {
+        let relative = relative.as_ref();
+        self.walk(relative, true)?
+            .ok_or_else(|| Error::io(self.path.join(relative))(ErrorKind::NotFound.into()))
+    }
+
+    fn walk(&self, relative: &Path, make: bool) -> Result<Option<Place>> {
+        let path = self.path.join(relative);
+        let mut names = Vec::new();
+        for part in relative.components() {
+            match part {
+                Component::Normal(name) => names.push(name),
+                _ => return Err(wrong(&path, "this is no path within the output".into())),
+            }
+        }
+        let Some(name) = names.pop() else {
+            return Err(wrong(&path, "this is the output itself".into()));
+        };
+        let here = self.folder.enter(OsStr::new("."));
+        let mut folder = here.map_err(Error::io(&self.path))?;
+        let mut at = self.path.clone();
+        for name in names {
+            at.push(name);
+            folder = match folder.enter(name) {
+                Ok(inner) => inner,
+                Err(error) if error.kind() == ErrorKind::NotFound && !make => return Ok(None),
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    let made = folder.make(name).and_then(|()| folder.enter(name));
+                    made.map_err(Error::io(&at))?
+                }
+                Err(_) if folder.kind(name).is_ok_and(|kind| kind == Kind::Link) => {
+                    return Err(wrong(
+                        &at,
+                        "this is a symbolic link, and mebridge changes only what lies in the output itself; put a copy \
+                         of what it leads to in its place"
+                            .into(),
+                    ));
+                }
+                Err(error) => return Err(Error::io(&at)(error)),
+            };
+        }
+        Ok(Some(Place {
+            folder,
+            name: name.to_owned(),
+            path,
+        }))
+    }
+
+    /// What has this name; nothing where there is nothing.
+    pub fn kind(&self, relative: impl AsRef<Path>) -> Result<Option<Kind>> {
+        match self.find(relative)? {
+            Some(place) => place.kind(),
+            None => Ok(None),
+        }
+    }
+
+    /// Removes a file or a link, if it is there. A folder is none of ours.
+    pub fn remove(&self, relative: impl AsRef<Path>) -> Result<()> {
+        match self.find(relative)? {
+            Some(place) => place.remove(),
+            None => Ok(()),
+        }
+    }
+
+    /// The names in a folder, if it is there and no link.
+    pub fn names(&self, relative: impl AsRef<Path>) -> Result<Vec<OsString>> {
+        let relative = relative.as_ref();
+        if self.kind(relative)? != Some(Kind::Folder) {
+            return Ok(Vec::new());
+        }
+        let path = self.path.join(relative);
+        let entries = std::fs::read_dir(&path).map_err(Error::io(&path))?;
+        let names = entries.map(|entry| Ok(entry?.file_name()));
+        names.collect::<io::Result<_>>().map_err(Error::io(&path))
+    }
+}
+
+impl Place {
+    /// What is there; nothing where there is nothing.
+    pub fn kind(&self) -> Result<Option<Kind>> {
+        match self.folder.kind(&self.name) {
+            Ok(kind) => Ok(Some(kind)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.error(error)),
+        }
+    }
+
+    /// The bytes of a regular file of at most so many; nothing where there is nothing.
+    pub fn read(&self, most: u64) -> Result<Option<Vec<u8>>> {
+        let opened = self.folder.open_at(&self.name, libc::O_RDONLY, 0);
+        match opened.and_then(|file| regular::bytes(&file, most)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(_) if self.kind()? == Some(Kind::Link) => Err(wrong(
+                &self.path,
+                "this is a symbolic link, where mebridge expects a file that it wrote; remove it"
+                    .into(),
+            )),
+            Err(error) => Err(self.error(error)),
+        }
+    }
+
+    /// Makes an empty file that was not there, with these permissions, or those of the umask.
+    pub fn create(&self, permissions: Option<Permissions>) -> Result<File> {
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL;
+        let made = || {
+            let file = self.folder.open_at(&self.name, flags, 0o666)?;
+            if let Some(permissions) = permissions {
+                file.set_permissions(permissions)?;
+            }
+            Ok(file)
+        };
+        made().map_err(|error| self.error(error))
+    }
+
+    /// Opens a regular file, and makes it where there is none; what is in it stays.
+    pub fn open_or_create(&self) -> Result<File> {
+        let flags = libc::O_RDWR | libc::O_CREAT;
+        let opened = self.folder.open_at(&self.name, flags, 0o666);
+        let opened = opened.and_then(|file| regular::accept(&file, u64::MAX).map(|_| file));
+        opened.map_err(|error| self.error(error))
+    }
+
+    /// Removes a file or a link, if it is there. A folder is none of ours.
+    pub fn remove(&self) -> Result<()> {
+        match self.kind()? {
+            None | Some(Kind::Folder) => Ok(()),
+            Some(_) => match self.folder.remove(&self.name, false) {
+                Err(error) if error.kind() != ErrorKind::NotFound => Err(self.error(error)),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    /// Removes a folder, if it is there and empty.
+    pub fn remove_folder(&self) -> io::Result<()> {
+        self.folder.remove(&self.name, true)
+    }
+
+    /// Takes the place of what is at another one.
+    pub fn rename(&self, to: &Place) -> Result<()> {
+        let renamed = self.folder.rename(&self.name, &to.folder, &to.name);
+        renamed.map_err(|error| to.error(error))
+    }
+
+    /// Has a second name from now on.
+    pub fn link(&self, to: &Place) -> io::Result<()> {
+        self.folder.link(&self.name, &to.folder, &to.name)
+    }
+
+    /// Becomes a symbolic link.
+    pub fn symlink(&self, to: &Path) -> Result<()> {
+        let made = self.folder.symlink(to, &self.name);
+        made.map_err(|error| self.error(error))
+    }
+
+    /// Where it leads to, if it is a symbolic link.
+    pub fn read_link(&self) -> Option<PathBuf> {
+        self.folder.read_link(&self.name).ok().map(PathBuf::from)
+    }
+
+    /// Where it is, for messages and for reading.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn error(&self, error: io::Error) -> Error {
+        Error::io(&self.path)(error)
+    }
+}
