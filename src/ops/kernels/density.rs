@@ -79,9 +79,9 @@ fn add_square<V: Simd>(z: Cx<V>, sum: V) -> V {
 
 #[inline(always)]
 unsafe fn put<V: Simd, const N: usize>(m: Memory<V>, at: u32, numbers: [V; N]) {
-    for i in 0..N {
+    for (x, at) in numbers.into_iter().zip(at..) {
         // SAFETY: the caller promises a valid address.
-        unsafe { m.put_real(at + i as u32, numbers[i]) };
+        unsafe { m.put_real(at, x) };
     }
 }
 
@@ -90,8 +90,8 @@ unsafe fn get<V: Simd, const N: usize>(m: Memory<V>, at: u32) -> [V; N] {
     // SAFETY: the caller promises a valid address.
     unsafe {
         let mut numbers = [V::zero(); N];
-        for i in 0..N {
-            numbers[i] = m.real(at + i as u32);
+        for (x, at) in numbers.iter_mut().zip(at..) {
+            *x = m.real(at);
         }
         numbers
     }
