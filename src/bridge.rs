@@ -33,9 +33,13 @@ use stated::Stated;
 
 /// Number of a caller's events on which a recursion is compared, where there are no points for that.
 const COMPARED_EVENTS: usize = 16;
-/// Number of points at which good helicities are looked for: each energy twice. What contributes does so
-/// at all of them, unless by chance.
+/// Number of points at which good helicities are looked for: each energy along z and in a moved frame. What
+/// contributes does so at all of the latter, unless by chance.
 const SEARCHED: usize = 8;
+/// Contributions of a helicity in parts of those of all at a point that are rounding: amplitudes of 1e-16 of the others,
+/// some 10^4 of these where terms cancel, squared. Masses and velocities bring no factor that is so small where
+/// all else is forbidden.
+const ROUNDING: f64 = 1e-24;
 
 /// Evaluates the matrix elements of one process.
 pub struct Bridge {
@@ -419,6 +423,11 @@ impl Bridge {
     /// The list of diagrams for those helicities that contribute at some point, be it little. In double
     /// precision and one point at a time whatever evaluates the events, so that the answer is the same
     /// everywhere.
+    ///
+    /// Along z whatever is not exactly zero counts, as in MadEvent's Fortran and CUDACPP: components that vanish there do so
+    /// exactly, and what is left by rounding costs time, no digit. In a moved frame no component of a massive particle
+    /// vanishes, so that a sum which is zero is left with the rounding of its terms; there a contribution counts if it
+    /// is more than that.
     fn plan_of_good(&self, trial: &Trial, all: Vec<u32>) -> Result<ValidPlan> {
         let (process, binding) = (&self.process, &self.binding);
         let plan = self.diagrams(&all)?;
@@ -432,8 +441,14 @@ impl Bridge {
                 .contributions(events.part(point, 1))
                 .map_err(|bad| self.bad_momentum(&events, point + bad.event))?;
             for part in parts {
+                let sum: f64 = part.helicities.iter().map(|x| x.abs()).sum();
+                let rounding = if trial.is_moved(point) {
+                    ROUNDING * sum
+                } else {
+                    0.0
+                };
                 for (contributes, &x) in contributes.iter_mut().zip(&part.helicities) {
-                    *contributes |= x != 0.0;
+                    *contributes |= x.abs() > rounding || x.is_nan();
                 }
             }
             if contributes.iter().all(|&c| c) {
