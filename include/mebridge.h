@@ -297,8 +297,8 @@ int32_t mebridge_wait_for_device(struct mebridge_bridge *bridge);
 
 /*
  Everything that a sampler has to know of the process (legs, channels as topologies with propagators, colour flows,
- helicities, flavours), as JSON in the words of MadGraph7's subprocesses.json: one object. Valid until the bridge is
- deleted. NULL if there is no such bridge.
+ helicities, flavours), as JSON in the words of MadGraph7's subprocesses.json: one object. Masses and widths are those of
+ the bridge's parameters at this call. Valid until the bridge is deleted. NULL if there is no such bridge.
  */
 const char *mebridge_description(const struct mebridge_bridge *bridge);
 

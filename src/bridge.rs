@@ -4,6 +4,7 @@
 //! finds the good helicities, on points of its own ([`crate::trial`]), makes the plan for them, and from
 //! then on evaluates whatever it is given.
 
+mod card;
 mod device;
 mod sampler;
 mod single;
@@ -33,9 +34,13 @@ use stated::Stated;
 
 /// Number of a caller's events on which a recursion is compared, where there are no points for that.
 const COMPARED_EVENTS: usize = 16;
-/// Number of points at which good helicities are looked for: each energy twice. What contributes does so
-/// at all of them, unless by chance.
+/// Number of points at which good helicities are looked for: each energy along z and in a moved frame. What
+/// contributes does so at all of the latter, unless by chance.
 const SEARCHED: usize = 8;
+/// Contributions of a helicity in parts of those of all at a point that are rounding: amplitudes of 1e-16 of the others,
+/// some 10^4 of these where terms cancel, squared. Masses and velocities bring no factor that is so small where
+/// all else is forbidden.
+const ROUNDING: f64 = 1e-24;
 
 /// Evaluates the matrix elements of one process.
 pub struct Bridge {
@@ -164,20 +169,12 @@ impl Bridge {
         switches: &Switches,
         nevt: usize,
     ) -> Result<Self> {
-        let on_gpu = matches!(target, Target::Gpu(_));
         let binding = in_default_environment(|| Binding::new(&process.model, card))?;
-        let served = process.is_served_by_color_order(on_gpu) && loops::can(&process, &binding);
-        let ordered = match served {
-            true => {
-                let ordered = process.by_color_order();
-                let bridge = ordered.map(|o| Bridge::on(target.clone(), o, card, switches, nevt));
-                bridge.transpose()?.map(Box::new)
-            }
-            false => None,
-        };
+        let settings = (&target, switches, nevt);
+        let ordered = Bridge::color_ordered(&process, &binding, card, settings)?;
         let plans = Plans::new(Cache::new(&switches.cache), &process, card);
         Ok(Bridge {
-            color: plans.color(&process, on_gpu),
+            color: plans.color(&process, matches!(target, Target::Gpu(_))),
             plans,
             trial: Trial::new(&process, &binding),
             process,
@@ -201,6 +198,33 @@ impl Bridge {
         })
     }
 
+    /// The process in its colour-ordered form, where that serves calls without channels. Whether it can depends on the
+    /// card: a quark line has a chirality where it is massless.
+    fn color_ordered(
+        process: &Process,
+        binding: &Binding,
+        card: &[f64],
+        (target, switches, nevt): (&Target, &Switches, usize),
+    ) -> Result<Option<Box<Bridge>>> {
+        let on_gpu = matches!(target, Target::Gpu(_));
+        if !process.is_served_by_color_order(on_gpu) || !loops::can(process, binding) {
+            return Ok(None);
+        }
+        let ordered = process.by_color_order();
+        let bridge = ordered.map(|o| Bridge::on(target.clone(), o, card, switches, nevt));
+        Ok(bridge.transpose()?.map(Box::new))
+    }
+
+    /// The switches that matter for a bridge on the same target.
+    fn switches(&self) -> Switches {
+        Switches {
+            precision: self.precision,
+            good_helicities_all: self.all_helicities,
+            cache: self.cache.clone(),
+            ..Switches::default()
+        }
+    }
+
     /// From the first call on momenta may be off their mass shells (conserved they are in any case): the matrix
     /// element of other masses at the momenta of an event. On a CPU alone; false where a GPU evaluates, or events
     /// have been evaluated already.
@@ -218,41 +242,23 @@ impl Bridge {
 
     /// What weights the channels from the next call on.
     pub fn set_channel_weights(&mut self, weights: ChannelWeights) -> Result<()> {
+        self.propagators = self.propagators(&self.binding, weights)?;
         self.weights = weights;
         self.stated = None;
-        self.propagators = match weights {
-            ChannelWeights::Amp2 => None,
-            ChannelWeights::Propagators { s } => {
-                Some(Propagators::new(&self.process, &self.binding, s)?)
-            }
-        };
         Ok(())
     }
 
-    /// The values of the card.
-    pub fn card(&self) -> &[f64] {
-        &self.card
-    }
-
-    /// Takes other values of the card from the next call on. Good helicities and plans are found anew. Where it fails,
-    /// the former ones hold.
-    pub fn set_card(&mut self, card: &[f64]) -> Result<()> {
-        let process = &self.process;
-        let binding = in_default_environment(|| Binding::new(&process.model, card))?;
-        if let Some(ordered) = &mut self.ordered {
-            ordered.set_card(card)?;
-        }
-        self.plans = Plans::new(Cache::new(&self.cache), process, card);
-        self.trial = Trial::new(process, &binding);
-        self.binding = binding;
-        self.card = card.to_vec();
-        self.engines = None;
-        self.samplers.clear();
-        self.device_sampler = None;
-        self.singles = [None, None];
-        match self.stated.take() {
-            Some(stated) => self.set_channels(&stated.topologies, stated.s),
-            None => self.set_channel_weights(self.weights),
+    /// The lines that weight the channels, with the masses of a card.
+    fn propagators(
+        &self,
+        binding: &Binding,
+        weights: ChannelWeights,
+    ) -> Result<Option<Propagators>> {
+        match weights {
+            ChannelWeights::Amp2 => Ok(None),
+            ChannelWeights::Propagators { s } => {
+                Propagators::new(&self.process, binding, s).map(Some)
+            }
         }
     }
 
@@ -419,6 +425,11 @@ impl Bridge {
     /// The list of diagrams for those helicities that contribute at some point, be it little. In double
     /// precision and one point at a time whatever evaluates the events, so that the answer is the same
     /// everywhere.
+    ///
+    /// Along z whatever is not exactly zero counts, as in MadEvent's Fortran and CUDACPP: components that vanish there do so
+    /// exactly, and what is left by rounding costs time, no digit. In a moved frame no component of a massive particle
+    /// vanishes, so that a sum which is zero is left with the rounding of its terms; there a contribution counts if it
+    /// is more than that.
     fn plan_of_good(&self, trial: &Trial, all: Vec<u32>) -> Result<ValidPlan> {
         let (process, binding) = (&self.process, &self.binding);
         let plan = self.diagrams(&all)?;
@@ -432,8 +443,14 @@ impl Bridge {
                 .contributions(events.part(point, 1))
                 .map_err(|bad| self.bad_momentum(&events, point + bad.event))?;
             for part in parts {
+                let sum: f64 = part.helicities.iter().map(|x| x.abs()).sum();
+                let rounding = if trial.is_moved(point) {
+                    ROUNDING * sum
+                } else {
+                    0.0
+                };
                 for (contributes, &x) in contributes.iter_mut().zip(&part.helicities) {
-                    *contributes |= x != 0.0;
+                    *contributes |= x.abs() > rounding || x.is_nan();
                 }
             }
             if contributes.iter().all(|&c| c) {

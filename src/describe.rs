@@ -59,7 +59,7 @@ pub struct Channel {
     pub on_shell_propagators: Vec<usize>,
     /// Names of mass and width of each propagator; empty for none.
     pub parameters: Vec<(String, String)>,
-    /// Their values in GeV, with the values of the card that came with the process.
+    /// Their values in GeV, by the process's own values of the card.
     pub masses: Vec<(f64, f64)>,
     /// The diagrams of this topology.
     pub diagrams: Vec<Diagram>,

@@ -1,12 +1,17 @@
 //! Channel weights of `sde_strategy` 2: products of propagators instead of squared diagrams.
 //!
 //! MadEvent weights a channel with `GET_CHANNEL_CUT` of its configuration over the sum of those of all
-//! configurations (`genps.f` and `SMATRIX<i>` of MG5aMC 3.x). Of a configuration with the lines `i` that is the
-//! product of
+//! configurations (`genps.f` and `SMATRIX<i>` of MG5aMC 3.6.2 and later). Of a configuration with the lines `i` that is
+//! the product of
 //!
 //! * `1 / ((p^2 - M^2)^2 + (M W)^2)` for a line that holds both incoming particles on one side (s-channel),
 //! * `1 / (p^2 - M^2 + 1e-10 s)^2` for one that parts them (t-channel), where `s` is the square of the energy of
 //!   the beams (`STOT`).
+//!
+//! Until 3.6.0 MadEvent has `(t - M) (t + M)` with `t = p^2` in the place of `a = p^2 - M^2`, and in the s-channel
+//! `(a^2 - b^2) / (a^2 + b^2)^2` with `b = M W`, which is below zero on a resonance; until 3.4.0 the t-channel has no shift.
+//! Weights below zero are no shares and masses are no squares of masses, so those are not followed: any weights that add
+//! up to 1 give the same sum over all channels.
 //!
 //! A configuration's lines are those of its diagram. MadEvent's are those of configs.inc, which are the same as long
 //! as all vertices join three lines: for others it invents lines, and strategy 2 is refused here.

@@ -3,9 +3,15 @@
 //! Which helicities contribute, and whether two ways of evaluating agree, is a matter of the process and
 //! its card. A caller's first events may be special: a helicity vanishes for particles at rest or along
 //! the beam, terms cancel where a gluon is collinear, numbers of single precision underflow at high energy. So
-//! these questions are asked on points made here: in the centre-of-mass frame with the beams along z,
-//! as a generator's events are, at a few energies not far above what the masses need, and as far from
-//! all singularities as some tries make them. They depend on the masses alone.
+//! these questions are asked on points made here: at a few energies not far above what the masses need, and as
+//! far from all singularities as some tries make them. They depend on the masses alone.
+//!
+//! Half of the points are in the centre-of-mass frame with the beams along z, as a generator's events are. The
+//! others are moved: turned to any direction and boosted. The contribution of a helicity is an analytic
+//! function of the frame but for the directions of particles at rest, which are limits of it; so what contributes in
+//! some frame does so in almost all, and what vanishes in a general one vanishes in all. The centre-of-mass frame is
+//! not general: there the particle of 2 -> 1 and the parent of a decay are at rest, one helicity of u u~ > z
+//! contributes where it is one of two with the beams exchanged and one of three beside the beams.
 
 use crate::events::Events;
 use crate::phase_space::PhaseSpace;
@@ -25,10 +31,16 @@ const SEED: u64 = 20_200_805;
 /// The strong coupling at all points, near that of any card.
 const G: f64 = 1.2;
 
+/// Velocities of moved frames: nothing is nearly at rest there, and few digits are lost where terms that grow with
+/// the energy cancel.
+const VELOCITIES: std::ops::Range<f64> = 0.3..0.6;
+
 /// Some points.
 #[derive(Clone, Debug)]
 pub struct Trial {
     momenta: Vec<f64>,
+    /// Whether a point is moved.
+    moved: Vec<bool>,
     g_s: Vec<f64>,
     random: Vec<f64>,
     /// All channels in turn, and all configurations.
@@ -52,16 +64,27 @@ impl Trial {
             true => (needed, &[1.0][..]),
             false => (needed.max(LEAST), &ENERGIES[..]),
         };
-        let mut momenta = Vec::new();
+        let legs = || incoming.iter().chain(&outgoing);
+        let (mut momenta, mut moved) = (Vec::new(), Vec::new());
         for round in 0..POINTS {
             for (stream, factor) in (0..).zip(factors) {
                 let space = PhaseSpace::new(factor * unit, &incoming, &outgoing).ok()?;
-                momenta.extend(farthest(&space, stream, round));
+                let mut random = SplitMix64::new(SEED ^ (stream << 32) ^ round);
+                let mut point = farthest(&space, &mut random);
+                moved.push(round % 2 == 1);
+                if moved.last() == Some(&true) {
+                    let frame = Moved::new(&mut random);
+                    for (p, mass) in point.chunks_exact_mut(4).zip(legs()) {
+                        frame.apply(p, *mass);
+                    }
+                }
+                momenta.extend(point);
             }
         }
-        let count = momenta.len() / (4 * process.legs.len());
+        let count = moved.len();
         Some(Trial {
             momenta,
+            moved,
             g_s: vec![G; count],
             random: vec![0.5; count],
             channels: in_turn(channels(process), count),
@@ -79,6 +102,11 @@ impl Trial {
             channels: None,
             igraph: None,
         }
+    }
+
+    /// Whether a point is in a moved frame.
+    pub fn is_moved(&self, point: usize) -> bool {
+        self.moved[point]
     }
 
     /// The points as events with channels and igraphs where other events have them.
@@ -106,8 +134,7 @@ fn in_turn(numbers: impl Iterator<Item = i32> + Clone, count: usize) -> Vec<i32>
 }
 
 /// Of some points the one whose smallest product of two momenta is largest.
-fn farthest(space: &PhaseSpace, stream: u64, round: u64) -> Vec<f64> {
-    let mut random = SplitMix64::new(SEED ^ (stream << 32) ^ round);
+fn farthest(space: &PhaseSpace, random: &mut SplitMix64) -> Vec<f64> {
     let mut best = (f64::NEG_INFINITY, Vec::new());
     for _ in 0..TRIES {
         let numbers: Vec<f64> = (0..space.randoms()).map(|_| random.number()).collect();
@@ -132,6 +159,63 @@ fn distance(momenta: &[f64]) -> f64 {
         }
     }
     least
+}
+
+/// A frame that is turned and moves.
+struct Moved {
+    /// Of the turn: a unit quaternion.
+    turn: [f64; 4],
+    /// Of the boost, times gamma.
+    velocity: [f64; 3],
+    gamma: f64,
+}
+
+impl Moved {
+    fn new(random: &mut SplitMix64) -> Moved {
+        let mut unit = |components: &mut [f64]| loop {
+            components.fill_with(|| random.between(-1.0, 1.0));
+            let norm = components.iter().map(|x| x * x).sum::<f64>().sqrt();
+            if (0.1..1.0).contains(&norm) {
+                components.iter_mut().for_each(|x| *x /= norm);
+                return;
+            }
+        };
+        let (mut turn, mut velocity) = ([0.0; 4], [0.0; 3]);
+        unit(&mut turn);
+        unit(&mut velocity);
+        let beta = random.between(VELOCITIES.start, VELOCITIES.end);
+        let gamma = 1.0 / (1.0 - beta * beta).sqrt();
+        Moved {
+            turn,
+            velocity: velocity.map(|v| v * beta * gamma),
+            gamma,
+        }
+    }
+
+    /// Puts a momentum into the frame, exactly on its mass shell.
+    fn apply(&self, p: &mut [f64], mass: f64) {
+        let [w, axis @ ..] = self.turn;
+        let cross = |a: [f64; 3], b: [f64; 3]| {
+            [0, 1, 2].map(|i| {
+                let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+                a[j] * b[k] - a[k] * b[j]
+            })
+        };
+        // By a unit quaternion (w, u): p + 2 u x (u x p + w p).
+        let before = [p[1], p[2], p[3]];
+        let once = cross(axis, before);
+        let twice = cross(axis, [0, 1, 2].map(|i| once[i] + w * before[i]));
+        let turned = [0, 1, 2].map(|i| before[i] + 2.0 * twice[i]);
+        let u = self.velocity;
+        let along: f64 = (0..3).map(|i| u[i] * turned[i]).sum();
+        let scale = p[0] + along / (1.0 + self.gamma);
+        let mut square = mass * mass;
+        for i in 0..3 {
+            p[i + 1] = turned[i] + u[i] * scale;
+            square += p[i + 1] * p[i + 1];
+        }
+        p[0] = square.sqrt();
+    }
 }
 
 #[cfg(test)]
@@ -165,6 +249,34 @@ mod tests {
         for point in a.momenta.chunks_exact(16) {
             assert!(distance(point) > 0.1, "{point:?}");
         }
+    }
+
+    /// Half of the points have their beams along z, the others in any direction; all are events.
+    #[test]
+    fn half_of_the_points_are_moved() {
+        let process = example::scalars();
+        let binding = binding(&process);
+        let trial = Trial::new(&process, &binding).unwrap();
+        let (masses, signs) = (binding.parameters.clone(), process.signs());
+        let mass = |leg: &crate::process::Leg| leg.mass.0.map_or(0.0, |i| masses[i as usize]);
+        let mut count = [0, 0];
+        for (i, point) in trial.momenta.chunks_exact(16).enumerate() {
+            count[usize::from(trial.is_moved(i))] += 1;
+            let mut sums = [0.0; 4];
+            for ((p, leg), sign) in point.chunks_exact(4).zip(&process.legs).zip(&signs) {
+                let square = p[0] * p[0] - p[1] * p[1] - p[2] * p[2] - p[3] * p[3];
+                assert!((square - mass(leg).powi(2)).abs() < 1e-15 * p[0] * p[0]);
+                let beside = p[1].hypot(p[2]);
+                let along = leg.incoming && !trial.is_moved(i);
+                assert_eq!(beside < 0.01 * p[0], along, "{i}: {p:?}");
+                (0..4).for_each(|k| sums[k] += sign * p[k]);
+            }
+            assert!(
+                sums.iter().all(|x| x.abs() < 1e-15 * 8.0 * point[0]),
+                "{sums:?}"
+            );
+        }
+        assert_eq!(count[0], count[1]);
     }
 
     #[test]

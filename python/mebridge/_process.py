@@ -71,10 +71,21 @@ class Parameters(MutableMapping[str, float]):
         return value.value
 
     def __setitem__(self, name: str, value: float) -> None:
-        self[name]
-        for bridge in self._process._bridges():
-            check(lib.mebridge_set_parameter(bridge, name.encode(), float(value)))
-        self._process._changed = True
+        process, number = self._process, float(value)
+        before = self[name]
+        done: list[int] = []
+        # A GPU's bridge that is made meanwhile would take the former value from the CPU's, and keep it.
+        with process._lock:
+            for bridge in (process._bridge, *process._devices.values()):
+                if lib.mebridge_set_parameter(bridge, name.encode(), number) != 0:
+                    error = Error(last_error())
+                    for other in done:
+                        check(lib.mebridge_set_parameter(other, name.encode(), before))
+                    raise error
+                done.append(bridge)
+            process._changed = True
+            # Its masses and widths are those of the bridge.
+            process.__dict__.pop("description", None)
 
     def __delitem__(self, name: str) -> None:
         raise TypeError("parameters cannot be removed; set them to 0")
@@ -153,10 +164,6 @@ class Process:
                 "parameters of this process were set, which its library does not know; write a parameter card and "
                 "make the process with card="
             )
-
-    def _bridges(self) -> list[int]:
-        with self._lock:
-            return [self._bridge, *self._devices.values()]
 
     def _on_device(self, ordinal: int) -> int:
         """What evaluates on this GPU, with the parameters of this process."""

@@ -1,6 +1,7 @@
 """Tests of the installed package: python -m unittest."""
 
 import contextlib
+import ctypes
 import doctest
 import gc
 import io
@@ -142,12 +143,38 @@ class Evaluation(unittest.TestCase):
         parameters["mt"], parameters["wt"] = 150.0, 0.0
         self.assertEqual(parameters["MDL_MT"], 150.0)
         self.assertEqual(dict(parameters)["MDL_MT"], 150.0)
+        lines = {tuple(line) for channel in self.process.diagrams for line in channel["masses"]}
+        self.assertEqual(lines, {(0.0, 0.0), (150.0, 0.0)})
         np.testing.assert_allclose(self.process.evaluate(momenta), gg_to_tt(momenta, 0.118, 150.0), rtol=1e-11)
         with self.assertRaisesRegex(KeyError, "no parameter nothing"):
             parameters["nothing"] = 1.0
         with self.assertRaises(mebridge.Error):
             parameters["mt"] = math.nan
         self.assertEqual(parameters["mt"], 150.0)
+
+    def test_parameters_while_a_device_is_opened(self):
+        process, parameters = self.process, self.process.parameters
+        # A bridge of the CPU stands for that of a GPU.
+        create = process._create
+        process._create = lambda backend: create(b"cpu")
+        opens = threading.Thread(target=process._on_device, args=(0,))
+
+        class Slow(float):
+            def __float__(self):
+                opens.start()
+                opens.join()
+                return float.__float__(self)
+
+        def on_device():
+            value = ctypes.c_double()
+            _process.lib.mebridge_parameter(process._devices[0], b"mt", ctypes.byref(value))
+            return value.value
+
+        parameters["mt"] = Slow(150.0)
+        self.assertEqual((on_device(), parameters["mt"]), (150.0, 150.0))
+        with self.assertRaises(mebridge.Error):
+            parameters["mt"] = math.nan
+        self.assertEqual((on_device(), parameters["mt"]), (150.0, 150.0))
 
     def test_threads_of_python(self):
         momenta = two_to_two(3000)

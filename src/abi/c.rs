@@ -118,6 +118,7 @@ pub unsafe extern "C" fn mebridge_create(
             next_row: 0,
             description: None,
             topologies: None,
+            former_texts: Vec::new(),
             parameters: Vec::new(),
         });
         *out = handle as usize as *mut MebridgeBridge;
@@ -252,11 +253,11 @@ pub extern "C" fn mebridge_topologies(bridge: *const MebridgeBridge) -> *const c
     kept_json(
         bridge,
         |entry| &mut entry.topologies,
-        |bridge| topologies(bridge.process()),
+        |bridge| topologies(&bridge.process().with_card(bridge.card())),
     )
 }
 
-/// JSON of something about a bridge, made once: where it is kept, and what it is of. NULL if there is no such bridge.
+/// JSON of something about a bridge, made once for its parameters: where it is kept, and what it is of. NULL if there is no such bridge.
 fn kept_json<T: Serialize>(
     bridge: *const MebridgeBridge,
     place: fn(&mut Entry) -> &mut Option<CString>,
@@ -548,14 +549,17 @@ unsafe fn evaluate(
 }
 
 /// Everything that a sampler has to know of the process (legs, channels as topologies with propagators, colour flows,
-/// helicities, flavours), as JSON in the words of MadGraph7's subprocesses.json: one object. Valid until the bridge is
-/// deleted. NULL if there is no such bridge.
+/// helicities, flavours), as JSON in the words of MadGraph7's subprocesses.json: one object. Masses and widths are those of
+/// the bridge's parameters at this call. Valid until the bridge is deleted. NULL if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_description(bridge: *const MebridgeBridge) -> *const c_char {
     kept_json(
         bridge,
         |entry| &mut entry.description,
-        |bridge| describe(std::slice::from_ref(bridge.process()), &[false], "", ""),
+        |bridge| {
+            let process = bridge.process().with_card(bridge.card());
+            describe(&[process], &[false], "", "")
+        },
     )
 }
 
@@ -631,7 +635,10 @@ pub unsafe extern "C" fn mebridge_set_parameter(
             let number = unsafe { parameter(NAME, entry, name) }?;
             let mut card = entry.bridge.card().to_vec();
             card[number] = value;
-            entry.bridge.set_card(&card)
+            entry.bridge.set_card(&card)?;
+            let texts = [entry.description.take(), entry.topologies.take()];
+            entry.former_texts.extend(texts.into_iter().flatten());
+            Ok(())
         })
     })
 }
@@ -954,4 +961,61 @@ fn status(f: impl FnOnce() -> Result<()>) -> i32 {
 /// Keeps the message of a failure for `mebridge_last_error`.
 pub(super) fn keep_error(text: &str) {
     LAST_ERROR.set(c_name(text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Masses and widths of all propagators, and the text that says them.
+    fn lines(
+        bridge: *mut MebridgeBridge,
+        tell: extern "C" fn(*const MebridgeBridge) -> *const c_char,
+    ) -> (BTreeSet<String>, *const c_char) {
+        let text = tell(bridge);
+        // SAFETY: it ends in NUL, and the bridge is there.
+        let json = unsafe { CStr::from_ptr(text) }.to_str().expect("UTF-8");
+        let value: serde_json::Value = serde_json::from_str(json).expect("JSON");
+        let channels = value.get("channels").unwrap_or(&value);
+        let channels = channels.as_array().expect("channels").iter();
+        let lines = channels.flat_map(|c| c["masses"].as_array().expect("masses"));
+        (lines.map(|line| line.to_string()).collect(), text)
+    }
+
+    #[test]
+    fn descriptions_have_the_parameters_of_the_bridge() {
+        let options = MebridgeOptions {
+            process: c"g g > t t~".as_ptr(),
+            param_card: std::ptr::null(),
+            backend: c"cpu".as_ptr(),
+            simd: std::ptr::null(),
+            fptype: std::ptr::null(),
+            threads: 1,
+            all_helicities: false,
+            cache: c"off".as_ptr(),
+        };
+        let mut bridge = std::ptr::null_mut();
+        // SAFETY: these are such, and live.
+        let made = unsafe { mebridge_create(&options, 1, &mut bridge) };
+        assert_eq!(made, MEBRIDGE_OK);
+        for tell in [mebridge_description, mebridge_topologies] {
+            // SAFETY: the name ends in NUL.
+            let set = |value| unsafe { mebridge_set_parameter(bridge, c"MT".as_ptr(), value) };
+            assert_eq!(set(173.0), MEBRIDGE_OK);
+            let (before, text) = lines(bridge, tell);
+            assert!(before.contains("[173.0,1.4915]"), "{before:?}");
+            assert_eq!(lines(bridge, tell).1, text);
+            assert_eq!(set(150.0), MEBRIDGE_OK);
+            let (after, other) = lines(bridge, tell);
+            assert!(after.contains("[150.0,1.4915]"), "{after:?}");
+            assert!(!after.contains("[173.0,1.4915]"), "{after:?}");
+            // A caller may still hold the former one.
+            assert_ne!(text, other);
+            // SAFETY: it is valid until the bridge goes.
+            let former = unsafe { CStr::from_ptr(text) }.to_str();
+            assert!(former.expect("UTF-8").contains("173.0"));
+        }
+        assert_eq!(mebridge_delete(bridge), MEBRIDGE_OK);
+    }
 }

@@ -249,6 +249,7 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
         next_row: 0,
         description: None,
         topologies: None,
+        former_texts: Vec::new(),
         parameters: Vec::new(),
     }))
 }

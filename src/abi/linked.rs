@@ -143,6 +143,7 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
         next_row: 0,
         description: None,
         topologies: None,
+        former_texts: Vec::new(),
         parameters: Vec::new(),
     }))
 }

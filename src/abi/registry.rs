@@ -25,6 +25,8 @@ pub struct Entry {
     pub description: Option<CString>,
     /// The topologies that a sampler needs in JSON, once they were asked for.
     pub topologies: Option<CString>,
+    /// The same of former parameters, which a caller may still hold.
+    pub former_texts: Vec<CString>,
     /// Names of the parameters of its card, once they were asked for.
     pub parameters: Vec<CString>,
     /// What the Fortran door knows of its caller.

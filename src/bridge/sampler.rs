@@ -256,15 +256,14 @@ mod tests {
     /// Samples are served by either form as calls are, and other values of the card reach both.
     #[test]
     fn both_forms_of_a_process_serve() {
-        let process = crate::generate("g g > t t~ g").expect("process").remove(0);
+        let process = crate::generate("u u~ > e+ e- g g");
+        let process = process.expect("process").remove(0);
         let ordered = process.by_color_order().expect("colour-ordered form");
         let card = process.model.default_card();
         let mut wide = card.clone();
-        wide[process.model.card_parameter("WT").expect("a width")] = 40.0;
-        // This process is too small to be given both by itself.
+        wide[process.model.card_parameter("WZ").expect("a width")] = 40.0;
         let mut both = bridge(&process, &card);
-        assert!(both.ordered.is_none());
-        both.ordered = Some(Box::new(bridge(&ordered, &card)));
+        assert!(both.ordered.is_some());
         let points = bridge(&process, &card).trial.expect("points");
         let events = points.events();
         let mut squared = Vec::new();

@@ -7,10 +7,10 @@ use super::Bridge;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
+use crate::plan::binding::Binding;
 use crate::process::Process;
 use crate::process::channels::Channels;
 use crate::propagators::{ChannelWeights, Propagators, Topology};
-use crate::runtime::Switches;
 
 /// The list, and what evaluates with it.
 pub(super) struct Stated {
@@ -26,7 +26,21 @@ impl Bridge {
     /// configurations. Weights are products of propagators as in `sde_strategy` 2, with `s` the square of the energy of
     /// the beams in GeV^2. [`Bridge::set_channel_weights`] brings the process's own channels back.
     pub fn set_channels(&mut self, topologies: &[Topology], s: f64) -> Result<()> {
-        let (process, binding) = (&self.process, &self.binding);
+        let stated = self.stated(topologies, s, &self.binding, &self.card)?;
+        self.set_channel_weights(ChannelWeights::Amp2)?;
+        self.stated = Some(Box::new(stated));
+        Ok(())
+    }
+
+    /// A list of channels with the values of a card.
+    pub(super) fn stated(
+        &self,
+        topologies: &[Topology],
+        s: f64,
+        binding: &Binding,
+        card: &[f64],
+    ) -> Result<Stated> {
+        let process = &self.process;
         let (propagators, color_allowed) =
             in_default_environment(|| Propagators::stated(process, binding, topologies, s))?;
         let process = Process {
@@ -38,26 +52,15 @@ impl Bridge {
             },
             ..process.clone()
         };
-        let switches = Switches {
-            precision: self.precision,
-            good_helicities_all: self.all_helicities,
-            cache: self.cache.clone(),
-            ..Switches::default()
-        };
         let target = self.target.clone();
-        let mut bridge = Bridge::on(target, process, &self.card, &switches, self.nevt)?;
-        bridge.set_profile(self.clocks);
-        if self.off_shell {
-            bridge.allow_off_shell();
-        }
-        self.set_channel_weights(ChannelWeights::Amp2)?;
-        self.stated = Some(Box::new(Stated {
+        let mut bridge = Bridge::on(target, process, card, &self.switches(), self.nevt)?;
+        self.prepare_like(&mut bridge);
+        Ok(Stated {
             topologies: topologies.to_vec(),
             s,
             propagators,
             bridge,
-        }));
-        Ok(())
+        })
     }
 }
 
@@ -109,8 +112,7 @@ impl Stated {
 mod tests {
     use super::*;
     use crate::describe::{Channel, topologies};
-    use crate::plan::binding::Binding;
-    use crate::runtime::{BackendChoice, CachePlace};
+    use crate::runtime::{BackendChoice, CachePlace, Switches};
     use crate::trial::Trial;
 
     fn stated(channels: &[Channel]) -> Vec<Topology> {

@@ -142,7 +142,7 @@ impl<'l> Routines<'l> {
         };
         let builder = Builder::new(routine.program_inputs());
         let mut interpreter = Interpreter::new(self.library, builder);
-        let mut frame = interpreter.frame(&unit.source.path);
+        let mut frame = interpreter.frame_of(unit);
         let (mut wavefunction, mut coupling) = (0, 0);
         let mut result = None;
         let mut given = Vec::new();
@@ -173,7 +173,7 @@ impl<'l> Routines<'l> {
                 given.push((dummy, at, interpreter.contents(at)));
             }
         }
-        interpreter.declare(&mut frame, body)?;
+        interpreter.declare_in(&mut frame, unit, body)?;
         if interpreter.declared(&frame, "BWCUTOFF").is_some() {
             let value = Value::Real(interpreter.builder.real(self.bw_cutoff));
             interpreter.set_name(&mut frame, "BWCUTOFF", value);

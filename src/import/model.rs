@@ -176,12 +176,12 @@ impl<'l> ModelReader<'l> {
         let g = interpreter.builder.input(inputs.len() as u32);
         let update = unit("UPDATE_AS_PARAM")?;
         let body = update.body()?;
-        let mut frame = interpreter.frame(&update.source.path);
+        let mut frame = interpreter.frame_of(&update);
         for dummy in &update.arguments {
             let at = interpreter.bind_new(&mut frame, dummy);
             interpreter.set(at, Value::Int(1));
         }
-        interpreter.declare(&mut frame, &body)?;
+        interpreter.declare_in(&mut frame, &update, &body)?;
         interpreter.set_name(&mut frame, "G", Value::Real(g));
         interpreter.run(&mut frame, &body)?;
         interpreter.outer.extend(interpreter.locations(&frame));

@@ -81,6 +81,8 @@ pub struct Frame {
     implicit: Implicit,
     /// Names in COMMON blocks, in order.
     commons: HashMap<String, Vec<String>>,
+    /// Names that were declared before their type was, where that is so.
+    untyped: Vec<(String, PathBuf, u32)>,
     /// Whether all of the unit's variables are static.
     all_static: bool,
     /// File whose statements are being run.
@@ -234,6 +236,7 @@ impl<'l> Interpreter<'l> {
             unit: String::new(),
             implicit: Implicit::Usual,
             commons: HashMap::new(),
+            untyped: Vec::new(),
             all_static: false,
             file: file.to_path_buf(),
             missing_includes: Vec::new(),
@@ -241,13 +244,32 @@ impl<'l> Interpreter<'l> {
         }
     }
 
-    /// A frame in which the declarations of a unit are known.
-    pub fn declare_unit(&mut self, unit: &Unit, body: &[Node]) -> Result<Frame> {
+    /// The frame of a unit, whose declarations are still to come.
+    pub fn frame_of(&self, unit: &Unit) -> Frame {
         let mut frame = self.frame(&unit.source.path);
         frame.unit.clone_from(&unit.name);
-        self.declare(&mut frame, body)?;
-        self.initialised.insert(unit.name.clone());
+        if let Some((result, Some(ty))) = &unit.result {
+            self.symbol(&mut frame, result).ty = Some(*ty);
+        }
+        frame
+    }
+
+    /// A frame in which the declarations of a unit are known.
+    pub fn declare_unit(&mut self, unit: &Unit, body: &[Node]) -> Result<Frame> {
+        let mut frame = self.frame_of(unit);
+        self.declare_in(&mut frame, unit, body)?;
         Ok(frame)
+    }
+
+    /// Makes the declarations of a unit known in its frame.
+    pub fn declare_in(&mut self, frame: &mut Frame, unit: &Unit, body: &[Node]) -> Result<()> {
+        self.declare(frame, body)?;
+        self.initialised.insert(unit.name.clone());
+        let result = unit.result.iter().map(|(name, _)| name);
+        for name in unit.arguments.iter().chain(result) {
+            self.typed(frame, name).map_err(|what| unit.error(what))?;
+        }
+        Ok(())
     }
 
     fn new_storage(&mut self) -> StorageId {
@@ -372,12 +394,21 @@ impl<'l> Interpreter<'l> {
         match declared || frame.implicit != Implicit::None {
             true => Ok(()),
             false if frame.missing_includes.is_empty() => Err(format!(
-                "{name} is not declared, in a unit of IMPLICIT NONE"
+                "{name} is not declared, in a unit of IMPLICIT NONE; no Fortran compiler takes that: give it the type \
+                 that MG5aMC writes, or write the output again"
             )),
             false => Err(format!(
                 "{name} is not declared (included files that are missing: {})",
                 frame.missing_includes.join(", ")
             )),
+        }
+    }
+
+    /// The same for one that may not be needed: its type may stand in a file that is missing.
+    fn typed(&self, frame: &Frame, name: &str) -> Parsed<()> {
+        match frame.missing_includes.is_empty() {
+            true => self.known(frame, name),
+            false => Ok(()),
         }
     }
 

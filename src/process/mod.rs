@@ -171,6 +171,15 @@ impl Process {
         })
     }
 
+    /// The process with these values of the card as its own.
+    pub fn with_card(&self, card: &[f64]) -> Process {
+        let mut process = self.clone();
+        for (parameter, value) in process.model.card.iter_mut().zip(card) {
+            parameter.default = *value;
+        }
+        process
+    }
+
     /// For each leg what its momentum counts in the sum that is zero: 1 coming in, -1 going out.
     pub fn signs(&self) -> Vec<f64> {
         let sign = |leg: &Leg| if leg.incoming { 1.0 } else { -1.0 };

@@ -795,6 +795,12 @@ fn bad_les_houches_events() {
         &text[..cut],
         "the file ends within event 2 (from 1; line 22)",
     );
+    // What is without an end would take up the next event, or go on to the end of the file.
+    let open = good.replace("</event>\n", "");
+    let line = 22 + open.lines().count();
+    let says = format!("event 2 (from 1; line 22) has no </event> until line {line}");
+    bad(&file(&open), &says);
+    bad(&lhe(&[good.clone(), open, good.clone()]), &says);
     let first = |line: &str| file(&format!("<event>\n{line}\n</event>\n"));
     for line in [
         "x 1 1. 1. 1. 0.1",

@@ -206,7 +206,11 @@ fn weights_are_ratios_and_nothing_else_changes() {
                 threads,
             ],
         );
-        assert!(ran.ok().contains("5 events"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("5 events"), "{}", ran.stdout);
+        // alpha_s is that of the events.
+        let only = "mebridge: strong.dat: no weight of 'rwgt_2' is another";
+        assert!(ran.stderr.starts_with(only), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
         let mut written = String::new();
         let bytes = fs::read(files.path("events_rwgt.lhe.gz")).unwrap();
         GzDecoder::new(&bytes[..])
@@ -327,6 +331,76 @@ fn other_masses_of_legs_are_off_shell() {
     close(&weights(&written, "heavy"), &expected);
 }
 
+/// u d~ > w+ with the beams in either direction: the W is at rest where it is evaluated, but for what the digits of the
+/// file leave of its momentum along z, of either sign. Its helicity there is that along z.
+#[test]
+fn a_particle_at_rest_has_no_direction() {
+    let files = Files::new();
+    let process = mebridge::generate("u d~ > w+").unwrap().remove(0);
+    let process_file = files.path("w.mebridge");
+    process.write(&process_file).unwrap();
+    let card = |strong: f64| {
+        let mut text = String::new();
+        for parameter in &process.model.card {
+            let value = match parameter.name.ends_with("AS") {
+                true => strong,
+                false => parameter.default,
+            };
+            let (block, index) = (&parameter.block, parameter.index[0]);
+            let _ = writeln!(text, "BLOCK {block}\n {index} {value:e}");
+        }
+        text
+    };
+    let binding = |p: &Process| {
+        mebridge::plan::binding::Binding::new(&p.model, &p.model.default_card()).unwrap()
+    };
+    let mass = binding(&process).masses(&process.legs, false)[0];
+    let mut text = header(&card(0.118));
+    for n in 0..8 {
+        let exchanged = n % 2 == 1;
+        let x = 1.3f64 + 0.1 * f64::from(n);
+        let (up, down) = (mass / 2.0 * x, mass / 2.0 / x);
+        let sign = if exchanged { -1.0 } else { 1.0 };
+        // Ten digits behind the point, as a file has them.
+        let short = |x: f64| format!("{x:.10e}").parse::<f64>().unwrap();
+        let (up, down) = (short(up), short(down));
+        let w = [short(up + down), 0.0, 0.0, short(sign * (up - down))];
+        let quarks = [[up, 0.0, 0.0, sign * up], [down, 0.0, 0.0, -sign * down]];
+        text += &event(
+            &[
+                (2, -1, (0, 0), quarks[0], -1.0),
+                (-1, -1, (0, 0), quarks[1], 1.0),
+                (24, 1, (1, 2), w, -sign),
+            ],
+            1.0,
+            0.12,
+            "",
+        );
+    }
+    text += "</LesHouchesEvents>\n";
+    fs::write(files.path("events.lhe"), text).unwrap();
+    fs::write(files.path("other.dat"), card(0.13)).unwrap();
+    for how in ["event", "sum"] {
+        let arguments = [
+            "reweight",
+            "events.lhe",
+            "w.mebridge",
+            "--card",
+            "other.dat",
+            "--helicity",
+            how,
+        ];
+        let ran = mebridge(files.directory.path(), &arguments);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let written = fs::read_to_string(files.path("events_rwgt.lhe")).unwrap();
+        close(&weights(&written, "rwgt_1"), &[1.0; 8]);
+        let warned = ran
+            .stderr
+            .contains("other.dat: no weight of 'rwgt_1' is another");
+        assert!(warned, "{}", ran.stderr);
+    }
+}
+
 /// Several matrix elements, beams in either order, identical particles of different mothers.
 #[test]
 fn events_find_their_matrix_elements() {
@@ -413,4 +487,7 @@ fn events_find_their_matrix_elements() {
     );
     let message = wrong("</LesHouchesEvents>", "<event>\n", &[]);
     assert!(message.contains("ends within event 4"), "{message}");
+    let message = wrong("</event>\n</LesHouchesEvents>", "</LesHouchesEvents>", &[]);
+    assert!(message.contains("event 3 (line"), "{message}");
+    assert!(message.contains("has no </event> until"), "{message}");
 }

@@ -664,6 +664,56 @@ fn other_matrix_elements_are_refused() {
     }
 }
 
+/// Under IMPLICIT NONE every name has a type, a PARAMETER ahead of its value; without, a type that its letter implies
+/// is not changed. gfortran refuses all of these.
+#[test]
+fn names_without_a_type_are_refused() {
+    let lorentz = "../../Source/DHELAS/FFV2_0.f";
+    let (none, ty) = ("      IMPLICIT NONE\n", "      COMPLEX*16 CI\n");
+    let value = "      PARAMETER (CI=(0D0,1D0))\n";
+    let whole = [none, ty, value].concat();
+    let undeclared = |name: &str| format!("{name} is not declared, in a unit of IMPLICIT NONE");
+    let place = "PARAMETER (CI=";
+    changed("old/P1_ll_ll", lorentz, ty, "").is_refused_at(place, &undeclared("CI"));
+    changed("old/P1_ll_ll", lorentz, &whole, &[none, value, ty].concat())
+        .is_refused_at(place, &undeclared("CI"));
+    changed("old/P1_ll_ll", lorentz, &whole, &[value, ty].concat())
+        .is_refused_at("COMPLEX*16 CI", "CI has another type already");
+    changed("old/P1_ll_ll", lorentz, &whole, value).is_refused("a variable in single precision");
+    changed("old/P1_ll_ll", lorentz, "      COMPLEX*16 COUP\n", "")
+        .is_refused_at("SUBROUTINE FFV2_0(", &undeclared("COUP"));
+    let file = "matrix1.f";
+    for (from, to, place, name) in [
+        (
+            "      REAL*8 NARROW\n",
+            "",
+            "COMMON/NARROW_WIDTH/",
+            "NARROW",
+        ),
+        ("      LOGICAL FRESH\n", "", "SAVE FRESH", "FRESH"),
+        (
+            "LOGICAL WANTED(",
+            "DIMENSION WANTED(",
+            "DIMENSION WANTED(",
+            "WANTED",
+        ),
+        (
+            "REAL*8 MATRIX1, PART",
+            "REAL*8 PART",
+            "PART(ROW) = MATRIX1(",
+            "MATRIX1",
+        ),
+        (
+            "      REAL*8 FUNCTION MATRIX1(",
+            "      FUNCTION MATRIX1(",
+            "FUNCTION MATRIX1(",
+            "MATRIX1",
+        ),
+    ] {
+        changed("old/P1_ll_ll", file, from, to).is_refused_at(place, &undeclared(name));
+    }
+}
+
 /// Entries of the card that two names share, or that have more indices than a name says.
 #[test]
 fn other_names_of_the_cards_entries_are_refused() {

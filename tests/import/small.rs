@@ -918,7 +918,14 @@ fn hostile_text_ends_in_an_error() {
     }
     functions +=
         "      DOUBLE COMPLEX FUNCTION F0(X)\n      DOUBLE COMPLEX X\n      F0=X\n      END\n";
-    let output = Output::new().replace(MODEL, "MDL_X = 0D0", "MDL_X = F14(MDL_COMPLEXI)");
+    let declared = "DOUBLE COMPLEX COND, F14\n";
+    let output = Output::new()
+        .replace(MODEL, "MDL_X = 0D0", "MDL_X = F14(MDL_COMPLEXI)")
+        .replace(
+            "Source/MODEL/model_functions.inc",
+            "DOUBLE COMPLEX COND\n",
+            declared,
+        );
     output.write("Source/MODEL/more.f", &functions);
     assert!(output.error().contains("too many steps"));
     let cases = [

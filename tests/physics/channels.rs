@@ -2,12 +2,19 @@
 
 use crate::batch::{Batch, bridge, cpu, worst};
 use crate::built::uux_ttx;
+use crate::common::{gfortran, mg5_outputs};
 use crate::kinematics::{Point, points};
 use crate::processes::{gg_ttx, with_more_gluons};
+use mebridge::import::import_directory;
+use mebridge::plan::binding::Binding;
 use mebridge::process::Process;
+use mebridge::propagators::ChannelWeights;
 use mebridge::runtime::Switches;
 use mebridge::simd::Level;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
 
 /// How far from an edge the random numbers are put: far beyond rounding, and far below what
 /// a wrong contribution would shift.
@@ -163,5 +170,129 @@ fn colour_flows_are_chosen_by_jamp2_among_those_allowed() {
         }
         let flows = process.color.flows as usize;
         assert!(2 * met.len() >= flows, "{} of {flows} flows", met.len());
+    }
+}
+
+/// Prints GET_CHANNEL_CUT of each configuration for each event that it reads.
+const PROBE: &str = "      PROGRAM PROBE
+      IMPLICIT NONE
+      INCLUDE 'maxconfigs.inc'
+      INCLUDE 'nexternal.inc'
+      INCLUDE 'vector.inc'
+      INCLUDE 'coupl.inc'
+      DOUBLE PRECISION P(0:3,NEXTERNAL), GET_CHANNEL_CUT, TMIN
+      DOUBLE PRECISION STOT, M1, M2
+      INTEGER I, N, EVENT, EVENTS, SDE
+      COMMON/TO_STOT/STOT,M1,M2
+      COMMON/TO_CHANNEL_STRAT/TMIN,SDE
+      TMIN = -1D0
+      SDE = 2
+      CALL NUMBERS()
+      READ(*,*) EVENTS, N, STOT
+      DO EVENT = 1, EVENTS
+        READ(*,*) P
+        WRITE(*,*) (GET_CHANNEL_CUT(P,I),I=1,N)
+      ENDDO
+      END
+
+      DOUBLE PRECISION FUNCTION DOT(A,B)
+      IMPLICIT NONE
+      DOUBLE PRECISION A(0:3), B(0:3)
+      DOT = A(0)*B(0)-A(1)*B(1)-A(2)*B(2)-A(3)*B(3)
+      END
+
+";
+
+/// GET_CHANNEL_CUT of an output's genps.f, compiled: for each event that of each configuration.
+fn channel_cuts(directory: &Path, process: &Process, points: &[Point], s: f64) -> Vec<Vec<f64>> {
+    let genps = std::fs::read_to_string(directory.join("../genps.f")).expect("genps.f");
+    let begin = genps
+        .find("      double precision function get_channel_cut")
+        .expect("GET_CHANNEL_CUT");
+    let end = begin + genps[begin..].find("\n      end\n").expect("its end") + 11;
+    let binding = Binding::new(&process.model, &process.model.default_card()).expect("numbers");
+    let mut program = PROBE.to_owned() + &genps[begin..end];
+    program += "\n      SUBROUTINE NUMBERS()\n      IMPLICIT NONE\n      INCLUDE 'vector.inc'\n      INCLUDE 'coupl.inc'\n";
+    for (parameter, value) in process.model.parameters.iter().zip(&binding.parameters) {
+        // MadEvent's lines have the widths of the card, which are these as long as they are not tiny.
+        let name = parameter.name.trim_start_matches("FK_");
+        let value = format!("{value:.17e}").replace('e', "D");
+        let _ = writeln!(program, "      {name} = {value}");
+    }
+    program += "      END\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, executable) = (folder.path().join("probe.f"), folder.path().join("probe"));
+    std::fs::write(&source, program).expect("written");
+    let include = |folder: &str| format!("-I{}", directory.join(folder).display());
+    let compiled = Command::new("gfortran")
+        .args(["-w", "-std=legacy", "-ffixed-line-length-132"])
+        .args([include("."), include(".."), include("../../Source")])
+        .arg(&source)
+        .arg("-o")
+        .arg(&executable)
+        .output()
+        .expect("gfortran");
+    let errors = String::from_utf8_lossy(&compiled.stderr);
+    assert!(compiled.status.success(), "{errors}");
+    let configurations = process.channels.config_diagram.len();
+    let mut input = format!("{} {configurations} {s:e}\n", points.len());
+    for momentum in points.iter().flatten() {
+        let numbers = momentum.map(|x| format!("{x:.17e}"));
+        input += &(numbers.join(" ") + "\n");
+    }
+    let file = folder.path().join("events");
+    std::fs::write(&file, input).expect("written");
+    let ran = Command::new(&executable)
+        .stdin(std::fs::File::open(&file).expect("events"))
+        .output()
+        .expect("it runs");
+    let text = String::from_utf8_lossy(&ran.stdout);
+    let numbers: Vec<f64> = text
+        .split_whitespace()
+        .map(|word| word.parse().expect("a number"))
+        .collect();
+    assert_eq!(numbers.len(), configurations * points.len(), "{text}");
+    let rows = numbers.chunks(configurations);
+    rows.map(<[f64]>::to_vec).collect()
+}
+
+/// The weights of `sde_strategy` 2 are those of MadEvent's own function, of MG5aMC 3.6.2 and later.
+#[test]
+fn propagators_weight_as_madevent() {
+    let Some(outputs) = mg5_outputs().filter(|_| gfortran()) else {
+        return;
+    };
+    for name in [
+        "ee_mumu.mad/SubProcesses/P1_epem_mupmum",
+        "gg_ttg.mad/SubProcesses/P1_gg_ttxg",
+        "gq_ttq.mad/SubProcesses/P1_gu_ttxu",
+        "nobm_pp_ttW.mad/SubProcesses/P1_gd_ttxwmu",
+    ] {
+        let directory = outputs.join(name);
+        let process = import_directory(&directory).expect("import").remove(0);
+        let card = process.model.default_card();
+        let s = 1e7;
+        let mut bridge = bridge(&process, &card, &cpu());
+        bridge
+            .set_channel_weights(ChannelWeights::Propagators { s })
+            .expect("strategy 2");
+        let points = points(&process, &card, 900.0, 8, 71);
+        let cuts = channel_cuts(&directory, &process, &points, s);
+        let batch = Batch::new(&points, 1.2);
+        let whole = batch.run(&mut bridge).squared;
+        let diagrams = &process.channels.config_diagram;
+        for (place, &diagram) in diagrams.iter().enumerate().filter(|(_, d)| **d != 0) {
+            let expected: Vec<f64> = cuts
+                .iter()
+                .zip(&whole)
+                .map(|(cuts, whole)| {
+                    let each = cuts.iter().zip(diagrams).filter(|(_, d)| **d != 0);
+                    whole * cuts[place] / each.map(|(cut, _)| cut).sum::<f64>()
+                })
+                .collect();
+            let channel = batch.clone().in_channels(&[diagram as i32]);
+            let deviation = worst(&channel.run(&mut bridge).squared, &expected);
+            assert!(deviation < 1e-9, "{name} {diagram}: {deviation:e}");
+        }
     }
 }

@@ -1,11 +1,14 @@
-//! What the first call finds out about a process does not depend on its events.
+//! What the first call finds out about a process does not depend on its events, and holds in every frame.
 
-use crate::batch::{Batch, Outcome, bridge, cpu};
-use crate::kinematics::points;
-use crate::processes::{gg_ttx, with_more_gluons};
+use crate::batch::{Batch, Outcome, bridge, cpu, squared, worst};
+use crate::kinematics::{Lorentz, masses, points};
+use crate::processes::{card, gg_ttx, with_more_gluons};
+use mebridge::generate;
 use mebridge::process::Process;
 use mebridge::runtime::{Precision, Switches};
 use mebridge::simd::Level;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 /// g g > t t~ along z: at rest, along the beam, and at a great energy.
 fn special(energy: f64, along: bool) -> Vec<[f64; 4]> {
@@ -113,5 +116,64 @@ fn a_recursion_does_not_depend_on_the_first_events() {
             let got = serving(&collinear, &switches);
             assert_eq!(got, expected, "{} {switches:?}", process.name);
         });
+    }
+}
+
+/// In the centre-of-mass frame with the beams along z the conservation of angular momentum forbids helicities which other
+/// frames have: those with the beams exchanged, boosted along z, beside it, with the beams in another direction.
+#[test]
+fn good_helicities_hold_in_every_frame() {
+    let mut rng = ChaCha8Rng::seed_from_u64(61);
+    for (text, good) in [
+        ("u u~ > z", 6),
+        ("u d~ > w+", 3),
+        ("b b~ > z", 12),
+        ("b b~ > h", 4),
+        ("w+ w- > h", 9),
+        ("z > b b~", 12),
+        ("w+ > e+ ve", 3),
+        ("h > w+ w-", 9),
+        ("t > b w+", 12),
+        ("t > b e+ ve", 4),
+        ("t > b u d~ g", 8),
+        ("u u~ > w+ w-", 18),
+        ("e+ e- > z h", 6),
+    ] {
+        let process = generate(text).expect("generated").remove(0);
+        // W pairs are too heavy for the Higgs boson of the default card.
+        let card = match text {
+            "h > w+ w-" | "w+ w- > h" => card(&process, &[("mass", 25, 200.0)]),
+            _ => process.model.default_card(),
+        };
+        let masses = masses(&process, &card);
+        let incoming = process.legs.iter().filter(|leg| leg.incoming).count();
+        let energy = match (incoming, masses.len() - incoming) {
+            (1, _) => masses[0],
+            (_, 1) => masses[incoming],
+            _ => 500.0,
+        };
+        let turned = Lorentz::turn_about_x();
+        let mut events = Vec::new();
+        for point in points(&process, &card, energy, 6, 62) {
+            for frame in [
+                Lorentz::boost([0.0, 0.0, 0.6]),
+                Lorentz::boost([0.0, 0.0, -0.6]),
+                Lorentz::boost([0.5, 0.0, 0.0]),
+                Lorentz::boost([0.3, -0.4, 0.2]),
+                Lorentz::rotation(&mut rng),
+            ] {
+                events.push(frame.apply(&point));
+                events.push(frame.apply(&turned.apply(&point)));
+            }
+            events.push(turned.apply(&point));
+            events.push(point);
+        }
+        let expected = squared(&process, &card, &events, 1.2);
+        let mut bridge = bridge(&process, &card, &cpu());
+        let found = Batch::new(&events, 1.2).run(&mut bridge).squared;
+        let deviation = worst(&found, &expected);
+        println!("{text}: {deviation:.1e}");
+        assert!(deviation < 1e-12, "{text}: {deviation:e}");
+        assert_eq!(bridge.good_helicities(), Some(good), "{text}");
     }
 }

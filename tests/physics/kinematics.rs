@@ -98,6 +98,14 @@ impl Lorentz {
         ])
     }
 
+    /// Half a turn about the x axis: it exchanges the beams.
+    pub fn turn_about_x() -> Lorentz {
+        let diagonal = [1.0, 1.0, -1.0, -1.0];
+        Lorentz(std::array::from_fn(|i| {
+            std::array::from_fn(|j| if i == j { diagonal[i] } else { 0.0 })
+        }))
+    }
+
     /// A boost by this velocity.
     pub fn boost(velocity: [f64; 3]) -> Lorentz {
         let v2: f64 = velocity.iter().map(|v| v * v).sum();

@@ -21,7 +21,7 @@ use answers::{Head, Writer};
 pub use input::GZIP;
 use input::{Chunk, Input};
 pub use legs::{Particle, UNKNOWN_HELICITY, assign, codes};
-pub use lhe::{begins, first_line, flavours, particle};
+pub use lhe::{begins, ends_without, first_line, flavours, particle};
 pub use lines::broken;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};

@@ -102,7 +102,7 @@ impl Options {
             .map(|source| {
                 let mut info = Info::new(source, origin.as_ref(), self.g, self.plan, &progress)?;
                 if self.topologies {
-                    info.topologies = Some(topologies(&source.process)?);
+                    info.topologies = Some(topologies(&source.with_card())?);
                 }
                 Ok(info)
             })

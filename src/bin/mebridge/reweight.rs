@@ -139,6 +139,13 @@ impl Options {
         target.write(pieces.rest())?;
         target.finish()?;
         pieces.warn();
+        for (name, card) in sums.unchanged(&names, &self.cards) {
+            output::warn(&format!(
+                "{}: no weight of '{name}' is another than the event's: nothing that |M|^2 depends on is changed \
+                 (alpha_s is the events' own, AQCDUP)",
+                card.display()
+            ));
+        }
         output::print(&sums.text(&names, &path, start))
     }
 }
@@ -168,6 +175,18 @@ impl Sums {
             *least = least.min(ratio);
             *most = most.max(ratio);
         }
+    }
+
+    /// Names and cards whose ratios are all 1.
+    fn unchanged<'a>(
+        &self,
+        names: &'a [String],
+        cards: &'a [PathBuf],
+    ) -> impl Iterator<Item = (&'a String, &'a PathBuf)> {
+        let each = names.iter().zip(cards).zip(&self.cards);
+        let same = each.filter(|(_, (_, least, most))| (*least, *most) == (1.0, 1.0));
+        let same: Vec<_> = same.map(|(pair, _)| pair).collect();
+        same.into_iter()
     }
 
     fn text(&self, names: &[String], path: &Path, start: Instant) -> String {

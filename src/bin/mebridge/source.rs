@@ -25,11 +25,7 @@ pub struct Source {
 impl Source {
     /// The process with the values of the card as those of its own.
     pub fn with_card(&self) -> Process {
-        let mut process = self.process.clone();
-        for (parameter, value) in process.model.card.iter_mut().zip(&self.card) {
-            parameter.default = *value;
-        }
-        process
+        self.process.with_card(&self.card)
     }
 }
 

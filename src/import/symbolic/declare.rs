@@ -9,6 +9,10 @@ impl Interpreter<'_> {
     /// says that their names are arrays or in a COMMON block.
     pub fn declare(&mut self, frame: &mut Frame, body: &[Node]) -> Result<()> {
         self.declarations(frame, body, false)?;
+        for (name, file, line) in std::mem::take(&mut frame.untyped) {
+            self.typed(frame, &name)
+                .map_err(|what| Error::Fortran { file, line, what })?;
+        }
         if self.initialised.contains(&frame.unit) {
             return Ok(());
         }
@@ -41,7 +45,7 @@ impl Interpreter<'_> {
             Statement::Data(groups) if !data => {
                 let targets = groups.iter().flat_map(|g| &g.targets);
                 for name in targets.filter_map(data::first_name) {
-                    self.symbol(frame, name).is_static = true;
+                    self.mentioned(frame, name, line).is_static = true;
                 }
                 Ok(())
             }
@@ -82,25 +86,38 @@ impl Interpreter<'_> {
             _ if data => Ok(()),
             Statement::Declare(ty, entities) => {
                 for entity in entities {
-                    self.symbol(frame, &entity.name).ty = Some(*ty);
+                    let name = &entity.name;
+                    let symbol = self.symbol(frame, name);
+                    if symbol.ty.is_some_and(|known| known != *ty) {
+                        let what = format!("{name} has another type already");
+                        return Err(fault(&frame.file, what));
+                    }
+                    symbol.ty = Some(*ty);
                     self.dimension(frame, entity);
                 }
                 Ok(())
             }
             Statement::Dimension(entities) => {
                 for entity in entities {
+                    self.mentioned(frame, &entity.name, line);
                     self.dimension(frame, entity);
                 }
                 Ok(())
             }
             Statement::Parameter(constants) => {
                 for (name, expr) in constants {
+                    // Its type has to be known here, unlike that of a variable.
+                    self.typed(frame, name)
+                        .map_err(|what| fault(&frame.file, what))?;
                     let ty = self.type_of(frame, name);
                     let value = self
-                        .eval(frame, expr)
+                        .known(frame, name)
+                        .and_then(|()| self.eval(frame, expr))
                         .and_then(|v| v.convert(ty, &mut self.builder));
                     let value = value.unwrap_or_else(|why| Value::Broken(why.into()));
-                    self.symbol(frame, name).place = Place::Constant(value);
+                    let symbol = self.symbol(frame, name);
+                    symbol.place = Place::Constant(value);
+                    symbol.ty = Some(ty);
                 }
                 Ok(())
             }
@@ -119,7 +136,8 @@ impl Interpreter<'_> {
                                 storage
                             }
                         };
-                        self.symbol(frame, &entity.name).place = Place::At((storage, 0));
+                        let symbol = self.mentioned(frame, &entity.name, line);
+                        symbol.place = Place::At((storage, 0));
                     }
                     let names = entities.iter().map(|e| e.name.clone());
                     let all = frame.commons.entry(block.clone()).or_default();
@@ -137,12 +155,21 @@ impl Interpreter<'_> {
             Statement::Save(names) => {
                 frame.all_static |= names.is_empty();
                 for name in names {
-                    self.symbol(frame, name).is_static = true;
+                    self.mentioned(frame, name, line).is_static = true;
                 }
                 Ok(())
             }
             _ => Ok(()),
         }
+    }
+
+    /// A symbol whose type may come later, but has to.
+    fn mentioned<'f>(&self, frame: &'f mut Frame, name: &str, line: u32) -> &'f mut Symbol {
+        if self.known(frame, name).is_err() {
+            let place = (name.to_owned(), frame.file.clone(), line);
+            frame.untyped.push(place);
+        }
+        self.symbol(frame, name)
     }
 
     /// A COMMON block has to be laid out as in the unit that declared it first: its entities are found by

@@ -189,15 +189,18 @@ impl<'l> Interpreter<'l> {
             let at = self.location(frame, name, args)?;
             return self.value_at(frame, name, at);
         }
+        let unit = self.library.unit(name).map_err(|e| e.to_string())?;
+        let unit = unit.filter(|unit| unit.result.is_some()).cloned();
+        if unit.is_some() {
+            self.known(frame, name)?;
+        }
         if let Some(externals) = self.externals.clone()
             && let Ok(mut externals) = externals.try_borrow_mut()
             && let Some(value) = externals.function(self, frame, name, args)
         {
             return value;
         }
-        if let Some(unit) = self.library.unit(name).map_err(|e| e.to_string())?.cloned()
-            && unit.result.is_some()
-        {
+        if let Some(unit) = unit {
             return self.call_function(frame, &unit, args);
         }
         let mut values = Vec::with_capacity(args.len());
@@ -249,18 +252,15 @@ impl<'l> Interpreter<'l> {
 
     fn call_function(&mut self, frame: &mut Frame, unit: &Unit, args: &[Expr]) -> Parsed<Value> {
         let name = unit.name.clone();
-        if let (Some(declared), Some((_, Some(ty)))) =
-            (frame.symbols.get(&name).and_then(|s| s.ty), &unit.result)
-            && declared != *ty
-        {
-            return Err(format!(
-                "{name} is declared as a function of another type than it is"
-            ));
-        }
         let (callee, _) = self.call(frame, unit, args)?;
         let Some((result, _)) = &unit.result else {
             return Err(format!("{name} is no function"));
         };
+        if self.type_of(frame, &name) != self.type_of(&callee, result) {
+            return Err(format!(
+                "{name} is declared as a function of another type than it is"
+            ));
+        }
         let at = match callee.symbols.get(result).map(|s| &s.place) {
             Some(Place::At(at)) => *at,
             _ => return Err(format!("the function {name} sets no result")),
@@ -296,19 +296,14 @@ impl<'l> Interpreter<'l> {
         places: &[Location],
         depth: usize,
     ) -> Result<(Frame, Flow)> {
-        let mut callee = self.frame(&unit.source.path);
+        let mut callee = self.frame_of(unit);
         callee.depth = depth;
-        callee.unit.clone_from(&unit.name);
         // A caller's whole array is seen from its first element on.
         for (dummy, &at) in unit.arguments.iter().zip(places) {
             self.symbol(&mut callee, dummy).place = Place::At(at);
         }
-        if let Some((result, Some(ty))) = &unit.result {
-            self.symbol(&mut callee, result).ty = Some(*ty);
-        }
         let body = unit.body()?;
-        self.declare(&mut callee, &body)?;
-        self.initialised.insert(unit.name.clone());
+        self.declare_in(&mut callee, unit, &body)?;
         match self.run(&mut callee, &body)? {
             flow @ (Flow::Next | Flow::Return) => Ok((callee, flow)),
             Flow::Goto(label) => Err(unit.error(format!("there is no label {label} to jump to"))),

@@ -142,8 +142,18 @@ impl Lhe {
                 }
             }
         }
-        while !self.line(place)?.trim_start().starts_with("</event>") {}
-        Ok(alpha_s)
+        loop {
+            let line = self.line(place)?;
+            if line.trim_start().starts_with("</event>") {
+                return Ok(alpha_s);
+            }
+            if ends_without(line.trim_start()) {
+                let line = self.lines.number();
+                return Err(self.lines.error(format!(
+                    "{place} has no </event> until line {line}; make the file again"
+                )));
+            }
+        }
     }
 
     /// A line of an event.
@@ -191,6 +201,11 @@ pub fn first_line(line: &str) -> Option<(usize, f64, f64)> {
 pub fn begins(line: &str, tag: &str) -> bool {
     line.strip_prefix(tag)
         .is_some_and(|rest| rest.starts_with(['>', ' ', '\t']) || rest.is_empty())
+}
+
+/// Whether a line within an event shows that this one has no end.
+pub fn ends_without(line: &str) -> bool {
+    begins(line, "<event") || line.starts_with("</LesHouchesEvents>")
 }
 
 /// The particle of a line, if it comes in or goes out; `None` where the line is none of a particle.

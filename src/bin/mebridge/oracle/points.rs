@@ -2,7 +2,9 @@
 //!
 //! Half of them have one energy, well above all masses. The others have random energies from close
 //! above the threshold on, energies just above it, and energies close to the masses of lines that
-//! can be resonant.
+//! can be resonant. Where the energy is a mass, the others are boosted along the beams: at rest a
+//! particle has the helicities that the conservation of angular momentum along z leaves it, and
+//! others where it moves one way or the other.
 
 use crate::eval;
 use crate::random::Random;
@@ -14,6 +16,8 @@ use std::path::Path;
 
 /// Random numbers for what is not a momentum: energy (2), g, helicity, colour.
 const OTHERS: usize = 5;
+/// Greatest rapidity of boosts.
+const RAPIDITY: f64 = 1.5;
 /// Energy of the ordinary events in GeV, if that is far above the threshold.
 const ENERGY: f64 = 1000.0;
 
@@ -48,13 +52,18 @@ impl Kinematics {
         sum(&self.incoming).max(sum(&self.outgoing))
     }
 
+    /// The energy if it is the mass of the only particle on a side.
+    fn fixed(&self) -> Option<f64> {
+        match (&self.incoming[..], &self.outgoing[..]) {
+            ([mass], _) | (_, [mass]) => Some(*mass),
+            _ => None,
+        }
+    }
+
     /// The energy of an event, by two random numbers.
     fn energy(&self, event: usize, random: &[f64]) -> f64 {
-        if self.incoming.len() == 1 {
-            return self.incoming[0];
-        }
-        if self.outgoing.len() == 1 {
-            return self.outgoing[0];
+        if let Some(energy) = self.fixed() {
+            return energy;
         }
         let threshold = self.threshold();
         let scale = threshold.max(10.0);
@@ -89,6 +98,9 @@ impl Kinematics {
             let space = PhaseSpace::new(energy, &self.incoming, &self.outgoing)?;
             let mut momenta = vec![0.0; space.components()];
             space.event(&random[OTHERS..], &mut momenta);
+            if self.fixed().is_some() && event % 2 == 1 {
+                boost(&mut momenta, RAPIDITY * (2.0 * random[0] - 1.0));
+            }
             if momenta.iter().any(|x| !x.is_finite()) {
                 return Err(Error::PhaseSpace {
                     what: format!("event {event} at {energy} GeV has no momenta"),
@@ -102,6 +114,14 @@ impl Kinematics {
             });
         }
         Ok(points)
+    }
+}
+
+/// Boosts momenta along z.
+fn boost(momenta: &mut [f64], rapidity: f64) {
+    let (cosh, sinh) = (rapidity.cosh(), rapidity.sinh());
+    for p in momenta.chunks_exact_mut(4) {
+        (p[0], p[3]) = (cosh * p[0] + sinh * p[3], cosh * p[3] + sinh * p[0]);
     }
 }
 
@@ -141,5 +161,22 @@ mod tests {
         assert!(energies.iter().all(|e| *e > 346.0));
         assert!(energies.iter().any(|e| (e - 500.0).abs() < 6.1));
         assert!(energies.iter().any(|e| *e < 385.0));
+    }
+
+    #[test]
+    fn a_single_particle_is_at_rest_and_moves_both_ways() {
+        let kinematics = Kinematics {
+            incoming: vec![0.0, 0.0],
+            outgoing: vec![91.0],
+            resonances: Vec::new(),
+        };
+        let points = kinematics.points(20, 3).unwrap();
+        let along: Vec<f64> = points.iter().map(|p| p.momenta[11]).collect();
+        assert!(along.iter().step_by(2).all(|z| *z == 0.0));
+        assert!(along.iter().any(|z| *z > 10.0) && along.iter().any(|z| *z < -10.0));
+        for p in points.iter().map(|p| &p.momenta) {
+            let off = p[8] * p[8] - p[11] * p[11] - 91.0 * 91.0;
+            assert!(off.abs() < 1e-10 && (p[0] + p[4] - p[8]).abs() < 1e-12);
+        }
     }
 }

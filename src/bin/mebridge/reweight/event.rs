@@ -23,6 +23,10 @@ pub type Order = Vec<usize>;
 
 /// No event has more orders than these.
 const MOST_ORDERS: usize = 720;
+/// A particle whose momentum is so small a part of its energy is at rest: what the digits of a file leave of it has no
+/// direction, and its helicity would be along that. (MG5aMC drops the component along z where it is so small, of
+/// particles that move across the beams, too; those keep it here, with the conservation of momentum.)
+const AT_REST: f64 = 1e-6;
 
 impl Event {
     /// Reads it.
@@ -141,7 +145,11 @@ impl Event {
         };
         let boosted = |&i: &usize| {
             let [e, x, y, z] = self.particles[i].momentum;
-            [gamma * e - gamma_beta * z, x, y, gamma * z - gamma_beta * e]
+            let (e, z) = (gamma * e - gamma_beta * z, gamma * z - gamma_beta * e);
+            match x * x + y * y + z * z < (AT_REST * e).powi(2) {
+                true => [e, 0.0, 0.0, 0.0],
+                false => [e, x, y, z],
+            }
         };
         order.iter().flat_map(boosted).collect()
     }

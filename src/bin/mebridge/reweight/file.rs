@@ -1,6 +1,6 @@
 //! An LHE file in pieces, none of whose bytes is lost, and the file that is written.
 
-use crate::eval::{GZIP, begins, broken};
+use crate::eval::{GZIP, begins, broken, ends_without};
 use crate::output;
 use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
@@ -137,8 +137,15 @@ impl Pieces {
                         self.events
                     )));
                 }
-                if event[at..].trim_ascii_start().starts_with(b"</event>") {
+                let text = String::from_utf8_lossy(&event[at..]);
+                if text.trim_start().starts_with("</event>") {
                     break;
+                }
+                if ends_without(text.trim()) {
+                    return Err(self.error(format!(
+                        "event {} (line {line}) has no </event> until line {}; make the file again",
+                        self.events, self.line
+                    )));
                 }
             }
             chunk.push(Piece {
