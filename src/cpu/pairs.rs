@@ -78,16 +78,14 @@ impl<'a> Operation<'a> {
 /// Operations that have no second, and pairs of the others: each as one operation, with two spinors in each term and
 /// two results. Those with equal numbers of terms follow each other, so that these can be foreseen.
 fn pairs(operands: &[Address]) -> (Vec<Address>, Vec<Address>) {
-    let mut open: HashMap<Vec<Address>, Operation> = HashMap::default();
-    let mut order: Vec<Vec<Address>> = Vec::new();
+    let mut open: HashMap<Vec<Address>, (usize, Operation)> = HashMap::default();
     let mut two: Vec<Vec<Address>> = Vec::new();
     let mut rest = operands;
     while let Some((second, behind)) = Operation::first(rest) {
         rest = behind;
         let common = second.common();
-        let Some(first) = open.remove(&common) else {
-            order.push(common.clone());
-            open.insert(common, second);
+        let Some((_, first)) = open.remove(&common) else {
+            open.insert(common, (behind.len(), second));
             continue;
         };
         let mut pair = second.head.to_vec();
@@ -103,13 +101,11 @@ fn pairs(operands: &[Address]) -> (Vec<Address>, Vec<Address>) {
         two.push(pair);
     }
     two.sort_by_key(|pair| [pair[1], pair[2]]);
-    let mut alone = Vec::new();
-    for operation in order.iter().filter_map(|common| open.remove(common)) {
-        alone.extend(operation.head);
-        alone.extend(operation.terms);
-        alone.extend(operation.tail);
-    }
-    (alone, two.concat())
+    // In the order in which they were.
+    let mut left: Vec<(usize, Operation)> = open.into_values().collect();
+    left.sort_by_key(|&(behind, _)| std::cmp::Reverse(behind));
+    let whole = |(_, it): &(usize, Operation)| [it.head, it.terms, it.tail].concat();
+    (left.iter().flat_map(whole).collect(), two.concat())
 }
 
 #[cfg(test)]

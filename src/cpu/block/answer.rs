@@ -271,6 +271,8 @@ unsafe fn choose_signed<V: Simd>(
 ) -> (V, V) {
     // SAFETY: the caller gives valid addresses.
     unsafe {
+        // As in `choose`.
+        let random = random.min(V::splat(V::Scalar::BELOW_ONE));
         let mut absolute = V::zero();
         for (_, address) in parts.clone() {
             absolute = absolute + m.real(address).abs();
@@ -348,6 +350,45 @@ mod tests {
                 let pair = |lane| [0, 1].map(|a| (*lane_of(at, a, lane)).to_f64());
                 (0..V::LANES).map(pair).collect()
             }
+        }
+    }
+
+    /// Choices by absolute values, of parts of either sign.
+    struct Signed<'a, T>(&'a mut Vectors<T>, T);
+
+    impl<T: Real> Task<T> for Signed<'_, T> {
+        type Output = Vec<f64>;
+
+        #[inline(always)]
+        unsafe fn run<V: Simd<Scalar = T>>(self) -> Self::Output {
+            let m = Memory::<V>::new(self.0.0.as_mut_ptr());
+            // SAFETY: addresses below PARTS; 16 lanes at most.
+            unsafe {
+                let parts = (0..PARTS as u32).map(|part| (part, part));
+                let random = V::splat(self.1);
+                let sum = HelicitySum::Absolute;
+                let (_, chosen) = choose_signed(m, random, V::zero(), sum, parts);
+                m.put_real(0, chosen);
+                (0..V::LANES)
+                    .map(|l| (*lane_of(m, 0, l)).to_f64())
+                    .collect()
+            }
+        }
+    }
+
+    /// A random number below 1 in double precision may be 1 in single precision.
+    #[test]
+    fn a_random_number_that_is_rounded_to_one_chooses_the_last_part() {
+        for level in Level::supported() {
+            let mut parts = Vectors([-1.0f32; 16 * PARTS]);
+            let random = 0.999_999_999_9_f64 as f32;
+            assert_eq!(random, 1.0);
+            // SAFETY: the level is there.
+            let chosen = unsafe { dispatch(level, Signed(&mut parts, random)) };
+            assert!(
+                chosen.iter().all(|&c| c == PARTS as f64),
+                "{level}: {chosen:?}"
+            );
         }
     }
 
