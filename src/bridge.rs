@@ -505,7 +505,7 @@ impl Bridge {
         let mut serves = Serves {
             without_channels: plan.count.cost() < count.cost(),
             with_channels: !plan.channels.is_empty()
-                && plan.count.cost_with_channels() < count.cost_with_channels(),
+                && self.target.cost_with_channels(&plan.count) < count.cost_with_channels(),
         };
         if !serves.without_channels && !serves.with_channels {
             return Ok(());

@@ -397,28 +397,17 @@ impl<V: Simd> At<'_, V> {
         }
     }
 
-    /// The elements of an array for several results.
-    #[inline(always)]
-    unsafe fn elements<const N: usize>(&self, place: &Place, r: [u32; N]) -> [u32; N] {
-        let mut elements = [0; N];
-        for (element, r) in elements.iter_mut().zip(r) {
-            // SAFETY: the operation holds.
-            *element = unsafe { self.element(place, r) };
-        }
-        elements
-    }
-
     /// Adds the products of a pair whose second array is over no end.
     #[inline(always)]
     unsafe fn add_wide(&self, pair: &Pair, r: [u32; 4], s: &mut Four<V>) {
         // SAFETY: the operation holds.
         unsafe {
             let b = self.element(&pair.b, r[0]);
-            let a = self.elements(&pair.a, r);
-            for i in 0..4 {
-                let z = self.part(b, i);
-                for k in 0..4 {
-                    s[k] = self.part(a[k], i).mul_add(z, s[k]);
+            let z = self.m.four(b);
+            for k in 0..4 {
+                let a = self.m.four(self.element(&pair.a, r[k]));
+                for i in 0..4 {
+                    s[k] = a[i].mul_add(z[i], s[k]);
                 }
             }
         }
@@ -445,8 +434,8 @@ impl<V: Simd> At<'_, V> {
         unsafe {
             let mut s = [Cx::new(V::zero(), V::zero()); 4];
             for pair in pairs {
-                let [a0, a1] = self.elements(&pair.a, [r[0], r[1]]);
-                let [b0, b1] = self.elements(&pair.b, [r[0], r[2]]);
+                let (a0, a1) = (self.element(&pair.a, r[0]), self.element(&pair.a, r[1]));
+                let (b0, b1) = (self.element(&pair.b, r[0]), self.element(&pair.b, r[2]));
                 for i in 0..4 {
                     let (x, y) = (self.part(a0, i), self.part(a1, i));
                     let (z, w) = (self.part(b0, i), self.part(b1, i));

@@ -8,7 +8,7 @@ use super::super::{add, dot, dot_momentum, sub};
 use super::{At, Four, formed, scaled};
 use crate::ops::arrays::{ArrayOp, ELEMENT, Place, Triple};
 use crate::ops::opcode::{COMPLEX, MOMENTUM};
-use crate::simd::{Cx, Simd};
+use crate::simd::{Cx, Real, Simd, Task};
 
 /// Vectors of an element over those of a number.
 const PER_NUMBER: u32 = ELEMENT / COMPLEX;
@@ -267,18 +267,47 @@ impl<V: Simd> At<'_, V> {
             // SAFETY: the operation holds.
             return unsafe { Cx::new(V::zero(), V::zero()) };
         }
+        let [under, over] = op.constants;
         // SAFETY: the operation holds.
-        let [under, over] = unsafe {
-            let [under, over] = op.constants;
-            [self.m.complex(under), self.m.complex(over)]
-        };
-        // Scaled, since squares of small couplings are too small.
-        let (zero, one) = (under.re.same(0.0), under.re.same(1.0));
-        let size = under.re.abs().max(under.im.abs());
-        let size = V::select(size.eq(zero), one, size);
-        let (re, im) = (under.re / size, under.im / size);
-        let norm = re.mul_add(re, im * im).max(one) * size;
-        over * Cx::new(re / norm, -(im / norm))
+        unsafe {
+            let mut result = [V::zero(); 2];
+            // Once an operation: a function of its own leaves the registers to the others.
+            V::call(Ratio {
+                under: self.m.pointer(under),
+                over: self.m.pointer(over),
+                result: result.as_mut_ptr().cast(),
+            });
+            Cx::new(result[0], result[1])
+        }
+    }
+}
+
+/// One complex number over another one, or 0 over 0; vectors of the real and the imaginary part behind each other.
+struct Ratio<S> {
+    under: *const S,
+    over: *const S,
+    result: *mut S,
+}
+
+impl<S: Real> Task<S> for Ratio<S> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = S>>(self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let under = Cx::new(V::load(self.under), V::load(self.under.add(V::LANES)));
+            let over = Cx::new(V::load(self.over), V::load(self.over.add(V::LANES)));
+            // Scaled, since squares of small couplings are too small.
+            let (zero, one) = (V::zero(), under.re.same(1.0));
+            let size = under.re.abs().max(under.im.abs());
+            let size = V::select(size.eq(zero), one, size);
+            let (re, im) = (under.re / size, under.im / size);
+            let norm = re.mul_add(re, im * im).max(one) * size;
+            let ratio = over * Cx::new(re / norm, -(im / norm));
+            ratio.re.store(self.result);
+            ratio.im.store(self.result.add(V::LANES));
+        }
     }
 }
 
