@@ -98,15 +98,11 @@ fn edits_of_what_was_read_are_noticed() {
         "{told}"
     );
     fs::rename(&aside, &path).unwrap();
-    // A user's own vertex, and a file that comes before the one that was included.
-    for name in ["Source/DHELAS/my own.f", "Source/DHELAS/coupl.inc"] {
-        let path = output.join(name);
-        fs::write(&path, "      SUBROUTINE OWN\n      END\n").unwrap();
-        if name.ends_with(".f") {
-            noticed(&output, &format!("{name} has come into being"));
-        }
-        fs::remove_file(&path).unwrap();
-    }
+    // A user's own vertex.
+    let name = "Source/DHELAS/my own.f";
+    fs::write(output.join(name), "      SUBROUTINE OWN\n      END\n").unwrap();
+    noticed(&output, &format!("{name} has come into being"));
+    fs::remove_file(output.join(name)).unwrap();
     well(&output);
 }
 
@@ -129,7 +125,7 @@ fn the_cure_helps() {
     assert!((after[0].0 / before[0].0 - 1.0).abs() > 0.1);
     // The Fortran's, compiled anew with the edited vertex.
     unlink(&output).ok();
-    fs::remove_file(output.join("lib/libdhelas.a")).unwrap();
+    let _ = fs::remove_file(output.join("lib/libdhelas.a"));
     make(&output);
     let (fortran, told) = run(&p(&output), INPUTS[0]);
     assert!(told.is_empty(), "{told}");
@@ -149,6 +145,7 @@ fn other_edits_are_the_users() {
         ("Cards/param_card.dat", "\n"),
         ("Cards/proc_card_mg5.dat", "import model sm\n"),
         ("Source/param_card.inc", "\n"),
+        ("SubProcesses/P1_gg_ttx/run.inc", "\nC\n"),
         ("SubProcesses/P1_gg_ttx/driver.f", "\nC\n"),
         ("SubProcesses/P1_gg_ttx/cuts.f", "      END\n"),
         ("SubProcesses/P1_gg_ttx/genps.f", "      END\n"),

@@ -89,13 +89,15 @@ pub fn list(directory: &Path, looks: &[Look], elements: &[Element]) -> Result<St
 }
 
 /// Whether a file may change although the process stays what it is: the user's cards, which MadEvent reads when it
-/// runs, and what MG5aMC writes from them at each launch.
+/// runs, and what MG5aMC writes from them at each launch (sizes of batches, values, variables of the user's own entries
+/// of the run card).
 fn changes_by_itself(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     let in_cards = path
         .parent()
         .is_some_and(|folder| folder.ends_with("Cards"));
-    (in_cards && name != "ident_card.dat") || name == "vector.inc" || name == "param_card.inc"
+    let written = ["vector.inc", "param_card.inc", "run.inc"];
+    (in_cards && name != "ident_card.dat") || written.iter().any(|file| name == *file)
 }
 
 fn file(path: &Path) -> Result<Found> {
@@ -284,6 +286,7 @@ mod tests {
             ("../../Cards/ident_card.dat", false),
             ("../../Source/vector.inc", true),
             ("../../Source/MODEL/../vector.inc", true),
+            ("run.inc", true),
             ("../../Source/DHELAS/FFV1_0.f", false),
             ("matrix1.f", false),
         ] {
