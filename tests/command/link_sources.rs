@@ -208,7 +208,13 @@ fn the_doctor_says_where_there_is_no_list() {
     }
     let d = tempfile::tempdir().unwrap();
     let output = linked(d.path());
-    fs::remove_file(p(&output).join("mebridge_sources.txt")).unwrap();
+    let list = p(&output).join("mebridge_sources.txt");
+    fs::write(&list, "").unwrap();
+    let (made, told) = try_make(&output, "madevent");
+    assert!(!made && told.contains("has lost its lines"), "{told}");
+    let doctor = mebridge(&output, &["doctor", "."]);
+    assert_eq!(doctor.code, 1, "{}", doctor.stdout);
+    fs::remove_file(list).unwrap();
     let doctor = mebridge(&output, &["doctor", "."]);
     let what = "nothing says what it was linked from";
     assert!(
