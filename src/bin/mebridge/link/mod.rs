@@ -388,8 +388,8 @@ impl Options {
         if subprocess.kind == Kind::Plain && recycled {
             let _ = writeln!(
                 work.report,
-                "{}: read from matrix<i>_orig.f; what is edited in matrix<i>_optim.f, which MG5aMC writes anew at each \
-                 launch, is not seen",
+                "{}: read from matrix<i>_orig.f; the Fortran runs matrix<i>_optim.f, which MG5aMC makes of it at each launch \
+                 with other routines of DHELAS (*P1N_*.f). What was edited by hand has to be in both; check mode compares",
                 subprocess.name
             );
         }
