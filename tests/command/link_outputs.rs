@@ -1,6 +1,7 @@
 //! `mebridge link` and `mebridge unlink` on whole outputs of MG5aMC.
 
 use crate::common;
+use crate::madevent::library;
 use crate::support::{mebridge, same, snapshot};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,8 +34,7 @@ fn every_output_is_linked_and_comes_back() {
     let entries = fs::read_dir(&outputs).unwrap().flatten();
     let outputs: Vec<PathBuf> = entries.map(|e| e.path()).filter(madevent).collect();
     let d = tempfile::tempdir().unwrap();
-    let library = d.path().join("libmebridge.so");
-    fs::write(&library, "only linked to").unwrap();
+    let library = library();
     for from in common::require::cases("outputs of madevent", outputs) {
         let name = from.file_name().unwrap().to_string_lossy().into_owned();
         let output = d.path().join(&name);
@@ -42,12 +42,7 @@ fn every_output_is_linked_and_comes_back() {
         // Outputs may have been used: what an unlink is to give back may be an executable.
         let before = snapshot(&output);
         let path = output.to_str().unwrap();
-        let link = || {
-            mebridge(
-                d.path(),
-                &["link", path, "--library", library.to_str().unwrap()],
-            )
-        };
+        let link = || mebridge(d.path(), &["link", path, "--library", &library]);
         let told = link().ok().to_owned();
         let linked = snapshot(&output);
         for entry in fs::read_dir(output.join("SubProcesses")).unwrap().flatten() {
