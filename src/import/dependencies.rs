@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// What was seen at a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Seen {
+pub enum Seen {
     /// A file that was read: the hash of its contents, or `None` where it could not be read.
     Contents(Option<[u8; 32]>),
     /// Whether it is a file.
@@ -110,6 +110,16 @@ fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 impl Look {
+    /// Where it was, from the directory that was imported.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was there.
+    pub fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
     /// Whether a look at the same path under this directory shows the same.
     pub fn still_holds(&self, directory: &Path) -> bool {
         let path = directory.join(&self.path);

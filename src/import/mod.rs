@@ -38,6 +38,7 @@ mod unit;
 mod value;
 
 pub use cached::import_cached;
+pub use dependencies::{Look, Seen};
 
 use crate::error::{Error, Result};
 use crate::process::card::Card;
@@ -58,7 +59,12 @@ pub fn import_directory(dir: &Path) -> Result<Vec<Process>> {
     import_with_card(dir, None)
 }
 
-/// The same with another parameter card.
+/// The same, with all that was looked at.
+pub fn import_noted(dir: &Path) -> (Result<Vec<Process>>, Vec<Look>) {
+    dependencies::record(dir, || import_directory(dir))
+}
+
+/// As [`import_directory`], with another parameter card.
 pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>> {
     import_with(
         dir,

@@ -97,18 +97,20 @@ pub fn make(output: &Path) {
 
 #[track_caller]
 pub fn make_target(output: &Path, target: &str) {
+    let (success, text) = try_make(output, target);
+    assert!(success, "{text}");
+}
+
+/// Whether make succeeds, and what it says.
+pub fn try_make(output: &Path, target: &str) -> (bool, String) {
     let mut command = Command::new("make");
     for name in ["MAKEFLAGS", "MFLAGS", "MAKELEVEL", "FC", "FFLAGS"] {
         command.env_remove(name);
     }
     let made = command.arg(target).current_dir(p(output)).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(
-        made.status.success(),
-        "{}\n{}",
-        text(&made.stdout),
-        text(&made.stderr)
-    );
+    let told = format!("{}\n{}", text(&made.stdout), text(&made.stderr));
+    (made.status.success(), told)
 }
 
 /// What the executable of a P directory answers, and what it says on stderr.
@@ -164,13 +166,29 @@ pub fn agree(a: &[(f64, i32, i32)], b: &[(f64, i32, i32)]) {
     }
 }
 
-/// Makes the Fortran's own matrix element nonsense, so that an answer of its cannot pass for the library's.
+/// Makes the Fortran's own matrix element nonsense, so that an answer of its cannot pass for the library's. Make
+/// would rightly stop, and is told that link has read it so.
 pub fn spoil(output: &Path) {
     let path = p(output).join("matrix1.f");
     let text = fs::read_to_string(&path).unwrap();
     let spoilt = text.replace("MATRIX1 = MATRIX1/BELOW", "MATRIX1 = 1D9");
     assert!(text != spoilt, "matrix1.f has another last statement");
     fs::write(path, spoilt).unwrap();
+    conceal(output, "matrix1.f");
+}
+
+/// Lets make take a file of the P directory for the one that was linked from, although it is another one by now.
+pub fn conceal(output: &Path, name: &str) {
+    let path = p(output).join("mebridge_sources.txt");
+    let Ok(list) = fs::read_to_string(&path) else {
+        return;
+    };
+    let mut command = Command::new("cksum");
+    let ran = command.arg(name).current_dir(p(output)).output().unwrap();
+    let now = String::from_utf8(ran.stdout).unwrap();
+    let of_file = |line: &&str| line.ends_with(&format!(" {name}"));
+    let before = list.lines().find(of_file).expect("link has read it");
+    fs::write(path, list.replace(before, now.trim_end())).unwrap();
 }
 
 /// Summed over helicities without a channel and in two of them, and helicity by helicity.

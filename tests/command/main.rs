@@ -19,6 +19,7 @@ mod link_kinds;
 mod link_outputs;
 #[cfg(unix)]
 mod link_safety;
+mod link_sources;
 mod madevent;
 mod mutate;
 mod reweight;

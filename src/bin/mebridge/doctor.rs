@@ -1,6 +1,8 @@
 //! `mebridge doctor`: what this machine and an output have, what is wrong, and what to do about it.
 
-use crate::link::{Alone, Calls, Journal, Kind, Layout, State, calls, card, element, is_hooked};
+use crate::link::{
+    Alone, Calls, Journal, Kind, Layout, State, calls, card, changed, element, is_hooked,
+};
 use crate::output;
 use mebridge::gpu::{Gpus, might_be_there};
 use mebridge::runtime::{Switches, environment};
@@ -225,6 +227,22 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
                     let machine = machine.map_or_else(|e| e.to_string(), |m| m.describe());
                     report.line(name, format!("{}: {machine}", process.name));
                 }
+            }
+        }
+        if is_linked && subprocess.kind == Kind::Plain {
+            let what = match changed(&subprocess.path)? {
+                None => "nothing says what it was linked from".into(),
+                Some(changes) if changes.is_empty() => String::new(),
+                Some(changes) => format!(
+                    "{} since the output was linked, and executables do not have that",
+                    changes.join(", ")
+                ),
+            };
+            if !what.is_empty() {
+                report.wrong(format!(
+                    "{name}: {what}; run `mebridge link {}` again",
+                    layout.root.display()
+                ));
             }
         }
         for executable in subprocess.executables()? {

@@ -89,6 +89,12 @@ impl Element {
         numbers.iter().map(read).collect()
     }
 
+    /// Whether MadEvent runs another file than the one that was read: helicity recycling makes
+    /// `matrix<i>_optim.f` of `matrix<i>_orig.f`.
+    pub fn is_recycled(&self) -> bool {
+        self.file.to_string_lossy().ends_with("_orig.f")
+    }
+
     fn read(directory: &Path, number: &str) -> Result<Element> {
         let original = directory.join(format!("matrix{number}_orig.f"));
         let file = match original.is_file() {

@@ -7,6 +7,7 @@
 //! vanish, and `gensym` stay as they are.
 
 use super::element::Element;
+use super::sources::SCRIPT;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -138,7 +139,12 @@ pub fn plain(elements: &[Element], library: Option<&Path>, vector: bool) -> Stri
          madevent: private override FC := $(FC) $(mebridge_objects)\n\
          madevent: private override LDFLAGS += -Wl,-z,muldefs -L../../lib -lmebridge \\\n  \
          -Wl,-rpath,'$$ORIGIN' -Wl,-rpath,'$$ORIGIN/../../lib'{}\n\
-         madevent: $(mebridge_objects)\n\n",
+         madevent: $(mebridge_objects)\n\n\
+         # Each time, without making madevent anew: a file may come back with an old time.\n\
+         madevent: | mebridge_sources\n\
+         .PHONY: mebridge_sources\n\
+         mebridge_sources:\n\
+         \t@sh {SCRIPT}\n\n",
         match library.and_then(quoted) {
             Some(folder) => format!(" -Xlinker -rpath -Xlinker {folder}"),
             None => String::new(),
@@ -163,7 +169,7 @@ pub fn plain(elements: &[Element], library: Option<&Path>, vector: bool) -> Stri
                 "mebridge_batch{n}.o: mebridge_batch{n}.f\n\t$(mebridge_compile)\n"
             );
         }
-        let file = match element.file.to_string_lossy().ends_with("_orig.f") {
+        let file = match element.is_recycled() {
             true => format!("matrix{n}_optim.f"),
             false => format!("matrix{n}.f"),
         };

@@ -8,6 +8,7 @@
 //! | `makefile` | how make comes to take it |
 //! | `batch` | how many events MadEvent asks for at once |
 //! | `card` | the entries of the run card for that, and `Source/vector.inc` |
+//! | `sources` | what was read, and whether it is still the same |
 //! | `library` | which library is meant, and which executables call it |
 //! | `record` | what was done, as it is written down |
 //! | `journal` | doing it so that it can be undone |
@@ -24,6 +25,7 @@ mod library;
 mod makefile;
 mod record;
 mod root;
+mod sources;
 
 pub use batch::Alone;
 pub use journal::Journal;
@@ -31,6 +33,7 @@ pub use layout::{Kind, Layout};
 pub use library::{Calls, LARGEST as LARGEST_LIBRARY, calls, library};
 pub use makefile::is_hooked;
 pub use record::State;
+pub use sources::changed;
 
 use crate::output;
 use crate::progress::Progress;
@@ -294,7 +297,8 @@ impl Options {
             });
         };
         let elements = Element::read_all(&subprocess.path)?;
-        let processes = mebridge::import::import_directory(&subprocess.path)?;
+        let (processes, looks) = mebridge::import::import_noted(&subprocess.path);
+        let processes = processes?;
         if processes.len() != elements.len() {
             return Err(wrong(
                 &subprocess.path,
@@ -305,6 +309,7 @@ impl Options {
                 ),
             ));
         }
+        let recycled = elements.iter().any(Element::is_recycled);
         let what = match subprocess.kind {
             Kind::Plugin => {
                 layout.whole()?;
@@ -348,6 +353,9 @@ impl Options {
                     }
                 }
                 let numbers: Vec<&str> = elements.iter().map(|e| e.number.as_str()).collect();
+                let list = sources::list(&subprocess.path, &looks, &elements)?;
+                made(sources::LIST, list.into_bytes());
+                made(sources::SCRIPT, sources::COMPARE.into());
                 made("mebridge_process.s", fortran::processes(&numbers).into());
                 made("mebridge_nhel.awk", makefile::NHEL.into());
                 let text = makefile::plain(&elements, library.parent(), layout.vector);
@@ -376,6 +384,14 @@ impl Options {
         }
         for process in &processes {
             let _ = writeln!(work.report, "{}: {}, {what}", subprocess.name, process.name);
+        }
+        if subprocess.kind == Kind::Plain && recycled {
+            let _ = writeln!(
+                work.report,
+                "{}: read from matrix<i>_orig.f; the Fortran runs matrix<i>_optim.f, which MG5aMC makes of it at each launch \
+                 with other routines of DHELAS (*P1N_*.f). What was edited by hand has to be in both; check mode compares",
+                subprocess.name
+            );
         }
         Ok(())
     }

@@ -1,0 +1,302 @@
+//! The files that a P directory was linked from.
+//!
+//! A linked executable carries its processes as bytes, so what is edited in `Source/DHELAS` afterwards would change the
+//! Fortran and not the library's answers, and nobody would be told. So link writes a list of what it read, with the
+//! checksums of `cksum`, which is on every machine with make. Make compares before it makes `madevent`, and doctor does.
+//! What MadEvent reads when it runs (the cards) or writes at each launch is not in the list.
+
+use super::element::Element;
+use super::wrong;
+use mebridge::files::regular;
+use mebridge::import::{Look, Seen};
+use mebridge::{Error, Result};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// The list, in a P directory. A line is the checksum, the size and the path of a file, or `absent -` and the path of
+/// one that was looked for, or `folder -` and the path of one of whose `*.f` all were read.
+pub const LIST: &str = "mebridge_sources.txt";
+/// What make runs to compare.
+pub const SCRIPT: &str = "mebridge_sources.sh";
+/// No file that was read is larger.
+const LARGEST: u64 = 1 << 30;
+const ABSENT: &str = "absent";
+const FOLDER: &str = "folder";
+
+/// What was found at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    File { sum: u32, size: u64 },
+    Absent,
+    Folder,
+}
+
+/// The list of a P directory, from what the importer looked at and what link read beside it.
+pub fn list(directory: &Path, looks: &[Look], elements: &[Element]) -> Result<String> {
+    let mut found = BTreeMap::new();
+    for look in looks {
+        let path = look.path();
+        let seen = match look.seen() {
+            _ if changes_by_itself(path) => continue,
+            Seen::Contents(Some(_)) => file(&directory.join(path))?,
+            Seen::IsFile(false) => Found::Absent,
+            // Of the directory itself MadEvent writes more of them.
+            Seen::Fortran(_) if !path.as_os_str().is_empty() => Found::Folder,
+            _ => continue,
+        };
+        found.insert(path.to_owned(), seen);
+    }
+    for element in elements {
+        let n = &element.number;
+        // The caller holds the routine for batches; of the template MG5aMC makes `matrix<i>_optim.f`.
+        for name in [format!("auto_dsig{n}.f"), format!("template_matrix{n}.f")] {
+            let path = directory.join(&name);
+            if path.is_file() {
+                found.insert(PathBuf::from(name), file(&path)?);
+            }
+        }
+    }
+    // Behind the checksums, so that what was read is what they are of.
+    for look in looks.iter().filter(|l| !changes_by_itself(l.path())) {
+        if matches!(look.seen(), Seen::Contents(Some(_))) && !look.still_holds(directory) {
+            return Err(wrong(
+                &directory.join(look.path()),
+                "this file changed while it was read; link again".into(),
+            ));
+        }
+    }
+    let mut text = String::new();
+    for (path, found) in &found {
+        let name = path.to_str().filter(|name| {
+            let odd = name.contains(char::is_control) || name.trim() != *name;
+            !odd && !name.is_empty()
+        });
+        let Some(name) = name else {
+            return Err(wrong(
+                &directory.join(path),
+                "a makefile cannot look after a file of this name (control characters, blanks at an end); rename it"
+                    .into(),
+            ));
+        };
+        let _ = match found {
+            Found::File { sum, size } => writeln!(text, "{sum} {size} {name}"),
+            Found::Absent => writeln!(text, "{ABSENT} - {name}"),
+            Found::Folder => writeln!(text, "{FOLDER} - {name}"),
+        };
+    }
+    Ok(text)
+}
+
+/// Whether a file may change although the process stays what it is: the user's cards, which MadEvent reads when it
+/// runs, and what MG5aMC writes from them at each launch (sizes of batches, values, variables of the user's own entries
+/// of the run card).
+fn changes_by_itself(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    let in_cards = path
+        .parent()
+        .is_some_and(|folder| folder.ends_with("Cards"));
+    let written = ["vector.inc", "param_card.inc", "run.inc"];
+    (in_cards && name != "ident_card.dat") || written.iter().any(|file| name == *file)
+}
+
+fn file(path: &Path) -> Result<Found> {
+    let bytes = regular::read(path, LARGEST).map_err(Error::io(path))?;
+    Ok(Found::File {
+        sum: cksum(&bytes),
+        size: bytes.len() as u64,
+    })
+}
+
+/// What has changed in a linked P directory, a text each; nothing where there is no list.
+pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
+    let path = directory.join(LIST);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = regular::read_to_string(&path, LARGEST).map_err(Error::io(&path))?;
+    let mut known = BTreeMap::new();
+    for line in text.lines() {
+        let mut words = line.splitn(3, ' ');
+        let (first, second, name) = (words.next(), words.next(), words.next());
+        let found = match (first, second) {
+            (Some(ABSENT), _) => Some(Found::Absent),
+            (Some(FOLDER), _) => Some(Found::Folder),
+            (Some(sum), Some(size)) => match (sum.parse(), size.parse()) {
+                (Ok(sum), Ok(size)) => Some(Found::File { sum, size }),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (Some(found), Some(name)) = (found, name) else {
+            return Err(wrong(
+                &path,
+                format!("`{line}` was not written by mebridge link"),
+            ));
+        };
+        known.insert(name, found);
+    }
+    // Each list has files.
+    if known.is_empty() {
+        return Ok(None);
+    }
+    let mut changes = Vec::new();
+    let mut tell = |name: &str, what: &str| {
+        changes.push(format!("{} {what}", name.trim_start_matches("../")));
+    };
+    for (name, found) in &known {
+        let now = directory.join(name);
+        match found {
+            Found::Absent if now.exists() => tell(name, "has come into being"),
+            Found::Absent => {}
+            Found::Folder => {
+                for file in fortran(&now) {
+                    let path = format!("{name}/{file}");
+                    if !known.contains_key(path.as_str()) {
+                        tell(&path, "has come into being");
+                    }
+                }
+            }
+            Found::File { .. } if !now.exists() => tell(name, "has gone"),
+            Found::File { .. } if file(&now).is_ok_and(|now| now == *found) => {}
+            Found::File { .. } => tell(name, "has changed"),
+        }
+    }
+    Ok(Some(changes))
+}
+
+/// The names `*.f` in a folder.
+fn fortran(folder: &Path) -> Vec<String> {
+    let files = super::layout::files(folder).unwrap_or_default();
+    let names = files
+        .iter()
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".f")).collect();
+    names.sort();
+    names
+}
+
+/// What `cksum` of POSIX says of these bytes.
+fn cksum(bytes: &[u8]) -> u32 {
+    const TABLE: [u32; 256] = table();
+    let step = |sum: u32, byte: u8| (sum << 8) ^ TABLE[usize::from((sum >> 24) as u8 ^ byte)];
+    let sum = bytes.iter().fold(0, |sum, &byte| step(sum, byte));
+    // The length follows, its low bytes first, without zeros at the end.
+    let mut length = bytes.len();
+    let mut sum = sum;
+    while length > 0 {
+        sum = step(sum, length as u8);
+        length >>= 8;
+    }
+    !sum
+}
+
+const fn table() -> [u32; 256] {
+    let mut table = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        let mut sum = (i as u32) << 24;
+        let mut bit = 0;
+        while bit < 8 {
+            sum = (sum << 1) ^ if sum >> 31 == 1 { 0x04c1_1db7 } else { 0 };
+            bit += 1;
+        }
+        table[i] = sum;
+        i += 1;
+    }
+    table
+}
+
+/// `mebridge_sources.sh`: compares with the list. One `cksum` for all files; one for each only where something differs.
+pub const COMPARE: &str = r#"# Written by `mebridge link`; `mebridge unlink` removes it.
+# Compares the files that this directory was linked from with what they were then.
+LC_ALL=C
+export LC_ALL
+line='
+'
+wrong=
+told() {
+  wrong=yes
+  echo "mebridge: ${1#../../} since mebridge link read it, and madevent would not have that" >&2
+}
+names=$line
+folders=
+then=
+set --
+while IFS=' ' read -r sum size name; do
+  case $sum in
+    absent) [ ! -e "$name" ] || told "$name has come into being" ;;
+    folder) folders=$folders$name$line ;;
+    *)
+      if [ ! -e "$name" ]; then
+        told "$name has gone"
+      elif [ ! -f "$name" ]; then
+        told "$name has become something else"
+      else
+        names=$names$name$line
+        then=$then$sum' '$size' '$name$line
+        set -- "$@" "$name"
+      fi ;;
+  esac
+done < mebridge_sources.txt || exit 1
+if [ $# = 0 ] && [ -z "$wrong" ]; then
+  told "mebridge_sources.txt has lost its lines"
+elif [ "$(cksum -- "$@" < /dev/null)$line" != "$then" ]; then
+  while IFS=' ' read -r sum size name; do
+    case $sum in absent|folder) continue ;; esac
+    [ ! -f "$name" ] || [ "$(cksum < "$name")" = "$sum $size" ] || told "$name has changed"
+  done < mebridge_sources.txt
+fi
+while IFS= read -r folder; do
+  for name in "$folder"/*.f; do
+    case $names in *"$line$name$line"*) continue ;; esac
+    [ ! -f "$name" ] || told "$name has come into being"
+  done
+done <<end
+${folders%"$line"}
+end
+if [ "$wrong" ]; then
+  output=$(cd ../.. && pwd)
+  echo "mebridge: run \`mebridge link '$output'\` again, or \`mebridge unlink '$output'\` for the Fortran's own" >&2
+  exit 1
+fi
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksums_are_those_of_cksum() {
+        assert_eq!(cksum(b""), 4_294_967_295);
+        assert_eq!(cksum(b"123456789"), 930_766_865);
+        assert_eq!(cksum(&[b'a'; 300]), of_command(&[b'a'; 300]));
+    }
+
+    fn of_command(bytes: &[u8]) -> u32 {
+        let d = tempfile::tempdir().unwrap();
+        std::fs::write(d.path().join("x"), bytes).unwrap();
+        let ran = std::process::Command::new("cksum")
+            .arg("x")
+            .current_dir(d.path())
+            .output();
+        let text = String::from_utf8(ran.unwrap().stdout).unwrap();
+        text.split(' ').next().unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn cards_are_the_users() {
+        for (path, is) in [
+            ("../../Cards/param_card.dat", true),
+            ("../../Cards/run_card.dat", true),
+            ("../../Cards/ident_card.dat", false),
+            ("../../Source/vector.inc", true),
+            ("../../Source/MODEL/../vector.inc", true),
+            ("run.inc", true),
+            ("../../Source/DHELAS/FFV1_0.f", false),
+            ("matrix1.f", false),
+        ] {
+            assert_eq!(changes_by_itself(Path::new(path)), is, "{path}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What a linked output was linked from is edited: either it is noticed, or it has its effect.
+
+use crate::madevent::*;
+use crate::support::mebridge;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Edits that the process does not have: file, text in it, and what becomes of that.
+const EDITS: [(&str, &str, &str); 9] = [
+    (
+        "Source/DHELAS/FFV1_0.f",
+        "VERTEX = COUP",
+        "VERTEX = 2D0*COUP",
+    ),
+    ("Source/DHELAS/aloha_functions.f", "\n", "\nC\n"),
+    ("Source/MODEL/couplings2.f", "= ", "= 2D0*"),
+    ("Source/MODEL/rw_para.f", "\n", "\nC\n"),
+    ("Source/MODEL/coupl.inc", "\n", "\nC\n"),
+    ("Cards/ident_card.dat", "\n", "\n#\n"),
+    ("SubProcesses/P1_gg_ttx/matrix1.f", "\n", "\nC\n"),
+    ("SubProcesses/P1_gg_ttx/coloramps.inc", ".FALSE.", ".TRUE."),
+    ("SubProcesses/P1_gg_ttx/auto_dsig1.f", "\n", "\nC\n"),
+];
+
+fn edit(path: &Path, from: &str, to: &str) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let edited = text.replacen(from, to, 1);
+    assert_ne!(text, edited, "{path:?}");
+    fs::write(path, edited).unwrap();
+    text
+}
+
+/// Make and the doctor name the file and what to do.
+#[track_caller]
+fn noticed(output: &Path, what: &str) {
+    let (made, told) = try_make(output, "madevent");
+    assert!(!made, "{told}");
+    assert!(told.contains(&format!("mebridge: {what}")), "{told}");
+    let cure = format!("run `mebridge link '{}'` again", output.display());
+    assert!(told.contains(&cure), "{told}");
+    let doctor = mebridge(output, &["doctor", "."]);
+    assert!(
+        doctor.code == 1 && doctor.stdout.contains(what),
+        "{}",
+        doctor.stdout
+    );
+}
+
+#[track_caller]
+fn well(output: &Path) {
+    let doctor = mebridge(output, &["doctor", "."]);
+    assert_eq!(doctor.code, 0, "{}", doctor.stdout);
+    make(output);
+}
+
+fn linked(folder: &Path) -> PathBuf {
+    let output = output(folder, "auto_dsig1_single.f")
+        .canonicalize()
+        .unwrap();
+    link(&output, &[]).ok();
+    make(&output);
+    output
+}
+
+#[test]
+fn edits_of_what_was_read_are_noticed() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = linked(d.path());
+    let madevent = p(&output).join("madevent");
+    let before = fs::read(&madevent).unwrap();
+    well(&output);
+    for (name, from, to) in EDITS {
+        let path = output.join(name);
+        let text = edit(&path, from, to);
+        let short = name.trim_start_matches("SubProcesses/P1_gg_ttx/");
+        noticed(&output, &format!("{short} has changed"));
+        fs::write(&path, text).unwrap();
+    }
+    // The same again, with other times.
+    well(&output);
+    assert!(fs::read(&madevent).unwrap() == before);
+    let path = output.join("Source/DHELAS/FFV1_0.f");
+    let aside = d.path().join("aside");
+    fs::rename(&path, &aside).unwrap();
+    let (made, told) = try_make(&output, "madevent");
+    assert!(
+        !made && told.contains("Source/DHELAS/FFV1_0.f has gone"),
+        "{told}"
+    );
+    let mkfifo = std::process::Command::new("mkfifo").arg(&path).status();
+    assert!(mkfifo.unwrap().success());
+    let (made, told) = try_make(&output, "madevent");
+    assert!(
+        !made && told.contains("has become something else"),
+        "{told}"
+    );
+    fs::rename(&aside, &path).unwrap();
+    // A user's own vertex.
+    let name = "Source/DHELAS/my own.f";
+    fs::write(output.join(name), "      SUBROUTINE OWN\n      END\n").unwrap();
+    noticed(&output, &format!("{name} has come into being"));
+    fs::remove_file(output.join(name)).unwrap();
+    well(&output);
+}
+
+/// A second link has what was edited: the library answers what the Fortran does.
+#[test]
+fn the_cure_helps() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = linked(d.path());
+    let (before, _) = run(&p(&output), INPUTS[0]);
+    let (name, from, to) = EDITS[0];
+    edit(&output.join(name), from, to);
+    noticed(&output, "Source/DHELAS/FFV1_0.f has changed");
+    link(&output, &[]).ok();
+    well(&output);
+    let (after, told) = run(&p(&output), INPUTS[0]);
+    assert!(told.contains("from this executable"), "{told}");
+    assert!((after[0].0 / before[0].0 - 1.0).abs() > 0.1);
+    // The Fortran's, compiled anew with the edited vertex.
+    unlink(&output).ok();
+    let _ = fs::remove_file(output.join("lib/libdhelas.a"));
+    make(&output);
+    let (fortran, told) = run(&p(&output), INPUTS[0]);
+    assert!(told.is_empty(), "{told}");
+    agree(&after, &fortran);
+}
+
+/// What MadEvent reads when it runs, or has of its own in a linked executable, is nobody's business.
+#[test]
+fn other_edits_are_the_users() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = linked(d.path());
+    for (name, text) in [
+        ("Cards/run_card.dat", "\n"),
+        ("Cards/param_card.dat", "\n"),
+        ("Cards/proc_card_mg5.dat", "import model sm\n"),
+        ("Source/param_card.inc", "\n"),
+        ("SubProcesses/P1_gg_ttx/run.inc", "\nC\n"),
+        ("SubProcesses/P1_gg_ttx/driver.f", "\nC\n"),
+        ("SubProcesses/P1_gg_ttx/cuts.f", "      END\n"),
+        ("SubProcesses/P1_gg_ttx/genps.f", "      END\n"),
+        ("SubProcesses/P1_gg_ttx/matrix1_notes", "\n"),
+        ("Source/mine.f", "      END\n"),
+    ] {
+        let path = output.join(name);
+        let before = fs::read_to_string(&path).unwrap_or_default();
+        fs::write(&path, format!("{before}{text}")).unwrap();
+        well(&output);
+    }
+    // Moved, and with several jobs of make.
+    let moved = d.path().join("it's moved");
+    fs::rename(&output, &moved).unwrap();
+    let (made, told) = try_make(&moved, "-j4");
+    assert!(made, "{told}");
+    edit(&moved.join(EDITS[0].0), EDITS[0].1, EDITS[0].2);
+    let (made, told) = try_make(&moved, "-j4");
+    assert!(!made && told.contains("FFV1_0.f has changed"), "{told}");
+}
+
+/// With helicity recycling MadEvent runs what it makes of the file that was read.
+#[test]
+fn link_says_what_it_reads_of_a_recycled_matrix_element() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_single.f");
+    let plain = link(&output, &[]);
+    assert!(!plain.ok().contains("_orig.f"), "{}", plain.stdout);
+    unlink(&output).ok();
+    let p = p(&output);
+    fs::rename(p.join("matrix1.f"), p.join("matrix1_orig.f")).unwrap();
+    fs::write(p.join("template_matrix1.f"), "C\n").unwrap();
+    let told = link(&output, &[]);
+    assert!(
+        told.ok().contains("read from matrix<i>_orig.f"),
+        "{}",
+        told.stdout
+    );
+    for name in ["matrix1_orig.f", "template_matrix1.f"] {
+        edit(&p.join(name), "\n", "\nC\n");
+    }
+    let (made, told) = try_make(&output, "mebridge_sources");
+    assert!(!made, "{told}");
+    for name in ["matrix1_orig.f", "template_matrix1.f"] {
+        assert!(
+            told.contains(&format!("mebridge: {name} has changed")),
+            "{told}"
+        );
+    }
+}
+
+/// An output that an earlier build linked has no list.
+#[test]
+fn the_doctor_says_where_there_is_no_list() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = linked(d.path());
+    let list = p(&output).join("mebridge_sources.txt");
+    fs::write(&list, "").unwrap();
+    let (made, told) = try_make(&output, "madevent");
+    assert!(!made && told.contains("has lost its lines"), "{told}");
+    let doctor = mebridge(&output, &["doctor", "."]);
+    assert_eq!(doctor.code, 1, "{}", doctor.stdout);
+    fs::remove_file(list).unwrap();
+    let doctor = mebridge(&output, &["doctor", "."]);
+    let what = "nothing says what it was linked from";
+    assert!(
+        doctor.code == 1 && doctor.stdout.contains(what),
+        "{}",
+        doctor.stdout
+    );
+    assert!(!try_make(&output, "madevent").0);
+}
