@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from . import _command, _device, _host, _jax
+from . import _arguments, _command, _device, _host, _jax
 from ._library import Error, Options, check, last_error, lib
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Parameters(MutableMapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         value = ctypes.c_double()
-        if not isinstance(name, str):
+        if not isinstance(name, str) or "\0" in name:
             raise KeyError(name)
         if lib.mebridge_parameter(self._process._bridge, name.encode(), ctypes.byref(value)) != 0:
             raise KeyError(last_error())
@@ -128,22 +128,23 @@ class Process:
         precision: str = "d",
         cache: Path | None = None,
     ) -> None:
-        text = os.fspath(process)
+        text = _arguments.text("process", process)
         self._source = text
-        self._card = None if card is None else os.fspath(card)
+        self._card = None if card is None else _arguments.text("card", card)
+        threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
 
-        def encoded(value: Path | None) -> bytes | None:
-            return None if value is None else os.fsencode(value)
+        def encoded(name: str, value: Path | None) -> bytes | None:
+            return None if value is None else os.fsencode(_arguments.text(name, value))
 
         def create(backend: bytes) -> int:
             options = Options(
-                process=encoded(text),
-                param_card=encoded(card),
+                process=encoded("process", text),
+                param_card=encoded("card", card),
                 backend=backend,
-                simd=encoded(simd) if backend == b"cpu" else None,
-                fptype=encoded(precision),
+                simd=encoded("simd", simd) if backend == b"cpu" else None,
+                fptype=encoded("precision", precision),
                 threads=threads,
-                cache=encoded(cache),
+                cache=encoded("cache", cache),
             )
             bridge = ctypes.c_void_p()
             check(lib.mebridge_create(ctypes.byref(options), 1, ctypes.byref(bridge)))
@@ -185,10 +186,12 @@ class Process:
             element: which of its matrix elements, from 1, where it has several.
             options: as of :class:`Process`.
         """
-        text = os.fspath(path)
+        text = _arguments.text("path", path)
         if not pathlib.Path(text).is_dir():
             raise Error(f"{text} is no directory; name a SubProcesses/P* directory that MG5aMC wrote")
-        return cls(text if element is None else f"{text}#{element}", **options)
+        if element is not None:
+            text += f"#{_arguments.whole('element', element, 1)}"
+        return cls(text, **options)
 
     def __repr__(self) -> str:
         return (
@@ -344,7 +347,7 @@ class Process:
         """
         with self._lock:
             if path is not None:
-                target = pathlib.Path(os.fspath(path))
+                target = pathlib.Path(_arguments.text("path", path))
                 _command.umami(self._source, target, self._card, backend)
                 return target
             if not hasattr(self, "_libraries"):
