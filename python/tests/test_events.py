@@ -449,7 +449,7 @@ class Interruptions(Folder):
         while not (state / "run.json").exists():
             self.assertIsNone(run.poll())
         with self.assertRaisesRegex(mebridge.Error, "another run is at work"):
-            generate("g g > t t~ g", energy=1000, events=100, state=state)
+            generate("g g > t t~ g", energy=1000, cuts={"pt": 20}, events=100, state=state)
         run.kill()
         run.communicate()
 
