@@ -38,20 +38,20 @@ class Pole:
 
 def _outgoing(vertices: list[list[str]], line: str) -> tuple[list[int], int]:
     """The particles that go out on one side of a line, and how many that come in are on that side."""
-    seen, found, lines = {line}, [], [name for name in vertices_of(vertices, line)[0] if name != line]
+    seen, found, lines = {line}, [], [name for name in _vertices(vertices, line)[0] if name != line]
     while lines:
         name = lines.pop()
         if name in seen:
             continue
         seen.add(name)
         if name[0] == "p":
-            lines += [other for vertex in vertices_of(vertices, name) for other in vertex]
+            lines += [other for vertex in _vertices(vertices, name) for other in vertex]
         else:
             found.append(name)
     return [int(name[1:]) for name in found if name[0] == "o"], sum(name[0] == "i" for name in found)
 
 
-def vertices_of(vertices: list[list[str]], line: str) -> list[list[str]]:
+def _vertices(vertices: list[list[str]], line: str) -> list[list[str]]:
     return [vertex for vertex in vertices if line in vertex]
 
 
@@ -64,9 +64,9 @@ def poles(channel: Mapping[str, Any], codes: list[int], masses: list[float]) -> 
         other = sorted(everything - set(side))
         if incoming == 1:
             if mass == 0.0:
-                for legs in (side, other):
-                    if len(legs) == 1 and masses[legs[0]] == 0.0:
-                        yield Pole((legs[0],), (), False)
+                for alone in (side, other):
+                    if len(alone) == 1 and masses[alone[0]] == 0.0:
+                        yield Pole((alone[0],), (), False)
             continue
         legs = tuple(sorted(other if incoming else side))
         if len(legs) != 2 or len(legs) == len(codes) or width != 0.0:

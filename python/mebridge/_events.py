@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import math
@@ -182,7 +183,7 @@ def generate_events(
         elements = _integrands.elements(source, card, backend, folder)
         workers = Workers(can_sleep=backend == "cpu")
         contexts = [
-            workers.start(lambda name=name: madspace.Context(_device(madspace, name), threads)) for name in devices
+            workers.start(functools.partial(madspace.Context, _device(madspace, name), threads)) for name in devices
         ]
         built = _integrands.build(
             madspace,
@@ -245,7 +246,6 @@ class _Run:
         count = max(1, min(_ROUNDS, events // _LEAST))
         self._sizes = [events // count + (i < events % count) for i in range(count)]
         self._completer = madspace.LHECompleter(built.bookkeeping, 15.0)
-        self._survey: pathlib.Path | None = None
 
     def _random(self, part: str) -> int:
         return int.from_bytes(hashlib.sha256(f"{self._seed} {part}".encode()).digest()[:7], "big")
@@ -261,8 +261,8 @@ class _Run:
 
     def survey(self) -> None:
         """Adapts the mappings, unless that is done."""
-        self._survey = self._state.survey
-        if self._survey is None:
+        survey = self._state.survey
+        if survey is None:
             part, target = self._state.part("survey"), sum(self._sizes)
             channels = [
                 self._madspace.ChannelEventGenerator(
@@ -287,9 +287,10 @@ class _Run:
             for i in range(len(self._built.integrands)):
                 for path in _files(part, i):
                     pathlib.Path(path).unlink(missing_ok=True)
-            self._survey = self._state.keep_survey(part)
+            survey = self._state.keep_survey(part)
+        self._survey = survey
         surveyed = self._madspace.Context(self._madspace.cpu_device(), 1)
-        surveyed.load_globals(str(self._survey / "globals"))
+        surveyed.load_globals(str(survey / "globals"))
         for context in self._contexts:
             context.copy_globals_from(surveyed)
 

@@ -103,7 +103,8 @@ def _class(code: int) -> str | None:
 
 def _check_poles(elements: list[Element], legs: list[list[float]], cuts: Mapping[str, float]) -> None:
     """That no massless line makes the cross section infinite: MadSpace would adapt its mappings to it for ever."""
-    there, missing, where = _checks.Cuts(cuts, _cut_names()), [], ""
+    there, where = _checks.Cuts(cuts, _cut_names()), ""
+    missing: list[str] = []
     for element, masses in zip(elements, legs):
         pdg = element.flavor["options"][0]
         classes = [_class(code) for code in pdg[2:]]
@@ -132,7 +133,7 @@ def _said(pdg: list[int], pole: _checks.Pole) -> str:
 
 def _cut_names() -> dict[str, tuple[str, str, str]]:
     """Observable, limit and classes of each cut."""
-    names = {}
+    names: dict[str, tuple[str, str, str]] = {}
     for name, kind in _SINGLE.items():
         names |= {name: (*kind, "j")} | {f"{name}{letter}": (*kind, letter) for letter in _CLASSES}
     for name, kind in _PAIR.items():
