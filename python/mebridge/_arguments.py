@@ -33,9 +33,16 @@ def _short(number: int) -> str:
     return str(number) if abs(number) < 10**20 else f"{number:.3e}" if abs(number) < 10**300 else "far too large"
 
 
+def _real(name: str, value: SupportsFloat) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} cannot be taken as a number: {error}") from None
+
+
 def positive(name: str, value: SupportsFloat) -> float:
     """A number above 0."""
-    number = float(value)
+    number = _real(name, value)
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} is {value}; it must be a positive number")
     return number
@@ -43,7 +50,7 @@ def positive(name: str, value: SupportsFloat) -> float:
 
 def between(name: str, value: SupportsFloat, least: float, below: float) -> float:
     """A number from the first limit on and below the second."""
-    number = float(value)
+    number = _real(name, value)
     if not least <= number < below:
         raise ValueError(f"{name} is {value}; it must be a number from {least:g} on and below {below:g}")
     return number

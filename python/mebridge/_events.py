@@ -317,7 +317,8 @@ class _Run:
                 f"MadSpace made {status.count_unweighted:.0f} of {size} events, at {status.mean} pb; "
                 "do the cuts leave any?"
             )
-        generator.combine_to_lhe(str(part / "events.lhe"), self._completer, self._madspace.LHEMeta())
+        with self._working(generator, channels):
+            generator.combine_to_lhe(str(part / "events.lhe"), self._completer, self._madspace.LHEMeta())
         found = [[part.count, part.mean, part.error] for part in generator.channel_status()]
         del generator, channels
         done = {"events": size, "cross_section": status.mean, "channels": found}

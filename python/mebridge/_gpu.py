@@ -29,5 +29,6 @@ def check(madspace: Any, devices: list[str]) -> None:
             ctypes.CDLL(str(library))
         except OSError as error:
             raise Error(
-                f"MadSpace cannot use GPUs: {error}; cuBLAS 12 comes with pip install nvidia-cublas-cu12"
+                f"MadSpace cannot use GPUs: {error}; cuBLAS 12 (pip install nvidia-cublas-cu12) must lie where the "
+                "loader looks (LD_LIBRARY_PATH)"
             ) from None

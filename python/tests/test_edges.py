@@ -177,6 +177,9 @@ class Arguments(Folder):
             self.refused("events is", events=events)
         for threads in (2**33, 2**32 + 1, -1, 0, 1.5):
             self.refused("threads is", threads=threads)
+        for name in ("energy", "scale", "scale_factor"):
+            for value in (10**400, [1], 0, -1, math.nan):
+                self.refused(f"{name} (is|cannot be taken as a number)", **{name: value})
 
     def test_numbers_of_numpy(self):
         found = generate(seed=3, energy=1000, events=10)
