@@ -20,6 +20,7 @@ array([0.3882])
 
 from ._process import Evaluation, Parameters, Process
 from ._command import command
+from ._events import Events, Progress, generate_events
 from ._library import BadEvents, Error, library_path, version
 
 __version__ = version()
@@ -27,18 +28,11 @@ __all__ = [
     "BadEvents",
     "Error",
     "Evaluation",
+    "Events",
     "Parameters",
     "Process",
+    "Progress",
     "command",
     "generate_events",
     "library_path",
 ]
-
-
-def __getattr__(name: str):
-    # Only this needs madspace.
-    if name in ("generate_events", "Events"):
-        from . import _events
-
-        return getattr(_events, name)
-    raise AttributeError(f"module 'mebridge' has no attribute {name!r}")

@@ -41,5 +41,8 @@ def run(*arguments: str) -> str:
 
 def umami(process: str, output: pathlib.Path, card: "str | None", backend: str) -> None:
     """Writes a library that carries a process, and its JSON."""
-    arguments = ["umami", process, "-o", str(output), "--library", str(library_path()), "--backend", backend]
-    run(*arguments, *(["--card", card] if card is not None else []))
+    options = [f"--output={output}", f"--library={library_path()}", f"--backend={backend}"]
+    if card is not None:
+        options.append(f"--card={card}")
+    # Names that begin with a dash are names.
+    run("umami", *options, "--", process)

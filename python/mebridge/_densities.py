@@ -63,8 +63,8 @@ class Densities:
     def read(cls, madspace: Any, pdf: Path) -> Densities:
         file = _locate(pdf)
         header = _header(file)
-        information = file.parent / f"{file.parent.name}.info"
-        information = information.read_text(errors="replace") if information.is_file() else ""
+        beside = file.parent / f"{file.parent.name}.info"
+        information = beside.read_text(errors="replace") if beside.is_file() else ""
         try:
             with tempfile.NamedTemporaryFile("w", encoding="ascii", suffix=".dat") as wider:
                 wider.write(_widened(file.read_text(encoding="ascii")))
@@ -107,8 +107,8 @@ def _widened(text: str) -> str:
     header, *parts = re.split(r"^---\s*\n", text, flags=re.MULTILINE)
     if not parts or parts[-1].strip():
         raise ValueError("it does not end with ---; is it cut off?")
-    parts = [part.splitlines() for part in parts[:-1]]
-    for lines in parts:
+    grids = [part.splitlines() for part in parts[:-1]]
+    for lines in grids:
         counts = [len(line.split()) for line in lines[:2]]
         if len(lines) < 4 or min(counts) < 4 or len(lines) != 3 + counts[0] * counts[1]:
             raise ValueError("a part of it does not hold a line for each x and scale")
@@ -119,8 +119,8 @@ def _widened(text: str) -> str:
         rows = lines[3:][which % len(scales) :: len(scales)]
         return [lines[0], " ".join(repr(end * by) for by in factors), lines[2], *(row for row in rows for _ in factors)]
 
-    parts = [frozen(parts[0], 0, _BELOW), *parts, frozen(parts[-1], -1, _ABOVE)]
-    return header + "---\n" + "".join("\n".join(lines) + "\n---\n" for lines in parts)
+    grids = [frozen(grids[0], 0, _BELOW), *grids, frozen(grids[-1], -1, _ABOVE)]
+    return header + "---\n" + "".join("\n".join(lines) + "\n---\n" for lines in grids)
 
 
 def _locate(pdf: Path) -> pathlib.Path:

@@ -195,7 +195,7 @@ def evaluate(
         return array if array.ndim == 1 and array.shape[0] == events and is_dense(array) else gpu.expand(array, events)
 
     def is_dense(array: Any) -> bool:
-        return gpu.strides(array) == (1,)
+        return bool(gpu.strides(array) == (1,))
 
     couplings = per_event(alpha_s, "double")
     fixed = None if helicity is None else per_event(helicity, "int")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import math
@@ -17,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from . import _integrands, _lhe
+from . import _arguments, _gpu, _integrands, _lhe
+from ._alive import Workers
+from ._arguments import MOST_THREADS
 from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process
@@ -25,6 +28,8 @@ from ._state import State
 
 # Into how many rounds a run is divided, and how many events each has at least.
 _ROUNDS, _LEAST = 20, 500
+# Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
+_LARGEST_SEED, _FINEST = 2**64 - 1, 1e-6
 # Protons.
 _PROTON = 2212
 
@@ -100,14 +105,14 @@ def generate_events(
             densities, and the energy without.
         scale_factor: multiplies a scale that is not a number.
         events: how many to make.
-        output: event file (LHE); none where it is not given.
+        output: event file (LHE), compressed where its name ends with ``.gz``; none where it is not given.
         cuts: the least ``"pt"`` (GeV), the largest ``"eta"``, and of two of them the least ``"dr"`` and ``"mass"``
             (GeV) of gluons and light quarks (up to b) that come out. ``"ptl"``, ``"etal"`` are for charged leptons,
             ``"pta"``, ``"etaa"`` for photons, ``"ptj"``, ``"etaj"`` are the same as ``"pt"``, ``"eta"``; pairs are
             ``"drjj"``, ``"drll"``, ``"draa"``, ``"drjl"``, ``"draj"``, ``"dral"``, and so with ``"mass"``.
-        seed: of the random numbers. The same seed gives the same cross section and events with one thread.
+        seed: of the random numbers, from 0 to 2**64 - 1. The same seed gives the same cross section and events with one thread.
         threads: how many.
-        precision: relative error of the cross section to which the mappings are adapted first.
+        precision: relative error of the cross section to which the mappings are adapted first, from 1e-6 on.
         device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU, on which phase space and matrix elements are computed then;
             ``["cuda:0", "cuda:1"]`` for several.
         card: a parameter card (SLHA), where the process is a name.
@@ -128,16 +133,18 @@ def generate_events(
         process._unchanged()
         source, card = process._source, process._card
     else:
-        source, card = os.fspath(process), None if card is None else os.fspath(card)
-    if events < 1 or threads < 1:
-        raise ValueError("events and threads must be at least 1")
-    if not (math.isfinite(energy) and energy > 0):
-        raise ValueError(f"the energy is {energy}; it must be a positive number")
-    if not (math.isfinite(scale_factor) and scale_factor > 0):
-        raise ValueError(f"scale_factor is {scale_factor}; it must be a positive number")
+        source, card = _arguments.text("process", process), None if card is None else _arguments.text("card", card)
+    energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
+    events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
+    seed = _arguments.whole("seed", seed, 0, _LARGEST_SEED)
+    if precision is not None:
+        precision = _arguments.between("precision", precision, _FINEST, 1.0)
     devices = [device] if isinstance(device, str) else list(device)
     backend = _backend(devices)
-    densities = None if pdf is None else Densities.read(madspace, pdf)
+    if backend == "cuda":
+        _gpu.check(madspace, devices)
+    target = None if output is None else _lhe.target(_arguments.text("output", output), [source, card, pdf])
+    densities = None if pdf is None else Densities.read(madspace, _arguments.text("pdf", pdf))
     if alpha_s is not None:
         coupling = Coupling.constant(alpha_s)
     elif densities is None:
@@ -148,22 +155,23 @@ def generate_events(
         raise Error(f"the set of {densities.file} has no table of alpha_s (AlphaS_Qs and AlphaS_Vals); give alpha_s=")
     if scale is None:
         scale = energy if densities is None else "ht/2"
-    if not isinstance(scale, str) and not (math.isfinite(scale) and scale > 0):
-        raise ValueError(f"the scale is {scale}; it must be a positive number")
-    if scale_factor != 1.0 and not isinstance(scale, str):
-        raise ValueError("scale_factor multiplies a scale that is not a number")
+    if not isinstance(scale, str):
+        scale = _arguments.positive("scale", scale)
+        if scale_factor != 1.0:
+            raise ValueError("scale_factor multiplies a scale that is not a number")
+    state = None if state is None else _arguments.text("state", state)
     begun = time.monotonic()
     asked = {
         "process": source,
         "card": None if card is None else _digest(card),
-        "energy": float(energy),
+        "energy": energy,
         "pdf": None if densities is None else _digest(densities.file),
         "alpha_s": [coupling.scales, coupling.values],
-        "scale": scale if isinstance(scale, str) else float(scale),
-        "scale_factor": float(scale_factor),
-        "events": int(events),
+        "scale": scale,
+        "scale_factor": scale_factor,
+        "events": events,
         "cuts": {name: float(value) for name, value in sorted((cuts or {}).items())},
-        "seed": int(seed),
+        "seed": seed,
         "precision": precision,
         "threads": threads,
         "device": devices,
@@ -173,7 +181,10 @@ def generate_events(
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mebridge-"))
         stack.enter_context(_quiet(madspace))
         elements = _integrands.elements(source, card, backend, folder)
-        contexts = [madspace.Context(_device(madspace, name), threads) for name in devices]
+        workers = Workers(can_sleep=backend == "cpu")
+        contexts = [
+            workers.start(functools.partial(madspace.Context, _device(madspace, name), threads)) for name in devices
+        ]
         built = _integrands.build(
             madspace,
             contexts,
@@ -185,9 +196,9 @@ def generate_events(
             scale_factor=scale_factor,
             cuts=cuts or {},
         )
-        kept = State(pathlib.Path(folder) / "state" if state is None else pathlib.Path(os.fspath(state)), asked)
+        kept = State(pathlib.Path(folder) / "state" if state is None else pathlib.Path(state), asked)
         stack.callback(kept.close)
-        run = _Run(madspace, contexts, built, kept, events, seed, precision)
+        run = _Run(madspace, contexts, workers, built, kept, events, seed, precision)
 
         def report(stage: str) -> None:
             if not progress:
@@ -204,15 +215,14 @@ def generate_events(
         cross_section, error = run.cross_section()
         of_elements = [run.cross_section(number) for number in range(len(elements))]
         names = [" ".join(map(str, element.flavor["options"][0])) for element in elements]
-        if output is not None:
-            output = pathlib.Path(os.fspath(output))
+        if target is not None:
             codes = (_PROTON, _PROTON) if densities is not None else tuple(elements[0].entry["incoming"])
             beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
             rounds = [(kept.folder / part["file"], cross_section / part["cross_section"]) for part in kept.rounds]
             processes = [(name, *found) for name, found in zip(names, of_elements)]
-            _lhe.write(output, rounds, beams, processes, json.dumps(asked, indent=1))
+            _lhe.write(target, rounds, beams, processes, json.dumps(asked, indent=1))
         made = sum(part["events"] for part in kept.rounds)
-    return Events(cross_section, error, made, output, dict(zip(names, of_elements)))
+    return Events(cross_section, error, made, target, dict(zip(names, of_elements)))
 
 
 class _Run:
@@ -223,6 +233,7 @@ class _Run:
         self,
         madspace: Any,
         contexts: list[Any],
+        workers: Workers,
         built: _integrands.Integrands,
         state: State,
         events: int,
@@ -230,19 +241,28 @@ class _Run:
         precision: float | None,
     ) -> None:
         self._madspace, self._contexts, self._built, self._state = madspace, contexts, built, state
+        self._workers = workers
         self._seed, self._precision = seed, precision
         count = max(1, min(_ROUNDS, events // _LEAST))
         self._sizes = [events // count + (i < events % count) for i in range(count)]
         self._completer = madspace.LHECompleter(built.bookkeeping, 15.0)
-        self._survey: pathlib.Path | None = None
 
     def _random(self, part: str) -> int:
         return int.from_bytes(hashlib.sha256(f"{self._seed} {part}".encode()).digest()[:7], "big")
 
+    @contextlib.contextmanager
+    def _working(self, *objects: Any) -> Iterator[None]:
+        """While MadSpace works with these: they stay until it has ended, and its errors are ours."""
+        try:
+            with self._workers.keeping(self._contexts, self._built, *objects):
+                yield
+        except RuntimeError as error:
+            raise Error(f"MadSpace ended the run: {error}") from error
+
     def survey(self) -> None:
         """Adapts the mappings, unless that is done."""
-        self._survey = self._state.survey
-        if self._survey is None:
+        survey = self._state.survey
+        if survey is None:
             part, target = self._state.part("survey"), sum(self._sizes)
             channels = [
                 self._madspace.ChannelEventGenerator(
@@ -258,7 +278,8 @@ class _Run:
             ]
             config = _config(self._madspace, target, self._precision)
             generator = self._madspace.EventGenerator(self._contexts, channels, self._random("survey"), None, config)
-            generator.survey()
+            with self._working(generator, channels):
+                generator.survey()
             for i, channel in enumerate(channels):
                 channel.save(str(part / f"channel{i}.json"))
             self._contexts[0].save_globals(str(part / "globals"))
@@ -266,9 +287,10 @@ class _Run:
             for i in range(len(self._built.integrands)):
                 for path in _files(part, i):
                     pathlib.Path(path).unlink(missing_ok=True)
-            self._survey = self._state.keep_survey(part)
+            survey = self._state.keep_survey(part)
+        self._survey = survey
         surveyed = self._madspace.Context(self._madspace.cpu_device(), 1)
-        surveyed.load_globals(str(self._survey / "globals"))
+        surveyed.load_globals(str(survey / "globals"))
         for context in self._contexts:
             context.copy_globals_from(surveyed)
 
@@ -287,14 +309,16 @@ class _Run:
         generator = self._madspace.EventGenerator(
             self._contexts, channels, self._random(f"round {number}"), None, config
         )
-        generator.generate()
+        with self._working(generator, channels):
+            generator.generate()
         status = generator.status()
         if not status.count_unweighted >= size or not status.mean > 0.0:
             raise Error(
                 f"MadSpace made {status.count_unweighted:.0f} of {size} events, at {status.mean} pb; "
                 "do the cuts leave any?"
             )
-        generator.combine_to_lhe(str(part / "events.lhe"), self._completer, self._madspace.LHEMeta())
+        with self._working(generator, channels):
+            generator.combine_to_lhe(str(part / "events.lhe"), self._completer, self._madspace.LHEMeta())
         found = [[part.count, part.mean, part.error] for part in generator.channel_status()]
         del generator, channels
         done = {"events": size, "cross_section": status.mean, "channels": found}

@@ -27,7 +27,7 @@ def evaluate(
     # Views of records and the like may lie between numbers.
     if not p.flags.aligned or any(stride % p.itemsize for stride in p.strides):
         p = np.ascontiguousarray(p)
-    events = p.shape[0]
+    events: int = p.shape[0]
     couplings = np.ascontiguousarray(np.broadcast_to(np.asarray(alpha_s, dtype=np.float64), (events,)))
     if events and not couplings.min() >= 0.0:
         raise ValueError("alpha_s must not be negative")

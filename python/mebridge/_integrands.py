@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _command
+from . import _checks, _command
 from ._densities import Coupling, Densities
 from ._library import Error
 
@@ -96,9 +96,44 @@ def _selected(letter: str, pdg: list[int]) -> list[int]:
     return [code for code in sorted(set(pdg[2:])) if abs(code) in _CLASSES[letter]]
 
 
+def _class(code: int) -> str | None:
+    """Which cuts are about a particle."""
+    return next((letter for letter, codes in _CLASSES.items() if abs(code) in codes), None)
+
+
+def _check_poles(elements: list[Element], legs: list[list[float]], cuts: Mapping[str, float]) -> None:
+    """That no massless line makes the cross section infinite: MadSpace would adapt its mappings to it for ever."""
+    there, where = _checks.Cuts(cuts, _cut_names()), ""
+    missing: list[str] = []
+    for element, masses in zip(elements, legs):
+        pdg = element.flavor["options"][0]
+        classes = [_class(code) for code in pdg[2:]]
+        poles = {pole for channel in element.channels for pole in _checks.poles(channel, pdg, masses)}
+        for pole in sorted(poles, key=lambda pole: (len(pole.legs), pole.legs)):
+            found = there.missing(pole, classes)
+            if found and not missing:
+                where = _said(pdg, pole)
+            missing += found
+    if missing:
+        raise Error(
+            f"the cross section is infinite without a cut: {where}; give {' and '.join(sorted(set(missing)))}, such as "
+            f"cuts={_checks.proposal(missing)}"
+        )
+
+
+def _said(pdg: list[int], pole: _checks.Pole) -> str:
+    process = f"{' '.join(map(str, pdg[:2]))} > {' '.join(map(str, pdg[2:]))} (PDG codes)"
+    codes = [str(pdg[2 + leg]) for leg in pole.legs]
+    if len(codes) == 1:
+        return f"in {process} the particle {codes[0]} may go along a beam"
+    return f"in {process} the particles {' and '.join(codes)} may " + (
+        "go the same way" if pole.meeting else "meet, one of them without energy"
+    )
+
+
 def _cut_names() -> dict[str, tuple[str, str, str]]:
     """Observable, limit and classes of each cut."""
-    names = {}
+    names: dict[str, tuple[str, str, str]] = {}
     for name, kind in _SINGLE.items():
         names |= {name: (*kind, "j")} | {f"{name}{letter}": (*kind, letter) for letter in _CLASSES}
     for name, kind in _PAIR.items():
@@ -167,6 +202,8 @@ def build(
     if densities is None:
         if len(incoming) > 1 or any(element.flavor["mirror"] for element in elements):
             raise Error("a process with several partons that come in needs parton densities: pdf=")
+    legs = [_legs(element, energy) for element in elements]
+    _check_poles(elements, legs, cuts)
     with tempfile.TemporaryDirectory(prefix="mebridge-") as folder:
         alpha_s = coupling.grid(madspace, folder)
     for context in contexts:
@@ -177,14 +214,7 @@ def build(
     found = Integrands([], [], [])
     for number, element in enumerate(elements):
         pdg = element.flavor["options"][0]
-        if len(element.entry["incoming"]) != 2 or len(pdg) < 4:
-            raise ValueError("events are generated for two particles that come in and two or more that go out")
-        if not element.channels:
-            raise Error("the process has no channels; take it from a MadEvent output")
-        legs = masses(element.library, len(pdg))
-        if energy <= sum(legs[2:]) or energy <= sum(legs[:2]):
-            raise ValueError(f"{energy} GeV are less than the masses of the process need")
-        selection, least = _cuts(madspace, pdg, legs, cuts)
+        selection, least = _cuts(madspace, pdg, legs[number], cuts)
         if energy <= least:
             raise ValueError(f"the cuts leave nothing below {least:g} GeV, and the energy is {energy:g} GeV")
         if isinstance(scale, str):
@@ -197,7 +227,9 @@ def build(
             densities.check({code for pair in element.options for code in pair}, (least / energy) ** 2)
             if not isinstance(scale, str):
                 densities.check_scale(scale)
-        _element(madspace, contexts, found, number, element, legs, selection, energy, densities, running, scales)
+        _element(
+            madspace, contexts, found, number, element, legs[number], selection, energy, densities, running, scales
+        )
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.integrands:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
@@ -205,6 +237,20 @@ def build(
         codes = " ".join(map(str, elements[number].flavor["options"][0]))
         warnings.warn(f"no point of {codes} passes the cuts ({said}): it counts as 0", stacklevel=3)
     return found
+
+
+def _legs(element: Element, energy: float) -> list[float]:
+    """Masses of the legs of a matrix element that events can be made of."""
+    pdg = element.flavor["options"][0]
+    if len(element.entry["incoming"]) != 2 or len(pdg) < 4:
+        raise ValueError("events are generated for two particles that come in and two or more that go out")
+    if not element.channels:
+        raise Error("the process has no channels; take it from a MadEvent output")
+    legs = masses(element.library, len(pdg))
+    _checks.beams(pdg, legs)
+    if energy <= sum(legs[2:]):
+        raise ValueError(f"{energy} GeV are less than the masses of the process need")
+    return legs
 
 
 def _element(

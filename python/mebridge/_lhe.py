@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import os
 import pathlib
 import re
-from collections.abc import Iterable
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 from ._library import Error
 
@@ -27,6 +31,26 @@ class Beams:
     densities: int
 
 
+def target(output: str, inputs: Iterable[str | os.PathLike[str] | None]) -> pathlib.Path:
+    """The file that events go to, where it can be written and is none of those that a run reads.
+
+    A link is followed: the file that it names is replaced, not the link.
+    """
+    path = pathlib.Path(os.path.realpath(output))
+    try:
+        with _part(path) as part:
+            part.touch(exist_ok=False)
+        kind = path.stat().st_mode if path.exists() else stat.S_IFREG
+    except OSError as error:
+        raise _unwritten(path, error) from None
+    if not stat.S_ISREG(kind):
+        raise Error(f"{output} is a folder, a device or a pipe, no file; name a file for the events")
+    for given in inputs:
+        if given is not None and path.exists() and os.path.exists(given) and os.path.samefile(path, given):
+            raise Error(f"{output} is read by this run; name another file for the events")
+    return path
+
+
 def write(
     output: pathlib.Path,
     rounds: Iterable[tuple[pathlib.Path, float]],
@@ -34,24 +58,45 @@ def write(
     processes: list[tuple[str, float, float]],
     header: str,
 ) -> None:
-    """Writes one file of all events; the weights of each round are multiplied by the number beside it.
+    """Writes one file of all events; the weights of each round are multiplied by the number beside it. It is compressed
+    where its name ends with .gz.
 
     The weights average to the cross section (IDWTUP 4: some may be larger than the others, where the survey knew no
     larger ones). The particle that flies along +z comes first.
     """
-    part = output.with_name(f".{output.name}.part")
     try:
-        with open(part, "wb") as file:
-            file.write(_head(beams, processes, header))
-            for path, factor in rounds:
-                _events(path, factor, file)
-            file.write(b"</LesHouchesEvents>\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, output)
+        with _part(output) as part:
+            with open(part, "xb") as file:
+                with _compressed(file) if output.suffix == ".gz" else contextlib.nullcontext(file) as into:
+                    into.write(_head(beams, processes, header))
+                    for path, factor in rounds:
+                        _events(path, factor, into)
+                    into.write(b"</LesHouchesEvents>\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, output)
     except OSError as error:
+        raise _unwritten(output, error) from None
+
+
+@contextlib.contextmanager
+def _part(output: pathlib.Path) -> Iterator[pathlib.Path]:
+    """A name beside a file that no other run has, and that nothing bears afterwards."""
+    # Short, whatever the name of the file: names have 255 bytes.
+    part = output.with_name(f".mebridge-{os.getpid()}-{secrets.token_hex(4)}.part")
+    try:
+        yield part
+    finally:
         part.unlink(missing_ok=True)
-        raise Error(f"{output} cannot be written: {error.strerror}") from None
+
+
+def _compressed(file: IO[bytes]) -> gzip.GzipFile:
+    """Neither a name nor a time is in it: the same run gives the same file."""
+    return gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0)
+
+
+def _unwritten(output: pathlib.Path, error: OSError) -> Error:
+    return Error(f"{output} cannot be written: {error.strerror}")
 
 
 def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str) -> bytes:

@@ -137,7 +137,7 @@ lib = _load()
 
 def last_error() -> str:
     """The message of the last call that failed in this thread."""
-    return lib.mebridge_last_error().decode()
+    return str(lib.mebridge_last_error().decode())
 
 
 def check(status: int) -> None:
@@ -148,4 +148,4 @@ def check(status: int) -> None:
 
 def version() -> str:
     """Version of the library."""
-    return lib.mebridge_version().decode()
+    return str(lib.mebridge_version().decode())

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from . import _command, _device, _host, _jax
+from . import _arguments, _command, _device, _host, _jax
 from ._library import Error, Options, check, last_error, lib
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Parameters(MutableMapping[str, float]):
 
     def __getitem__(self, name: str) -> float:
         value = ctypes.c_double()
-        if not isinstance(name, str):
+        if not isinstance(name, str) or "\0" in name:
             raise KeyError(name)
         if lib.mebridge_parameter(self._process._bridge, name.encode(), ctypes.byref(value)) != 0:
             raise KeyError(last_error())
@@ -73,7 +73,7 @@ class Parameters(MutableMapping[str, float]):
     def __setitem__(self, name: str, value: float) -> None:
         process, number = self._process, float(value)
         before = self[name]
-        done: list[int] = []
+        done: list[int | None] = []
         # A GPU's bridge that is made meanwhile would take the former value from the CPU's, and keep it.
         with process._lock:
             for bridge in (process._bridge, *process._devices.values()):
@@ -128,22 +128,23 @@ class Process:
         precision: str = "d",
         cache: Path | None = None,
     ) -> None:
-        text = os.fspath(process)
+        text = _arguments.text("process", process)
         self._source = text
-        self._card = None if card is None else os.fspath(card)
+        self._card = None if card is None else _arguments.text("card", card)
+        threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
 
-        def encoded(value: Path | None) -> bytes | None:
-            return None if value is None else os.fsencode(value)
+        def encoded(name: str, value: Path | None) -> bytes | None:
+            return None if value is None else os.fsencode(_arguments.text(name, value))
 
-        def create(backend: bytes) -> int:
+        def create(backend: bytes) -> int | None:
             options = Options(
-                process=encoded(text),
-                param_card=encoded(card),
+                process=encoded("process", text),
+                param_card=encoded("card", card),
                 backend=backend,
-                simd=encoded(simd) if backend == b"cpu" else None,
-                fptype=encoded(precision),
+                simd=encoded("simd", simd) if backend == b"cpu" else None,
+                fptype=encoded("precision", precision),
                 threads=threads,
-                cache=encoded(cache),
+                cache=encoded("cache", cache),
             )
             bridge = ctypes.c_void_p()
             check(lib.mebridge_create(ctypes.byref(options), 1, ctypes.byref(bridge)))
@@ -153,7 +154,7 @@ class Process:
         self._bridge = create(b"cpu")
         self._delete = weakref.finalize(self, lib.mebridge_delete, self._bridge)
         # What evaluates on GPUs, by their numbers, once there were events.
-        self._devices: dict[int, int] = {}
+        self._devices: dict[int, int | None] = {}
         self._lock = threading.Lock()
         self._changed = False
 
@@ -165,7 +166,7 @@ class Process:
                 "make the process with card="
             )
 
-    def _on_device(self, ordinal: int) -> int:
+    def _on_device(self, ordinal: int) -> int | None:
         """What evaluates on this GPU, with the parameters of this process."""
         with self._lock:
             if ordinal not in self._devices:
@@ -185,10 +186,12 @@ class Process:
             element: which of its matrix elements, from 1, where it has several.
             options: as of :class:`Process`.
         """
-        text = os.fspath(path)
+        text = _arguments.text("path", path)
         if not pathlib.Path(text).is_dir():
             raise Error(f"{text} is no directory; name a SubProcesses/P* directory that MG5aMC wrote")
-        return cls(text if element is None else f"{text}#{element}", **options)
+        if element is not None:
+            text += f"#{_arguments.whole('element', element, 1)}"
+        return cls(text, **options)
 
     def __repr__(self) -> str:
         return (
@@ -199,7 +202,7 @@ class Process:
     @property
     def name(self) -> str:
         """What MG5aMC calls the process."""
-        return lib.mebridge_process_name(self._bridge).decode()
+        return str(lib.mebridge_process_name(self._bridge).decode())
 
     @property
     def legs(self) -> int:
@@ -217,7 +220,8 @@ class Process:
         text = lib.mebridge_description(self._bridge)
         if text is None:
             raise Error(last_error())
-        return json.loads(text)
+        found: dict[str, Any] = json.loads(text)
+        return found
 
     @property
     def pdg(self) -> list[int]:
@@ -227,14 +231,14 @@ class Process:
         >>> mebridge.Process("g g > t t~").pdg
         [21, 21, 6, -6]
         """
-        return self.description["incoming"] + self.description["outgoing"]
+        return [*self.description["incoming"], *self.description["outgoing"]]
 
     @property
     def diagrams(self) -> list[dict[str, Any]]:
         """The topologies of the diagrams that have a channel: ``propagators`` (PDG codes), ``vertices`` (names of the
         lines that meet: i0, i1, o0, ..., p0, ...), ``diagrams`` (their numbers, from 0, and the colour flows that they
         allow)."""
-        return self.description["channels"]
+        return list(self.description["channels"])
 
     @functools.cached_property
     def helicities(self) -> NDArray[np.int8]:
@@ -310,7 +314,7 @@ class Process:
         """
         traced = _jax.traced(momenta, alpha_s, helicities, colors, diagrams, helicity)
         gpu, momenta = (None, momenta) if traced else _device.library_of(momenta)
-        p = momenta if gpu is not None or traced else np.asarray(momenta, dtype=np.float64)
+        p: Any = momenta if gpu is not None or traced else np.asarray(momenta, dtype=np.float64)
         one = p.ndim == 2
         if one:
             p = p[None]
@@ -330,8 +334,8 @@ class Process:
             if not one:
                 return found
             return float(found[0]) if isinstance(found, np.ndarray) else found[0]
-        of = (chosen.get(name) for name in choices)
-        return Evaluation(found, *of, None if rows is None else rows.T)
+        row, flow, diagram = (chosen.get(name) for name in choices)
+        return Evaluation(found, row, flow, diagram, None if rows is None else rows.T)
 
     def library(self, path: Path | None = None, *, backend: str = "cpu") -> pathlib.Path:
         """A shared library of this process alone, for MadSpace and MadGraph7 (UMAMI), with the parameters as they came:
@@ -344,7 +348,7 @@ class Process:
         """
         with self._lock:
             if path is not None:
-                target = pathlib.Path(os.fspath(path))
+                target = pathlib.Path(_arguments.text("path", path))
                 _command.umami(self._source, target, self._card, backend)
                 return target
             if not hasattr(self, "_libraries"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
 import pathlib
@@ -53,18 +54,15 @@ class State:
 
     def _read(self, asked: dict[str, Any]) -> None:
         self.rounds: list[dict[str, Any]] = []
+        self._digests: dict[str, str] = {}
         self._asked = json.loads(json.dumps(asked))
         if not (self.folder / _RUN).exists():
-            others = [name for name in os.listdir(self.folder) if name not in ("lock", f"{_RUN}.part")]
+            others = sorted(name for name in os.listdir(self.folder) if name not in ("lock", f"{_RUN}.part"))
             if others:
                 raise Error(f"{self.folder} holds other files ({others[0]}); name a folder of its own for the state")
             self._write()
             return
-        try:
-            known = json.loads((self.folder / _RUN).read_text())
-            rounds, before = known["rounds"], known["asked"]
-        except (ValueError, KeyError, TypeError):
-            raise Error(f"{self.folder / _RUN} cannot be read; remove {self.folder} to begin anew") from None
+        before, rounds, survey = self._known()
         names = sorted(set(before) | set(self._asked))
         for name in names:
             if before.get(name) != self._asked.get(name):
@@ -72,13 +70,36 @@ class State:
                     f"{self.folder} holds a run with another {name} ({before.get(name)} there, {self._asked.get(name)} "
                     "now); name another folder, or remove it"
                 )
-        for done in rounds:
-            if not (self.folder / done["file"]).is_file():
-                raise Error(f"{self.folder / done['file']} is missing; remove {self.folder} to begin anew")
-        self.rounds = rounds
+        for name, digest in {**survey, **{done["file"]: done["sha256"] for done in rounds}}.items():
+            self._check(name, digest)
+        self.rounds, self._digests = rounds, survey
+
+    def _known(self) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, str]]:
+        """What was asked, the rounds that are done, and digests of the survey's files."""
+        try:
+            known = json.loads((self.folder / _RUN).read_text())
+            if known.pop("sha256") != _sum(known):
+                raise ValueError
+            return known["asked"], known["rounds"], known["survey"]
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise self._damaged(f"{self.folder / _RUN} cannot be read") from None
+
+    def _check(self, name: str, digest: str) -> None:
+        """That a file is the one that was kept."""
+        path = self.folder / name
+        try:
+            found = _digest(path)
+        except OSError:
+            raise self._damaged(f"{path} is missing") from None
+        if found != digest:
+            raise self._damaged(f"{path} is not what the run wrote")
+
+    def _damaged(self, what: str) -> Error:
+        return Error(f"{what}; remove {self.folder} to begin anew")
 
     def _write(self) -> None:
-        text = json.dumps({"asked": self._asked, "rounds": self.rounds}, indent=1)
+        known = {"asked": self._asked, "survey": self._digests, "rounds": self.rounds}
+        text = json.dumps({**known, "sha256": _sum(known)}, indent=1)
         part = self.folder / f"{_RUN}.part"
         # What an interrupted run left, or a link that somebody put there.
         part.unlink(missing_ok=True)
@@ -91,23 +112,35 @@ class State:
     @property
     def survey(self) -> pathlib.Path | None:
         """Where the survey is, once it is done."""
-        survey = self.folder / "survey"
-        return survey if survey.is_dir() else None
+        return self.folder / "survey" if self._digests else None
 
     def part(self, name: str) -> pathlib.Path:
         """An empty folder for what is not complete yet."""
         part = self.folder / f"{name}.part"
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir()
+        try:
+            if part.is_dir() and not part.is_symlink():
+                shutil.rmtree(part)
+            part.unlink(missing_ok=True)
+            part.mkdir()
+        except OSError as error:
+            raise Error(f"the state of the run cannot be kept in {part}: {error.strerror}") from None
         return part
 
     def keep_survey(self, part: pathlib.Path) -> pathlib.Path:
+        digests = {}
         for path in part.rglob("*"):
             _flush(path)
+            if path.is_file():
+                digests[f"survey/{path.relative_to(part)}"] = _digest(path)
         _flush(part)
-        os.rename(part, self.folder / "survey")
+        survey = self.folder / "survey"
+        # One that an interrupted run left before it was written down.
+        shutil.rmtree(survey, ignore_errors=True)
+        os.rename(part, survey)
         _flush(self.folder)
-        return self.folder / "survey"
+        self._digests = digests
+        self._write()
+        return survey
 
     def keep_round(self, part: pathlib.Path, done: dict[str, Any]) -> None:
         """Keeps a round whose events are in `events.lhe` of a folder; it counts once this returns."""
@@ -115,11 +148,27 @@ class State:
         _flush(part / "events.lhe")
         os.replace(part / "events.lhe", self.folder / name)
         shutil.rmtree(part, ignore_errors=True)
-        self.rounds.append({**done, "file": name})
+        self.rounds.append({**done, "file": name, "sha256": _digest(self.folder / name)})
         self._write()
 
     def close(self) -> None:
         self._lock.close()
+
+
+def _digest(path: pathlib.Path) -> str:
+    """SHA-256 of a regular file; a link that somebody put there is not followed, a pipe not waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")
+        digest = hashlib.sha256()
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _sum(known: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
 
 def _flush(path: pathlib.Path) -> None:
