@@ -298,11 +298,9 @@ unsafe fn threes<V: Simd>(
         for part in 0..2 {
             // SAFETY: the caller's promise.
             unsafe {
-                let mut x = [V::zero(); 3];
-                for i in 0..3 {
-                    x[i] = V::load(from.add((2 * froms[i] as usize + part) * V::LANES));
-                }
-                let [a, b, c] = x;
+                let a = V::load(from.add((2 * froms[0] as usize + part) * V::LANES));
+                let b = V::load(from.add((2 * froms[1] as usize + part) * V::LANES));
+                let c = V::load(from.add((2 * froms[2] as usize + part) * V::LANES));
                 let both = b + c;
                 let results = [a + both, (a - both) + a, (b - c) * root];
                 for i in 0..3 {

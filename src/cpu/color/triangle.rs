@@ -93,7 +93,10 @@ unsafe fn rows<V: Simd, const R: usize>(
         let mut re = [V::zero(); R];
         let mut im = [V::zero(); R];
         for column in R..columns {
-            let (x, y) = (load::<V>(x, 2 * column), load::<V>(x, 2 * column + 1));
+            let (x, y) = (
+                V::load(x.add((2 * column) * V::LANES)),
+                V::load(x.add((2 * column + 1) * V::LANES)),
+            );
             for row in 0..R {
                 let c = V::splat(*entries.add(row));
                 re[row] = c.mul_add(x, re[row]);
@@ -102,7 +105,10 @@ unsafe fn rows<V: Simd, const R: usize>(
             entries = entries.add(R);
         }
         for column in 0..R {
-            let (x, y) = (load::<V>(x, 2 * column), load::<V>(x, 2 * column + 1));
+            let (x, y) = (
+                V::load(x.add((2 * column) * V::LANES)),
+                V::load(x.add((2 * column + 1) * V::LANES)),
+            );
             for row in 0..=column {
                 let c = V::splat(*entries.add(row));
                 re[row] = c.mul_add(x, re[row]);
@@ -111,19 +117,9 @@ unsafe fn rows<V: Simd, const R: usize>(
             entries = entries.add(column + 1);
         }
         for row in 0..R {
-            total[0] = load::<V>(x, 2 * row).mul_add(re[row], total[0]);
-            total[1] = load::<V>(x, 2 * row + 1).mul_add(im[row], total[1]);
+            total[0] = V::load(x.add((2 * row) * V::LANES)).mul_add(re[row], total[0]);
+            total[1] = V::load(x.add((2 * row + 1) * V::LANES)).mul_add(im[row], total[1]);
         }
         entries
     }
-}
-
-/// One of some vectors.
-///
-/// # Safety
-/// It is there, aligned for `V`; the features that `V` stands for are there.
-#[inline(always)]
-unsafe fn load<V: Simd>(x: *const V::Scalar, i: usize) -> V {
-    // SAFETY: the caller's promise.
-    unsafe { V::load(x.add(i * V::LANES)) }
 }
