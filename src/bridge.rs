@@ -207,7 +207,8 @@ impl Bridge {
         (target, switches, nevt): (&Target, &Switches, usize),
     ) -> Result<Option<Box<Bridge>>> {
         let on_gpu = matches!(target, Target::Gpu(_));
-        if !process.is_served_by_color_order(on_gpu) || !loops::can(process, binding) {
+        let single = switches.precision == Precision::Float;
+        if !process.is_served_by_color_order(on_gpu, single) || !loops::can(process, binding) {
             return Ok(None);
         }
         let ordered = process.by_color_order();

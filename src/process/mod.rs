@@ -86,8 +86,9 @@ pub struct Process {
 }
 
 /// JAMPs from which on [`Process::is_served_by_color_order`], with a massive and a massless quark line and of gluons alone,
-/// on a CPU and on a GPU: measured.
-const FEWEST_JAMPS: [[usize; 3]; 2] = [[720, 6, 2], [120, 120, 6]];
+/// on a CPU, on a GPU and in single precision there: measured. (H200, g g > t t~ g g g: 1.12 times the recursion's speed
+/// in double precision, 0.90 in single precision.)
+const FEWEST_JAMPS: [[usize; 3]; 3] = [[720, 6, 2], [120, 120, 6], [720, 120, 6]];
 
 /// The same of a quark line that takes up a boson, on a CPU, and of one that takes up the only vector that two fermions
 /// become, which are few diagrams: diagrams serve GPUs.
@@ -130,9 +131,9 @@ impl Process {
         }
     }
 
-    /// Whether the colour-ordered form is faster than the diagrams, where there are both.
-    pub fn is_served_by_color_order(&self, on_gpu: bool) -> bool {
-        let fewest = FEWEST_JAMPS[usize::from(on_gpu)];
+    /// Whether the colour-ordered form is faster than the diagrams, where there are both; `single`: in single precision.
+    pub fn is_served_by_color_order(&self, on_gpu: bool, single: bool) -> bool {
+        let fewest = FEWEST_JAMPS[usize::from(on_gpu) + usize::from(on_gpu && single)];
         let enough = |form: &ColorOrdered| {
             let fewest = match (&form.line, &form.boson) {
                 (_, Some(_)) if on_gpu => return false,

@@ -369,7 +369,7 @@ fn what_a_line_takes_up() {
         let found = boson.flatten().map(|boson| boson.vectors.len());
         assert_eq!(found, vectors, "{text}");
         assert_eq!(process.color_ordered.is_some(), vectors.is_some(), "{text}");
-        assert!(!process.is_served_by_color_order(true), "{text}");
+        assert!(!process.is_served_by_color_order(true, false), "{text}");
     }
 }
 
