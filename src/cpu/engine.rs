@@ -5,6 +5,7 @@
 
 use super::block::{Blocks, Sampled};
 use super::color;
+use super::groups::Groups;
 use super::jamp::JampSums;
 use super::lanes::LaneExternal;
 use super::pairs::{self, Step};
@@ -40,6 +41,8 @@ pub struct Engine<T: Real> {
     pub(super) color: ColorSum<T>,
     pub(super) general: Vec<General>,
     pub(super) scratch: Scratch,
+    /// Helicities that are evaluated together.
+    pub(super) groups: Groups,
     /// Helicities in the order in which they are evaluated; behind them those that are not (see `evaluated`).
     pub(super) order: Vec<u32>,
     /// How many are evaluated: of loops perhaps half, the others being the same.
@@ -161,8 +164,9 @@ impl<T: Real> Engine<T> {
             }),
             vectors: 0,
         };
+        let groups = Groups::of(&plan, process, next);
         let scratch = Scratch {
-            vectors: next,
+            vectors: next.saturating_add(groups.vectors),
             ..scratch
         };
         // Places of terms are kept as numbers of 32 bits.
@@ -205,7 +209,8 @@ impl<T: Real> Engine<T> {
                 .map(|g| General::compile(&g.routine, g.massless))
                 .collect(),
             level,
-            order: plan.groups.iter().flatten().copied().collect(),
+            order: groups.helicities.iter().flatten().copied().collect(),
+            groups,
             evaluated: match &plan.loops {
                 Some(loops) => loops.evaluated().count(),
                 None => plan.helicities.len(),

@@ -4,6 +4,7 @@ mod arena;
 mod block;
 pub mod color;
 mod engine;
+mod groups;
 mod jamp;
 mod lanes;
 mod pairs;

@@ -25,8 +25,9 @@ use std::ops::Range;
 const L2_VECTORS: u32 = 1 << 14;
 
 /// Gives wavefunctions their places, and where the plan does not fit into L2 then,
-/// cuts it into twice as many runs until it does or takes no less for it. `None` if its operations
-/// are not whole. `helicities` are those of the process.
+/// cuts it into twice as many runs until it does or takes no less for it. A run is two groups at least: those of the two
+/// helicities of the fermion that changes fastest, whose currents meet the same vectors and are computed together.
+/// `None` if its operations are not whole. `helicities` are those of the process.
 pub fn reuse(plan: &mut Plan, helicities: &[Vec<i8>]) -> Option<()> {
     let mut apart = plan.clone();
     memory_reuse::reuse(plan)?;
@@ -36,7 +37,7 @@ pub fn reuse(plan: &mut Plan, helicities: &[Vec<i8>]) -> Option<()> {
     order(&mut apart, helicities);
     let needs = Needs::of(&apart)?;
     let mut runs = 2;
-    while plan.vectors > L2_VECTORS && runs <= plan.groups.len() {
+    while plan.vectors > L2_VECTORS && runs <= plan.groups.len() / 2 {
         let mut more = apart.clone();
         needs.cut(&mut more, runs);
         memory_reuse::reuse(&mut more)?;

@@ -251,7 +251,7 @@ impl Plan {
         let (sets, tables) = amp2_index(process);
         let amp2 = channels.amp2.iter().flatten();
         let square = |square: &Vec<Address>| {
-            !square.is_empty() && square.iter().all(|&at| self.holds(at, 2))
+            !square.is_empty() && square.iter().all(|&at| self.holds_for_all(at, 2))
         };
         let one_way = match channels.amp2.is_empty() {
             true => channels.totals.is_empty() == channels.squares.is_empty(),

@@ -140,10 +140,8 @@ impl<T: Real> Blocks<'_, '_, T> {
             }
             let mut done = 0;
             let mut tiles = plan.tiles.iter().zip(&engine.tiles).peekable();
-            for (group, at) in plan.groups.iter().zip(0..) {
-                if each {
-                    self.clear(m);
-                }
+            let groups = engine.groups.helicities.iter();
+            for (group, at) in groups.zip(0..) {
                 if let Some(&(tile, steps)) = tiles.peek()
                     && tile.group == at
                 {
@@ -152,31 +150,33 @@ impl<T: Real> Blocks<'_, '_, T> {
                 }
                 let start = profile.then(Instant::now);
                 self.amplitudes::<V>(group);
-                if weights {
-                    self.amp2(m);
-                }
                 if let Some(start) = start {
                     self.worker.timers.amplitudes += start.elapsed();
                 }
-                let start = profile.then(Instant::now);
+                let stride = engine.groups.pair_stride;
+                if each {
+                    for (&h, place) in group.iter().zip(0..) {
+                        let mine = m.shifted(place * stride);
+                        self.clear(m);
+                        self.squares_and_jamps([mine.pointer(0)], m, weights, colors);
+                        self.color_sum(m, mine, h, done);
+                        self.note_each(m);
+                        done += 1;
+                    }
+                    continue;
+                }
                 let first = m.pointer(0);
                 match group[..] {
                     [_, _] => {
-                        let second = m.pointer(plan.pair_stride);
-                        self.jamps([first, second], m, colors);
+                        let second = m.pointer(stride);
+                        self.squares_and_jamps([first, second], m, weights, colors);
                     }
-                    _ => self.jamps([first], m, colors),
-                }
-                if let Some(start) = start {
-                    self.worker.timers.amplitudes += start.elapsed();
+                    _ => self.squares_and_jamps([first], m, weights, colors),
                 }
                 for (&h, place) in group.iter().zip(0..) {
-                    let mine = m.shifted(place * plan.pair_stride);
+                    let mine = m.shifted(place * stride);
                     self.color_sum(m, mine, h, done);
                     done += 1;
-                }
-                if each {
-                    self.note_each(m);
                 }
             }
         }
@@ -192,17 +192,25 @@ impl<T: Real> Blocks<'_, '_, T> {
             || events.igraph.is_some_and(of_igraph)
     }
 
-    /// JAMPs of N helicities, given the memory as each of them sees it; with `colors` added to JAMP2.
+    /// What becomes of the amplitudes of N helicities, given the memory as each of them sees it: with `weights` AMP2, and
+    /// JAMPs, with `colors` added to JAMP2.
     #[inline(always)]
-    unsafe fn jamps<V: Simd<Scalar = T>, const N: usize>(
-        &self,
+    unsafe fn squares_and_jamps<V: Simd<Scalar = T>, const N: usize>(
+        &mut self,
         mine: [*mut T; N],
         m: Memory<V>,
+        weights: bool,
         colors: bool,
     ) {
         let engine = self.engine;
+        let start = self.worker.profile.then(Instant::now);
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
+            if weights {
+                for mine in mine {
+                    self.amp2(m, Memory::new(mine));
+                }
+            }
             let all = m.pointer(0);
             if !colors {
                 engine.jamp.add_up::<V, N, false>(mine, all);
@@ -214,6 +222,9 @@ impl<T: Real> Blocks<'_, '_, T> {
                     self.weigh_flows(m, Memory::new(mine));
                 }
             }
+        }
+        if let Some(start) = start {
+            self.worker.timers.amplitudes += start.elapsed();
         }
     }
 
@@ -320,9 +331,13 @@ impl<T: Real> Blocks<'_, '_, T> {
             for batch in &plan.amplitudes {
                 let operands = &batch.operands;
                 match (batch.opcode, group) {
-                    (Opcode::Dots, &[a, b]) => {
+                    (opcode, &[a, b]) => {
                         let two = [Table(&tables[a as usize]), Table(&tables[b as usize])];
-                        kernels::dots_of_two::<V>(operands, two, plan.pair_stride, base);
+                        let stride = engine.groups.pair_stride;
+                        match opcode {
+                            Opcode::Dots => kernels::dots_of_two::<V>(operands, two, stride, base),
+                            _ => kernels::products_of_two::<V>(opcode, operands, two, stride, base),
+                        }
                     }
                     (Opcode::General(i), &[h, ..]) => {
                         let routine = &engine.general[i as usize];
@@ -407,9 +422,10 @@ impl<T: Real> Blocks<'_, '_, T> {
         }
     }
 
-    /// Adds |AMP|^2 of single diagrams to the channels' numerators and to the denominator.
+    /// Adds |AMP|^2 of single diagrams to the channels' numerators and to the denominator. `mine` is the memory as the
+    /// helicity sees it.
     #[inline(always)]
-    unsafe fn amp2<V: Simd<Scalar = T>>(&self, m: Memory<V>) {
+    unsafe fn amp2<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>) {
         let channels = &self.engine.plan.channels;
         let scratch = &self.engine.scratch;
         // SAFETY: addresses of the plan and the scratch.
@@ -420,12 +436,12 @@ impl<T: Real> Blocks<'_, '_, T> {
             // A sample takes its sum from the numerators, which are all there; single helicities have none.
             if self.sample.is_none() && self.worker.each.is_none() {
                 let (one, several) = &self.engine.denominator;
-                let total = squares(m, several, m.real(scratch.denominator));
-                m.put_real(scratch.denominator, total + squares_of_one(m, one));
+                let total = squares(mine, several, m.real(scratch.denominator));
+                m.put_real(scratch.denominator, total + squares_of_one(mine, one));
             }
             for (slot, &i) in self.worker.amp2.iter().enumerate() {
                 let at = scratch.numerators + slot as u32;
-                let sum = squares(m, &channels.amp2[i as usize], m.real(at));
+                let sum = squares(mine, &channels.amp2[i as usize], m.real(at));
                 m.put_real(at, sum);
             }
         }

@@ -406,3 +406,40 @@ pub unsafe fn dots_of_two<V: Simd>(
     // SAFETY: the caller's promise.
     unsafe { V::call(Batch(operands, tables, pair_stride, base)) }
 }
+
+/// Runs a batch of [`Opcode::DotSpinor0`] or [`Opcode::DotVector0`] for two helicities with these tables, of which
+/// each operation has one factor in common.
+///
+/// # Panics
+/// If the opcode is another one.
+///
+/// # Safety
+/// As for [`dots_of_two`].
+#[inline(always)]
+pub unsafe fn products_of_two<V: Simd>(
+    opcode: Opcode,
+    operands: &[u32],
+    tables: [Table; 2],
+    pair_stride: u32,
+    base: *mut V::Scalar,
+) {
+    struct Batch<'a, S, const VECTORS: bool>(&'a [u32], [Table<'a>; 2], u32, *mut S);
+    impl<S: Real, const VECTORS: bool> Task<S> for Batch<'_, S, VECTORS> {
+        type Output = ();
+        #[inline(always)]
+        unsafe fn run<V: Simd<Scalar = S>>(self) {
+            let Batch(operands, tables, stride, base) = self;
+            let m = Memory::<V>::new(base);
+            // SAFETY: the caller's promise.
+            unsafe { sums::products_of_two::<V, VECTORS>(operands, tables, stride, m) }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        match opcode {
+            Opcode::DotVector0 => V::call(Batch::<_, true>(operands, tables, pair_stride, base)),
+            Opcode::DotSpinor0 => V::call(Batch::<_, false>(operands, tables, pair_stride, base)),
+            _ => unreachable!("{opcode:?} is no product of two wavefunctions"),
+        }
+    }
+}

@@ -288,10 +288,7 @@ pub(super) unsafe fn dot_spinors<V: Simd, I: Inputs>(operands: &[u32], inputs: I
         unsafe {
             let a = m.four(inputs.address(op[0]));
             let b = m.four(inputs.address(op[1]));
-            let product = a[0] * b[0];
-            let product = a[1].mul_add(b[1], product);
-            let product = a[2].mul_add(b[2], product);
-            m.put_complex(op[2], a[3].mul_add(b[3], product));
+            m.put_complex(op[2], product::<V, false>(a, b));
         }
     }
 }
@@ -305,6 +302,51 @@ pub(super) unsafe fn dot_vectors<V: Simd, I: Inputs>(operands: &[u32], inputs: I
             let a = m.four(inputs.address(op[0]));
             let b = m.four(inputs.address(op[1]));
             m.put_complex(op[2], dot(a, b));
+        }
+    }
+}
+
+/// Amplitudes as products of two vectors or of two spinors for two helicities, given their tables, that have one of the
+/// two factors in common: that is loaded once for both. The second helicity's products go that many vectors behind the
+/// first one's.
+#[inline(always)]
+pub(super) unsafe fn products_of_two<V: Simd, const VECTORS: bool>(
+    operands: &[u32],
+    tables: [Table; 2],
+    pair_stride: u32,
+    m: Memory<V>,
+) {
+    for op in operands.chunks_exact(3) {
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let [a, c] = [tables[0].address(op[0]), tables[1].address(op[0])];
+            let [b, d] = [tables[0].address(op[1]), tables[1].address(op[1])];
+            let (first, second) = match a == c {
+                true => {
+                    let (a, b, d) = (m.four(a), m.four(b), m.four(d));
+                    (product::<V, VECTORS>(a, b), product::<V, VECTORS>(a, d))
+                }
+                false => {
+                    let (b, a, c) = (m.four(b), m.four(a), m.four(c));
+                    (product::<V, VECTORS>(a, b), product::<V, VECTORS>(c, b))
+                }
+            };
+            m.put_complex(op[2], first);
+            m.put_complex(op[2] + pair_stride, second);
+        }
+    }
+}
+
+/// Of two vectors with the metric, of two spinors without.
+#[inline(always)]
+fn product<V: Simd, const VECTORS: bool>(a: [Cx<V>; 4], b: [Cx<V>; 4]) -> Cx<V> {
+    match VECTORS {
+        true => dot(a, b),
+        false => {
+            let product = a[0] * b[0];
+            let product = a[1].mul_add(b[1], product);
+            let product = a[2].mul_add(b[2], product);
+            a[3].mul_add(b[3], product)
         }
     }
 }

@@ -492,3 +492,73 @@ fn matrices_give_sums_of_squared_products() {
         }
     }
 }
+
+/// Products for two helicities are those of each of them, to the last digit, whichever factor they share.
+#[test]
+fn products_of_two_helicities_are_those_of_one() {
+    struct Run<'a> {
+        opcode: Opcode,
+        operands: &'a [u32],
+        tables: [&'a [u32]; 2],
+        both: bool,
+        base: *mut f64,
+    }
+    impl Task<f64> for Run<'_> {
+        type Output = ();
+        #[inline(always)]
+        unsafe fn run<V: Simd<Scalar = f64>>(self) {
+            let Run {
+                opcode,
+                operands,
+                tables,
+                both,
+                base,
+            } = self;
+            // SAFETY: the test's memory holds all addresses.
+            unsafe {
+                match both {
+                    true => products_of_two::<V>(opcode, operands, tables.map(Table), 10, base),
+                    false => amplitudes::<V, _>(opcode, operands, Table(tables[0]), base),
+                }
+            }
+        }
+    }
+    // Four wavefunctions, products of the first helicity at 32 and 34, of the second at 42 and 44.
+    let operands = [0, 1, 32, 2, 0, 34];
+    let tables: [&[u32]; 2] = [&[0, 8, 16], &[0, 24, 8]];
+    for level in Level::supported() {
+        let lanes = lanes::<f64>(level);
+        for opcode in [Opcode::DotSpinor0, Opcode::DotVector0] {
+            let mut block = Block::<f64>::new(64, lanes);
+            let mut rng = ChaCha8Rng::seed_from_u64(7);
+            for address in 0..32 {
+                for lane in 0..lanes {
+                    block.set(address, lane, rng.random_range(-1.0..1.0));
+                }
+            }
+            let mut run = |tables: [&[u32]; 2], both: bool| {
+                let (operands, base) = (&operands[..], block.base());
+                let run = Run {
+                    opcode,
+                    operands,
+                    tables,
+                    both,
+                    base,
+                };
+                // SAFETY: the level is supported; the memory is there.
+                unsafe { dispatch(level, run) };
+                let at = |address: u32| (0..lanes).map(move |lane| (address, lane));
+                let numbers = [32, 33, 34, 35, 42, 43, 44, 45].into_iter().flat_map(at);
+                let numbers: Vec<f64> = numbers.map(|(at, lane)| block.get(at, lane)).collect();
+                numbers
+            };
+            let both = run(tables, true);
+            let first = run(tables, false);
+            let second = run([tables[1], tables[0]], false);
+            let half = 4 * lanes;
+            assert_eq!(both[..half], first[..half], "{opcode:?} {level}");
+            assert_eq!(both[half..], second[..half], "{opcode:?} {level}");
+            assert!(both.iter().all(|x| *x != 0.0));
+        }
+    }
+}
