@@ -93,6 +93,29 @@ pub fn locate_all(switches: &Switches) -> Result<Vec<Located>> {
     located.collect()
 }
 
+/// Finds all matrix elements of what a choice without a number stands for, a directory too; else the one that
+/// [`locate`] finds.
+pub fn locate_every(switches: &Switches) -> Result<Vec<Located>> {
+    let several = |choice: &&ProcessChoice| choice.element.is_none() && choice.path.is_dir();
+    let Some(choice) = switches.process.as_ref().filter(several) else {
+        return locate_all(switches);
+    };
+    let options = Options {
+        harmless_calls: &switches.harmless_calls,
+        ..Options::default()
+    };
+    let processes = import_cached(&choice.path, &options, &Cache::new(&switches.cache))?;
+    let one = processes.len() == 1;
+    let located = (1..).zip(processes).map(|(number, process)| {
+        let one = ProcessChoice {
+            path: choice.path.clone(),
+            element: (!one).then_some(number),
+        };
+        with_card(process, describe(&one), Some(choice.path.clone()), switches)
+    });
+    located.collect()
+}
+
 /// A process with the card that the switches name, or that of the directory.
 fn with_card(
     process: Process,

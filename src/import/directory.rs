@@ -41,6 +41,22 @@ impl Default for Beams {
     }
 }
 
+/// Refuses what MadLoop evaluates: no tree diagrams are in its matrix elements, but calls of loop integrals.
+pub fn no_loops(path: &Path) -> Result<()> {
+    // The second lies in directories of MadEvent whose matrix elements are loops, the third in those of NLO.
+    let files = ["loop_matrix.f", "MadLoop5_resources", "born.f"];
+    let Some(file) = files.iter().find(|name| path.join(name).exists()) else {
+        return Ok(());
+    };
+    Err(Error::Import {
+        path: path.to_path_buf(),
+        what: format!(
+            "this is of a loop-induced or NLO process (it has {file}): its matrix elements are loop integrals, and \
+             mebridge evaluates tree diagrams alone"
+        ),
+    })
+}
+
 impl Directory {
     /// Looks at a directory and says what is missing if it is not one of MG5aMC's.
     pub fn open(path: &Path) -> Result<Directory> {
@@ -51,6 +67,7 @@ impl Directory {
         if !path.is_dir() {
             return Err(lacks("there is no such directory".into()));
         }
+        no_loops(path)?;
         let output = path.join("..").join("..");
         let directory = Directory {
             path: path.to_path_buf(),
@@ -168,14 +185,16 @@ impl Directory {
         }
     }
 
-    /// A number of the run card, if it is there.
+    /// A number of the run card, if it is there. Of several the last counts, as in MG5aMC.
     fn run_number(&self, parameter: &str) -> Result<Option<f64>> {
         let path = self.cards.join("run_card.dat");
         if !dependencies::is_file(&path) {
             return Ok(None);
         }
         let bytes = read_bounded(&path)?;
-        for (i, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
+        let text = String::from_utf8_lossy(&bytes);
+        let mut found = None;
+        for (i, line) in text.lines().enumerate() {
             let line = line.split(['#', '!']).next().unwrap_or("");
             let Some((value, name)) = line.split_once('=') else {
                 continue;
@@ -183,20 +202,18 @@ impl Directory {
             if !name.trim().eq_ignore_ascii_case(parameter) {
                 continue;
             }
-            let number = value.trim().replace(['d', 'D'], "e").parse::<f64>();
-            return match number {
-                Ok(x) if x.is_finite() => Ok(Some(x)),
-                _ => Err(Error::Card {
-                    path,
-                    what: format!(
-                        "line {}: {parameter} is `{}`, which is no number",
-                        i + 1,
-                        value.trim()
-                    ),
-                }),
-            };
+            found = Some((i + 1, value.trim()));
         }
-        Ok(None)
+        let Some((line, value)) = found else {
+            return Ok(None);
+        };
+        match value.replace(['d', 'D'], "e").parse::<f64>() {
+            Ok(x) if x.is_finite() => Ok(Some(x)),
+            _ => Err(Error::Card {
+                path,
+                what: format!("line {line}: {parameter} is `{value}`, which is no number"),
+            }),
+        }
     }
 
     /// Name of the model, from the card of the generation, if it is there.

@@ -57,6 +57,8 @@ pub struct Matrix {
 
 /// The units of one matrix element, and where they are.
 pub struct Units<'l> {
+    /// What is before the names.
+    pub prefix: String,
     /// `SMATRIX<i>`.
     pub smatrix: &'l Unit,
     /// `MATRIX<i>`.
@@ -90,6 +92,7 @@ pub fn units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Unit
         Err(error) => Err(error),
     };
     Ok(Units {
+        prefix: prefix.to_owned(),
         smatrix: find(format!("{prefix}{ending}"))?,
         matrix: find(format!("{prefix}MATRIX{number}"))?,
     })

@@ -14,6 +14,7 @@
 //! | `model` | `Source/MODEL`: parameters and couplings |
 //! | `matrix` | `matrix<i>.f` |
 //! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
+//! | `pdg` | PDG codes of standalone outputs |
 //! | `color_order` | the colour-ordered form of what was read, if it has one |
 //! | `directory` | where these files are |
 //! | `cached`, `looks` | whether they are still what they were at the last import |
@@ -30,6 +31,7 @@ mod intrinsic;
 mod lorentz;
 mod matrix;
 mod model;
+mod pdg;
 mod source;
 mod statement;
 mod symbolic;
@@ -39,6 +41,7 @@ mod value;
 
 pub use cached::import_cached;
 pub use dependencies::{Look, Seen};
+pub use directory::no_loops;
 
 use crate::error::{Error, Result};
 use crate::process::card::Card;
@@ -119,7 +122,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
         let mut model = ModelReader::run(&library, &directory.model, inputs.clone())?;
         let mut routines = Routines::new(&library, bw_cutoff);
         let mut matrix = matrix::read(&units, &mut model, &mut routines, small_width, &beams)?;
-        let tables = tables(&directory, number, &matrix)?;
+        let tables = tables(&directory, number, &units.prefix, &matrix)?;
         matrix.check_channels(&units, &library, &tables.channels.config_diagram)?;
         let legs = legs(&directory, &matrix, &tables.pdg, &mut model, path)?;
         for wavefunction in &mut matrix.wavefunctions {
@@ -174,11 +177,18 @@ struct Tables {
 }
 
 /// Reads the tables of MadEvent. A standalone output has none: no channels, no colour flows to choose from,
-/// and no PDG codes.
-fn tables(directory: &Directory, number: &str, matrix: &matrix::Matrix) -> Result<Tables> {
+/// and PDG codes only where its routines have prefixes.
+fn tables(
+    directory: &Directory,
+    number: &str,
+    prefix: &str,
+    matrix: &matrix::Matrix,
+) -> Result<Tables> {
     if directory.is_standalone() {
+        let mut codes = pdg::of_prefix(&directory.path, prefix, matrix.legs)?.into_iter();
         return Ok(Tables {
-            pdg: vec![0; matrix.legs],
+            pdg: codes.next().unwrap_or_else(|| vec![0; matrix.legs]),
+            other_flavours: codes.collect(),
             ..Tables::default()
         });
     }

@@ -2,9 +2,9 @@
 //!
 //! A card has blocks (`BLOCK name`, perhaps with a scale `Q=`) of lines "indices value", and
 //! lines `DECAY pdg width`. `#` starts a comment; upper and lower case are the same. Exponents
-//! may be written with D. Where an entry stands twice the first counts, as in MG5aMC's Fortran reader
-//! (`lha_read.f` of 2.8.3, 2.9.4, 3.4.2 and 3.5.7, tried with such cards). MG5aMC itself refuses a card
-//! with two different values when it launches a run; the C++ reader of its plugin takes the last.
+//! may be written with D. An entry that stands twice with two values is refused where it is asked for, as MG5aMC does
+//! when it launches a run: its Fortran reader would take the first (`lha_read.f` of 2.8.3, 2.9.4, 3.4.2 and 3.5.7,
+//! tried with such cards), the C++ reader of its plugin the last.
 
 use super::model::{CardParameter, Model};
 use crate::error::{Error, Result};
@@ -32,6 +32,8 @@ struct Entry {
     line: usize,
     /// Whether another number stands behind it, so that it may be an index.
     more: bool,
+    /// The line with another value for the same entry, and that value.
+    other: Option<(usize, String)>,
 }
 
 impl Card {
@@ -88,13 +90,19 @@ impl Card {
     }
 
     fn enter(&mut self, block: &str, index: Vec<i32>, text: &str, line: usize, more: bool) {
-        self.entries
+        let entry = self
+            .entries
             .entry((block.to_owned(), index))
             .or_insert_with(|| Entry {
                 text: text.to_owned(),
                 line,
                 more,
+                other: None,
             });
+        let same = entry.text == text || number(&entry.text) == number(text);
+        if !same && entry.other.is_none() {
+            entry.other = Some((line, text.to_owned()));
+        }
     }
 
     /// Whether the card gives a particle a mass below zero.
@@ -112,7 +120,13 @@ impl Card {
         };
         let place = place(parameter);
         let key = (parameter.block.clone(), parameter.index.clone());
-        let Some(Entry { text, line, more }) = self.entries.get(&key) else {
+        let Some(Entry {
+            text,
+            line,
+            more,
+            other,
+        }) = self.entries.get(&key)
+        else {
             return Err(fail(format!(
                 "there is no entry {place} ({}), which the process needs; add it",
                 parameter.name
@@ -129,6 +143,13 @@ impl Card {
             return Err(fail(format!(
                 "line {line}: {place} ({}) is followed by another number; it has more indices here than \
                  ident_card.dat says",
+                parameter.name
+            )));
+        }
+        if let Some((again, other)) = other {
+            return Err(fail(format!(
+                "{place} ({}) stands there twice: `{text}` in line {line} and `{other}` in line {again}; leave the \
+                 one that is meant",
                 parameter.name
             )));
         }
@@ -210,22 +231,32 @@ DECAY 23 nan
         assert_eq!(value("decay", &[6]).unwrap(), 1.49);
     }
 
-    /// The card on which MG5aMC's Fortran was tried, and what it says.
     #[test]
-    fn of_entries_that_stand_twice_the_first_counts() {
+    fn entries_that_stand_twice_have_one_value() {
         let text = "BLOCK MASS\n  6 171.0 # first\n  6 172.0\n 23 91.0\nBLOCK SMINPUTS\n  3 0.118\n\
-                    BLOCK MASS\n  6 173.0 # in another block\nDECAY 6 1.1\nDECAY 6 1.2\n";
+                    BLOCK MASS\n  5 173.0 # in another block\n 23 9.1D1\nDECAY 6 1.1\nDECAY 6 1.2\n";
         let card = Card::parse(text, Path::new("param_card.dat"));
-        let value = |block: &str| {
+        let value = |block: &str, index: i32| {
             let parameter = CardParameter {
                 name: "MDL_X".into(),
                 block: block.into(),
-                index: vec![6],
+                index: vec![index],
                 default: 0.0,
             };
-            card.value(&parameter).unwrap()
+            card.value(&parameter)
         };
-        assert_eq!((value("mass"), value("decay")), (171.0, 1.1));
+        // The same number in another form is no second value.
+        assert_eq!(value("mass", 23).unwrap(), 91.0);
+        assert_eq!(value("mass", 5).unwrap(), 173.0);
+        for block in ["mass", "decay"] {
+            let error = value(block, 6).unwrap_err().to_string();
+            assert!(error.contains("stands there twice"), "{error}");
+        }
+        let error = value("mass", 6).unwrap_err().to_string();
+        assert!(
+            error.contains("`171.0` in line 2 and `172.0` in line 3"),
+            "{error}"
+        );
     }
 
     #[test]

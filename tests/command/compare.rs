@@ -239,7 +239,9 @@ fn channels_agree_where_beams_leave_helicities_out() {
     std::fs::write(&file, text.replace(part, &weighed)).unwrap();
     let card = to.join("Cards/run_card.dat");
     for beams in [[100, -100], [-100, 0], [60, -80]] {
-        let text = format!(" {} = polbeam1\n {} = polbeam2\n", beams[0], beams[1]);
+        // Of entries that stand twice the last counts.
+        let [a, b] = beams;
+        let text = format!(" 20 = polbeam1\n {a} = polbeam1\n {b} = POLBEAM2\n");
         std::fs::write(&card, text).unwrap();
         for points in ["3", "40"] {
             let p = p.to_str().unwrap();

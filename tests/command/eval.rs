@@ -1,6 +1,6 @@
 //! `mebridge eval`.
 
-use crate::support::{Ran, copy, directory, gg_ttx, mebridge};
+use crate::support::{Ran, copy, directory, gg_ttx, mebridge, two_matrix_elements};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use mebridge::process::example;
@@ -16,14 +16,15 @@ EVENTS is text, a NumPy array or a Les Houches event file (LHE), gzipped or not;
 is seen from its contents. In text an event is one line with 4 numbers for each leg (E px py pz, in
 the order of the process), or one line for each leg and an empty line behind the last; # begins a
 comment. A .npy file has the shape (events, legs, 4) or (events, 4*legs). The particles of an LHE
-event are put into the order of the process by their PDG codes.
+event are put into the order of the process by their PDG codes; of several matrix elements (a whole
+output, a P* directory, 'p p > t t~') an event's is the one with its particles.
 
 Usage: mebridge eval [OPTIONS] <FILE|DIR> <EVENTS>
 
 Arguments:
   <FILE|DIR>
-          Process file, or P* directory of an MG5aMC output (#N behind it for its N-th matrix
-          element)
+          Process file, P* directory of an MG5aMC output (#N behind it for its N-th matrix element),
+          or a whole output for LHE events of all its processes
 
   <EVENTS>
           File with events: text, .npy or LHE, gzipped or not (- for stdin)
@@ -530,6 +531,195 @@ fn events_of_other_processes() {
 }
 
 #[test]
+fn events_of_several_matrix_elements_find_their_own() {
+    let d = directory();
+    let pair = |a: i32, b: i32, alpha_s: &str| {
+        let particles = [(a, IN, A), (b, IN, B), (6, OUT, T), (-6, OUT, U)];
+        event(alpha_s, &particles)
+    };
+    let mixed = [
+        pair(21, 21, "0.118"),
+        pair(2, -2, "0.118"),
+        pair(-1, 1, "0.12"),
+        pair(21, 21, "0.13"),
+        pair(-4, 4, "0.118"),
+    ];
+    write(d.path(), "mixed.lhe", lhe(&mixed));
+    let ran = |arguments: &[&str]| mebridge(d.path(), arguments);
+    let all = ran(&["eval", "p p > t t~", "mixed.lhe"]);
+    let all = numbers(all.ok());
+    assert_eq!(all.len(), 5);
+    for (n, mine) in [("#1", vec![0, 3]), ("#2", vec![1, 2, 4])] {
+        let one = format!("p p > t t~{n}");
+        let one = ran(&["eval", &one, "mixed.lhe", "--skip-others"]);
+        let one = numbers(&one.stdout);
+        for (i, value) in one.iter().enumerate() {
+            let has = mine.contains(&i);
+            assert_eq!(value.is_nan(), !has, "{i}");
+            assert!(!has || *value == all[i], "{i}: {value} {}", all[i]);
+        }
+    }
+    let json = ran(&["eval", "p p > t t~", "mixed.lhe", "--json"]);
+    let json: Value = serde_json::from_str(json.ok()).unwrap();
+    let names = json["process"].as_array().unwrap();
+    assert_eq!(names.len(), 2);
+    // Events of none.
+    write(d.path(), "others.lhe", lhe(&[pair(11, -11, "0.118")]));
+    let error = ran(&["eval", "p p > t t~", "others.lhe"]);
+    assert!(
+        error
+            .failed(1)
+            .contains("11 -11 > 6 -6, which none of 2 matrix elements has"),
+        "{}",
+        error.stderr
+    );
+    let skipped = ran(&["eval", "p p > t t~", "others.lhe", "--skip-others"]);
+    assert_eq!(skipped.stdout, "nan\n");
+    // Numbers do not say whose they are.
+    write(d.path(), "top.txt", TOP);
+    let error = ran(&["eval", "p p > t t~", "top.txt"]);
+    let error = error.failed(1);
+    assert!(error.contains("of which of 2 matrix elements"), "{error}");
+    assert!(error.contains("\n  p p > t t~#2: u u~ > t t~"), "{error}");
+}
+
+#[test]
+fn events_of_a_whole_output_find_their_directory() {
+    let d = directory();
+    let two = two_matrix_elements(&d.path().join("out"));
+    let others = d.path().join("other/SubProcesses/P2_gg_ttx");
+    copy(&gg_ttx().join("../.."), &d.path().join("other"));
+    std::fs::rename(d.path().join("other/SubProcesses/P1_gg_ttx"), &others).unwrap();
+    let top = event(
+        "0.118",
+        &[(21, IN, A), (21, IN, B), (6, OUT, T), (-6, OUT, U)],
+    );
+    write(d.path(), "top.lhe", lhe(&[top]));
+    let ran = |place: &str| mebridge(d.path(), &["eval", place, "top.lhe"]);
+    let one = ran(others.to_str().unwrap());
+    for place in ["other", "other/", "other/SubProcesses"] {
+        assert_eq!(ran(place).ok(), one.ok(), "{place}");
+    }
+    // Two that have the same particles.
+    for place in ["out", two.to_str().unwrap()] {
+        let error = ran(place);
+        let error = error.failed(1);
+        assert!(
+            error.contains("event 1 (from 1; line 12) may be of 'g g > t t~ WEIGHTED<=2 @1'")
+                && error.contains("P1_gg_ttx#1) and of")
+                && error.contains("P1_gg_ttx#2), which have the same particles; name one of them"),
+            "{error}"
+        );
+    }
+}
+
+/// The reweighting module's outputs have no tables, but PDG codes in all_matrix.f.
+#[test]
+fn events_of_a_standalone_output_with_prefixes() {
+    let d = directory();
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/outputs/standalone");
+    copy(&from, &d.path().join("rw_me"));
+    let folder = d.path().join("rw_me/SubProcesses");
+    std::fs::remove_dir_all(folder.join("P1_qq_qq")).unwrap();
+    let momenta = [
+        A,
+        B,
+        [500.0, 300.0, 0.0, 400.0],
+        [500.0, -300.0, 0.0, -400.0],
+    ];
+    let muons = |pdg: i32, swapped: bool| {
+        let mut particles = [
+            (11, IN, momenta[0]),
+            (-11, IN, momenta[1]),
+            (pdg, OUT, momenta[2]),
+            (-pdg, OUT, momenta[3]),
+        ];
+        if swapped {
+            particles.swap(0, 1);
+            particles.swap(2, 3);
+        }
+        event("0.118", &particles)
+    };
+    let all = [muons(13, false), muons(15, true), muons(13, true)];
+    write(d.path(), "muons.lhe", lhe(&all));
+    write(d.path(), "muons.txt", text(&[momenta.concat()]));
+    let ran = |place: &str, events: &str| mebridge(d.path(), &["eval", place, events]);
+    let p = "rw_me/SubProcesses/P1_ll_ll";
+    let plain = ran(p, "muons.txt");
+    let plain = numbers(plain.ok());
+    // Without the file the codes are not known.
+    let error = ran(p, "muons.lhe");
+    assert!(
+        error.failed(1).contains("has no PDG code"),
+        "{}",
+        error.stderr
+    );
+    let all = "\
+      SUBROUTINE SMATRIXHEL(PDGS, PROCID, NPDG, P, ALPHAS, SCALE2,
+     $  NHEL, ANS)
+      IF (NPDG.EQ.4)THEN
+        IF(11.EQ.PDGS(1).AND.-11.EQ.PDGS(2).AND.13.EQ.PDGS(3).AND.
+     $   -13.EQ.PDGS(4).AND.(PROCID.LE.0.OR.PROCID.EQ.1)) THEN  ! 0
+          CALL M0_SMATRIXHEL(P, NHEL, ANS)
+        ELSE IF(11.EQ.PDGS(1).AND.-11.EQ.PDGS(2).AND.15.EQ.PDGS(3)
+     $   .AND.-15.EQ.PDGS(4).AND.(PROCID.LE.0.OR.PROCID.EQ.1)) THEN  ! 1
+          CALL M0_SMATRIXHEL(P, NHEL, ANS)
+        ENDIF
+      ENDIF
+      END
+";
+    write(&folder, "all_matrix.f", all);
+    for place in [p, "rw_me", "rw_me/SubProcesses"] {
+        let found = ran(place, "muons.lhe");
+        let found = numbers(found.ok());
+        close(&found, &[plain[0]; 3], 1e-9);
+    }
+    // What is called in another way says nothing.
+    write(
+        &folder,
+        "all_matrix.f",
+        all.replace("-15.EQ.PDGS(4)", "-15.NE.PDGS(4)"),
+    );
+    let error = ran(p, "muons.lhe");
+    assert!(
+        error.failed(1).contains("has no PDG code"),
+        "{}",
+        error.stderr
+    );
+}
+
+/// Some editors put a mark before text.
+#[test]
+fn a_byte_order_mark_is_passed_over() {
+    let d = directory();
+    let events = events(3);
+    write(d.path(), "plain.txt", text(&events));
+    write(d.path(), "marked.txt", format!("\u{feff}{}", text(&events)));
+    let plain = eval_at_2(d.path(), "plain.txt");
+    assert_eq!(eval_at_2(d.path(), "marked.txt").ok(), plain.ok());
+    let p = gg_ttx();
+    let top = [(21, IN, A), (21, IN, B), (6, OUT, T), (-6, OUT, U)];
+    let file = lhe(&[event("0.118", &top)]);
+    write(d.path(), "plain.lhe", &file);
+    write(d.path(), "marked.lhe", format!("\u{feff}{file}"));
+    let ran = |file: &str| mebridge(d.path(), &["eval", p.to_str().unwrap(), file]);
+    assert_eq!(ran("marked.lhe").ok(), ran("plain.lhe").ok());
+}
+
+#[test]
+fn what_is_no_finite_number_is_noted() {
+    let d = directory();
+    write(d.path(), "events.txt", text(&events(2)));
+    let ran = eval(d.path(), "events.txt", &["--alpha-s", "1e300"]);
+    assert_eq!(ran.code, 0);
+    assert_eq!(
+        ran.stderr,
+        "mebridge: events.txt: |M|^2 of 2 event(s) is no finite number, the first of them is event 1 (from 1; line \
+         1)\n"
+    );
+}
+
+#[test]
 fn beams_may_be_the_other_way_round() {
     let d = directory();
     let mut process = example::scalars();
@@ -658,7 +848,8 @@ fn momenta_that_are_not_conserved_are_an_error() {
     assert_eq!(ran.code, 1);
     let error = &ran.stderr;
     assert!(
-        error.contains("event 1 (from 0)") && error.contains("differ by"),
+        error.contains("events.txt: event 2 (from 1; line 2): (E, px, py, pz)")
+            && error.contains("differ by"),
         "{error}"
     );
 }

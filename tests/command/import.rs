@@ -28,6 +28,16 @@ Options:
           Print help (see a summary with '-h')
 ";
 
+/// What is written is whole, or nothing of it is there.
+#[test]
+fn an_error_leaves_none_of_several_files() {
+    let d = directory();
+    std::fs::create_dir(d.path().join("x.2.mebridge")).unwrap();
+    let ran = mebridge(d.path(), &["generate", "p p > t t~", "-o", "x.mebridge"]);
+    assert!(ran.failed(1).contains("x.2.mebridge"), "{}", ran.stderr);
+    assert!(!d.path().join("x.1.mebridge").exists());
+}
+
 #[test]
 fn help() {
     let d = directory();

@@ -135,6 +135,99 @@ fn the_old_generation_is_answered_one_event_a_call() {
 }
 
 #[test]
+fn batches_are_not_promised_where_there_are_none() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = old_output(d.path());
+    let before = snapshot(&output);
+    let told = link(&output, &["--vector", "64"]);
+    assert!(
+        told.failed(1)
+            .contains("one event at a time: batches came with MG5aMC 3.6"),
+        "{}",
+        told.stderr
+    );
+    same(&snapshot(&output), &before);
+    let told = link(&output, &[]);
+    assert!(
+        told.ok().contains(
+            "P1_gg_ttx: in Fortran the matrix element takes at most some 7 % of the time of an event: runs are hardly \
+             faster when linked\n"
+        ),
+        "{}",
+        told.stdout
+    );
+}
+
+#[test]
+fn loop_induced_outputs_are_refused_as_such() {
+    let d = tempfile::tempdir().unwrap();
+    let output = old_output(d.path());
+    fs::create_dir(p(&output).join("MadLoop5_resources")).unwrap();
+    // Its SMATRIX1 has no MATRIX1.
+    change(&p(&output).join("matrix1.f"), "MATRIX1", "LOOPS1");
+    let told = link(&output, &[]);
+    assert!(
+        told.failed(1).contains("loop-induced or NLO process"),
+        "{}",
+        told.stderr
+    );
+}
+
+/// What is part of the process: the doctor says beforehand that executables will stop.
+#[test]
+fn other_settings_than_those_of_the_link_are_told() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = old_output(d.path());
+    let card = output.join("Cards/run_card.dat");
+    let set = |text: &str| {
+        let card_now = fs::read_to_string(&card).unwrap();
+        fs::write(&card, card_now + text).unwrap();
+    };
+    let doctor = |settings: Option<&str>| {
+        let told = mebridge(&output, &["doctor", "."]);
+        let line = settings.map(|s| {
+            format!("!! P1_gg_ttx: the run card has another {s} than when the output was linked")
+        });
+        match line {
+            None => assert!(
+                !told.stdout.contains("the run card has another"),
+                "{}",
+                told.stdout
+            ),
+            Some(line) => assert!(told.stdout.contains(&line), "{}", told.stdout),
+        }
+    };
+    // Nothing depends on it yet.
+    link(&output, &[]).ok();
+    doctor(None);
+    set("  30.0 = bwcutoff\n");
+    doctor(None);
+    set("  1e-4 = small_width_treatment\n");
+    doctor(Some("small_width_treatment"));
+    link(&output, &[]).ok();
+    doctor(None);
+    // A routine of DHELAS that cuts.
+    let routine = output.join("Source/DHELAS/CUT.f");
+    fs::write(
+        routine,
+        "      SUBROUTINE CUT(X)\n      REAL*8 X,BWCUTOFF\n      COMMON/TO_BWCUTOFF/BWCUTOFF\n      X=BWCUTOFF\n      END\n",
+    )
+    .unwrap();
+    link(&output, &[]).ok();
+    doctor(None);
+    set("  40.0 = bwcutoff\n");
+    doctor(Some("bwcutoff"));
+    set("  1e-5 = small_width_treatment\n");
+    doctor(Some("small_width_treatment and bwcutoff"));
+}
+
+#[test]
 fn ungrouped_outputs_are_answered_one_event_a_call() {
     if !compiler() {
         return;

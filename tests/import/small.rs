@@ -788,6 +788,37 @@ fn a_directory_that_is_none_is_told_what_is_missing() {
     assert!(error.contains("it has no coloramps.inc"), "{error}");
 }
 
+/// What MadLoop evaluates, beside the matrix elements of MadEvent or in their place.
+#[test]
+fn loops_are_refused_as_such() {
+    for file in ["loop_matrix.f", "MadLoop5_resources", "born.f"] {
+        let output = Output::new();
+        output.write(&format!("SubProcesses/P1_x/{file}"), "");
+        let error = output.error();
+        assert!(
+            error.contains("loop-induced or NLO process") && error.contains(file),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn of_several_entries_of_the_run_card_the_last_counts() {
+    let output = Output::new();
+    let card = " -1 = small_width_treatment\n 1d-3 = small_width_treatment ! last\n";
+    output.write("Cards/run_card.dat", card);
+    output.process();
+    output.write(
+        "Cards/run_card.dat",
+        &(card.to_owned() + " x = small_width_treatment\n"),
+    );
+    let error = output.error();
+    assert!(
+        error.contains("line 3: small_width_treatment is `x`"),
+        "{error}"
+    );
+}
+
 #[test]
 fn errors_name_the_file_and_the_line() {
     let cases = [

@@ -74,6 +74,9 @@ pub struct Options {
 impl Options {
     /// Runs.
     pub fn run(self) -> Result<ExitCode> {
+        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
+            output::usage("--tolerance must be a number from 0 on");
+        }
         if !compiler::is_there() {
             return Err(Error::io("gfortran")(std::io::Error::other(
                 "cannot be run; install it, the comparison is with what it compiles",

@@ -2,6 +2,7 @@
 
 use crate::link::{
     Alone, Calls, Journal, Kind, Layout, State, calls, card, changed, element, is_hooked,
+    other_settings,
 };
 use crate::output;
 use mebridge::gpu::{Gpus, might_be_there};
@@ -230,6 +231,15 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
             }
         }
         if is_linked && subprocess.kind == Kind::Plain {
+            let settings = other_settings(&layout, &subprocess)?;
+            if !settings.is_empty() {
+                report.wrong(format!(
+                    "{name}: the run card has another {} than when the output was linked, and executables stop at that; \
+                     run `mebridge link {}` again",
+                    settings.join(" and "),
+                    layout.root.display()
+                ));
+            }
             let what = match changed(&subprocess.path)? {
                 None => "nothing says what it was linked from".into(),
                 Some(changes) if changes.is_empty() => String::new(),

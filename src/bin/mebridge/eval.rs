@@ -4,6 +4,7 @@
 //! with the file.
 
 mod answers;
+mod elements;
 mod input;
 mod legs;
 mod lhe;
@@ -12,37 +13,28 @@ mod npy;
 mod text;
 
 use crate::engine_options::{self, EngineOptions};
-use crate::info::DEFAULT_G;
 use crate::output;
 use crate::progress::Progress;
-use crate::sample::{self, Numbers, Sample};
-use crate::source::Source;
+use crate::source;
 use answers::{Head, Writer};
+use elements::Elements;
 pub use input::GZIP;
-use input::{Chunk, Input};
+use input::{Chunk, Input, Known};
 pub use legs::{Particle, UNKNOWN_HELICITY, assign, codes};
 pub use lhe::{begins, ends_without, first_line, flavours, particle};
 pub use lines::broken;
-use mebridge::bridge::Bridge;
-use mebridge::events::{Answers, Events};
-use mebridge::locate::{Located, locate};
-use mebridge::plan::binding::Binding;
+use mebridge::locate::Located;
 pub use mebridge::process::Leg;
 use mebridge::process::Process;
 use mebridge::process::card::Card;
 use mebridge::process::model::CardParameter;
 use mebridge::runtime::Switches;
 use mebridge::{Error, Result};
-use std::f64::consts::PI;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Events that are read and evaluated at a time.
 const CHUNK: usize = 16384;
-/// Random events on which good helicities are found, and their energy in GeV (more where masses
-/// ask for it).
-const TRIED: usize = 16;
-const ENERGY: f64 = 1500.0;
 /// How far the sum of an event's momenta may be off, relative to the energy. Event files have ten
 /// digits or so.
 const UNBALANCED: f64 = 1e-5;
@@ -53,10 +45,12 @@ const UNBALANCED: f64 = 1e-5;
 /// it is is seen from its contents. In text an event is one line with 4 numbers for each leg (E px py
 /// pz, in the order of the process), or one line for each leg and an empty line behind the last;
 /// # begins a comment. A .npy file has the shape (events, legs, 4) or (events, 4*legs). The particles of
-/// an LHE event are put into the order of the process by their PDG codes.
+/// an LHE event are put into the order of the process by their PDG codes; of several matrix elements (a
+/// whole output, a P* directory, 'p p > t t~') an event's is the one with its particles.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Process file, or P* directory of an MG5aMC output (#N behind it for its N-th matrix element)
+    /// Process file, P* directory of an MG5aMC output (#N behind it for its N-th matrix element), or a whole output
+    /// for LHE events of all its processes
     #[arg(value_name = "FILE|DIR")]
     process: OsString,
     /// File with events: text, .npy or LHE, gzipped or not (- for stdin)
@@ -91,31 +85,35 @@ impl Options {
             output::usage("--alpha-s must be a positive number");
         }
         let switches = self.switches()?;
-        let located = locate(&switches)?;
-        let process = &located.process;
-        let (name, legs) = (process.name.clone(), process.legs.clone());
-        let mut input = Input::open(&self.events, process, self.skip_others)?;
+        let located = source::every(&self.process, &switches)?;
+        let known = located.iter().map(|one| Known {
+            process: &one.process,
+            place: &one.origin,
+        });
+        let known: Vec<Known> = known.collect();
+        let mut input = Input::open(&self.events, &known, self.skip_others)?;
         // What holds for all events; nothing where each brings its own.
         let alpha_s = match (self.alpha_s, input.has_alpha_s()) {
             (Some(alpha_s), _) => Some(alpha_s),
             (None, true) => None,
-            (None, false) => Some(card_alpha_s(&located)?),
+            (None, false) => located.first().map(card_alpha_s).transpose()?,
         };
-        let mut bridge = bridge(located, &switches)?;
         let events = input::name(&self.events);
         let head = Head {
-            process: name,
+            processes: known.iter().map(|one| one.process.name.clone()).collect(),
             format: input.format(),
             alpha_s,
         };
         let _progress = self.output.is_some().then(|| Progress::new("events", 0));
+        let mut elements = Elements::new(&located, switches);
         let mut writer = None;
         let mut notes = Notes::default();
         let mut chunk = Chunk::default();
         let mut whole = || -> Result<bool> {
             while input.fill(&mut chunk, CHUNK)? > 0 {
-                notes.look(&chunk, &legs);
-                let values = evaluate(&mut bridge, events, &chunk, alpha_s)?;
+                notes.look(&chunk, &elements);
+                let values = elements.evaluate(events, &chunk, alpha_s)?;
+                notes.look_at(&values, &chunk);
                 // Not before there is something to write: what cannot be read leaves no file.
                 let writer = match &mut writer {
                     Some(writer) => writer,
@@ -166,7 +164,8 @@ pub fn momenta(
     process: &Process,
     most: usize,
 ) -> Result<Vec<(Vec<f64>, Option<f64>)>> {
-    let mut input = Input::open(path, process, true)?;
+    let known = Known { process, place: "" };
+    let mut input = Input::open(path, &[known], true)?;
     let numbers = 4 * process.legs.len();
     let mut found = Vec::new();
     let mut chunk = Chunk::default();
@@ -208,116 +207,24 @@ fn card_alpha_s(located: &Located) -> Result<f64> {
     }
 }
 
-/// A Bridge that knows its good helicities. They are found on random events: those of the file may
-/// all be special ones, at which a helicity vanishes that does not elsewhere.
-fn bridge(located: Located, switches: &Switches) -> Result<Bridge> {
-    let source = Source {
-        process: located.process,
-        card: located.card,
-        number: 1,
-    };
-    let energy = energy(&source.process, &source.card)?;
-    let space = sample::phase_space(&source, energy);
-    let mut bridge = Bridge::new(source.process, &source.card, switches, CHUNK)?;
-    // Without a phase space (a decay that is forbidden on shell) the events of the file serve.
-    if let Ok(space) = space {
-        let numbers = Numbers::Seed(0);
-        let mut sample = Sample::new(space, numbers, TRIED, DEFAULT_G, None)?;
-        sample.draw(0);
-        sample.make_momenta();
-        bridge.prepare(&sample.call().0)?;
-    }
-    Ok(bridge)
-}
-
-/// An energy at which the process can be.
-fn energy(process: &Process, card: &[f64]) -> Result<f64> {
-    let binding = Binding::new(&process.model, card)?;
-    let mass = |leg: &Leg| binding.value(leg.mass);
-    let (incoming, outgoing): (Vec<&Leg>, Vec<&Leg>) =
-        process.legs.iter().partition(|leg| leg.incoming);
-    let sum = |legs: &[&Leg]| legs.iter().map(|leg| mass(leg)).sum::<f64>();
-    let threshold = sum(&incoming).max(sum(&outgoing));
-    Ok(match (incoming.len(), outgoing.len()) {
-        (1, _) => sum(&incoming),
-        (_, 1) => sum(&outgoing),
-        _ => ENERGY.max(2.0 * threshold),
-    })
-}
-
-/// Evaluates the events of a chunk; errors say where in the file an event is.
-fn evaluate(
-    bridge: &mut Bridge,
-    path: &Path,
-    chunk: &Chunk,
-    alpha_s: Option<f64>,
-) -> Result<Vec<f64>> {
-    let nevt = chunk.places.len();
-    // What the Les Houches accord has for an alpha_s that is not known is -1.
-    let unknown = chunk.alpha_s.iter().position(|&a| a <= 0.0);
-    if let (None, Some(event)) = (alpha_s, unknown) {
-        return Err(Error::NoAlphaS {
-            why: format!(
-                "{}: {} has alpha_s (AQCDUP) {}",
-                path.display(),
-                chunk.places[event],
-                chunk.alpha_s[event]
-            ),
-        });
-    }
-    let g_s = |alpha_s: f64| (4.0 * PI * alpha_s).sqrt();
-    let g_s: Vec<f64> = match alpha_s {
-        Some(alpha_s) => vec![g_s(alpha_s); nevt],
-        None => chunk.alpha_s.iter().map(|&a| g_s(a)).collect(),
-    };
-    // No helicity or colour flow is asked for.
-    let random = vec![0.5; nevt];
-    let mut values = vec![0.0; nevt];
-    let (mut helicity, mut color) = (vec![0; nevt], vec![0; nevt]);
-    let events = Events {
-        momenta: &chunk.momenta,
-        g_s: &g_s,
-        random_helicity: &random,
-        random_color: &random,
-        channels: None,
-        igraph: None,
-    };
-    let mut answers = Answers {
-        matrix_elements: &mut values,
-        helicity: &mut helicity,
-        color: &mut color,
-    };
-    match bridge.run(&events, &mut answers) {
-        Ok(()) => Ok(values),
-        Err(error @ Error::BadMomentum { event, .. }) => {
-            // It counts within the call; a reader wants the place in the file.
-            let text = error.to_string();
-            let what = text
-                .split_once("(from 0): ")
-                .map_or(&*text, |(_, what)| what);
-            let place = chunk.places.get(event).copied().unwrap_or_default();
-            Err(Error::EventsFile {
-                path: path.to_path_buf(),
-                what: format!("{place}: {what}"),
-            })
-        }
-        Err(error) => Err(error),
-    }
-}
-
 /// What is odd about the events, and no error.
 #[derive(Default)]
 struct Notes {
     skipped: u64,
     unbalanced: u64,
     first: Option<input::Place>,
+    not_finite: u64,
+    first_not_finite: Option<input::Place>,
 }
 
 impl Notes {
-    fn look(&mut self, chunk: &Chunk, legs: &[Leg]) {
+    fn look(&mut self, chunk: &Chunk, elements: &Elements) {
         self.skipped += chunk.rows.iter().filter(|&&evaluated| !evaluated).count() as u64;
-        let events = chunk.momenta.chunks_exact(4 * legs.len());
-        for (event, &place) in events.zip(&chunk.places) {
+        let mut rest = chunk.momenta.as_slice();
+        for (&element, &place) in chunk.elements.iter().zip(&chunk.places) {
+            let legs = elements.legs(element);
+            let (event, others) = rest.split_at(4 * legs.len());
+            rest = others;
             let (mut sum, mut energy) = ([0.0; 4], 0.0);
             for (p, leg) in event.chunks_exact(4).zip(legs) {
                 let sign = if leg.incoming { 1.0 } else { -1.0 };
@@ -333,8 +240,23 @@ impl Notes {
         }
     }
 
+    fn look_at(&mut self, values: &[f64], chunk: &Chunk) {
+        for (value, &place) in values.iter().zip(&chunk.places) {
+            if !value.is_finite() {
+                self.not_finite += 1;
+                self.first_not_finite.get_or_insert(place);
+            }
+        }
+    }
+
     fn warn(&self, path: &Path) {
         let path = path.display();
+        if let Some(first) = self.first_not_finite {
+            output::warn(&format!(
+                "{path}: |M|^2 of {} event(s) is no finite number, the first of them is {first}",
+                self.not_finite
+            ));
+        }
         if let Some(first) = self.first {
             output::warn(&format!(
                 "{path}: energy and momentum are not conserved in {} event(s), the first of them is \

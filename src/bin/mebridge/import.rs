@@ -1,6 +1,6 @@
 //! `mebridge import`: from a directory that MG5aMC wrote to process files.
 
-use crate::output;
+use crate::output::{self, Target};
 use crate::progress::Progress;
 use crate::source::{self, Source};
 use mebridge::Result;
@@ -41,6 +41,7 @@ impl Options {
 pub fn write(sources: Vec<Source>, output: &Path) -> Result<String> {
     let several = sources.len() > 1;
     let mut report = String::new();
+    let mut files = Vec::new();
     for source in sources {
         let file = if several {
             numbered(output, source.number)
@@ -49,7 +50,7 @@ pub fn write(sources: Vec<Source>, output: &Path) -> Result<String> {
         };
         let process = source.with_card();
         let bytes = process.to_bytes()?;
-        output::write(&file, &bytes)?;
+        files.push(Target::with(&file, &bytes, false)?);
         let _ = writeln!(
             report,
             "{}: {}, {} bytes",
@@ -58,6 +59,8 @@ pub fn write(sources: Vec<Source>, output: &Path) -> Result<String> {
             bytes.len(),
         );
     }
+    // Not before all are whole: an error leaves none of them.
+    files.into_iter().try_for_each(Target::finish)?;
     Ok(report)
 }
 

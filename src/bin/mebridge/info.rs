@@ -61,6 +61,9 @@ pub struct Options {
 impl Options {
     /// Prints.
     pub fn run(self) -> Result<()> {
+        if !self.g.is_finite() {
+            output::usage("--g must be a finite number");
+        }
         match &self.processes[..] {
             [one] if !table::asked_for(&self.processes) => self.one(one),
             _ => self.several(),

@@ -91,6 +91,9 @@ struct Shared<'a> {
 impl Options {
     /// Runs.
     pub fn run(self) -> Result<std::process::ExitCode> {
+        if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) {
+            output::usage("--tolerance must be a number from 0 on");
+        }
         use std::process::ExitCode;
         if let Some(task) = &self.worker {
             worker::work(task)?;

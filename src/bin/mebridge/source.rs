@@ -2,7 +2,7 @@
 
 use mebridge::Result;
 use mebridge::import::{Options, import_with};
-use mebridge::locate::{Located, all_from_text, locate, locate_all, process_text};
+use mebridge::locate::{Located, all_from_text, locate, locate_all, locate_every, process_text};
 use mebridge::process::Process;
 use mebridge::process::card::Card;
 use mebridge::runtime::{ProcessChoice, Switches};
@@ -115,6 +115,18 @@ pub fn each(switches: &Switches) -> Result<Vec<Source>> {
         }
         _ => Ok(vec![one(switches)?]),
     }
+}
+
+/// All matrix elements that the switches name: those of a whole output, of a P directory or of a text too.
+pub fn every(argument: &OsString, switches: &Switches) -> Result<Vec<Located>> {
+    let mut all = Vec::new();
+    for place in places(std::slice::from_ref(argument)) {
+        all.extend(locate_every(&Switches {
+            process: Some(ProcessChoice::parse(&place)),
+            ..switches.clone()
+        })?);
+    }
+    Ok(all)
 }
 
 fn of(located: Located, number: usize) -> Source {

@@ -12,8 +12,8 @@ use std::rc::Rc;
 
 /// What there is to say besides the numbers.
 pub struct Head {
-    /// Name of the process.
-    pub process: String,
+    /// Names of the matrix elements.
+    pub processes: Vec<String>,
     /// Format of the events.
     pub format: &'static str,
     /// alpha_s of all events; nothing where each has its own.
@@ -195,7 +195,11 @@ impl Head {
             "{{\n  \"mebridge\": {},",
             json!(env!("CARGO_PKG_VERSION"))
         )?;
-        writeln!(out, "  \"process\": {},", json!(self.process))?;
+        let process = match self.processes.as_slice() {
+            [one] => json!(one),
+            several => json!(several),
+        };
+        writeln!(out, "  \"process\": {process},")?;
         writeln!(out, "  \"format\": {},", json!(self.format))?;
         writeln!(out, "  \"alpha_s\": {},", json!(self.alpha_s))?;
         write!(out, "  \"matrix_elements\": [")

@@ -17,6 +17,8 @@ use std::path::Path;
 const BEGINNING: u64 = 512;
 /// What gzipped data begin with.
 pub const GZIP: &[u8] = b"\x1f\x8b";
+/// What some editors put before text in UTF-8.
+const BOM: &[u8] = b"\xef\xbb\xbf";
 /// What zip archives begin with, `.npz` among them.
 const ZIP: &[u8] = b"PK\x03\x04";
 
@@ -29,6 +31,8 @@ pub struct Chunk {
     pub alpha_s: Vec<f64>,
     /// Where they are in the file.
     pub places: Vec<Place>,
+    /// Which of the matrix elements they are of, from 0.
+    pub elements: Vec<usize>,
     /// For each event of the file whether it is one of them.
     pub rows: Vec<bool>,
 }
@@ -38,12 +42,19 @@ impl Chunk {
         self.momenta.clear();
         self.alpha_s.clear();
         self.places.clear();
+        self.elements.clear();
         self.rows.clear();
     }
 
-    /// Notes an event whose momenta are there.
+    /// Notes an event, of the first matrix element, whose momenta are there.
     pub fn add(&mut self, place: Place) {
+        self.add_of(place, 0);
+    }
+
+    /// Notes an event of this matrix element whose momenta are there.
+    pub fn add_of(&mut self, place: Place, element: usize) {
         self.places.push(place);
+        self.elements.push(element);
         self.rows.push(true);
     }
 }
@@ -67,6 +78,12 @@ impl Display for Place {
     }
 }
 
+/// A matrix element, and where it comes from.
+pub struct Known<'a> {
+    pub process: &'a Process,
+    pub place: &'a str,
+}
+
 /// A file with events.
 pub enum Input {
     /// Numbers as text.
@@ -78,16 +95,16 @@ pub enum Input {
 }
 
 impl Input {
-    /// Opens a file (`-`: stdin) for the events of a process. With `skip_others` events with other
-    /// particles are left out.
-    pub fn open(path: &Path, process: &Process, skip_others: bool) -> Result<Input> {
+    /// Opens a file (`-`: stdin) for the events of these matrix elements; where they are several, particles tell
+    /// whose an event is. With `skip_others` events with other particles are left out.
+    pub fn open(path: &Path, known: &[Known], skip_others: bool) -> Result<Input> {
         let stdin = path == Path::new("-");
         let path = name(path);
         let wrong = |what: &str| Error::EventsFile {
             path: path.to_path_buf(),
             what: what.into(),
         };
-        let legs = process.legs.len();
+        let legs = known.first().map_or(0, |one| one.process.legs.len());
         let failed = |error| broken(path, error, "at its beginning");
         let (input, mut file): (Box<dyn BufRead>, Option<File>) = if stdin {
             (Box::new(std::io::stdin().lock()), None)
@@ -110,10 +127,19 @@ impl Input {
             let plain = BufReader::new(MultiGzDecoder::new(input));
             (first, input) = peek(Box::new(plain)).map_err(failed)?;
         }
+        if first.starts_with(BOM) {
+            first.drain(..BOM.len());
+            input.read_exact(&mut [0; BOM.len()]).map_err(failed)?;
+        }
         if first.is_empty() {
             return Err(wrong("the file is empty"));
         }
+        let numbers = || match known {
+            [_] => Ok(()),
+            _ => Err(wrong(&alone(known))),
+        };
         if first.starts_with(npy::MAGIC) {
+            numbers()?;
             return Npy::open(input, file, path, legs).map(Input::Npy);
         }
         if first.starts_with(ZIP) {
@@ -128,8 +154,11 @@ impl Input {
         }
         let lines = Lines::new(input, path);
         match first.iter().find(|c| !c.is_ascii_whitespace()) {
-            Some(b'<') => Lhe::new(lines, process, skip_others).map(Input::Lhe),
-            _ => Ok(Input::Text(Text::new(lines, legs))),
+            Some(b'<') => Lhe::new(lines, known, skip_others).map(Input::Lhe),
+            _ => {
+                numbers()?;
+                Ok(Input::Text(Text::new(lines, legs)))
+            }
         }
     }
 
@@ -172,6 +201,18 @@ impl Input {
             lhe.warn();
         }
     }
+}
+
+/// Why numbers alone will not do.
+fn alone(known: &[Known]) -> String {
+    let lines = known
+        .iter()
+        .map(|one| format!("\n  {}: {}", one.place, one.process.name));
+    let lines: String = lines.collect();
+    format!(
+        "numbers do not say of which of {} matrix elements an event is; give an LHE file, or name one of them:{lines}",
+        known.len()
+    )
 }
 
 /// The name of a file for messages.

@@ -24,6 +24,13 @@ pub const UNKNOWN_HELICITY: f64 = 9.0;
 /// ones are in the order of the beams or, if they do not fit so, in the other one: |M|^2 does not
 /// know which beam comes from where. Identical particles keep their order.
 pub fn assign(legs: &[Leg], particles: &[Particle]) -> Option<Vec<usize>> {
+    let orders = [false, true].into_iter();
+    let mut orders = orders.filter_map(|exchanged| assign_from(legs, particles, exchanged));
+    orders.next()
+}
+
+/// The same for incoming particles in the order of the beams alone, or in the other one alone.
+pub fn assign_from(legs: &[Leg], particles: &[Particle], exchanged: bool) -> Option<Vec<usize>> {
     if legs.len() != particles.len() {
         return None;
     }
@@ -33,11 +40,11 @@ pub fn assign(legs: &[Leg], particles: &[Particle]) -> Option<Vec<usize>> {
     let codes = |order: &[usize]| order.iter().map(|&i| particles[i].pdg).collect::<Vec<_>>();
     let wanted = legs.iter().filter(|leg| leg.incoming).map(|leg| leg.pdg);
     let wanted: Vec<i32> = wanted.collect();
-    if codes(&incoming) != wanted {
+    if exchanged {
         incoming.reverse();
-        if codes(&incoming) != wanted {
-            return None;
-        }
+    }
+    if codes(&incoming) != wanted {
+        return None;
     }
     let mut incoming = incoming.into_iter();
     let mut used = vec![false; particles.len()];
@@ -52,6 +59,20 @@ pub fn assign(legs: &[Leg], particles: &[Particle]) -> Option<Vec<usize>> {
         order.push(place);
     }
     Some(order)
+}
+
+/// Sorted codes: of what comes in, a zero, of what goes out.
+pub fn sorted(particles: impl Iterator<Item = (i32, bool)>) -> Vec<i32> {
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for (pdg, incoming) in particles {
+        let side = if incoming { &mut before } else { &mut after };
+        side.push(pdg);
+    }
+    before.sort_unstable();
+    after.sort_unstable();
+    before.push(0);
+    before.append(&mut after);
+    before
 }
 
 /// `21 21 > 6 -6`.

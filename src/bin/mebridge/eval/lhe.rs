@@ -3,12 +3,13 @@
 //! Of an event its first line is read (`NUP IDPRUP XWGTUP SCALUP AQEDUP AQCDUP`) and the lines of its
 //! particles; weights and what else is behind them are passed over.
 
-use super::input::{Chunk, Place};
-use super::legs::{Particle, UNKNOWN_HELICITY, assign, codes};
+use super::input::{Chunk, Known, Place};
+use super::legs::{Particle, UNKNOWN_HELICITY, assign_from, codes, sorted};
 use super::lines::{Lines, number, shown};
 use crate::output;
-use mebridge::Result;
 use mebridge::process::{Leg, Process};
+use mebridge::{Error, Result};
+use std::collections::HashMap;
 
 /// No event has more particles, those on the way included.
 const MOST_PARTICLES: usize = 1000;
@@ -19,9 +20,9 @@ const WORDS_OF_PARTICLE: usize = 13;
 /// A Les Houches event file.
 pub struct Lhe {
     lines: Lines,
-    process: String,
-    /// The legs, and those of other flavours with the same matrix element.
-    flavours: Vec<Vec<Leg>>,
+    elements: Vec<Element>,
+    /// Matrix elements, and which of their flavours, by sorted codes.
+    by_codes: HashMap<Vec<i32>, Vec<(usize, usize)>>,
     skip_others: bool,
     events: u64,
     /// Whether the end of the file said that it is the end.
@@ -29,21 +30,44 @@ pub struct Lhe {
     particles: Vec<Particle>,
 }
 
+/// A matrix element.
+struct Element {
+    process: String,
+    place: String,
+    /// The legs, and those of other flavours with the same matrix element.
+    flavours: Vec<Vec<Leg>>,
+}
+
 impl Lhe {
-    /// Events for this process.
-    pub fn new(lines: Lines, process: &Process, skip_others: bool) -> Result<Lhe> {
-        if let Some(leg) = process.legs.iter().position(|leg| leg.pdg == 0) {
-            return Err(lines.error(format!(
-                "leg {} of '{}' has no PDG code, so it is not known which particle of an LHE event \
-                 it is; give the momenta as text or .npy, in the order of the process",
-                leg + 1,
-                process.name
-            )));
+    /// Events for these matrix elements.
+    pub fn new(lines: Lines, known: &[Known], skip_others: bool) -> Result<Lhe> {
+        for process in known.iter().map(|one| one.process) {
+            if let Some(leg) = process.legs.iter().position(|leg| leg.pdg == 0) {
+                return Err(lines.error(format!(
+                    "leg {} of '{}' has no PDG code, so it is not known which particle of an LHE event \
+                     it is; give the momenta as text or .npy, in the order of the process",
+                    leg + 1,
+                    process.name
+                )));
+            }
+        }
+        let elements = known.iter().map(|one| Element {
+            process: one.process.name.clone(),
+            place: one.place.to_owned(),
+            flavours: flavours(one.process),
+        });
+        let elements: Vec<Element> = elements.collect();
+        let mut by_codes: HashMap<_, Vec<_>> = HashMap::new();
+        for (i, element) in elements.iter().enumerate() {
+            for (j, legs) in element.flavours.iter().enumerate() {
+                let codes = sorted(legs.iter().map(|leg| (leg.pdg, leg.incoming)));
+                by_codes.entry(codes).or_default().push((i, j));
+            }
         }
         Ok(Lhe {
             lines,
-            process: process.name.clone(),
-            flavours: flavours(process),
+            elements,
+            by_codes,
             skip_others,
             events: 0,
             closed: false,
@@ -62,31 +86,76 @@ impl Lhe {
             line,
         };
         let alpha_s = self.read_event(place)?;
-        let mut flavours = self.flavours.iter();
-        let Some(order) = flavours.find_map(|legs| assign(legs, &self.particles)) else {
+        let Some((element, order)) = self.find_element(place)? else {
             if self.skip_others {
                 chunk.rows.push(false);
                 return Ok(true);
             }
-            let has = codes(self.particles.iter().map(|p| (p.pdg, p.incoming)));
-            let wants: Vec<String> = self
-                .flavours
-                .iter()
-                .map(|legs| codes(legs.iter().map(|leg| (leg.pdg, leg.incoming))))
-                .collect();
-            let wants = wants.join(" or ");
-            return Err(self.lines.error(format!(
-                "{place} has the particles {has}, but '{}' has {wants}; give the process that the \
-                 events are of, or leave out events of others with --skip-others",
-                self.process
-            )));
+            return Err(self.of_others(place));
         };
         for particle in order {
             chunk.momenta.extend(self.particles[particle].momentum);
         }
         chunk.alpha_s.push(alpha_s);
-        chunk.add(place);
+        chunk.add_of(place, element);
         Ok(true)
+    }
+
+    /// The matrix element of the particles, and their places in the order of its legs. One that has the incoming
+    /// ones as they are comes before one that has them the other way round.
+    fn find_element(&self, place: Place) -> Result<Option<(usize, Vec<usize>)>> {
+        let particles = self.particles.iter().map(|p| (p.pdg, p.incoming));
+        let Some(known) = self.by_codes.get(&sorted(particles)) else {
+            return Ok(None);
+        };
+        for exchanged in [false, true] {
+            let mut found: Option<(usize, Vec<usize>)> = None;
+            for &(i, j) in known {
+                let legs = &self.elements[i].flavours[j];
+                let Some(order) = assign_from(legs, &self.particles, exchanged) else {
+                    continue;
+                };
+                match &found {
+                    Some((other, _)) if *other != i => {
+                        let (a, b) = (&self.elements[*other], &self.elements[i]);
+                        return Err(self.lines.error(format!(
+                            "{place} may be of '{}' ({}) and of '{}' ({}), which have the same particles; name one \
+                             of them",
+                            a.process, a.place, b.process, b.place
+                        )));
+                    }
+                    Some(_) => {}
+                    None => found = Some((i, order)),
+                }
+            }
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// An event is none of those that were asked for.
+    fn of_others(&self, place: Place) -> Error {
+        let has = codes(self.particles.iter().map(|p| (p.pdg, p.incoming)));
+        let [one] = self.elements.as_slice() else {
+            return self.lines.error(format!(
+                "{place} has the particles {has}, which none of {} matrix elements has; leave out events of others \
+                 with --skip-others",
+                self.elements.len()
+            ));
+        };
+        let wants: Vec<String> = one
+            .flavours
+            .iter()
+            .map(|legs| codes(legs.iter().map(|leg| (leg.pdg, leg.incoming))))
+            .collect();
+        let wants = wants.join(" or ");
+        self.lines.error(format!(
+            "{place} has the particles {has}, but '{}' has {wants}; give the process that the events are of, or \
+             leave out events of others with --skip-others",
+            one.process
+        ))
     }
 
     /// Goes to the next `<event>` and gives its line. Banners and comments may hold anything.

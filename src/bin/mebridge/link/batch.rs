@@ -72,7 +72,15 @@ impl Batch {
     /// What the run card, or `--vector`, asks for.
     pub fn of(layout: &Layout, asked: Option<u32>) -> Result<Option<Batch>> {
         if !layout.vector {
-            return Ok(None);
+            return match asked {
+                None => Ok(None),
+                Some(_) => Err(wrong(
+                    &layout.root,
+                    "its MadEvent asks for one event at a time: batches came with MG5aMC 3.6, which writes \
+                     Source/vector.inc; link without --vector"
+                        .into(),
+                )),
+            };
         }
         let path = layout.root.join(CARD);
         let card = latin(&path)?;

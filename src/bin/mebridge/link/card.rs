@@ -31,12 +31,13 @@ impl Sizes {
     }
 }
 
-/// The value of an entry of the run card.
+/// The value of an entry of the run card. Where it stands twice the last counts, as in MG5aMC.
 pub fn entry(card: &str, name: &str) -> Option<String> {
-    card.lines().find_map(|line| {
+    let mut values = card.lines().filter_map(|line| {
         let (value, found) = split(line)?;
         (found == name).then(|| value.to_owned())
-    })
+    });
+    values.next_back()
 }
 
 fn split(line: &str) -> Option<(&str, String)> {
@@ -72,20 +73,25 @@ pub fn with_sizes(card: &str, sizes: Sizes) -> String {
 
 fn set(card: &str, name: &str, value: usize) -> String {
     let is = |line: &str| split(line).is_some_and(|(_, found)| found == name);
-    let mut done = false;
+    let last = card.lines().filter(|line| is(line)).count();
+    let mut seen = 0;
     let mut text: String = card
         .split_inclusive('\n')
-        .map(|line| match is(line) && !done {
-            true => {
-                done = true;
-                let (old, rest) = line.split_once('=').unwrap_or((line, ""));
-                let lead = &old[..old.len() - old.trim_start().len()];
-                format!("{lead}{value} ={rest}")
+        .map(|line| {
+            match is(line) && {
+                seen += 1;
+                seen == last
+            } {
+                true => {
+                    let (old, rest) = line.split_once('=').unwrap_or((line, ""));
+                    let lead = &old[..old.len() - old.trim_start().len()];
+                    format!("{lead}{value} ={rest}")
+                }
+                false => line.to_owned(),
             }
-            false => line.to_owned(),
         })
         .collect();
-    if !done {
+    if last == 0 {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -182,6 +188,18 @@ mod tests {
             },
         );
         assert!(back.contains("64 = vector_size"));
+    }
+
+    #[test]
+    fn of_several_entries_the_last_counts() {
+        let twice = "  64 = vector_size\n  32 = vector_size ! last\n 2 = nb_warp\n";
+        assert_eq!(super::sizes(twice).events(), 64);
+        let sizes = Sizes::of(512);
+        let linked = with_sizes(twice, sizes);
+        assert_eq!(super::sizes(&linked), sizes);
+        assert!(linked.starts_with("  64 = vector_size\n"), "{linked}");
+        assert_eq!(without_sizes(&linked, twice, sizes), twice);
+        assert!(!samples_helicities("  1 = nhel\n  0 = nhel\n"));
     }
 
     #[test]

@@ -75,6 +75,15 @@ const OF_BATCH: [&str; 10] = [
 impl Element {
     /// Reads all elements of a P directory, in the order of their numbers.
     pub fn read_all(directory: &Path) -> Result<Vec<Element>> {
+        let mut all = Element::read_numbered(directory)?;
+        // Lines that must not be on shell are cut in routines of DHELAS.
+        if routines_cut(directory)? {
+            all.iter_mut().for_each(|element| element.bw_cutoff = true);
+        }
+        Ok(all)
+    }
+
+    fn read_numbered(directory: &Path) -> Result<Vec<Element>> {
         if is_ungrouped(directory)? {
             return Ok(vec![Element::read(directory, "")?]);
         }
@@ -156,6 +165,23 @@ fn numbers(directory: &Path) -> Result<Vec<u32>> {
     numbers.sort_unstable();
     numbers.dedup();
     Ok(numbers)
+}
+
+/// Whether a routine of DHELAS depends on the run card's bwcutoff.
+fn routines_cut(directory: &Path) -> Result<bool> {
+    let folder = directory.join("../../Source/DHELAS");
+    if !folder.is_dir() {
+        return Ok(false);
+    }
+    for file in super::layout::files(&folder)? {
+        if file.extension().is_some_and(|extension| extension == "f") {
+            let found = statements::read(&latin(&file)?);
+            if found.iter().any(|s| s.text.contains("COMMON/TO_BWCUTOFF/")) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Whether a P directory is of an ungrouped output: one matrix element, without a number.

@@ -8,6 +8,8 @@
 //! | `makefile` | how make comes to take it |
 //! | `batch` | how many events MadEvent asks for at once |
 //! | `card` | the entries of the run card for that, and `Source/vector.inc` |
+//! | `gain` | what a run has of it |
+//! | `settings` | entries of the run card that are part of the process |
 //! | `sources` | what was read, and whether it is still the same |
 //! | `library` | which library is meant, and which executables call it |
 //! | `record` | what was done, as it is written down |
@@ -19,12 +21,14 @@ mod batch;
 pub mod card;
 pub mod element;
 mod fortran;
+mod gain;
 mod journal;
 mod layout;
 mod library;
 mod makefile;
 mod record;
 mod root;
+mod settings;
 mod sources;
 
 pub use batch::Alone;
@@ -33,6 +37,7 @@ pub use layout::{Kind, Layout};
 pub use library::{Calls, LARGEST as LARGEST_LIBRARY, calls, library};
 pub use makefile::is_hooked;
 pub use record::State;
+pub use settings::other_settings;
 pub use sources::changed;
 
 use crate::output;
@@ -296,6 +301,7 @@ impl Options {
                 contents,
             });
         };
+        mebridge::import::no_loops(&subprocess.path)?;
         let elements = Element::read_all(&subprocess.path)?;
         let (processes, looks) = mebridge::import::import_noted(&subprocess.path);
         let processes = processes?;
@@ -384,6 +390,14 @@ impl Options {
         }
         for process in &processes {
             let _ = writeln!(work.report, "{}: {}, {what}", subprocess.name, process.name);
+        }
+        if subprocess.kind == Kind::Plain {
+            let _ = writeln!(
+                work.report,
+                "{}: {}",
+                subprocess.name,
+                gain::expected(&processes)
+            );
         }
         if subprocess.kind == Kind::Plain && recycled {
             let _ = writeln!(

@@ -7,6 +7,7 @@
 
 use super::element::{Element, Kind};
 use super::tree::Tree;
+use crate::link::card;
 use std::fmt::Write;
 
 /// What a run card says, as far as matrix elements depend on it.
@@ -25,13 +26,10 @@ impl RunCard {
     pub fn of(tree: &Tree) -> RunCard {
         let text = tree.text("Cards/run_card.dat").unwrap_or("");
         let value = |name: &str, default: f64| {
-            let mut lines = text.lines().filter_map(|line| {
-                let line = line.split(['#', '!']).next()?;
-                let (value, key) = line.split_once('=')?;
-                let value = value.trim().replace(['d', 'D'], "e");
-                (key.trim() == name).then(|| value.parse().ok())?
-            });
-            lines.next().unwrap_or(default)
+            let value = card::entry(text, name).map(|value| value.replace(['d', 'D'], "e"));
+            value
+                .and_then(|value| value.parse().ok())
+                .unwrap_or(default)
         };
         RunCard {
             small_width_treatment: value("small_width_treatment", 1e-6),

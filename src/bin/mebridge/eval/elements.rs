@@ -1,0 +1,211 @@
+//! The matrix elements that are asked for, each with a bridge once an event is its own.
+
+use super::CHUNK;
+use super::input::Chunk;
+use crate::info::DEFAULT_G;
+use crate::sample::{self, Numbers, Sample};
+use crate::source::Source;
+use mebridge::bridge::Bridge;
+use mebridge::events::{Answers, Events};
+use mebridge::locate::Located;
+use mebridge::plan::binding::Binding;
+use mebridge::process::{Leg, Process};
+use mebridge::runtime::Switches;
+use mebridge::{Error, Result};
+use std::f64::consts::PI;
+use std::path::Path;
+
+/// Random events on which good helicities are found, and their energy in GeV (more where masses
+/// ask for it).
+const TRIED: usize = 16;
+const ENERGY: f64 = 1500.0;
+
+/// All matrix elements.
+pub struct Elements<'a> {
+    each: Vec<Element<'a>>,
+    switches: Switches,
+}
+
+struct Element<'a> {
+    located: &'a Located,
+    bridge: Option<Bridge>,
+}
+
+impl<'a> Elements<'a> {
+    /// These, none of which is asked for anything yet.
+    pub fn new(located: &'a [Located], switches: Switches) -> Elements<'a> {
+        let each = located.iter().map(|located| Element {
+            located,
+            bridge: None,
+        });
+        Elements {
+            each: each.collect(),
+            switches,
+        }
+    }
+
+    /// The legs of a matrix element.
+    pub fn legs(&self, element: usize) -> &[Leg] {
+        &self.each[element].located.process.legs
+    }
+
+    /// Evaluates the events of a chunk; errors say where in the file an event is.
+    pub fn evaluate(
+        &mut self,
+        path: &Path,
+        chunk: &Chunk,
+        alpha_s: Option<f64>,
+    ) -> Result<Vec<f64>> {
+        let g_s = strong(path, chunk, alpha_s)?;
+        let mut values = vec![0.0; chunk.places.len()];
+        for i in 0..self.each.len() {
+            // Nothing is copied where all events are of one.
+            let all = chunk.elements.iter().all(|&element| element == i);
+            let mine: Vec<usize> = match all {
+                true => (0..chunk.places.len()).collect(),
+                false => {
+                    let places = chunk.elements.iter().enumerate();
+                    places.filter(|(_, e)| **e == i).map(|(at, _)| at).collect()
+                }
+            };
+            if mine.is_empty() {
+                continue;
+            }
+            let found = match all {
+                true => self.element(i, path, chunk, &mine, &chunk.momenta, &g_s)?,
+                false => {
+                    let momenta = self.momenta(i, chunk);
+                    let g_s: Vec<f64> = mine.iter().map(|&at| g_s[at]).collect();
+                    self.element(i, path, chunk, &mine, &momenta, &g_s)?
+                }
+            };
+            for (&at, value) in mine.iter().zip(found) {
+                values[at] = value;
+            }
+        }
+        Ok(values)
+    }
+
+    /// The momenta of the events of one matrix element.
+    fn momenta(&self, wanted: usize, chunk: &Chunk) -> Vec<f64> {
+        let mut momenta = Vec::new();
+        let mut rest = chunk.momenta.as_slice();
+        for &element in &chunk.elements {
+            let (event, others) = rest.split_at(4 * self.legs(element).len());
+            rest = others;
+            if element == wanted {
+                momenta.extend_from_slice(event);
+            }
+        }
+        momenta
+    }
+
+    /// The values of one matrix element at these momenta; `at` says which events of the chunk they are.
+    fn element(
+        &mut self,
+        element: usize,
+        path: &Path,
+        chunk: &Chunk,
+        at: &[usize],
+        momenta: &[f64],
+        g_s: &[f64],
+    ) -> Result<Vec<f64>> {
+        let Element { located, bridge } = &mut self.each[element];
+        let bridge = match bridge {
+            Some(bridge) => bridge,
+            None => bridge.insert(prepared(located, &self.switches)?),
+        };
+        let nevt = at.len();
+        // No helicity or colour flow is asked for.
+        let random = vec![0.5; nevt];
+        let mut values = vec![0.0; nevt];
+        let (mut helicity, mut color) = (vec![0; nevt], vec![0; nevt]);
+        let events = Events {
+            momenta,
+            g_s,
+            random_helicity: &random,
+            random_color: &random,
+            channels: None,
+            igraph: None,
+        };
+        let mut answers = Answers {
+            matrix_elements: &mut values,
+            helicity: &mut helicity,
+            color: &mut color,
+        };
+        match bridge.run(&events, &mut answers) {
+            Ok(()) => Ok(values),
+            Err(error @ (Error::BadMomentum { event, .. } | Error::NotConserved { event, .. })) => {
+                // It counts within the call; a reader wants the place in the file.
+                let text = error.to_string();
+                let what = text
+                    .split_once("(from 0): ")
+                    .map_or(&*text, |(_, what)| what);
+                let place = at.get(event).and_then(|&at| chunk.places.get(at)).copied();
+                Err(Error::EventsFile {
+                    path: path.to_path_buf(),
+                    what: format!("{}: {what}", place.unwrap_or_default()),
+                })
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The strong coupling g_s of each event of a chunk: that of its alpha_s, or of the one for all.
+fn strong(path: &Path, chunk: &Chunk, alpha_s: Option<f64>) -> Result<Vec<f64>> {
+    // What the Les Houches accord has for an alpha_s that is not known is -1.
+    let unknown = chunk.alpha_s.iter().position(|&a| a <= 0.0);
+    if let (None, Some(event)) = (alpha_s, unknown) {
+        return Err(Error::NoAlphaS {
+            why: format!(
+                "{}: {} has alpha_s (AQCDUP) {}",
+                path.display(),
+                chunk.places[event],
+                chunk.alpha_s[event]
+            ),
+        });
+    }
+    let g_s = |alpha_s: f64| (4.0 * PI * alpha_s).sqrt();
+    Ok(match alpha_s {
+        Some(alpha_s) => vec![g_s(alpha_s); chunk.places.len()],
+        None => chunk.alpha_s.iter().map(|&a| g_s(a)).collect(),
+    })
+}
+
+/// A Bridge that knows its good helicities. They are found on random events: those of the file may
+/// all be special ones, at which a helicity vanishes that does not elsewhere.
+fn prepared(located: &Located, switches: &Switches) -> Result<Bridge> {
+    let source = Source {
+        process: located.process.clone(),
+        card: located.card.clone(),
+        number: 1,
+    };
+    let energy = energy(&source.process, &source.card)?;
+    let space = sample::phase_space(&source, energy);
+    let mut bridge = Bridge::new(source.process, &source.card, switches, CHUNK)?;
+    // Without a phase space (a decay that is forbidden on shell) the events of the file serve.
+    if let Ok(space) = space {
+        let numbers = Numbers::Seed(0);
+        let mut sample = Sample::new(space, numbers, TRIED, DEFAULT_G, None)?;
+        sample.draw(0);
+        sample.make_momenta();
+        bridge.prepare(&sample.call().0)?;
+    }
+    Ok(bridge)
+}
+
+/// An energy at which the process can be.
+fn energy(process: &Process, card: &[f64]) -> Result<f64> {
+    let binding = Binding::new(&process.model, card)?;
+    let mass = |leg: &Leg| binding.value(leg.mass);
+    let (incoming, outgoing): (Vec<&Leg>, Vec<&Leg>) =
+        process.legs.iter().partition(|leg| leg.incoming);
+    let sum = |legs: &[&Leg]| legs.iter().map(|leg| mass(leg)).sum::<f64>();
+    let threshold = sum(&incoming).max(sum(&outgoing));
+    Ok(match (incoming.len(), outgoing.len()) {
+        (1, _) => sum(&incoming),
+        (_, 1) => sum(&outgoing),
+        _ => ENERGY.max(2.0 * threshold),
+    })
+}
