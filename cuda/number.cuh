@@ -42,11 +42,13 @@ DEVICE float quotient(float a, float b) { return __fdiv_rn(a, b); }
 DEVICE double root(double a) { return __dsqrt_rn(a); }
 DEVICE float root(float a) { return __fsqrt_rn(a); }
 
-// A random number, below 1 also where it is rounded to 1: the shares of all choices add up to 1.
+// A random number, below 1 also where it is rounded to 1: the shares of all choices add up to 1. Below 0 it counts as 0,
+// and NaN as one that is too large.
 DEVICE Real random_number(double x) {
     const Real below_one = 1 - (sizeof(Real) == 8 ? 0x1p-53 : 0x1p-24);
     const Real rounded = (Real)x;
-    return rounded < below_one ? rounded : below_one;
+    const Real below = rounded < below_one ? rounded : below_one;
+    return below > 0 ? below : (Real)0;
 }
 
 DEVICE double magnitude(double a) { return fabs(a); }

@@ -99,7 +99,7 @@ struct mebridge_sample {
    */
   const double *alpha_s;
   /*
-   `random_helicity[events]`, in [0, 1) as all random numbers; NULL: 0.5.
+   `random_helicity[events]`, in [0, 1) as all random numbers (others count as in `mebridge_run`); NULL: 0.5.
    */
   const double *random_helicity;
   /*
@@ -157,7 +157,7 @@ extern "C" {
 
 /*
  The message of the last call of this thread that failed; empty if there was none. Valid until
- the next call that fails in this thread. Never NULL.
+ the next call that fails in this thread, or its end. Never NULL.
  */
 const char *mebridge_last_error(void);
 
@@ -189,7 +189,8 @@ int32_t mebridge_delete(struct mebridge_bridge *bridge);
  In:
  - `momenta[nevt][legs][4]`: (E, px, py, pz) in GeV, incoming ones with positive energy;
  - `g_s[nevt]`: the strong coupling of each event;
- - `random_helicity[nevt]`, `random_color[nevt]`: random numbers from [0, 1) for the choices;
+ - `random_helicity[nevt]`, `random_color[nevt]`: random numbers from [0, 1) for the choices. Below 0 they count as 0,
+   and what is not below 1, NaN too, as the largest number that is;
  - `channels[nevt]`: the diagram (from 1) of each event's channel, or NULL for no channel weights;
  - `igraph[nevt]`: the configuration (from 1) whose colour flows are allowed, 0 where it follows
    from the channel, or NULL where it always does.

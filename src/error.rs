@@ -210,6 +210,12 @@ pub enum Error {
     /// A bridge that an internal error left behind.
     #[error("this bridge was left by an internal error; delete it and create a new one")]
     BridgeBroken,
+    /// A bridge that a thread was in when the program forked.
+    #[error(
+        "a thread of the parent was in this bridge when the program forked, and what it was doing will not be done \
+         here; create another bridge in this process, or fork while no call is under way"
+    )]
+    BridgeForked,
     /// A panic that was caught at a door.
     #[error(
         "internal error: {what}. This is a defect of mebridge; please report it with the process \
@@ -469,6 +475,24 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same of a call's part, behind so many events of the call.
+    pub(crate) fn behind(self, events: usize) -> Error {
+        match self {
+            Error::NoSuchIndex {
+                what,
+                event,
+                index,
+                count,
+            } => Error::NoSuchIndex {
+                what,
+                event: event + events,
+                index,
+                count,
+            },
+            other => other,
+        }
+    }
+
     /// An [`Error::Io`] for a file.
     pub fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.into();

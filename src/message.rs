@@ -1,9 +1,41 @@
 //! What the library says to those who run the program: lines on stderr.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::Write;
 
 /// Writes a line. Not `eprintln!`, which panics where stderr is closed; nothing is lost there.
 pub fn say(line: impl Display) {
-    let _ = writeln!(std::io::stderr(), "mebridge: {line}");
+    let line = line.to_string();
+    let _ = writeln!(std::io::stderr(), "mebridge: {}", visible(&line));
+}
+
+/// A text as a terminal may have it. Names and contents of files are anybody's: control characters in them, which would
+/// move the cursor or change its title, are written out (`\u{1b}`). Lines and tabs stay.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let obeyed = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match obeyed(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_orders() {
+        assert_eq!(visible("two\tlines\nof \u{e4}"), "two\tlines\nof \u{e4}");
+        let title = "\u{1b}]0;x\u{7}.lhe\r\u{9b}2J\u{7f}\u{8}";
+        let shown = "\\u{1b}]0;x\\u{7}.lhe\\r\\u{9b}2J\\u{7f}\\u{8}";
+        assert_eq!(visible(title), shown);
+    }
 }

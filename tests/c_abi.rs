@@ -187,6 +187,21 @@ fn a_c_program_evaluates_an_event() {
     assert!(text.contains("all good"), "{text}");
 }
 
+/// Counts, values, pointers, threads and forks that a careful caller avoids.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_c_program_that_does_what_it_should_not_is_told() {
+    let Some(compiler) = compiler() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("doors");
+    compile(&compiler, &root().join("tests/c/doors.c"), &program);
+    let text = run(Command::new(&program)
+        .env("CUDACPP_RUNTIME_PROCESS", "g g > t t~")
+        .env("CUDACPP_RUNTIME_CACHE", "off")
+        .current_dir(folder.path()));
+    assert!(text.contains("all good"), "{text}");
+}
+
 #[test]
 fn a_process_linked_into_the_executable_is_found() {
     let Some(compiler) = compiler() else { return };

@@ -9,8 +9,9 @@
 
 use super::fbridge::{c_name, channel_weights};
 use super::generation::Caller;
+use super::memory;
 use super::no_panic;
-use super::registry::{self, Entry};
+use super::registry::{self, Entry, Indices};
 use crate::bridge::Bridge;
 use crate::describe::{describe, topologies};
 use crate::error::{Error, Result};
@@ -60,15 +61,20 @@ pub struct MebridgeOptions {
     pub cache: *const c_char,
 }
 
+/// Events of a sample that are evaluated at a time: enough for all threads, and what is made for them fits into memory.
+const PIECE: usize = 1 << 18;
+
 thread_local! {
     static LAST_ERROR: RefCell<CString> = RefCell::default();
 }
 
 /// The message of the last call of this thread that failed; empty if there was none. Valid until
-/// the next call that fails in this thread. Never NULL.
+/// the next call that fails in this thread, or its end. Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_last_error() -> *const c_char {
-    LAST_ERROR.with_borrow(|message| message.as_ptr())
+    // A thread that ends calls destructors of its data, this message among them.
+    let message = LAST_ERROR.try_with(|message| message.borrow().as_ptr());
+    message.unwrap_or(c"the thread ends, and its messages are gone".as_ptr())
 }
 
 /// Version of the library, such as "0.1.0". Valid for ever.
@@ -108,19 +114,10 @@ pub unsafe extern "C" fn mebridge_create(
             });
         }
         let located = locate(&switches)?;
-        let name = c_name(&located.process.name);
+        numbers(NAME, nevt, 4 * located.process.legs.len())?;
         let caller = Caller::new(switches.igraph, located.process.contract);
         let bridge = Bridge::new(located.process, &located.card, &switches, nevt)?;
-        let handle = registry::add(Entry {
-            bridge,
-            name,
-            caller,
-            next_row: 0,
-            description: None,
-            topologies: None,
-            former_texts: Vec::new(),
-            parameters: Vec::new(),
-        });
+        let handle = registry::add(Entry::new(bridge, caller));
         *out = handle as usize as *mut MebridgeBridge;
         Ok(())
     })
@@ -140,7 +137,8 @@ pub extern "C" fn mebridge_delete(bridge: *mut MebridgeBridge) -> i32 {
 /// In:
 /// - `momenta[nevt][legs][4]`: (E, px, py, pz) in GeV, incoming ones with positive energy;
 /// - `g_s[nevt]`: the strong coupling of each event;
-/// - `random_helicity[nevt]`, `random_color[nevt]`: random numbers from [0, 1) for the choices;
+/// - `random_helicity[nevt]`, `random_color[nevt]`: random numbers from [0, 1) for the choices. Below 0 they count as 0,
+///   and what is not below 1, NaN too, as the largest number that is;
 /// - `channels[nevt]`: the diagram (from 1) of each event's channel, or NULL for no channel weights;
 /// - `igraph[nevt]`: the configuration (from 1) whose colour flows are allowed, 0 where it follows
 ///   from the channel, or NULL where it always does.
@@ -175,13 +173,17 @@ pub unsafe extern "C" fn mebridge_run(
             let legs = entry.bridge.process().legs.len();
             // SAFETY: the caller's promise; NULL and misalignment are refused.
             let (events, mut answers) = unsafe {
+                let [channels, igraph] = entry.indices.of(
+                    optional(NAME, "channels", channels, nevt)?,
+                    optional(NAME, "igraph", igraph, nevt)?,
+                )?;
                 let events = Events {
-                    momenta: input(NAME, "momenta", momenta, nevt * legs * 4)?,
+                    momenta: input(NAME, "momenta", momenta, numbers(NAME, nevt, 4 * legs)?)?,
                     g_s: input(NAME, "g_s", g_s, nevt)?,
                     random_helicity: input(NAME, "random_helicity", random_helicity, nevt)?,
                     random_color: input(NAME, "random_color", random_color, nevt)?,
-                    channels: optional(NAME, "channels", channels, nevt)?,
-                    igraph: optional(NAME, "igraph", igraph, nevt)?,
+                    channels,
+                    igraph,
                 };
                 let answers = Answers {
                     matrix_elements: output(NAME, "matrix_elements", matrix_elements, nevt)?,
@@ -339,7 +341,7 @@ pub struct MebridgeSample {
     pub momenta_strides: [isize; 3],
     /// `alpha_s[events]`; NULL: 0.118.
     pub alpha_s: *const f64,
-    /// `random_helicity[events]`, in [0, 1) as all random numbers; NULL: 0.5.
+    /// `random_helicity[events]`, in [0, 1) as all random numbers (others count as in `mebridge_run`); NULL: 0.5.
     pub random_helicity: *const f64,
     /// `random_color[events]`
     pub random_color: *const f64,
@@ -429,16 +431,8 @@ unsafe fn evaluate_on_device(
     if asked.events == 0 {
         return Ok(());
     }
-    check_pointer(name, "momenta", asked.momenta)?;
-    if !asked.amp2.is_null() && asked.amp2_stride < asked.events {
-        return Err(Error::Call {
-            function: name,
-            what: format!(
-                "amp2_stride is {}, but there are {} events",
-                asked.amp2_stride, asked.events
-            ),
-        });
-    }
+    let process = entry.bridge.process();
+    check_extents(name, asked, process.legs.len(), process.diagrams as usize)?;
     fn address<T>(pointer: *const T) -> u64 {
         pointer as usize as u64
     }
@@ -485,8 +479,152 @@ unsafe fn evaluate(
     if n == 0 {
         return Ok(());
     }
+    let reach = check_extents(name, asked, legs, diagrams)?;
+    let [event, leg, component] = asked.momenta_strides;
+    let strides = Strides {
+        event,
+        leg,
+        component,
+    };
+    if [event, leg, component].iter().all(|&stride| stride >= 0) {
+        check_large(name, "momenta", asked.momenta, reach, false)?;
+    }
+    if !asked.amp2.is_null() {
+        let reach = diagrams.saturating_sub(1) * asked.amp2_stride + n;
+        check_large(name, "amp2", asked.amp2, reach, true)?;
+    }
+    let piece = n.min(PIECE);
+    let half = vec![0.5; piece];
+    let mut couplings = vec![g_s(DEFAULT_ALPHA_S); piece];
+    let mut indices = Indices::default();
+    let mut own: [Vec<i32>; 3] = Default::default();
+    let mut first_bad = None;
+    // SAFETY: the caller's promise; NULL, misalignment and what is no array are refused.
+    unsafe {
+        let momenta = Momenta::new(asked.momenta, n, legs, strides);
+        let doubles = |name_of, from| optional(name, name_of, from, n);
+        let alpha_s = doubles("alpha_s", asked.alpha_s)?;
+        let random_helicity = doubles("random_helicity", asked.random_helicity)?;
+        let random_color = doubles("random_color", asked.random_color)?;
+        let random_diagram = doubles("random_diagram", asked.random_diagram)?;
+        let fixed_helicity = optional(name, "fixed_helicity", asked.fixed_helicity, n)?;
+        let fixed_diagram = optional(name, "fixed_diagram", asked.fixed_diagram, n)?;
+        let mut rest = output(name, "matrix_elements", asked.matrix_elements, n)?;
+        let mut optional_outputs = [
+            output_or_none(name, "helicity", asked.helicity, n)?,
+            output_or_none(name, "color", asked.color, n)?,
+            output_or_none(name, "diagram", asked.diagram, n)?,
+        ];
+        let mut rows = match asked.amp2.is_null() {
+            true => None,
+            false => Some(Rows::new(asked.amp2, n, diagrams, asked.amp2_stride)),
+        };
+        for begin in (0..n).step_by(piece) {
+            let count = piece.min(n - begin);
+            let events = begin..begin + count;
+            let random = |from: Option<&'static [f64]>| {
+                from.map_or(&half[..count], |given| &given[events.clone()])
+            };
+            if let Some(alpha_s) = alpha_s {
+                for (g, &alpha_s) in couplings.iter_mut().zip(&alpha_s[events.clone()]) {
+                    *g = g_s(alpha_s);
+                }
+            }
+            let [helicity, diagram] = indices.of(
+                fixed_helicity.map(|all: &[i32]| &all[events.clone()]),
+                fixed_diagram.map(|all: &[i32]| &all[events.clone()]),
+            )?;
+            let sample = Sample {
+                momenta: momenta.part(begin, count),
+                g_s: &couplings[..count],
+                random_helicity: random(random_helicity),
+                random_color: random(random_color),
+                random_diagram: random(random_diagram),
+                helicity,
+                diagram,
+                diagrams: !(asked.color.is_null()
+                    && asked.diagram.is_null()
+                    && asked.amp2.is_null()),
+            };
+            let (mine, others) = std::mem::take(&mut rest).split_at_mut(count);
+            rest = others;
+            let [to_helicity, to_color, to_diagram] = &mut optional_outputs;
+            let [own_helicity, own_color, own_diagram] = &mut own;
+            let mut my_rows = None;
+            if let Some(all) = rows.take() {
+                let (mine, others) = all.split(count);
+                (my_rows, rows) = (Some(mine), Some(others));
+            }
+            let answers = SampleAnswers {
+                matrix_elements: mine,
+                helicity: front_or(to_helicity, own_helicity, count),
+                color: front_or(to_color, own_color, count),
+                diagram: front_or(to_diagram, own_diagram, count),
+                amp2: my_rows,
+            };
+            let bad = entry.bridge.evaluate(&sample, answers);
+            let bad = bad.map_err(|error| error.behind(begin))?;
+            asked.bad_events += bad.count;
+            first_bad = first_bad.or(bad.first.map(|event| begin + event));
+        }
+        if let Some(event) = first_bad {
+            let legs = (0..legs).flat_map(|leg| (0..4).map(move |i| (leg, i)));
+            let numbers: Vec<f64> = legs.map(|(leg, i)| momenta.get(event, leg, i)).collect();
+            keep_error(&entry.bridge.what_is_wrong(&numbers, event).to_string());
+        }
+    }
+    Ok(())
+}
+
+/// The next so many of an array that is given, or as many of one of our own.
+fn front_or<'a>(
+    given: &mut Option<&'static mut [i32]>,
+    own: &'a mut Vec<i32>,
+    count: usize,
+) -> &'a mut [i32] {
+    match given {
+        Some(rest) => {
+            let (front, others) = std::mem::take(rest).split_at_mut(count);
+            *rest = others;
+            front
+        }
+        None => {
+            own.resize(count, 0);
+            own
+        }
+    }
+}
+
+/// Looks at what a sample says of its arrays: that they can be at all. Gives how many numbers the momenta reach over.
+fn check_extents(
+    name: &'static str,
+    asked: &MebridgeSample,
+    legs: usize,
+    diagrams: usize,
+) -> Result<usize> {
+    let n = asked.events;
     check_pointer(name, "momenta", asked.momenta)?;
-    if !asked.amp2.is_null() && asked.amp2_stride < n {
+    numbers(name, n, 1)?;
+    let last = [n - 1, legs.saturating_sub(1), 3];
+    let mut reach = 0usize;
+    for (stride, last) in asked.momenta_strides.iter().zip(last) {
+        let here = stride.unsigned_abs().checked_mul(last);
+        reach = here
+            .and_then(|here| reach.checked_add(here))
+            .filter(|&reach| reach < MOST_NUMBERS)
+            .ok_or_else(|| Error::Call {
+                function: name,
+                what: format!(
+                    "momenta_strides are {:?}, with which {n} events reach beyond the end of memory",
+                    asked.momenta_strides
+                ),
+            })?;
+    }
+    if asked.amp2.is_null() {
+        return Ok(reach + 1);
+    }
+    check_pointer(name, "amp2", asked.amp2)?;
+    if asked.amp2_stride < n {
         return Err(Error::Call {
             function: name,
             what: format!(
@@ -495,57 +633,8 @@ unsafe fn evaluate(
             ),
         });
     }
-    let [event, leg, component] = asked.momenta_strides;
-    let strides = Strides {
-        event,
-        leg,
-        component,
-    };
-    let half = vec![0.5; n];
-    // SAFETY: the caller's promise; NULL and misalignment are refused.
-    unsafe {
-        let random = |name_of, from| {
-            let given = optional(name, name_of, from, n)?;
-            Ok::<_, Error>(given.unwrap_or(&half))
-        };
-        let g_s = match optional(name, "alpha_s", asked.alpha_s, n)? {
-            Some(alpha_s) => alpha_s.iter().map(|&alpha_s| g_s(alpha_s)).collect(),
-            None => vec![g_s(DEFAULT_ALPHA_S); n],
-        };
-        let sample = Sample {
-            momenta: Momenta::new(asked.momenta, n, legs, strides),
-            g_s: &g_s,
-            random_helicity: random("random_helicity", asked.random_helicity)?,
-            random_color: random("random_color", asked.random_color)?,
-            random_diagram: random("random_diagram", asked.random_diagram)?,
-            helicity: optional(name, "fixed_helicity", asked.fixed_helicity, n)?,
-            diagram: optional(name, "fixed_diagram", asked.fixed_diagram, n)?,
-            diagrams: !(asked.color.is_null() && asked.diagram.is_null() && asked.amp2.is_null()),
-        };
-        let (mut helicity, mut color, mut diagram) = (Vec::new(), Vec::new(), Vec::new());
-        let answers = SampleAnswers {
-            matrix_elements: output(name, "matrix_elements", asked.matrix_elements, n)?,
-            helicity: output_or(name, "helicity", asked.helicity, &mut helicity, n)?,
-            color: output_or(name, "color", asked.color, &mut color, n)?,
-            diagram: output_or(name, "diagram", asked.diagram, &mut diagram, n)?,
-            amp2: match asked.amp2.is_null() {
-                true => None,
-                false => {
-                    check_pointer(name, "amp2", asked.amp2)?;
-                    Some(Rows::new(asked.amp2, n, diagrams, asked.amp2_stride))
-                }
-            },
-        };
-        let momenta = sample.momenta;
-        let bad = entry.bridge.evaluate(&sample, answers)?;
-        asked.bad_events = bad.count;
-        if let Some(event) = bad.first {
-            let legs = (0..legs).flat_map(|leg| (0..4).map(move |i| (leg, i)));
-            let numbers: Vec<f64> = legs.map(|(leg, i)| momenta.get(event, leg, i)).collect();
-            keep_error(&entry.bridge.what_is_wrong(&numbers, event).to_string());
-        }
-    }
-    Ok(())
+    numbers(name, asked.amp2_stride, diagrams)?;
+    Ok(reach + 1)
 }
 
 /// Everything that a sampler has to know of the process (legs, channels as topologies with propagators, colour flows,
@@ -633,6 +722,13 @@ pub unsafe extern "C" fn mebridge_set_parameter(
         with(bridge, |entry| {
             // SAFETY: the caller's promise.
             let number = unsafe { parameter(NAME, entry, name) }?;
+            if !value.is_finite() {
+                let name = &entry.bridge.process().model.card[number].name;
+                return Err(Error::Call {
+                    function: NAME,
+                    what: format!("{name} cannot be {value}; it needs a finite value"),
+                });
+            }
             let mut card = entry.bridge.card().to_vec();
             card[number] = value;
             entry.bridge.set_card(&card)?;
@@ -683,14 +779,15 @@ pub unsafe extern "C" fn mebridge_find_good_helicities(
         with(bridge, |entry| {
             check_count(NAME, nevt, entry)?;
             let legs = entry.bridge.process().legs.len();
-            let zeros = vec![0.0; nevt];
             // SAFETY: the caller's promise; NULL and misalignment are refused.
             let events = unsafe {
+                let g_s = input(NAME, "g_s", g_s, nevt)?;
                 Events {
-                    momenta: input(NAME, "momenta", momenta, nevt * legs * 4)?,
-                    g_s: input(NAME, "g_s", g_s, nevt)?,
-                    random_helicity: &zeros,
-                    random_color: &zeros,
+                    momenta: input(NAME, "momenta", momenta, numbers(NAME, nevt, 4 * legs)?)?,
+                    g_s,
+                    // Nothing is chosen.
+                    random_helicity: g_s,
+                    random_color: g_s,
                     channels: None,
                     igraph: None,
                 }
@@ -852,6 +949,19 @@ fn check_count(function: &'static str, nevt: usize, entry: &Entry) -> Result<()>
     })
 }
 
+/// No array has as many numbers of 8 bytes.
+const MOST_NUMBERS: usize = isize::MAX as usize / 8;
+
+/// How many numbers an array of so many events has.
+fn numbers(function: &'static str, nevt: usize, each: usize) -> Result<usize> {
+    let numbers = nevt.checked_mul(each.max(1));
+    let numbers = numbers.filter(|&numbers| numbers <= MOST_NUMBERS);
+    numbers.ok_or_else(|| Error::Call {
+        function,
+        what: format!("no memory holds {nevt} events; is this the number of events?"),
+    })
+}
+
 fn null(function: &'static str, argument: &str) -> Error {
     Error::Call {
         function,
@@ -881,6 +991,7 @@ unsafe fn input<'a, T>(
     n: usize,
 ) -> Result<&'a [T]> {
     check_pointer(function, argument, pointer)?;
+    check_large(function, argument, pointer, n, false)?;
     // SAFETY: the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts(pointer, n) })
 }
@@ -909,27 +1020,46 @@ unsafe fn output<'a, T>(
     n: usize,
 ) -> Result<&'a mut [T]> {
     check_pointer(function, argument, pointer)?;
+    check_large(function, argument, pointer, n, true)?;
     // SAFETY: the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts_mut(pointer, n) })
 }
 
-/// The array that is given, or one of our own.
+/// The array that is given.
 ///
 /// # Safety
 /// As for [`output`].
-unsafe fn output_or<'a>(
+unsafe fn output_or_none<'a>(
     function: &'static str,
     argument: &str,
     pointer: *mut i32,
-    own: &'a mut Vec<i32>,
     n: usize,
-) -> Result<&'a mut [i32]> {
+) -> Result<Option<&'a mut [i32]>> {
     if pointer.is_null() {
-        own.resize(n, 0);
-        return Ok(own);
+        return Ok(None);
     }
     // SAFETY: the caller's promise.
-    unsafe { output(function, argument, pointer, n) }
+    unsafe { output(function, argument, pointer, n) }.map(Some)
+}
+
+/// A count that is huge is rather a mistake than an array: whether there is one is asked, which costs nothing beside the
+/// call itself.
+fn check_large<T>(
+    function: &'static str,
+    argument: &str,
+    pointer: *const T,
+    n: usize,
+    written: bool,
+) -> Result<()> {
+    match memory::lacks(pointer, n, written) {
+        false => Ok(()),
+        true => Err(Error::Call {
+            function,
+            what: format!(
+                "{argument} does not point at {n} numbers; is this the number of events?"
+            ),
+        }),
+    }
 }
 
 fn with<T>(bridge: *const MebridgeBridge, f: impl FnOnce(&mut Entry) -> Result<T>) -> Result<T> {
@@ -960,7 +1090,9 @@ fn status(f: impl FnOnce() -> Result<()>) -> i32 {
 
 /// Keeps the message of a failure for `mebridge_last_error`.
 pub(super) fn keep_error(text: &str) {
-    LAST_ERROR.set(c_name(text));
+    let text = c_name(text);
+    // In a thread that ends there is no place for it.
+    let _ = LAST_ERROR.try_with(|message| message.replace(text));
 }
 
 #[cfg(test)]

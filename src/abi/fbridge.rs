@@ -20,6 +20,7 @@
 //! `STOP 1`: by `exit`, so that open units are flushed and closed.
 
 use super::generation::{Call, Caller, Shape};
+use super::memory::Maps;
 use super::no_panic;
 use super::registry::{self, Entry};
 use crate::bridge::Bridge;
@@ -45,20 +46,17 @@ pub unsafe extern "C" fn fbridgecreate_(
     np4: *const i32,
 ) {
     or_stop(|| {
-        let value = |name, pointer: *const i32| {
-            // SAFETY: the caller's promise; null is refused.
-            unsafe { pointer.as_ref() }
-                .copied()
-                .ok_or_else(|| null("fbridgecreate", name))
-        };
-        let (nevt, npar, np4) = (
-            value("nevt", nevt)?,
-            value("npar", npar)?,
-            value("np4", np4)?,
-        );
-        // SAFETY: the caller's promise; null is refused.
-        let handle = unsafe { handle.as_mut() }.ok_or_else(|| null("fbridgecreate", "handle"))?;
-        *handle = create(nevt, npar, np4)?;
+        const NAME: &str = "fbridgecreate";
+        // SAFETY: the caller's promise; what is no such variable is refused.
+        unsafe {
+            let (nevt, npar, np4) = (
+                value(NAME, "nevt", nevt)?,
+                value(NAME, "npar", npar)?,
+                value(NAME, "np4", np4)?,
+            );
+            let handle = place(NAME, "handle", handle)?;
+            handle.write_unaligned(create(nevt, npar, np4)?);
+        }
         Ok(())
     });
 }
@@ -71,7 +69,7 @@ pub unsafe extern "C" fn fbridgecreate_(
 pub unsafe extern "C" fn fbridgedelete_(handle: *const u64) {
     or_stop(|| {
         // SAFETY: the caller's promise.
-        let handle = unsafe { read_handle("fbridgedelete", handle) }?;
+        let handle = unsafe { value("fbridgedelete", "handle", handle) }?;
         registry::remove(handle)
     });
 }
@@ -149,12 +147,12 @@ pub unsafe extern "C" fn mebridge_set_sde_strategy_(
 ) {
     const NAME: &str = "mebridge_set_sde_strategy";
     or_stop(|| {
-        // SAFETY: the caller's promise; null is refused.
+        // SAFETY: the caller's promise; what is no such variable is refused.
         let (handle, strategy, s) = unsafe {
             (
-                read_handle(NAME, handle)?,
-                *strategy.as_ref().ok_or_else(|| null(NAME, "strategy"))?,
-                *s.as_ref().ok_or_else(|| null(NAME, "s"))?,
+                value(NAME, "handle", handle)?,
+                value(NAME, "strategy", strategy)?,
+                value(NAME, "s", s)?,
             )
         };
         let weights = channel_weights(NAME, strategy, s)?;
@@ -186,12 +184,12 @@ pub(super) fn channel_weights(
 pub unsafe extern "C" fn fbridgegetngoodhel_(handle: *const u64, good: *mut i32, total: *mut i32) {
     const NAME: &str = "fbridgegetngoodhel";
     or_stop(|| {
-        // SAFETY: the caller's promise; null is refused.
+        // SAFETY: the caller's promise; what is no such variable is refused.
         let (handle, good, total) = unsafe {
             (
-                read_handle(NAME, handle)?,
-                good.as_mut().ok_or_else(|| null(NAME, "ngoodhel"))?,
-                total.as_mut().ok_or_else(|| null(NAME, "ntothel"))?,
+                value(NAME, "handle", handle)?,
+                place(NAME, "ngoodhel", good)?,
+                place(NAME, "ntothel", total)?,
             )
         };
         registry::with(handle, |entry| {
@@ -200,8 +198,12 @@ pub unsafe extern "C" fn fbridgegetngoodhel_(handle: *const u64, good: *mut i32,
                 what: "no good helicities have been found yet; call fbridgesequence first".into(),
             })?;
             // A helicity table has at most as many rows as a file of less than 2 GB can hold.
-            *good = found as i32;
-            *total = entry.bridge.process().helicities.len() as i32;
+            let all = entry.bridge.process().helicities.len();
+            // SAFETY: the variables from above.
+            unsafe {
+                good.write_unaligned(found as i32);
+                total.write_unaligned(all as i32);
+            }
             Ok(())
         })
     });
@@ -236,22 +238,12 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
         ));
     }
     let caller = Caller::new(switches.igraph, process.contract);
-    let name = c_name(&process.name);
     let bridge = Bridge::new(process, &located.card, &switches, nevt as usize)?;
     if switches.verbose {
         let card = located.card_path.map(|path| path.display().to_string());
         announce(&bridge, &located.origin, card.as_deref(), &switches);
     }
-    Ok(registry::add(Entry {
-        bridge,
-        name,
-        caller,
-        next_row: 0,
-        description: None,
-        topologies: None,
-        former_texts: Vec::new(),
-        parameters: Vec::new(),
-    }))
+    Ok(registry::add(Entry::new(bridge, caller)))
 }
 
 /// One line on stderr, so that a log says which process, card and way to run were used; once in a program
@@ -296,13 +288,16 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
         let (events, only) = unsafe {
             let doubles = |address: usize, n: usize| from_raw_parts(address as *const f64, n);
             let integers = |address: usize| from_raw_parts(address as *const i32, nevt);
+            let [channels, igraph] = entry
+                .indices
+                .of(reading.channels.map(integers), reading.igraph.map(integers))?;
             let events = Events {
                 momenta: doubles(reading.momenta, nevt * legs * 4),
                 g_s: doubles(reading.g_s, nevt),
                 random_helicity: doubles(reading.random_helicity, nevt),
                 random_color: doubles(reading.random_color, nevt),
-                channels: reading.channels.map(integers),
-                igraph: reading.igraph.map(integers),
+                channels,
+                igraph,
             };
             (events, *(reading.good_helicities_only as *const u8) != 0)
         };
@@ -319,6 +314,42 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
         };
         entry.bridge.run(&events, &mut answers)
     })
+}
+
+/// The value of a variable, wherever it lies. What cannot be read is refused, as far as the system tells.
+///
+/// # Safety
+/// A pointer to memory that can be read points at a value of its type.
+unsafe fn value<T: Copy>(function: &'static str, argument: &str, pointer: *const T) -> Result<T> {
+    if pointer.is_null() {
+        return Err(null(function, argument));
+    }
+    if Maps::read().is_some_and(|maps| !maps.readable(pointer as usize, size_of::<T>())) {
+        return Err(nowhere(function, argument, "read"));
+    }
+    // SAFETY: it can be read.
+    Ok(unsafe { pointer.read_unaligned() })
+}
+
+/// A variable to write to, in the same way; it may lie on any address.
+///
+/// # Safety
+/// As for [`value`].
+unsafe fn place<T>(function: &'static str, argument: &str, pointer: *mut T) -> Result<*mut T> {
+    if pointer.is_null() {
+        return Err(null(function, argument));
+    }
+    if Maps::read().is_some_and(|maps| !maps.writable(pointer as usize, size_of::<T>())) {
+        return Err(nowhere(function, argument, "written"));
+    }
+    Ok(pointer)
+}
+
+fn nowhere(function: &'static str, argument: &str, how: &str) -> Error {
+    Error::Call {
+        function,
+        what: format!("{argument} does not point at memory that can be {how}"),
+    }
 }
 
 /// # Safety

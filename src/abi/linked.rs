@@ -25,7 +25,7 @@
 //! for all of them, the others are looked up.
 
 use super::check;
-use super::fbridge::{announce, c_name, null, or_stop, read_handle};
+use super::fbridge::{announce, null, or_stop, read_handle};
 use super::generation::Caller;
 use super::registry::{self, Entry};
 use crate::bridge::Bridge;
@@ -132,20 +132,10 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
         })
         .collect();
     let caller = Caller::new(Igraph::Yes, Contract::WithIgraph);
-    let name = c_name(&process.name);
     let bridge = Bridge::new(process, &values, &switches, nevt)?;
     announce(&bridge, ORIGIN, Some("that of MadEvent"), &switches);
     ASKED.store(true, Ordering::Relaxed);
-    Ok(registry::add(Entry {
-        bridge,
-        name,
-        caller,
-        next_row: 0,
-        description: None,
-        topologies: None,
-        former_texts: Vec::new(),
-        parameters: Vec::new(),
-    }))
+    Ok(registry::add(Entry::new(bridge, caller)))
 }
 
 /// The answer of `MATRIX<i>` for one helicity of one event.
@@ -259,13 +249,15 @@ pub unsafe extern "C" fn mebridge_batch_(
                     true => Some(array(NAME, "channels", channels, nevt)?),
                     false => None,
                 };
+                let igraph = array(NAME, "igraph", igraph, nevt)?;
+                let [channels, igraph] = entry.indices.of(channels, Some(igraph))?;
                 let events = Events {
                     momenta: array(NAME, "momenta", momenta, nevt * legs * 4)?,
                     g_s: array(NAME, "g_s", g_s, nevt)?,
                     random_helicity: array(NAME, "random_helicity", random_helicity, nevt)?,
                     random_color: array(NAME, "random_color", random_color, nevt)?,
                     channels,
-                    igraph: Some(array(NAME, "igraph", igraph, nevt)?),
+                    igraph,
                 };
                 let answers = Answers {
                     matrix_elements: array_mut(NAME, "matrix_elements", matrix_elements, nevt)?,

@@ -58,6 +58,23 @@ impl Maps {
     }
 }
 
+/// So many numbers are asked for before they are followed.
+pub const LARGE: usize = 1 << 26;
+
+/// Whether a large array is not there, as far as the system tells. Small ones are taken for what the caller says.
+pub fn lacks<T>(pointer: *const T, n: usize, written: bool) -> bool {
+    if n < LARGE {
+        return false;
+    }
+    let Some(bytes) = n.checked_mul(size_of::<T>()) else {
+        return true;
+    };
+    Maps::read().is_some_and(|maps| match written {
+        true => !maps.writable(pointer as usize, bytes),
+        false => !maps.readable(pointer as usize, bytes),
+    })
+}
+
 /// Appends a region, or lengthens the last one where they touch.
 fn join(regions: &mut Vec<Range<usize>>, region: Range<usize>) {
     match regions.last_mut() {

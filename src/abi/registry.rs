@@ -3,12 +3,18 @@
 //! Numbers are given once and never again, so that a handle used after its bridge was deleted is
 //! told apart from one that never was. They begin at a value that no counter and no address in
 //! user space has, another one for each kind.
+//!
+//! A program may fork while its threads evaluate. The child has none of these threads, so an entry that one of them was
+//! in stays locked there, half changed, for ever: it is *lost* ([`before_a_fork`] and what follows), and a call for it is
+//! an error in place of a wait without end.
 
 use crate::bridge::Bridge;
 use crate::error::{Error, Result};
+use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
 use std::ffi::CString;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, TryLockError};
 
 /// The first handle of a bridge. Its sign bit is off and its upper half spells `mebr`.
 const FIRST_BRIDGE: u64 = 0x6d65_6272_0000_0001;
@@ -31,20 +37,129 @@ pub struct Entry {
     pub parameters: Vec<CString>,
     /// What the Fortran door knows of its caller.
     pub caller: super::generation::Caller,
+    /// Room for a call's indices.
+    pub indices: Indices,
+}
+
+/// A call's channels and configurations as they were when it came. They are looked at before they are followed, and what
+/// was looked at must be what is followed, even where another thread of the caller's writes into its arrays.
+#[derive(Default)]
+pub struct Indices {
+    channels: Vec<i32>,
+    igraph: Vec<i32>,
+}
+
+impl Indices {
+    /// Copies of these.
+    pub fn of(
+        &mut self,
+        channels: Option<&[i32]>,
+        igraph: Option<&[i32]>,
+    ) -> Result<[Option<&[i32]>; 2]> {
+        fn copy<'a>(to: &'a mut Vec<i32>, from: Option<&[i32]>) -> Result<Option<&'a [i32]>> {
+            let Some(from) = from else {
+                return Ok(None);
+            };
+            to.clear();
+            let nevt = from.len();
+            to.try_reserve(nevt)
+                .map_err(|_| Error::NoMemoryForEvents { nevt })?;
+            to.extend_from_slice(from);
+            Ok(Some(to))
+        }
+        Ok([
+            copy(&mut self.channels, channels)?,
+            copy(&mut self.igraph, igraph)?,
+        ])
+    }
+}
+
+impl Entry {
+    /// A bridge, of a caller of whom this is known.
+    pub fn new(bridge: Bridge, caller: super::generation::Caller) -> Entry {
+        Entry {
+            name: super::fbridge::c_name(&bridge.process().name),
+            bridge,
+            caller,
+            next_row: 0,
+            description: None,
+            topologies: None,
+            former_texts: Vec::new(),
+            parameters: Vec::new(),
+            indices: Indices::default(),
+        }
+    }
 }
 
 /// The open ones of a kind.
-pub struct Registry<E> {
+pub struct Registry<E: 'static> {
     first: u64,
     open: Mutex<Open<E>>,
+    /// Of the thread that forks, while it does.
+    forking: UnsafeCell<Option<MutexGuard<'static, Open<E>>>>,
 }
+
+// SAFETY: entries are behind locks; `forking` is read and written by the thread alone that holds the lock of `open`.
+unsafe impl<E: Send> Sync for Registry<E> {}
 
 struct Open<E> {
     made: u64,
-    entries: BTreeMap<u64, Arc<Mutex<E>>>,
+    entries: BTreeMap<u64, Arc<Slot<E>>>,
+}
+
+struct Slot<E> {
+    entry: Mutex<E>,
+    /// A thread was in it when the program forked, and this is the child.
+    lost: AtomicBool,
 }
 
 static BRIDGES: Registry<Entry> = Registry::new(FIRST_BRIDGE);
+
+/// What is done about a list when the program forks.
+pub(super) trait Forks {
+    /// No other thread changes it until [`Forks::behind_a_fork`].
+    fn before_a_fork(&'static self);
+    /// As before, in the parent and in the child.
+    fn behind_a_fork(&'static self);
+    /// In the child, before that: what another thread was in is lost.
+    fn lose(&'static self);
+}
+
+/// Sees to it that forks find the registries at rest.
+fn watch_forks() {
+    #[cfg(unix)]
+    {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            // SAFETY: functions that neither unwind nor allocate; they are forgotten when the library is unloaded.
+            // Without them a child of a fork waits where it could be told.
+            let _ = unsafe {
+                libc::pthread_atfork(Some(before_a_fork), Some(behind_a_fork), Some(in_the_child))
+            };
+        });
+    }
+}
+
+/// No thread changes the lists.
+#[cfg(unix)]
+extern "C" fn before_a_fork() {
+    BRIDGES.before_a_fork();
+    super::umami::instances().before_a_fork();
+}
+
+#[cfg(unix)]
+extern "C" fn behind_a_fork() {
+    super::umami::instances().behind_a_fork();
+    BRIDGES.behind_a_fork();
+}
+
+/// What another thread is in is lost.
+#[cfg(unix)]
+extern "C" fn in_the_child() {
+    super::umami::instances().lose();
+    BRIDGES.lose();
+    behind_a_fork();
+}
 
 /// Keeps a bridge and gives its handle.
 pub fn add(entry: Entry) -> u64 {
@@ -68,30 +183,44 @@ impl<E> Registry<E> {
         Registry {
             first,
             open: Mutex::new(Open { made: 0, entries }),
+            forking: UnsafeCell::new(None),
         }
     }
 
     /// Keeps an entry and gives its handle.
     pub fn add(&self, entry: E) -> u64 {
+        watch_forks();
+        let slot = Slot {
+            entry: Mutex::new(entry),
+            lost: AtomicBool::new(false),
+        };
         let mut open = self.open();
         let handle = self.first + open.made;
         open.made += 1;
-        open.entries.insert(handle, Arc::new(Mutex::new(entry)));
+        open.entries.insert(handle, Arc::new(slot));
         handle
     }
 
     /// Runs `f` on the entry of a handle. Calls for one entry wait for each other, those for several do not.
     pub fn with<T>(&self, handle: u64, f: impl FnOnce(&mut E) -> Result<T>) -> Result<T> {
-        let entry = self.find(handle, |open| open.entries.get(&handle).cloned())?;
-        let mut entry = entry.lock().map_err(|_| Error::BridgeBroken)?;
+        let slot = self.find(handle, |open| open.entries.get(&handle).cloned())?;
+        if slot.lost.load(Ordering::Relaxed) {
+            return Err(Error::BridgeForked);
+        }
+        let mut entry = slot.entry.lock().map_err(|_| Error::BridgeBroken)?;
         f(&mut entry)
     }
 
     /// Forgets an entry.
     pub fn remove(&self, handle: u64) -> Result<()> {
-        let entry = self.find(handle, |open| open.entries.remove(&handle))?;
+        let slot = self.find(handle, |open| open.entries.remove(&handle))?;
+        if slot.lost.load(Ordering::Relaxed) {
+            // What is half changed cannot be freed.
+            std::mem::forget(slot);
+            return Ok(());
+        }
         // What an entry holds is freed behind the lock.
-        drop(entry);
+        drop(slot);
         Ok(())
     }
 
@@ -110,5 +239,83 @@ impl<E> Registry<E> {
     fn open(&self) -> MutexGuard<'_, Open<E>> {
         // Nothing within the lock can panic and leave the map in a state that matters.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<E: Send> Forks for Registry<E> {
+    fn before_a_fork(&'static self) {
+        let open = self.open();
+        // SAFETY: this thread has the lock.
+        unsafe { *self.forking.get() = Some(open) };
+    }
+
+    fn behind_a_fork(&'static self) {
+        // SAFETY: this thread has the lock, and the guard is out of its place before it is dropped.
+        let open = unsafe { (*self.forking.get()).take() };
+        drop(open);
+    }
+
+    fn lose(&'static self) {
+        // SAFETY: this thread has the lock.
+        let Some(open) = (unsafe { (*self.forking.get()).as_ref() }) else {
+            return;
+        };
+        for slot in open.entries.values() {
+            if matches!(slot.entry.try_lock(), Err(TryLockError::WouldBlock)) {
+                slot.lost.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    static NUMBERS: Registry<u32> = Registry::new(1 << 40);
+
+    /// What a thread is in when the program forks is lost in the child, and there alone; the list and all else serve.
+    /// The child calls what forks call, since other tests' threads have locks that would be lost, too.
+    #[test]
+    fn what_a_thread_is_in_is_lost_in_a_child() {
+        let (busy, idle) = (NUMBERS.add(1), NUMBERS.add(2));
+        let (entered, is_in) = channel();
+        let (leave, left) = channel::<()>();
+        let thread = std::thread::spawn(move || {
+            NUMBERS.with(busy, |_| {
+                entered.send(()).expect("a test that waits");
+                let _ = left.recv();
+                Ok(())
+            })
+        });
+        is_in.recv().expect("a thread that comes");
+        NUMBERS.before_a_fork();
+        // SAFETY: the child takes locks that are free there, and ends without handlers.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            NUMBERS.lose();
+            NUMBERS.behind_a_fork();
+            let lost = NUMBERS.with(busy, |_| Ok(()));
+            let right = matches!(lost, Err(Error::BridgeForked))
+                && NUMBERS.with(idle, |n| Ok(*n)).is_ok_and(|n| n == 2)
+                && NUMBERS
+                    .with(NUMBERS.add(3), |n| Ok(*n))
+                    .is_ok_and(|n| n == 3)
+                && NUMBERS.remove(busy).is_ok();
+            // SAFETY: it takes any number.
+            unsafe { libc::_exit(if right { 7 } else { 1 }) };
+        }
+        NUMBERS.behind_a_fork();
+        leave.send(()).expect("a thread that waits");
+        thread.join().expect("no panic").expect("no error");
+        let mut status = 0;
+        // SAFETY: a child of this program.
+        unsafe { libc::waitpid(child, &raw mut status, 0) };
+        assert!(
+            libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 7,
+            "{status:#x}"
+        );
+        assert_eq!(NUMBERS.with(busy, |n| Ok(*n)).expect("no child"), 1);
     }
 }

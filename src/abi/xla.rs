@@ -132,6 +132,16 @@ unsafe fn on_device(frame: &Frame) -> Result<Evaluator> {
     }
 }
 
+/// How many events a shape has. Neither is that beyond an integer, nor are their numbers, of which there are at most so
+/// many for each.
+fn product(shape: &[i64], each: i64) -> Result<i64> {
+    let events = shape.iter().try_fold(1i64, |all, &n| all.checked_mul(n));
+    // Bytes are counted, too.
+    let bytes = |events: i64| events.checked_mul(each)?.checked_mul(8);
+    let events = events.filter(|&events| events >= 0 && bytes(events).is_some());
+    events.ok_or_else(|| wrong(format!("no memory holds events of the shape {shape:?}")))
+}
+
 /// # Safety
 /// As for [`mebridge_xla`].
 unsafe fn evaluate(evaluator: &Evaluator, frame: &Frame) -> Result<()> {
@@ -164,7 +174,7 @@ unsafe fn evaluate(evaluator: &Evaluator, frame: &Frame) -> Result<()> {
                 "momenta have the shape {shape:?}; this process needs (..., {legs}, 4)"
             )));
         }
-        let events: i64 = shape[..split].iter().product();
+        let events = product(&shape[..split], 4 * legs.max(diagrams))?;
         // Under vmap squared diagrams come in parts.
         let mut part = events;
         if asked & AMP2 != 0 {

@@ -546,7 +546,7 @@ impl Flows {
             } else {
                 Number::ONE
             };
-            let value = number.times(sign).value() * 3f64.powi(power);
+            let value = number.times(sign).value()? * 3f64.powi(power);
             let terms = &mut self.jamp[at];
             // Of one amplitude there may be terms with several powers of the number of colours.
             match terms.last_mut() {

@@ -3,7 +3,7 @@
 //! A tree's colour is a sum of products of strings in which one index, [`OPEN`], belongs to the line at its root.
 //! It follows from the colour of its vertex and of its children, so that what diagrams share is done once.
 
-use super::number::Number;
+use super::number::{Number, TOO_LARGE};
 use super::strings::{Label, Strings, Sum, TooLong, collected};
 use crate::model::expression::{Binary, Expr};
 
@@ -60,6 +60,9 @@ impl VertexColor {
         };
         while let Some(&label) = labels(&sum).first() {
             sum = summed(sum, label, false)?;
+        }
+        if !sum.iter().all(|(_, number)| number.is_known()) {
+            return Err(TOO_LARGE.into());
         }
         for (leg, &color) in legs.iter().enumerate() {
             let good = sum.iter().all(|(s, _)| s.has(slot(leg)) == (color != 1));
@@ -323,7 +326,7 @@ mod tests {
         let flows: Vec<(i32, Option<(i64, i64)>)> = diagram
             .flows()
             .iter()
-            .map(|(s, n)| (s.power(), n.real()))
+            .map(|(s, n)| (s.power(), n.real().ok()))
             .collect();
         assert_eq!(flows, [(0, Some((1, 2))), (-1, Some((-1, 2)))]);
     }
@@ -338,6 +341,11 @@ mod tests {
             ("1", &[8, 8], "does not fit leg 1"),
             ("0.5*Identity(1,2)", &[8, 8], "whole"),
             ("f(1,2,9)", &[8, 8, 8], "no leg"),
+            (
+                "100000*100000*100000*100000*Identity(1,2)",
+                &[3, -3],
+                "64 bits",
+            ),
         ] {
             let error = VertexColor::of(&parse(text).unwrap(), legs).unwrap_err();
             assert!(error.contains(says), "{error}");

@@ -1,6 +1,6 @@
 //! The colour matrix: products of colour flows, summed over all colours.
 
-use super::number::{Number, gcd};
+use super::number::{Number, TOO_LARGE, over_one};
 use super::strings::{Label, Strings, Sum, collected};
 use crate::process::color::ColorMatrix;
 use rustc_hash::FxHashMap as HashMap;
@@ -34,12 +34,11 @@ pub fn matrix(flows: &[Strings]) -> Result<ColorMatrix, String> {
             entries.push(entry);
         }
     }
-    let denominator = known.values().fold(1, |all, (_, d)| all / gcd(all, *d) * d);
-    let upper = entries.iter().map(|(x, d)| (x * (denominator / d)) as f64);
+    let (upper, denominator) = over_one(&entries)?;
     Ok(ColorMatrix {
         flows: flows.len() as u32,
-        denominator: denominator as f64,
-        upper: upper.collect(),
+        denominator,
+        upper,
     })
 }
 
@@ -69,19 +68,17 @@ pub fn product(a: &Strings, b: &Strings) -> Result<(i64, i64), String> {
         }
         sum = collected(next);
     }
-    let total = sum
-        .iter()
-        .fold(Number::ratio(0, 1), |total, (strings, number)| {
-            let power = N.pow(strings.power().unsigned_abs());
-            let power = match strings.power() < 0 {
-                true => Number::ratio(1, power),
-                false => Number::ratio(power, 1),
-            };
-            total.plus(number.times(power))
-        });
-    total
-        .real()
-        .ok_or_else(|| "a product of colours is not real".into())
+    let mut total = Number::ratio(0, 1);
+    for (strings, number) in &sum {
+        let power = N.checked_pow(strings.power().unsigned_abs());
+        let power = power.ok_or(TOO_LARGE)?;
+        let power = match strings.power() < 0 {
+            true => Number::ratio(1, power),
+            false => Number::ratio(power, 1),
+        };
+        total = total.plus(number.times(power));
+    }
+    total.real()
 }
 
 #[cfg(test)]

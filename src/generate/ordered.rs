@@ -10,7 +10,7 @@
 use super::assemble::Assembly;
 use super::color::{Child, OPEN, VertexColor};
 use super::matrix::product;
-use super::number::{Number, gcd};
+use super::number::{Number, over_one};
 use super::strings::{Label, Strings};
 use super::subprocess::Subprocess;
 use super::trees::{Legs, Lowest, Rules};
@@ -329,7 +329,7 @@ fn rung(
         };
         let inputs = neighbours.to_vec();
         let number = number.times(half);
-        found.push(ordered(assembly, vertex, term, RESULT, inputs, number));
+        found.push(ordered(assembly, vertex, term, RESULT, inputs, number)?);
     }
     Ok(found)
 }
@@ -447,7 +447,7 @@ fn of_pair(
         vec![1, 0]
     };
     let made = ordered(assembly, number, 0, result, inputs, *color);
-    Ok(Some((number, made)))
+    Ok(Some((number, made?)))
 }
 
 /// A vertex of a line that comes from a quark and goes on to another, whose colour is the string of these labels.
@@ -477,7 +477,7 @@ fn line_vertex(
     } else {
         vec![1, 0]
     };
-    Ok(Some(ordered(assembly, vertex, 0, result, inputs, number)))
+    ordered(assembly, vertex, 0, result, inputs, number).map(Some)
 }
 
 /// The coefficient of one string, or trace, in the colour of a vertex.
@@ -501,7 +501,7 @@ fn ordered(
     result: usize,
     inputs: Vec<u8>,
     number: Number,
-) -> OrderedVertex {
+) -> Result<OrderedVertex, String> {
     let model = assembly.model();
     let interaction = &model.vertices[vertex as usize];
     let lorentz = &interaction.terms[term].lorentz;
@@ -512,15 +512,15 @@ fn ordered(
     let particle = model.of(interaction.particles[result]);
     let mass: Quantity = assembly.quantity(&particle.mass);
     let width = assembly.quantity(&particle.width);
-    let value = number.value();
-    OrderedVertex {
+    let value = number.value()?;
+    Ok(OrderedVertex {
         routine,
         inputs,
         couplings,
         mass,
         width,
         factor: (value.re, value.im),
-    }
+    })
 }
 
 /// For each order of so many labels the product of the first one's string with its own, over a common denominator.
@@ -536,7 +536,5 @@ fn first_row<E>(
     let first = of(&all[0])?;
     let entries = all.iter().map(|order| product(&first, &of(order)?));
     let entries: Vec<(i64, i64)> = entries.collect::<Result<_, String>>()?;
-    let below = entries.iter().fold(1, |all, (_, d)| all / gcd(all, *d) * d);
-    let row = entries.iter().map(|(x, d)| (x * (below / d)) as f64);
-    Ok((row.collect(), below as f64))
+    over_one(&entries)
 }

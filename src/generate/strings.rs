@@ -340,7 +340,7 @@ mod tests {
             let Some(label) = terms.iter().find_map(label) else {
                 let each = terms.iter().map(|(s, n)| {
                     assert!(s.pieces().all(|p| p.labels.is_empty()));
-                    n.value().re * 3f64.powi(s.power())
+                    n.value().unwrap().re * 3f64.powi(s.power())
                 });
                 return each.sum();
             };

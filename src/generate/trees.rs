@@ -13,6 +13,7 @@ use crate::model::{Model, ParticleId};
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
 use std::collections::hash_map::Entry;
+use std::ops::ControlFlow;
 use std::rc::Rc;
 
 /// Index into [`Diagrams::trees`].
@@ -202,14 +203,12 @@ impl<'a> Rules<'a> {
     /// What these legs can become, from what smaller sets of them can.
     fn lines(&self, legs: Legs, lines: &[Rc<Lines>]) -> Lines {
         let mut here = Lines::default();
-        parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {
+        let _ = parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {
             let lists = parts.iter().map(|&part| &lines[part as usize]);
             let lists: Vec<Vec<ParticleId>> = lists.map(|l| l.keys().copied().collect()).collect();
             combinations(&lists, &mut |chosen| {
-                let Some(joins) = self.table.joins.get(&sorted(chosen.iter().copied())) else {
-                    return;
-                };
-                for Join { vertex, result, .. } in joins {
+                let joins = self.table.joins.get(&sorted(chosen.iter().copied()));
+                for Join { vertex, result, .. } in joins.into_iter().flatten() {
                     let Some(particle) = self.result(*vertex, *result) else {
                         continue;
                     };
@@ -221,7 +220,8 @@ impl<'a> Rules<'a> {
                         }
                     }
                 }
-            });
+                ControlFlow::Continue(())
+            })
         });
         here
     }
@@ -229,7 +229,7 @@ impl<'a> Rules<'a> {
     /// The lowest orders of a whole diagram, by the vertex at leg 0.
     fn last(&self, particles: &[ParticleId], lines: &[Rc<Lines>], full: Legs) -> Option<Orders> {
         let mut whole: Option<Orders> = None;
-        parts(full & !1, self.table.quartic, Legs::MAX, &mut |parts| {
+        let _ = parts(full & !1, self.table.quartic, Legs::MAX, &mut |parts| {
             let lists = parts.iter().map(|&part| &lines[part as usize]);
             let lists: Vec<Vec<ParticleId>> = lists.map(|l| l.keys().copied().collect()).collect();
             combinations(&lists, &mut |chosen| {
@@ -239,7 +239,8 @@ impl<'a> Rules<'a> {
                     let entry = whole.get_or_insert_with(|| orders.clone());
                     minimum(entry, &orders);
                 }
-            });
+                ControlFlow::Continue(())
+            })
         });
         whole
     }
@@ -312,12 +313,12 @@ impl<'a> Rules<'a> {
             }
             let rest = &lowest.lines[(full & !legs) as usize];
             let mut found = Vec::new();
-            parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {
+            let most = MOST_DIAGRAMS.saturating_sub(growth.trees.len());
+            // It ends where there are too many, not when all of them are known: these may be billions.
+            let ended = parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {
                 combinations(&growth.particles(parts), &mut |chosen| {
-                    let Some(joins) = self.table.joins.get(&sorted(chosen.iter().copied())) else {
-                        return;
-                    };
-                    for join in joins {
+                    let joins = self.table.joins.get(&sorted(chosen.iter().copied()));
+                    for join in joins.into_iter().flatten() {
                         let Some(particle) = self.result(join.vertex, join.result) else {
                             continue;
                         };
@@ -327,52 +328,59 @@ impl<'a> Rules<'a> {
                         combinations(&growth.lists(parts, chosen), &mut |trees| {
                             let mut orders = growth.orders(self, join.vertex, trees);
                             add(&mut orders, above);
-                            if highest(&orders) {
-                                found.push((
-                                    particle,
-                                    growth.node(self, join.vertex, &join.places, chosen, trees),
-                                ));
+                            if !highest(&orders) {
+                                return ControlFlow::Continue(());
                             }
-                        });
+                            if found.len() >= most {
+                                return ControlFlow::Break(());
+                            }
+                            let node = growth.node(self, join.vertex, &join.places, chosen, trees);
+                            found.push((particle, node));
+                            ControlFlow::Continue(())
+                        })?;
                     }
-                });
+                    ControlFlow::Continue(())
+                })
             });
+            if ended.is_break() {
+                return Err(too_many("trees"));
+            }
             for (particle, (node, properties)) in found {
                 growth.add(legs, particle, Tree::Vertex(node), properties);
             }
-            if growth.trees.len() > MOST_DIAGRAMS {
-                return Err(too_many("trees"));
-            }
         }
         let mut diagrams = Vec::new();
-        let mut crowded = false;
-        parts(full, self.table.quartic, half, &mut |parts| {
+        let ended = parts(full, self.table.quartic, half, &mut |parts| {
             // Three or four branches; of those with half of the legs none has leg 0.
             if parts.len() < 3
                 || (2 * half == particles.len() as u32 && parts[0].count_ones() == half)
             {
-                return;
+                return ControlFlow::Continue(());
             }
             combinations(&growth.particles(parts), &mut |chosen| {
                 let vertices = self.table.closes.get(&sorted(chosen.iter().copied()));
                 for (vertex, places) in vertices.into_iter().flatten() {
                     combinations(&growth.lists(parts, chosen), &mut |trees| {
                         let orders = growth.orders(self, *vertex, trees);
-                        crowded |= diagrams.len() >= MOST_DIAGRAMS;
-                        if !crowded && orders.iter().zip(allowed).all(|(n, a)| a.contains(n)) {
-                            let (node, properties) =
-                                growth.node(self, *vertex, places, chosen, trees);
-                            diagrams.push(Diagram {
-                                node,
-                                negative: is_odd(&properties.lines),
-                                largest_vertex: properties.largest_vertex,
-                            });
+                        if !orders.iter().zip(allowed).all(|(n, a)| a.contains(n)) {
+                            return ControlFlow::Continue(());
                         }
-                    });
+                        if diagrams.len() >= MOST_DIAGRAMS {
+                            return ControlFlow::Break(());
+                        }
+                        let (node, properties) = growth.node(self, *vertex, places, chosen, trees);
+                        diagrams.push(Diagram {
+                            node,
+                            negative: is_odd(&properties.lines),
+                            largest_vertex: properties.largest_vertex,
+                        });
+                        ControlFlow::Continue(())
+                    })?;
                 }
-            });
+                ControlFlow::Continue(())
+            })
         });
-        if crowded {
+        if ended.is_break() {
             return Err(too_many("diagrams"));
         }
         Ok(Diagrams {
@@ -511,8 +519,13 @@ fn is_odd(order: &[u8]) -> bool {
 }
 
 /// Calls `f` with the ways to split a set into two parts, three and, of whole diagrams (`largest` bounds the size of
-/// a part there), four. The parts are in order of their first legs.
-fn parts(legs: Legs, quartic: bool, largest: Legs, f: &mut dyn FnMut(&[Legs])) {
+/// a part there), four, until it breaks off. The parts are in order of their first legs.
+fn parts(
+    legs: Legs,
+    quartic: bool,
+    largest: Legs,
+    f: &mut dyn FnMut(&[Legs]) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     // A branch of a whole diagram is one more than the trees that make another.
     let most = match (largest == Legs::MAX, quartic) {
         (true, false) => 2,
@@ -524,15 +537,15 @@ fn parts(legs: Legs, quartic: bool, largest: Legs, f: &mut dyn FnMut(&[Legs])) {
         most: usize,
         largest: Legs,
         parts: &mut Vec<Legs>,
-        f: &mut dyn FnMut(&[Legs]),
-    ) {
+        f: &mut dyn FnMut(&[Legs]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         if rest.count_ones() <= largest && !parts.is_empty() {
             parts.push(rest);
-            f(parts);
+            f(parts)?;
             parts.pop();
         }
         if parts.len() + 1 >= most {
-            return;
+            return ControlFlow::Continue(());
         }
         // The part with the first leg: all subsets of the others beside it, but for all of them.
         let first = rest & rest.wrapping_neg();
@@ -543,26 +556,30 @@ fn parts(legs: Legs, quartic: bool, largest: Legs, f: &mut dyn FnMut(&[Legs])) {
             let part = first | subset;
             if part.count_ones() <= largest {
                 parts.push(part);
-                split(rest & !part, most, largest, parts, f);
+                split(rest & !part, most, largest, parts, f)?;
                 parts.pop();
             }
         }
+        ControlFlow::Continue(())
     }
-    split(legs, most, largest, &mut Vec::new(), f);
+    split(legs, most, largest, &mut Vec::new(), f)
 }
 
-/// Calls `f` with all ways to choose one of each list.
-fn combinations<T: Copy>(lists: &[impl AsRef<[T]>], f: &mut dyn FnMut(&[T])) {
+/// Calls `f` with all ways to choose one of each list, until it breaks off.
+fn combinations<T: Copy>(
+    lists: &[impl AsRef<[T]>],
+    f: &mut dyn FnMut(&[T]) -> ControlFlow<()>,
+) -> ControlFlow<()> {
     let lists: Vec<&[T]> = lists.iter().map(AsRef::as_ref).collect();
     if lists.iter().any(|list| list.is_empty()) {
-        return;
+        return ControlFlow::Continue(());
     }
     let mut at = vec![0; lists.len()];
     let mut chosen: Vec<T> = lists.iter().map(|list| list[0]).collect();
     loop {
-        f(&chosen);
+        f(&chosen)?;
         let Some(place) = (0..lists.len()).rev().find(|&i| at[i] + 1 < lists[i].len()) else {
-            return;
+            return ControlFlow::Continue(());
         };
         at[place] += 1;
         at[place + 1..].fill(0);
@@ -623,18 +640,42 @@ mod tests {
         }
     }
 
+    /// Of more gluons there are billions: they are not all looked for.
+    #[test]
+    fn too_many_diagrams_are_refused_when_there_are_too_many() {
+        for process in ["g g > g g g g g g g g g g", "u u~ > g g g g g g g g g g"] {
+            let refused = crate::generate(process).unwrap_err().to_string();
+            assert!(refused.contains("more than 4000000"), "{refused}");
+        }
+    }
+
     #[test]
     fn sets_are_split_in_all_ways() {
         let mut seen = Vec::new();
-        parts(0b1111, true, Legs::MAX, &mut |p| seen.push(p.to_vec()));
+        let ended = parts(0b1111, true, Legs::MAX, &mut |p| {
+            seen.push(p.to_vec());
+            ControlFlow::Continue(())
+        });
+        assert!(ended.is_continue());
         // Stirling's numbers: 7 ways into two, 6 into three.
         assert_eq!(seen.iter().filter(|p| p.len() == 2).count(), 7);
         assert_eq!(seen.iter().filter(|p| p.len() == 3).count(), 6);
         let mut whole = 0;
-        parts(0b11111, true, 2, &mut |p| {
-            whole += usize::from(p.len() == 3)
+        let _ = parts(0b11111, true, 2, &mut |p| {
+            whole += usize::from(p.len() == 3);
+            ControlFlow::Continue(())
         });
         assert_eq!(whole, 15);
+        let mut calls = 0;
+        let ended = parts(0b1111, true, Legs::MAX, &mut |_| {
+            calls += 1;
+            combinations(&[vec![1, 2], vec![3, 4]], &mut |chosen| match chosen {
+                [1, 4] => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            })
+        });
+        assert!(ended.is_break());
+        assert_eq!(calls, 1);
         assert!(is_odd(&[1, 0, 2]) && !is_odd(&[1, 2, 0]) && !is_odd(&[]));
     }
 }

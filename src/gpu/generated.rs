@@ -8,17 +8,45 @@ use super::driver::Function;
 use super::module_cache::{COMPILER_STACK, ModuleCache};
 use super::source::Unit;
 use crate::error::Result;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Nobody waits longer for a compiler.
 const LONGEST: Duration = Duration::from_secs(600);
+/// How often a program that ends looks for compilers.
+const LOOK: Duration = Duration::from_millis(2);
 /// How long the first call waits.
 const FIRST_CALL_WAIT: Duration = Duration::from_millis(150);
 
 /// Compilers at work. A program that ends waits for them: the compiler's library is taken down
 /// then, and a thread that is still in it would crash the program after all its work is done.
-static AT_WORK: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+static AT_WORK: Compilers = Compilers(AtomicU64::new(0));
+
+/// How many compilers of which program: the number of the process above that of its threads. The child of a fork has
+/// none of its parent's, and does not wait for them. No lock, for it could be held for ever in such a child.
+struct Compilers(AtomicU64);
+
+impl Compilers {
+    /// How many this program has, by what is counted.
+    fn of(counted: u64, program: u32) -> u64 {
+        match counted >> 32 == u64::from(program) {
+            true => counted & u64::from(u32::MAX),
+            false => 0,
+        }
+    }
+
+    fn change(&self, program: u32, change: impl Fn(u64) -> u64) {
+        let next =
+            |counted| Some(u64::from(program) << 32 | change(Compilers::of(counted, program)));
+        // It always says what comes next.
+        let _ = (self.0).fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+    }
+
+    fn count(&self, program: u32) -> u64 {
+        Compilers::of(self.0.load(Ordering::Acquire), program)
+    }
+}
 
 /// Counts a compiler as long as it is there.
 struct AtWork;
@@ -32,24 +60,22 @@ impl AtWork {
             // SAFETY: the function takes nothing and does not unwind.
             let _ = unsafe { libc::atexit(wait_for_all) };
         });
-        *AT_WORK.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        AT_WORK.change(std::process::id(), |count| count + 1);
         AtWork
     }
 }
 
 impl Drop for AtWork {
     fn drop(&mut self) {
-        *AT_WORK.0.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        AT_WORK.1.notify_all();
+        AT_WORK.change(std::process::id(), |count| count.saturating_sub(1));
     }
 }
 
 extern "C" fn wait_for_all() {
-    let count = AT_WORK.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let wait = AT_WORK
-        .1
-        .wait_timeout_while(count, LONGEST, |count| *count > 0);
-    drop(wait.unwrap_or_else(PoisonError::into_inner));
+    let since = Instant::now();
+    while AT_WORK.count(std::process::id()) > 0 && since.elapsed() < LONGEST {
+        std::thread::sleep(LOOK);
+    }
 }
 
 /// What has come of it.
@@ -66,6 +92,8 @@ enum State {
 /// A kernel in the making.
 pub struct Generated {
     state: Arc<(Mutex<State>, Condvar)>,
+    /// The number of the program that has the compiler's thread.
+    program: u32,
     asked: Instant,
     /// Whether it has been compared with the tables.
     pub checked: bool,
@@ -108,6 +136,7 @@ impl Generated {
         }
         Generated {
             state,
+            program: std::process::id(),
             asked: Instant::now(),
             checked: false,
         }
@@ -120,7 +149,15 @@ impl Generated {
 
     /// It is not used any more.
     pub fn reject(&self) {
-        *self.state.0.lock().unwrap_or_else(PoisonError::into_inner) = State::Failed;
+        if !self.forked() {
+            *self.state.0.lock().unwrap_or_else(PoisonError::into_inner) = State::Failed;
+        }
+    }
+
+    /// Whether this is the child of the program that has the thread. There the lock may be that thread's for ever, and a
+    /// kernel of the parent's is of no use.
+    fn forked(&self) -> bool {
+        self.program != std::process::id()
     }
 
     /// The kernel, once the compiler is done.
@@ -129,6 +166,9 @@ impl Generated {
     }
 
     fn wait(&self, limit: Duration) -> Option<Arc<[Function]>> {
+        if self.forked() {
+            return None;
+        }
         let (state, done) = &*self.state;
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let compiling = |state: &mut State| matches!(state, State::Compiling);
@@ -145,5 +185,26 @@ impl Drop for Generated {
         // The thread uses the library, which goes with the last of us; a program that ends does not
         // leave the compiler at work.
         self.wait_for_compiler();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A child of a fork has the count of its parent, and counts its own from none.
+    #[test]
+    fn a_child_waits_for_no_compiler_of_its_parents() {
+        let (parent, child) = (7, 8);
+        let compilers = Compilers(AtomicU64::new(0));
+        compilers.change(parent, |count| count + 1);
+        compilers.change(parent, |count| count + 1);
+        assert_eq!((compilers.count(parent), compilers.count(child)), (2, 0));
+        compilers.change(parent, |count| count - 1);
+        assert_eq!(compilers.count(parent), 1);
+        compilers.change(child, |count| count + 1);
+        assert_eq!((compilers.count(parent), compilers.count(child)), (0, 1));
+        compilers.change(child, |count| count - 1);
+        assert_eq!(compilers.count(child), 0);
     }
 }

@@ -58,13 +58,20 @@ impl Given {
         let fixed_helicity = index(process.helicities.len());
         let fixed_diagram = index(process.diagrams as usize);
         let flavor = index(3);
+        let alpha_s = numbers(EVENTS).iter().map(|x| 0.09 + 0.05 * x).collect();
+        let mut random = [(); 3].map(|()| numbers(EVENTS));
+        // Out of range they mean the same here and there.
+        let odd = [-0.5, f64::NEG_INFINITY, 1.0, 3.0, f64::INFINITY, f64::NAN];
+        for random in &mut random {
+            random[EVENTS - 8..][..odd.len()].copy_from_slice(&odd);
+        }
         Given {
             legs,
             stride,
             momenta,
             rows,
-            alpha_s: numbers(EVENTS).iter().map(|x| 0.09 + 0.05 * x).collect(),
-            random: [numbers(EVENTS), numbers(EVENTS), numbers(EVENTS)],
+            alpha_s,
+            random,
             fixed_helicity,
             fixed_diagram,
             flavor,

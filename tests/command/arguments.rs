@@ -44,6 +44,46 @@ fn version() {
     assert_eq!(mebridge(d.path(), &["--version"]).ok(), expected);
 }
 
+/// What was asked for and could not be written is an error.
+#[test]
+#[cfg(target_os = "linux")]
+fn help_on_a_full_disk_is_an_error() {
+    let d = directory();
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["eval", "-h"],
+        &["help", "info"],
+    ] {
+        let full = std::fs::File::create("/dev/full").expect("a full disk");
+        let ran = std::process::Command::new(env!("CARGO_BIN_EXE_mebridge"))
+            .args(arguments)
+            .current_dir(d.path())
+            .stdout(full)
+            .output()
+            .expect("the command");
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert_eq!(ran.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("stdout: "), "{said}");
+    }
+}
+
+/// Names of files and what stands in them give a terminal no orders.
+#[test]
+#[cfg(unix)]
+fn control_characters_of_names_and_contents_are_written_out() {
+    let d = directory();
+    let name = "\u{1b}]0;title\u{7}.txt";
+    std::fs::write(d.path().join(name), "500 0 0 \u{1b}[2J\n").expect("a file");
+    for arguments in [&["eval", "g g > t t~", name][..], &["info", name]] {
+        let ran = mebridge(d.path(), arguments);
+        let said = ran.failed(1);
+        assert!(said.contains("\\u{1b}]0;title\\u{7}.txt"), "{said:?}");
+        let obeyed = |c: char| c.is_control() && c != '\n';
+        assert!(!said.contains(obeyed), "{said:?}");
+    }
+}
+
 #[test]
 fn an_unknown_subcommand_is_wrong_use() {
     let d = directory();

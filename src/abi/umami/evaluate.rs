@@ -12,6 +12,7 @@ use super::{
     UMAMI_OUT_COLOR_INDEX, UMAMI_OUT_DIAGRAM_AMP2, UMAMI_OUT_DIAGRAM_INDEX, UMAMI_OUT_GPU_STREAM,
     UMAMI_OUT_HELICITY_INDEX, UMAMI_OUT_MATRIX_ELEMENT, wrong,
 };
+use crate::abi::memory;
 use crate::bridge::Sampler;
 use crate::error::Error;
 use crate::message::say;
@@ -221,6 +222,10 @@ impl Call {
             }
         }
         overlaps(&read, &written)?;
+        if part.count >= memory::LARGE && !elements.on_gpu() {
+            there_are(&read, false)?;
+            there_are(&written, true)?;
+        }
         Ok(call)
     }
 
@@ -275,6 +280,22 @@ fn put<T>(
     Ok(())
 }
 
+/// A count that is huge is rather a mistake than a call.
+fn there_are(arrays: &[Array], written: bool) -> Answer {
+    let lacks =
+        |array: &&Array| memory::lacks(array.bytes.start as *const u8, array.bytes.len(), written);
+    match arrays.iter().find(lacks) {
+        None => Ok(()),
+        Some(array) => Err(wrong(
+            NAME,
+            format!(
+                "{} is no array of so many events; is their number right?",
+                array.name
+            ),
+        )),
+    }
+}
+
 /// Nothing that is written may be part of another array.
 fn overlaps(read: &[Array], written: &[Array]) -> Answer {
     for (i, array) in written.iter().enumerate() {
@@ -297,6 +318,7 @@ pub struct Instance {
     compiled: Arc<Compiled>,
     samplers: Vec<Sampler>,
     scratch: Scratch,
+    flavors: Vec<i32>,
     gathered: Gathered,
 }
 
@@ -353,6 +375,7 @@ impl Instance {
                 fixed_helicity: vec![0; CHUNK],
                 fixed_diagram: vec![0; CHUNK],
             },
+            flavors: vec![0; CHUNK],
             gathered: Gathered::default(),
         })
     }
@@ -388,7 +411,12 @@ impl Instance {
         // SAFETY: as above.
         let integers = |from: *const i32| unsafe { from_raw_parts(from.add(at), events) };
         let elements = self.elements;
-        let flavors = call.flavor.map(integers);
+        // What is looked at is what is used, even where another thread of the caller's writes into its array.
+        let flavors = call.flavor.map(integers).map(|given| {
+            let own = &mut self.flavors[..events];
+            own.copy_from_slice(given);
+            &*own
+        });
         if let Some(flavors) = flavors {
             let count = elements.processes.len();
             let outside = |&i: &i32| i < 0 || i as usize >= count;

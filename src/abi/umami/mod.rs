@@ -21,7 +21,7 @@ mod evaluate;
 
 use super::c::keep_error;
 use super::no_panic;
-use super::registry::Registry;
+use super::registry::{Forks, Registry};
 use crate::error::Error;
 use crate::message::say;
 use elements::{Compiled, Elements};
@@ -103,6 +103,11 @@ const OUTPUTS_ON_GPU_WITHOUT_CHANNELS: [bool; 6] = [true, false, true, true, fal
 
 /// The handles of instances; they spell `umam`.
 static INSTANCES: Registry<Instance> = Registry::new(0x756d_616d_0000_0001);
+
+/// The instances, for whoever watches forks.
+pub(super) fn instances() -> &'static dyn Forks {
+    &INSTANCES
+}
 
 /// The masses of the card that was read last.
 static MASSES: std::sync::Mutex<Option<Vec<f64>>> = std::sync::Mutex::new(None);

@@ -419,7 +419,8 @@ impl Buffer {
     pub unsafe fn numbers<T>(&self, what: &str, kind: c_int, count: i64) -> Result<*mut T> {
         // SAFETY: as for the function.
         let shape = unsafe { self.shape() };
-        if self.kind != kind || shape.iter().product::<i64>() != count {
+        let has = shape.iter().try_fold(1i64, |all, &n| all.checked_mul(n));
+        if self.kind != kind || has != Some(count) {
             return Err(wrong(format!(
                 "{what} has the shape {shape:?} and type {}; {count} of type {kind} are needed",
                 self.kind

@@ -122,6 +122,18 @@ fn answer_of(devices: &[i64], says_which: bool, has_stream: bool) -> String {
     }
 }
 
+/// Shapes of more events than there can be, also those whose product would begin again at zero.
+#[test]
+fn events_that_no_memory_holds_are_refused() {
+    for (shape, events) in [(&[][..], 1), (&[7, 3], 21), (&[0, 1 << 62], 0)] {
+        assert_eq!(product(shape, 16).ok(), Some(events));
+    }
+    for shape in [&[1 << 32, 1 << 32][..], &[1 << 60], &[-1], &[i64::MAX, 2]] {
+        let error = product(shape, 16).unwrap_err().to_string();
+        assert!(error.contains("no memory holds"), "{error}");
+    }
+}
+
 #[test]
 fn a_gpu_without_a_bridge_says_why() {
     for devices in [&[7, 0][..], &[7], &[]] {

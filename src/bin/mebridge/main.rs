@@ -65,7 +65,10 @@ enum Subcommands {
 }
 
 fn main() -> ExitCode {
-    let command = Command::parse();
+    let command = match Command::try_parse() {
+        Ok(command) => command,
+        Err(told) => return ended(output::tell(&told)),
+    };
     interrupt::watch();
     inputs::remember();
     let done = match command.subcommand {

@@ -5,20 +5,40 @@ mod target;
 pub use target::{Target, write};
 
 use mebridge::files::temporary;
+use mebridge::message::visible;
 use mebridge::{Error, Result};
+use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
+use std::process::ExitCode;
 
 /// Writes to stdout. A reader who has seen enough (`| head`) is no error.
 pub fn print(text: &str) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
+    // A terminal obeys characters that may come from files; who reads bytes gets what there is.
+    let text = match stdout.is_terminal() {
+        true => visible(text),
+        false => Cow::Borrowed(text),
+    };
     match stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
     {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Error::io("stdout")(error)),
         _ => Ok(()),
+    }
+}
+
+/// Writes a help text to stdout, or what is wrong with the arguments to stderr, and gives the exit code. A help text that
+/// cannot be written is an error as for any other text.
+pub fn tell(message: &clap::Error) -> Result<ExitCode> {
+    let written = message.print().and_then(|()| std::io::stdout().flush());
+    match written {
+        Err(error) if !message.use_stderr() && error.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::io("stdout")(error))
+        }
+        _ => Ok(ExitCode::from(message.exit_code() as u8)),
     }
 }
 

@@ -205,6 +205,15 @@ pub(super) unsafe fn put_integers<V: Simd>(
     }
 }
 
+/// Random numbers as they are used: below 0 they count as 0, and what is not below 1, NaN too, as the largest number that
+/// is. In single precision a number close below 1 is rounded to 1, which no share exceeds.
+#[inline(always)]
+fn within<V: Simd>(random: V) -> V {
+    // Of NaN and a number `min` gives the number, its second argument.
+    let below = random.min(random.same(V::Scalar::BELOW_ONE.to_f64()));
+    below.max(random.same(0.0))
+}
+
 /// For each lane the first of some numbers (counted from 1) whose running share exceeds a random
 /// number; 0 if none contributes. `parts` are the numbers and where their shares stand.
 #[inline(always)]
@@ -216,8 +225,7 @@ pub(super) unsafe fn choose<V: Simd>(
 ) -> V {
     // SAFETY: the caller gives valid addresses.
     unsafe {
-        // In single precision a number close below 1 is rounded to 1, which no share exceeds.
-        let random = random.min(V::splat(V::Scalar::BELOW_ONE));
+        let random = within(random);
         // Divisions take long. Further from this than they and it are rounded, the sum tells.
         let bound = random * total;
         let rounding = total * V::splat(V::Scalar::EPSILON) * total.same(8.0);
@@ -271,8 +279,7 @@ unsafe fn choose_signed<V: Simd>(
 ) -> (V, V) {
     // SAFETY: the caller gives valid addresses.
     unsafe {
-        // As in `choose`.
-        let random = random.min(V::splat(V::Scalar::BELOW_ONE));
+        let random = within(random);
         let mut absolute = V::zero();
         for (_, address) in parts.clone() {
             absolute = absolute + m.real(address).abs();
@@ -343,7 +350,7 @@ mod tests {
                 random = random + at.real(0);
                 let parts = (0..PARTS as u32).map(|part| (part, part));
                 let chosen = choose(m, random, total, parts.clone());
-                let random = random.min(V::splat(T::BELOW_ONE));
+                let random = within(random);
                 let expected = choose_by_shares(m, random, total, parts);
                 at.put_real(0, chosen);
                 at.put_real(1, expected);
@@ -389,6 +396,44 @@ mod tests {
                 chosen.iter().all(|&c| c == PARTS as f64),
                 "{level}: {chosen:?}"
             );
+        }
+    }
+
+    /// A number out of range counts as the one at that end of it, NaN as one that is too large. A part that is zero is
+    /// never chosen.
+    #[test]
+    fn random_numbers_out_of_range_are_those_at_its_ends() {
+        fn chosen<T: Real>(random: f64) {
+            for level in Level::supported() {
+                for signed in [false, true] {
+                    let mut parts = Vectors([T::from_f64(0.0); 16 * PARTS]);
+                    let lanes = level.lanes::<T>();
+                    parts.0[lanes..4 * lanes].fill(T::from_f64(2.0));
+                    let at = T::from_f64(random);
+                    // SAFETY: the level is there.
+                    let chosen: Vec<f64> = unsafe {
+                        match signed {
+                            true => dispatch(level, Signed(&mut parts, at)),
+                            false => {
+                                let random = &move |_: usize, _: &[T]| at;
+                                let parts = &mut parts;
+                                let both = dispatch(level, Both { parts, random });
+                                both.into_iter().map(|[chosen, _]| chosen).collect()
+                            }
+                        }
+                    };
+                    let expected = if random < 0.5 { 2.0 } else { 4.0 };
+                    assert!(
+                        chosen.iter().all(|&c| c == expected),
+                        "{level} {random}: {chosen:?}"
+                    );
+                }
+            }
+        }
+        let below = [-0.0, -1e-300, -1.0, -1e300, f64::NEG_INFINITY];
+        for random in below.into_iter().chain([1.0, 7.0, f64::INFINITY, f64::NAN]) {
+            chosen::<f64>(random);
+            chosen::<f32>(random);
         }
     }
 

@@ -23,15 +23,30 @@ pub(super) enum Evaluation {
     Generated,
 }
 
+/// Numbers without padding, for which every pattern of bits is a value.
+///
+/// # Safety
+/// It is such a type.
+pub(super) unsafe trait Bits: Copy {}
+
+// SAFETY: numbers of the machine.
+unsafe impl Bits for f64 {}
+// SAFETY: as above.
+unsafe impl Bits for f32 {}
+// SAFETY: as above.
+unsafe impl Bits for i32 {}
+// SAFETY: as above.
+unsafe impl Bits for u32 {}
+
 /// The bytes of an array.
-pub(super) fn bytes<T: Copy>(array: &[T]) -> &[u8] {
-    // SAFETY: numbers without padding; every byte of them is defined.
+pub(super) fn bytes<T: Bits>(array: &[T]) -> &[u8] {
+    // SAFETY: every byte of them is defined.
     unsafe { std::slice::from_raw_parts(array.as_ptr().cast(), std::mem::size_of_val(array)) }
 }
 
-/// The bytes of an array of numbers, for which every pattern of bits is a value.
-pub(super) fn bytes_mut<T: Copy>(array: &mut [T]) -> &mut [u8] {
-    // SAFETY: as for `bytes`.
+/// The bytes of an array, to be written.
+pub(super) fn bytes_mut<T: Bits>(array: &mut [T]) -> &mut [u8] {
+    // SAFETY: as for `bytes`, and whatever is written is a value.
     unsafe {
         std::slice::from_raw_parts_mut(array.as_mut_ptr().cast(), std::mem::size_of_val(array))
     }

@@ -8,12 +8,17 @@ use std::path::{Path, PathBuf};
 /// No line with numbers is longer; the rest of such a line is passed over.
 pub const LONGEST: usize = 1 << 16;
 
+/// No file with events has as many empty lines behind each other. A few kilobytes, compressed, can be billions of them.
+const MOST_EMPTY: u64 = 1_000_000;
+
 /// Lines of a file.
 pub struct Lines {
     input: Box<dyn BufRead>,
     path: PathBuf,
     buffer: Vec<u8>,
     number: u64,
+    /// Empty ones behind the last that was not.
+    empty: u64,
 }
 
 /// A line without its end.
@@ -34,6 +39,7 @@ impl Lines {
             path: path.to_path_buf(),
             buffer: Vec::new(),
             number: 0,
+            empty: 0,
         }
     }
 
@@ -52,7 +58,18 @@ impl Lines {
 
     /// The next line; nothing at the end.
     pub fn next(&mut self) -> Result<Option<Line<'_>>> {
-        match self.read() {
+        let read = self.read();
+        self.empty = match self.buffer.is_empty() {
+            true => self.empty + 1,
+            false => 0,
+        };
+        if self.empty > MOST_EMPTY {
+            return Err(self.error(format!(
+                "there are more than {MOST_EMPTY} empty lines up to line {}; this is no file with events",
+                self.number
+            )));
+        }
+        match read {
             Ok(None) => Ok(None),
             Ok(Some(cut)) => Ok(Some(Line {
                 text: String::from_utf8_lossy(&self.buffer),

@@ -20,6 +20,10 @@ const LONGEST_HEADER: usize = 4096;
 /// so many digits together does not overflow.
 const MOST_DIGITS: usize = 18;
 
+/// Brackets in a header that are surely too many for an array of numbers, which has two: readers take ever longer with
+/// brackets in brackets.
+const MOST_BRACKETS: usize = 8;
+
 /// A NumPy array with the momenta of events.
 pub struct Npy {
     path: PathBuf,
@@ -291,7 +295,8 @@ fn read_header(input: &mut impl Read) -> Result<Vec<u8>, Refused> {
         .read_exact(&mut bytes[before..])
         .map_err(Refused::Io)?;
     let digits = bytes[before..].iter().filter(|c| c.is_ascii_digit());
-    if digits.count() > MOST_DIGITS {
+    let brackets = bytes[before..].iter().filter(|c| b"([{".contains(c));
+    if digits.count() > MOST_DIGITS || brackets.count() > MOST_BRACKETS {
         return Err(Refused::Header(
             "its header speaks of more numbers than a file can hold, or of records; an array of \
              numbers is needed"

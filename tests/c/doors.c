@@ -1,0 +1,269 @@
+/* What callers do that they should not: counts of events that no memory holds, values that are no numbers, arrays that
+ * another thread writes into, pointers that lead nowhere, threads that end, forks. Each is an error of the call and leaves
+ * the program alive. The process is named by CUDACPP_RUNTIME_PROCESS. */
+#define _DEFAULT_SOURCE
+#include "mebridge.h"
+#include "mebridge_umami.h"
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(condition)                                                                  \
+  do {                                                                                    \
+    if (!(condition)) {                                                                   \
+      printf("line %d: %s does not hold; last error: %s\n", __LINE__, #condition,         \
+             mebridge_last_error());                                                      \
+      exit(1);                                                                            \
+    }                                                                                     \
+  } while (0)
+
+enum { NEVT = 512, LEGS = 4 };
+
+void mebridge_set_sde_strategy_(const void *, const void *, const void *);
+
+static double momenta[NEVT][LEGS][4], g_s[NEVT], random_number[NEVT], matrix_elements[NEVT];
+static int32_t channels[NEVT], helicity[NEVT], color[NEVT];
+
+static int says(const char *text) { return strstr(mebridge_last_error(), text) != NULL; }
+
+static struct mebridge_bridge *create(size_t nevt) {
+  struct mebridge_options options = {0};
+  struct mebridge_bridge *bridge = NULL;
+  options.backend = "cpu";
+  options.cache = "off";
+  options.process = getenv("CUDACPP_RUNTIME_PROCESS");
+  mebridge_create(&options, nevt, &bridge);
+  return bridge;
+}
+
+static int run(struct mebridge_bridge *bridge, const int32_t *channel) {
+  return mebridge_run(bridge, NEVT, momenta[0][0], g_s, random_number, random_number, channel, NULL,
+                      matrix_elements, helicity, color);
+}
+
+static void counts(void) {
+  static const size_t many[] = {(size_t)1 << 36, (size_t)1 << 48, (size_t)1 << 56, (size_t)1 << 60,
+                                (size_t)1 << 63, ~(size_t)0};
+  struct mebridge_bridge *one = create(1);
+  void *umami = NULL;
+  CHECK(one != NULL);
+  CHECK(umami_initialize(&umami, NULL) == UMAMI_SUCCESS);
+  for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+    const size_t n = many[i];
+    for (int strides = 0; strides < 2; strides++) {
+      struct mebridge_sample sample = {0};
+      sample.events = n;
+      sample.momenta = momenta[0][0];
+      sample.matrix_elements = matrix_elements;
+      sample.momenta_strides[0] = strides ? 16 : 0;
+      sample.momenta_strides[1] = 4;
+      sample.momenta_strides[2] = 1;
+      CHECK(mebridge_evaluate(one, &sample) == MEBRIDGE_ERROR);
+      CHECK(says("events") && !says("internal"));
+    }
+    struct mebridge_bridge *bridge = create(n);
+    if (bridge == NULL) {
+      CHECK(says("no memory holds"));
+    } else {
+      size_t good;
+      CHECK(mebridge_find_good_helicities(bridge, n, momenta[0][0], g_s, &good) == MEBRIDGE_ERROR);
+      CHECK(says("number of events"));
+      CHECK(mebridge_run(bridge, n, momenta[0][0], g_s, g_s, g_s, NULL, NULL, matrix_elements, helicity,
+                         color) == MEBRIDGE_ERROR);
+      CHECK(says("number of events"));
+      CHECK(mebridge_delete(bridge) == MEBRIDGE_OK);
+    }
+    const int keys[] = {UMAMI_IN_MOMENTA}, out[] = {UMAMI_OUT_MATRIX_ELEMENT};
+    const void *inputs[] = {momenta};
+    void *const outputs[] = {matrix_elements};
+    CHECK(umami_matrix_element(umami, n, n, 0, 1, keys, inputs, 1, out, outputs) == UMAMI_ERROR);
+    CHECK(!says("internal"));
+  }
+  CHECK(umami_free(umami) == UMAMI_SUCCESS);
+  /* More events than are evaluated at a time. */
+  struct mebridge_sample sample = {0};
+  sample.events = 263000;
+  double *all = malloc(sample.events * sizeof *all);
+  int32_t *fixed = calloc(sample.events, sizeof *fixed), *row = malloc(sample.events * sizeof *row);
+  CHECK(all != NULL && fixed != NULL && row != NULL);
+  sample.momenta = momenta[0][0];
+  sample.momenta_strides[1] = 4;
+  sample.momenta_strides[2] = 1;
+  sample.matrix_elements = all;
+  sample.helicity = row;
+  CHECK(mebridge_evaluate(one, &sample) == MEBRIDGE_OK);
+  CHECK(sample.bad_events == 0);
+  for (size_t i = 0; i < sample.events; i++)
+    CHECK(all[i] > 0 && all[i] == all[0] && row[i] == row[0]);
+  sample.fixed_helicity = fixed;
+  fixed[sample.events - 1] = 1000;
+  CHECK(mebridge_evaluate(one, &sample) == MEBRIDGE_ERROR);
+  CHECK(says("event 262999 ") && says("1000"));
+  free(all);
+  free(fixed);
+  free(row);
+  CHECK(mebridge_delete(one) == MEBRIDGE_OK);
+}
+
+static void parameters(void) {
+  struct mebridge_bridge *bridge = create(1);
+  static const double bad[] = {NAN, INFINITY, -INFINITY};
+  for (size_t number = 0; mebridge_parameter_name(bridge, number) != NULL; number++) {
+    const char *name = mebridge_parameter_name(bridge, number);
+    double before, behind;
+    CHECK(mebridge_parameter(bridge, name, &before) == MEBRIDGE_OK);
+    for (int i = 0; i < 3; i++) {
+      CHECK(mebridge_set_parameter(bridge, name, bad[i]) == MEBRIDGE_ERROR);
+      CHECK(says(name));
+      CHECK(mebridge_parameter(bridge, name, &behind) == MEBRIDGE_OK);
+      CHECK(behind == before);
+    }
+  }
+  CHECK(mebridge_delete(bridge) == MEBRIDGE_OK);
+}
+
+static volatile int stop;
+
+/* The last channel is none in every other moment, which begins anywhere in a call. */
+static void *scribble(void *unused) {
+  volatile int32_t *const channel = &channels[NEVT - 1];
+  while (!stop) {
+    *channel = *channel == 1 ? 2147483647 : 1;
+    usleep(30);
+  }
+  *channel = 1;
+  return unused;
+}
+
+static void scribbled_channels(void) {
+  struct mebridge_bridge *bridge = create(NEVT);
+  pthread_t thread;
+  stop = 0;
+  CHECK(pthread_create(&thread, NULL, scribble, NULL) == 0);
+  for (int i = 0; i < 3000; i++)
+    if (run(bridge, channels) != MEBRIDGE_OK)
+      CHECK(says("there is no channel"));
+  stop = 1;
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK(run(bridge, NULL) == MEBRIDGE_OK);
+  CHECK(mebridge_delete(bridge) == MEBRIDGE_OK);
+}
+
+static pthread_key_t key;
+
+static void at_the_end(void *unused) {
+  (void)unused;
+  mebridge_delete((struct mebridge_bridge *)12345);
+  CHECK(strlen(mebridge_last_error()) > 0);
+}
+
+static void *fails_and_ends(void *unused) {
+  CHECK(mebridge_delete((struct mebridge_bridge *)12345) == MEBRIDGE_ERROR);
+  CHECK(says("no open bridge"));
+  CHECK(pthread_setspecific(key, &key) == 0);
+  return unused;
+}
+
+static void ending_threads(void) {
+  pthread_t thread;
+  CHECK(pthread_key_create(&key, at_the_end) == 0);
+  CHECK(pthread_create(&thread, NULL, fails_and_ends, NULL) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
+static struct mebridge_bridge *busy, *idle;
+
+static void *evaluate(void *unused) {
+  while (!stop)
+    CHECK(run(busy, NULL) == MEBRIDGE_OK);
+  return unused;
+}
+
+/* How a child ends; one that waits for ever is ended by its alarm. */
+static int child(void (*work)(void)) {
+  int status;
+  fflush(stdout);
+  const pid_t pid = fork();
+  CHECK(pid >= 0);
+  if (pid == 0) {
+    alarm(60);
+    work();
+    _exit(7);
+  }
+  CHECK(waitpid(pid, &status, 0) == pid);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static void in_a_child(void) {
+  static double own[NEVT];
+  int32_t rows[NEVT], flows[NEVT];
+  CHECK(mebridge_run(idle, NEVT, momenta[0][0], g_s, random_number, random_number, NULL, NULL, own, rows,
+                     flows) == MEBRIDGE_OK);
+  if (mebridge_legs(busy) != LEGS)
+    CHECK(says("forked"));
+  CHECK(mebridge_delete(busy) == MEBRIDGE_OK);
+  struct mebridge_bridge *fresh = create(NEVT);
+  CHECK(run(fresh, NULL) == MEBRIDGE_OK);
+}
+
+static void forks(void) {
+  pthread_t thread;
+  busy = create(NEVT);
+  idle = create(NEVT);
+  CHECK(run(idle, NULL) == MEBRIDGE_OK);
+  stop = 0;
+  CHECK(pthread_create(&thread, NULL, evaluate, NULL) == 0);
+  for (int i = 0; i < 20; i++)
+    CHECK(child(in_a_child) == 7);
+  stop = 1;
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK(mebridge_delete(busy) == MEBRIDGE_OK);
+}
+
+static const double s = 1e8;
+static const char odd[32];
+static const int32_t one = 1;
+
+static void null_strategy(void) { mebridge_set_sde_strategy_(&idle, NULL, &s); }
+static void wild_strategy(void) { mebridge_set_sde_strategy_(&idle, (const void *)0x1001, &s); }
+static void wild_handle(void) { mebridge_set_sde_strategy_((const void *)0x7, &one, &s); }
+static void odd_strategy(void) {
+  int32_t two = 2;
+  char at[16] = {0};
+  double there = s;
+  memcpy(at + 1, &two, sizeof two);
+  memcpy(at + 5, &there, sizeof there);
+  mebridge_set_sde_strategy_(&idle, at + 1, at + 5);
+}
+static void no_strategy(void) { mebridge_set_sde_strategy_(&idle, odd + 1, &s); }
+
+int main(void) {
+  setvbuf(stdout, NULL, _IONBF, 0);
+  for (int i = 0; i < NEVT; i++) {
+    /* Massless gluons to top quarks of the default card. */
+    const double energy = 500, mass = 173, p = sqrt(energy * energy - mass * mass);
+    const double z = p * (2 * (i + 0.5) / NEVT - 1), x = sqrt(p * p - z * z);
+    const double event[LEGS][4] = {
+        {energy, 0, 0, energy}, {energy, 0, 0, -energy}, {energy, x, 0, z}, {energy, -x, 0, -z}};
+    memcpy(momenta[i], event, sizeof event);
+    g_s[i] = 1.2;
+    random_number[i] = 0.5;
+    channels[i] = 1;
+  }
+  counts();
+  parameters();
+  scribbled_channels();
+  ending_threads();
+  forks();
+  CHECK(child(null_strategy) == 1);
+  CHECK(child(wild_strategy) == 1);
+  CHECK(child(wild_handle) == 1);
+  CHECK(child(no_strategy) == 1);
+  CHECK(child(odd_strategy) == 7);
+  puts("all good");
+  return 0;
+}
