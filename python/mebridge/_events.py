@@ -191,6 +191,8 @@ def generate_events(
     }
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mebridge-"))
+        kept = State(pathlib.Path(folder) / "state" if state is None else pathlib.Path(state), asked)
+        stack.callback(kept.close)
         # It begins while the libraries are made.
         worker = stack.enter_context(Worker(environment))
         elements = _integrands.elements(source, card, parameters, backend, environment, folder)
@@ -208,8 +210,6 @@ def generate_events(
             folder=folder,
             scratch=stack.enter_context(scratch(-(-events // _rounds(events)), folder)),
         )
-        kept = State(pathlib.Path(folder) / "state" if state is None else pathlib.Path(state), asked)
-        stack.callback(kept.close)
         run = _Run(worker, kept, channels, events, seed, precision)
 
         def report(stage: str) -> None:

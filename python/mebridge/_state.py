@@ -62,8 +62,6 @@ class State:
             others = sorted(name for name in os.listdir(self.folder) if name not in ("lock", f"{_RUN}.part"))
             if others:
                 raise Error(f"{self.folder} holds other files ({others[0]}); name a folder of its own for the state")
-            with self._keeping():
-                self._write()
             return
         before, rounds, survey = self._known()
         names = sorted(set(before) | set(self._asked))
@@ -120,6 +118,10 @@ class State:
 
     def part(self, name: str) -> pathlib.Path:
         """An empty folder for what is not complete yet."""
+        if not (self.folder / _RUN).exists():
+            # Not before: a run may be refused until then, and another one takes the folder.
+            with self._keeping():
+                self._write()
         part = self.folder / f"{name}.part"
         try:
             if part.is_dir() and not part.is_symlink():

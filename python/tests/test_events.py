@@ -500,7 +500,7 @@ class Interruptions(Folder):
                 for line in ("", "events: 1500 of", "events: 5000 of"):
                     run = self.start(state, output)
                     if not line:
-                        while not state.exists():
+                        while not (state / "run.json").exists():
                             self.assertIsNone(run.poll())
                     else:
                         for text in run.stderr:
@@ -529,6 +529,17 @@ class Interruptions(Folder):
         (state / "run.json").write_text("{")
         with self.assertRaisesRegex(mebridge.Error, "cannot be read"):
             generate("g g > t t~", energy=1000, events=100, state=state)
+
+    def test_a_run_that_is_refused_leaves_the_folder_to_another(self):
+        state = self.folder / "state"
+        for _ in range(2):
+            with self.assertRaisesRegex(mebridge.Error, "infinite without a cut"):
+                generate("g g > t t~ g", energy=1000, events=100, state=state)
+        run = generate("g g > t t~ g", energy=1000, events=100, cuts={"pt": 20}, state=state)
+        with mock.patch("mebridge._events.Worker", side_effect=AssertionError("it began")):
+            with self.assertRaisesRegex(mebridge.Error, "another cuts"):
+                generate("g g > t t~ g", energy=1000, events=100, cuts={"pt": 30}, state=state)
+        self.assertEqual(run.events, 100)
 
     def test_two_runs_at_once(self):
         state = self.folder / "state"
