@@ -22,7 +22,7 @@ from . import _arguments, _command, _integrands, _lhe
 from ._arguments import MOST_THREADS
 from ._densities import Coupling, Densities
 from ._library import Error, version
-from ._process import Path, Process
+from ._process import Path, Process, absolute
 from ._scratch import scratch
 from ._state import State, digest
 from ._worker import Worker
@@ -127,14 +127,16 @@ def generate_events(
     """
     if importlib.util.find_spec("madspace") is None:
         raise Error("events need MadSpace: pip install madspace")
+    parameters: dict[str, float] = {}
+    environment: dict[str, str] = {}
     if isinstance(process, Process):
         if card is not None:
             raise ValueError("the process has its card; give card= with the name of a process alone")
         source, card = process._source, process._card
-        parameters, environment = process._set(), process._environment()
+        parameters, environment = process._values(), process._environment()
     else:
-        source, card = _arguments.text("process", process), None if card is None else _arguments.text("card", card)
-        parameters, environment = {}, {}
+        source = absolute(_arguments.text("process", process))
+        card = None if card is None else _arguments.text("card", card)
     energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
     events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
     seed = _arguments.whole("seed", seed, 0, _LARGEST_SEED)
@@ -173,9 +175,9 @@ def generate_events(
     begun = time.monotonic()
     asked = {
         "process": source,
-        "card": None if card is None else _digest(card),
-        "parameters": parameters,
-        "switches": {name: value for name, value in environment.items() if not name.endswith("CACHE")},
+        # That of a process may have changed since it was read.
+        "card": None if card is None or isinstance(process, Process) else _digest(card),
+        "switches": _switches(environment),
         "energy": energy,
         "pdf": None if densities is None else _digest(densities.file),
         "alpha_s": [coupling.scales, coupling.values],
@@ -191,14 +193,17 @@ def generate_events(
     }
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mebridge-"))
-        kept = State(pathlib.Path(folder) / "state" if state is None else pathlib.Path(state), asked)
-        stack.callback(kept.close)
         # It begins while the libraries are made.
         worker = stack.enter_context(Worker(environment))
         elements = _integrands.elements(source, card, parameters, backend, environment, folder)
+        libraries = list(dict.fromkeys(str(element.library) for element in elements))
+        # A library is its process with its parameters, and nothing of where or when it was made.
+        asked["matrix_elements"] = [digest(library) for library in libraries]
+        kept = State(pathlib.Path(folder) / "state" if state is None else pathlib.Path(state), asked)
+        stack.callback(kept.close)
         channels = worker.call(
             "build",
-            libraries=list(dict.fromkeys(str(element.library) for element in elements)),
+            libraries=libraries,
             devices=devices,
             threads=threads,
             energy=energy,
@@ -235,6 +240,13 @@ def generate_events(
             _lhe.write(target, rounds, cross_section, events, beams, processes, json.dumps(asked, indent=1))
         made = sum(part["events"] for part in kept.rounds)
     return Events(cross_section, error, made, target, dict(zip(names, of_elements)))
+
+
+def _switches(environment: Mapping[str, str]) -> dict[str, str]:
+    """What matrix elements are evaluated with."""
+    variables = {**os.environ, **environment}
+    defaults = {"CUDACPP_RUNTIME_FPTYPE": "d", "CUDACPP_RUNTIME_SIMD": "auto"}
+    return {name: variables.get(name) or default for name, default in defaults.items()}
 
 
 def _rounds(events: int) -> int:

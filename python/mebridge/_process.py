@@ -85,7 +85,6 @@ class Parameters(MutableMapping[str, float]):
                         check(lib.mebridge_set_parameter(other, name.encode(), before))
                     raise error
                 done.append(bridge)
-            process._changed.add(name)
             # Its masses and widths are those of the bridge.
             process._description = None
 
@@ -139,17 +138,18 @@ class Process:
         _arguments.one_of("precision", precision, _PRECISIONS)
         if simd is not None:
             _arguments.one_of("simd", simd, _LEVELS)
-        self._source = text
-        self._card = None if card is None else _arguments.text("card", card)
+        # Where another directory is the working one later, it is what it was.
+        self._source = absolute(text)
+        self._card = None if card is None else os.path.abspath(_arguments.text("card", card))
         threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
 
-        # What makes it again, also where another directory is the working one.
-        self._made: tuple[str, dict[str, Any]] = _absolute(text), {
-            "card": None if card is None else os.path.abspath(self._card or ""),
+        # What makes it again.
+        self._options: dict[str, Any] = {
+            "card": self._card,
             "threads": threads,
             "simd": simd,
             "precision": precision,
-            "cache": None if cache is None else _arguments.text("cache", cache),
+            "cache": _cache(cache),
         }
 
         def encoded(name: str, value: Path | None) -> bytes | None:
@@ -175,19 +175,17 @@ class Process:
         # What evaluates on GPUs, by their numbers, once there were events.
         self._devices: dict[int, int | None] = {}
         self._lock = threading.Lock()
-        # Names of parameters that were set.
-        self._changed: set[str] = set()
         self._description: dict[str, Any] | None = None
 
-    def _set(self) -> dict[str, float]:
-        """The parameters that were set, with their values."""
+    def _values(self) -> dict[str, float]:
+        """All parameters: those of a card as it was when the process was made, and those that were set."""
         with self._lock:
-            return {name: self.parameters[name] for name in sorted(self._changed)}
+            return dict(self.parameters)
 
     def _environment(self) -> dict[str, str]:
         """What other programs are told of how this process is evaluated."""
-        _, options = self._made
-        switches = {"FPTYPE": options["precision"], "SIMD": options["simd"], "CACHE": options["cache"]}
+        options = {"FPTYPE": "precision", "SIMD": "simd", "CACHE": "cache"}
+        switches = {switch: self._options[name] for switch, name in options.items()}
         return {f"CUDACPP_RUNTIME_{name}": value for name, value in switches.items() if value is not None}
 
     def _on_device(self, ordinal: int) -> int | None:
@@ -204,8 +202,7 @@ class Process:
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, also one in another process of Python, is made anew: by the same name, and with the parameters that
         were set. Files are looked for where they are."""
-        source, options = self._made
-        return _again, (type(self), source, options, self._set())
+        return _again, (type(self), self._source, self._options, self._values())
 
     @classmethod
     def all(cls, process: Path, **options: Any) -> list[Process]:
@@ -400,7 +397,7 @@ class Process:
         """
         if backend not in ("cpu", "cuda"):
             raise ValueError('backend is "cpu" or "cuda"')
-        parameters = self._set()
+        parameters = self._values()
         with self._lock:
             if path is not None:
                 target = pathlib.Path(_arguments.text("path", path))
@@ -418,7 +415,7 @@ class Process:
             return self._libraries[key]
 
 
-def _absolute(process: str) -> str:
+def absolute(process: str) -> str:
     """The name of a process, where it is one of a file or a directory from the root on."""
     path, mark, number = process.rpartition("#")
     if not (mark and number.isdecimal()):
@@ -426,9 +423,17 @@ def _absolute(process: str) -> str:
     return os.path.abspath(path) + mark + number if os.path.exists(path) else process
 
 
+def _cache(cache: Path | None) -> str | None:
+    """A directory from the root on, or "off"."""
+    text = None if cache is None else _arguments.text("cache", cache)
+    return os.path.abspath(text) if text and text != "off" else text
+
+
 def _again(cls: type[Process], source: str, options: dict[str, Any], parameters: dict[str, float]) -> Process:
     process = cls(source, **options)
-    process.parameters.update(parameters)
+    for name, value in parameters.items():
+        if process.parameters[name] != value:
+            process.parameters[name] = value
     return process
 
 

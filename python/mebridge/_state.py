@@ -64,8 +64,8 @@ class State:
                 raise Error(f"{self.folder} holds other files ({others[0]}); name a folder of its own for the state")
             return
         before, rounds, survey = self._known()
-        names = sorted(set(before) | set(self._asked))
-        for name in names:
+        # What a caller can change comes before what follows from it.
+        for name in dict.fromkeys([*self._asked, *before]):
             if before.get(name) != self._asked.get(name):
                 raise Error(
                     f"{self.folder} holds a run with another {name} ({before.get(name)} there, {self._asked.get(name)} "

@@ -1,6 +1,7 @@
 """mebridge.generate_events: parton densities, rounds that go on after an interruption, event files, wrong input."""
 
 import contextlib
+import copy
 import importlib.util
 import io
 import json
@@ -8,6 +9,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -278,14 +280,30 @@ class Parameters(Folder):
         self.assertLess(run.error, 0.01 * expected)
         for _, _, legs in particles(output):
             self.assertEqual(set(legs[2:, 10]), {250.0})
-        self.assertIn('"mt": 250.0', output.read_text())
         # A state knows them.
         process.parameters["mt"] = 200.0
-        with self.assertRaisesRegex(mebridge.Error, "another parameters"):
+        with self.assertRaisesRegex(mebridge.Error, "another matrix_elements"):
             generate(process, energy=1000, events=20_000, seed=2, state=self.folder / "state")
         library = process.library(self.folder / "x.so").with_suffix(".json").read_text()
         lines = {tuple(line) for channel in json.loads(library)[0]["channels"] for line in channel["masses"]}
         self.assertEqual(lines, {(0.0, 0.0), (200.0, 0.0)})
+
+    def test_a_card_that_changes_later(self):
+        card = self.folder / "card.dat"
+        text = "BLOCK SMINPUTS\n 3 0.118\nBLOCK MASS\n 6 {}\nDECAY 6 1.5\n"
+        card.write_text(text.format(200.0))
+        process = mebridge.Process("g g > t t~", card=card)
+        card.write_text(text.format(180.0))
+        output = self.folder / "events.lhe"
+        for one in (process, copy.copy(process)):
+            generate(one, energy=1000, events=10, output=output)
+            self.assertEqual({mass for _, _, legs in particles(output) for mass in legs[2:, 10]}, {200.0})
+
+    def test_a_process_and_its_name_are_the_same_run(self):
+        state = self.folder / "state"
+        generate("g g > t t~", energy=1000, events=10, state=state)
+        with mock.patch("mebridge._events._Run.survey"):
+            self.assertEqual(generate(mebridge.Process("g g > t t~"), energy=1000, events=10, state=state).events, 10)
 
     def test_how_it_is_evaluated(self):
         """Precision and SIMD level are those of the process: single precision is seen in the weights."""
@@ -536,10 +554,28 @@ class Interruptions(Folder):
             with self.assertRaisesRegex(mebridge.Error, "infinite without a cut"):
                 generate("g g > t t~ g", energy=1000, events=100, state=state)
         run = generate("g g > t t~ g", energy=1000, events=100, cuts={"pt": 20}, state=state)
-        with mock.patch("mebridge._events.Worker", side_effect=AssertionError("it began")):
+        with mock.patch("mebridge._worker.Worker.call", side_effect=AssertionError("it began")):
             with self.assertRaisesRegex(mebridge.Error, "another cuts"):
                 generate("g g > t t~ g", energy=1000, events=100, cuts={"pt": 30}, state=state)
         self.assertEqual(run.events, 100)
+
+    def test_a_directory_that_has_changed(self):
+        """Rounds of two processes are not put together, nor is another one found from elsewhere."""
+        one, state = self.folder / "one", self.folder / "state"
+        shutil.copytree(ROOT.parent / "fortran" / "gg_ttx", one)
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(one)
+        process = mebridge.Process("SubProcesses/P1_gg_ttx", card="Cards/param_card.dat")
+        run = generate("SubProcesses/P1_gg_ttx", energy=1000, events=100, state=state)
+        os.chdir(here)
+        self.assertEqual(generate(process, energy=1000, events=100).cross_section, run.cross_section)
+        card = one / "Cards" / "param_card.dat"
+        text = re.sub(r"(\n\s*6\s+)1\.\d+e\+02", r"\g<1>1.5e+02", card.read_text(), count=1)
+        self.assertNotEqual(text, card.read_text())
+        card.write_text(text)
+        with self.assertRaisesRegex(mebridge.Error, "another matrix_elements"):
+            generate(one / "SubProcesses/P1_gg_ttx", energy=1000, events=100, state=state)
 
     def test_two_runs_at_once(self):
         state = self.folder / "state"

@@ -271,7 +271,7 @@ class Copies(unittest.TestCase):
     def test_they_are_the_same_and_apart(self):
         for other in (copy.copy(self.process), copy.deepcopy(self.process), pickle.loads(pickle.dumps(self.process))):
             np.testing.assert_array_equal(other.evaluate(self.momenta), self.expected)
-            self.assertEqual(other._made, self.process._made)
+            self.assertEqual((other._source, other._options), (self.process._source, self.process._options))
             other.parameters["mt"] = 160.0
             self.assertEqual(self.process.parameters["mt"], 150.0)
         other = copy.copy(self.process)
