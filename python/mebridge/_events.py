@@ -10,7 +10,6 @@ import json
 import math
 import os
 import pathlib
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,12 +17,11 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _command, _integrands, _lhe
+from . import _arguments, _command, _integrands, _lhe, _scratch
 from ._arguments import MOST_THREADS
 from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute
-from ._scratch import scratch
 from ._state import State, digest
 from ._worker import Worker
 
@@ -192,7 +190,7 @@ def generate_events(
         "versions": [version(), importlib.metadata.version("madspace")],
     }
     with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mebridge-"))
+        folder = stack.enter_context(_scratch.folder())
         # It begins while the libraries are made.
         worker = stack.enter_context(Worker(environment))
         elements = _integrands.elements(source, card, parameters, backend, environment, folder)
@@ -213,7 +211,7 @@ def generate_events(
             scale_factor=scale_factor,
             cuts=cuts,
             folder=folder,
-            scratch=stack.enter_context(scratch(-(-events // _rounds(events)), folder)),
+            scratch=stack.enter_context(_scratch.folder(_scratch.memory(-(-events // _rounds(events)), folder))),
         )
         run = _Run(worker, kept, channels, events, seed, precision)
 

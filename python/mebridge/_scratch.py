@@ -1,4 +1,4 @@
-"""Where files are that a run does not keep: in memory, if there is room."""
+"""Folders for files that a run does not keep."""
 
 from __future__ import annotations
 
@@ -23,35 +23,41 @@ def room(events: int) -> int:
 
 
 @contextlib.contextmanager
-def scratch(events: int, otherwise: str) -> Iterator[str]:
-    """A folder in memory, or another one. MadSpace makes and removes two files there for each channel and round."""
+def folder(where: str | None = None) -> Iterator[str]:
+    """A folder in this one, or where temporary files are. It goes with the context, or else, where this process is
+    killed, with the next run."""
+    where = where or tempfile.gettempdir()
+    _sweep(where)
+    made = tempfile.mkdtemp(prefix=_PREFIX, dir=where)
     try:
-        if shutil.disk_usage(_MEMORY).free < _SHARE * room(events):
-            raise OSError
-        _sweep()
-        folder = tempfile.mkdtemp(prefix=_PREFIX, dir=_MEMORY)
-    except OSError:
-        yield otherwise
-        return
-    try:
-        with open(os.path.join(folder, "lock.new"), "xb") as lock:
+        with open(os.path.join(made, "lock.new"), "xb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             # Whoever finds the lock under this name finds it taken, for as long as this process is there.
-            os.rename(lock.name, os.path.join(folder, "lock"))
-            yield folder
+            os.rename(lock.name, os.path.join(made, "lock"))
+            yield made
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(made, ignore_errors=True)
 
 
-def _sweep() -> None:
-    """Removes what runs left that were killed: nobody else would, before the machine is started again."""
-    for folder in pathlib.Path(_MEMORY).glob(f"{_PREFIX}*"):
+def memory(events: int, otherwise: str) -> str:
+    """Where there is room in memory for so many events. MadSpace makes and removes two files for each channel and
+    round."""
+    try:
+        free = shutil.disk_usage(_MEMORY).free
+    except OSError:
+        return otherwise
+    return _MEMORY if free >= _SHARE * room(events) and os.access(_MEMORY, os.W_OK | os.X_OK) else otherwise
+
+
+def _sweep(where: str) -> None:
+    """Removes what runs left that were killed."""
+    for left in pathlib.Path(where).glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+            if left.is_symlink() or left.stat().st_uid != os.geteuid():
                 continue
-            descriptor = os.open(folder / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            descriptor = os.open(left / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
+                shutil.rmtree(left, ignore_errors=True)
             finally:
                 os.close(descriptor)
