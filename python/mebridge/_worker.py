@@ -74,6 +74,9 @@ class Worker:
             self._child.stdin.write(json.dumps([name, arguments]) + "\n")
             self._child.stdin.flush()
         for line in self._child.stdout:
+            if not line.endswith("\n"):
+                # It ended within its words.
+                break
             kind, said = json.loads(line)
             if kind == "log":
                 _command.say(f"madspace: {said}\n")
@@ -85,7 +88,11 @@ class Worker:
             else:
                 raise _KINDS.get(kind, Error)(said)
         status = self._child.wait()
-        how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+        how = f"status {status}"
+        if status < 0:
+            how = f"signal {-status} ({signal.strsignal(-status)})"
+            if -status == signal.SIGKILL:
+                how += ", perhaps for want of memory"
         raise Error(f"MadSpace ended the run with {how}; what it said is on stderr")
 
 
