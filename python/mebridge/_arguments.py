@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 import operator
 import os
-from typing import Any, SupportsFloat
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, SupportsFloat
+
+import numpy as np
+
+from ._library import Error
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 # As many as the library takes.
 MOST_THREADS = 1024
@@ -14,35 +22,71 @@ MOST_THREADS = 1024
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     """A whole number: of Python, of NumPy, or such as 1e3."""
     span = f"a whole number of at least {least}" if most is None else f"a whole number from {least} to {most}"
-    if isinstance(value, float) and value.is_integer():
+    given = value
+    # Those of NumPy are no float where they are single ones.
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
         value = int(value)
     try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
         number = operator.index(value)
     except TypeError:
-        raise _kind(value)(f"{name} is {value!r}; it must be {span}") from None
+        raise _kind(given)(f"{name} is {given!r}; it must be {span}") from None
     if number < least or (most is not None and number > most):
         raise ValueError(f"{name} is {_short(number)}; it must be {span}")
     return number
 
 
 def _kind(value: Any) -> type[Exception]:
-    return ValueError if isinstance(value, float) else TypeError
+    return ValueError if isinstance(value, (float, np.floating)) else TypeError
 
 
 def _short(number: int) -> str:
     return str(number) if abs(number) < 10**20 else f"{number:.3e}" if abs(number) < 10**300 else "far too large"
 
 
-def _real(name: str, value: SupportsFloat) -> float:
+def real(name: str, value: SupportsFloat) -> float:
+    """A number, which may be infinite or none."""
+    if isinstance(value, (bool, np.bool_, str, bytes)):
+        raise TypeError(f"{name} is {value!r}; it must be a number")
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{name} cannot be taken as a number: {error}") from None
 
 
+def reals(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """An array of real numbers."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"some {name} are masked; leave their events out")
+    array = np.asarray(values)
+    # Fractions and the like are objects.
+    if array.dtype.kind not in "iufO":
+        raise TypeError(f"{name} must be real numbers, not {array.dtype}")
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be real numbers: {error}") from None
+
+
+def per_event(name: str, values: ArrayLike, events: int) -> NDArray[np.float64]:
+    """One number for each event."""
+    array = reals(name, values)
+    if array.shape not in ((), (1,), (events,)):
+        raise ValueError(f"{name} has the shape {array.shape}; it must be one number, or have the shape ({events},)")
+    return np.ascontiguousarray(np.broadcast_to(array, (events,)))
+
+
+def one_of(name: str, value: str, known: Mapping[str, str]) -> None:
+    """One of some words, with what they mean."""
+    if not isinstance(value, str) or value not in known:
+        words = ", ".join(f'"{word}" ({meaning})' if meaning else f'"{word}"' for word, meaning in known.items())
+        raise Error(f"{name} is {value!r}; it must be one of {words}")
+
+
 def positive(name: str, value: SupportsFloat) -> float:
     """A number above 0."""
-    number = _real(name, value)
+    number = real(name, value)
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} is {value}; it must be a positive number")
     return number
@@ -50,7 +94,7 @@ def positive(name: str, value: SupportsFloat) -> float:
 
 def between(name: str, value: SupportsFloat, least: float, below: float) -> float:
     """A number from the first limit on and below the second."""
-    number = _real(name, value)
+    number = real(name, value)
     if not least <= number < below:
         raise ValueError(f"{name} is {value}; it must be a number from {least:g} on and below {below:g}")
     return number
@@ -58,7 +102,7 @@ def between(name: str, value: SupportsFloat, least: float, below: float) -> floa
 
 def text(name: str, value: str | os.PathLike[str]) -> str:
     """A name or a path. In C it would end at a character NUL, and be another one."""
-    string = os.fspath(value)
+    string = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(string, str):
         raise TypeError(f"{name} is {string!r}; it must be a str or a path")
     if "\0" in string:

@@ -19,8 +19,8 @@ def beams(codes: list[int], masses: list[float]) -> None:
         if mass != 0.0:
             raise Error(
                 f"the {place} particle that comes in ({code}, PDG code) has a mass of {mass:g} GeV, and MadSpace makes "
-                f"events of beams without masses alone; give a parameter card whose block MASS has 0 for {abs(code)} "
-                "(card=), or take another process"
+                f"events of beams without masses alone; set its mass among the parameters of a mebridge.Process to "
+                f"0, give a parameter card whose block MASS has 0 for {abs(code)} (card=), or take another process"
             )
 
 

@@ -1,11 +1,15 @@
 """Where the command is."""
 
+from __future__ import annotations
+
+import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Mapping
 
 from ._library import Error, library_path
 
@@ -29,20 +33,40 @@ def command() -> pathlib.Path:
     return pathlib.Path(found)
 
 
-def run(*arguments: str) -> str:
-    """What the command prints. Raises :class:`mebridge.Error` with its message where it fails."""
-    done = subprocess.run([str(command()), *arguments], capture_output=True, text=True)
+def say(text: str) -> None:
+    """On stderr, where there is one."""
+    if sys.stderr is not None:
+        sys.stderr.write(text)
+
+
+def run(*arguments: str, environment: Mapping[str, str] | None = None) -> str:
+    """What the command prints, with these variables. Raises :class:`mebridge.Error` with its message where it fails."""
+    variables = {**os.environ, **(environment or {})}
+    done = subprocess.run([str(command()), *arguments], capture_output=True, text=True, env=variables)
     if done.returncode != 0:
         raise Error(done.stderr.strip().removeprefix("mebridge: "))
     # What it warns of.
-    sys.stderr.write(done.stderr)
+    say(done.stderr)
     return done.stdout
 
 
-def umami(process: str, output: pathlib.Path, card: "str | None", backend: str) -> None:
-    """Writes a library that carries a process, and its JSON."""
+def count(process: str) -> int:
+    """How many matrix elements a process stands for."""
+    return len(json.loads(run("info", "--json", "--", process)))
+
+
+def umami(
+    process: str,
+    output: pathlib.Path,
+    card: str | None,
+    parameters: Mapping[str, float],
+    backend: str,
+    environment: Mapping[str, str],
+) -> None:
+    """Writes a library that carries a process, and its JSON; these parameters have other values than in the card."""
     options = [f"--output={output}", f"--library={library_path()}", f"--backend={backend}"]
     if card is not None:
         options.append(f"--card={card}")
+    options += [f"--set={name}={value!r}" for name, value in parameters.items()]
     # Names that begin with a dash are names.
-    run("umami", *options, "--", process)
+    run("umami", *options, "--", process, environment=environment)

@@ -6,10 +6,10 @@ import math
 import os
 import pathlib
 import re
-import tempfile
 from dataclasses import dataclass
 from typing import Any
 
+from . import _arguments
 from ._library import Error
 from ._process import Path
 
@@ -33,12 +33,10 @@ class Coupling:
 
     @classmethod
     def constant(cls, alpha_s: float) -> Coupling:
-        if not (math.isfinite(alpha_s) and alpha_s > 0):
-            raise ValueError(f"alpha_s is {alpha_s}; it must be a positive number")
-        return cls(_SCALES, (float(alpha_s),) * len(_SCALES))
+        return cls(_SCALES, (_arguments.positive("alpha_s", alpha_s),) * len(_SCALES))
 
     def grid(self, madspace: Any, folder: str) -> Any:
-        """As MadSpace has it, from a table that is written into a folder."""
+        """As MadSpace has it, from a table that is written into this folder."""
         scales = [self.scales[0] * by for by in _BELOW] + list(self.scales) + [self.scales[-1] * by for by in _ABOVE]
         values = len(_BELOW) * [self.values[0]] + list(self.values) + len(_ABOVE) * [self.values[-1]]
         table = os.path.join(folder, "alpha_s.info")
@@ -52,43 +50,56 @@ class Densities:
     """A member of a set of parton densities."""
 
     file: pathlib.Path
-    grid: Any
-    """MadSpace's."""
     coupling: Coupling | None
     """alpha_s of the set, where it has a table."""
     number: int
     """Its number at LHAPDF, 0 where the set does not say."""
 
     @classmethod
-    def read(cls, madspace: Any, pdf: Path) -> Densities:
+    def read(cls, pdf: Path) -> Densities:
+        """What stands before the grid of a member, and in the file about its set."""
         file = _locate(pdf)
         header = _header(file)
         beside = file.parent / f"{file.parent.name}.info"
         information = beside.read_text(errors="replace") if beside.is_file() else ""
-        try:
-            with tempfile.NamedTemporaryFile("w", encoding="ascii", suffix=".dat") as wider:
-                wider.write(_widened(file.read_text(encoding="ascii")))
-                wider.flush()
-                grid = madspace.PdfGrid(wider.name)
-            rows = grid.values
-        except (RuntimeError, ValueError, IndexError) as error:
-            raise Error(f"{file} is no complete grid of LHAPDF (lhagrid1): {error}") from None
-        if not all(map(math.isfinite, (number for row in rows for number in row))):
-            raise Error(f"{file} holds numbers that are not finite")
         number = re.search(r"^SetIndex:\s*(\d+)", information, re.MULTILINE)
         member = re.search(r"_(\d{4})\.dat$", file.name)
         index = int(number[1]) + int(member[1]) if number and member else 0
         # A member may have its own alpha_s.
-        return cls(file, grid, _coupling(header, file) or _coupling(information, file), index)
+        return cls(file, _coupling(header, file) or _coupling(information, file), index)
 
-    def check(self, incoming: set[int], least_x: float) -> None:
-        """That the grid has these partons, and fractions of the momentum from this one on."""
+    def grid(self, madspace: Any, folder: str) -> Grid:
+        """The grid, read by MadSpace from a file that is written into this folder."""
+        try:
+            wider = os.path.join(folder, "densities.dat")
+            with open(wider, "w", encoding="ascii") as file:
+                file.write(_widened(self.file.read_text(encoding="ascii")))
+            grid = madspace.PdfGrid(wider)
+            rows = grid.values
+        except (RuntimeError, ValueError, IndexError) as error:
+            raise Error(f"{self.file} is no complete grid of LHAPDF (lhagrid1): {error}") from None
+        finally:
+            pathlib.Path(wider).unlink(missing_ok=True)
+        if not all(map(math.isfinite, (number for row in rows for number in row))):
+            raise Error(f"{self.file} holds numbers that are not finite")
+        return Grid(self.file, grid)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Parton densities as MadSpace has them."""
+
+    file: pathlib.Path
+    grid: Any
+
+    def check(self, incoming: set[int], least_x: float, cure: str) -> None:
+        """That the grid has these partons, and fractions of the momentum from this one on, or else what to do."""
         missing = sorted(incoming - set(self.grid.pids))
         if missing:
             raise Error(f"{self.file} has no densities of {', '.join(map(str, missing))} (PDG codes)")
         if least_x < self.grid.x[0]:
             raise Error(
-                f"{self.file} begins at x = {self.grid.x[0]:g}, and events have x from {least_x:g} on; cut small masses"
+                f"{self.file} begins at x = {self.grid.x[0]:g}, and events have x from {least_x:g} on; {cure}"
             )
 
     def check_scale(self, scale: float) -> None:

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
+import importlib.metadata
+import importlib.util
 import json
 import math
 import os
 import pathlib
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
-from . import _arguments, _gpu, _integrands, _lhe
-from ._alive import Workers
+from . import _arguments, _command, _integrands, _lhe, _scratch
 from ._arguments import MOST_THREADS
 from ._densities import Coupling, Densities
 from ._library import Error, version
-from ._process import Path, Process
-from ._state import State
+from ._process import Path, Process, absolute
+from ._state import State, digest
+from ._worker import Worker
 
 # Into how many rounds a run is divided, and how many events each has at least.
 _ROUNDS, _LEAST = 20, 500
@@ -69,18 +68,18 @@ class Progress:
 
 
 def generate_events(
-    process: Process | str,
+    process: Process | Path,
     *,
     energy: float,
     pdf: Path | None = None,
     alpha_s: float | None = None,
     scale: float | str | None = None,
     scale_factor: float = 1.0,
-    events: int = 10_000,
+    events: SupportsIndex | float = 10_000,
     output: Path | None = None,
     cuts: Mapping[str, float] | None = None,
-    seed: int = 1,
-    threads: int = 1,
+    seed: SupportsIndex | float = 1,
+    threads: SupportsIndex | float = 1,
     precision: float | None = None,
     device: str | Sequence[str] = "cpu",
     card: Path | None = None,
@@ -93,16 +92,16 @@ def generate_events(
     there is a channel for each diagram of the process that has one.
 
     Args:
-        process: a process, or its name, a process file or a directory. With ``pdf`` it may stand for several matrix
-            elements, as ``"p p > t t~ j"`` does.
+        process: a process, with the parameters, precision and SIMD level that it has; or its name, a process file or a
+            directory. With ``pdf`` it may stand for several matrix elements, as ``"p p > t t~ j"`` does.
         energy: of both beams together in their rest frame, in GeV.
         pdf: parton densities of two protons: a member of a set of LHAPDF (``NAME/NAME_0000.dat``), the set's folder, or
             its name below ``LHAPDF_DATA_PATH``. Without it the particles of the process are the beams.
         alpha_s: the strong coupling, one number for all scales. Otherwise that of the densities at the scale, and 0.118
             without densities.
         scale: of renormalisation and factorisation: a number in GeV, ``"et"`` (the sum of transverse energies),
-            ``"ht"`` (of transverse masses), ``"ht/2"`` or ``"shat"`` (the energy of the partons). Otherwise ``"ht/2"`` with
-            densities, and the energy without.
+            ``"ht"`` (of transverse masses), ``"ht/2"`` or ``"shat"`` (the energy of the partons). Otherwise ``"ht/2"``
+            with densities, and the energy without.
         scale_factor: multiplies a scale that is not a number.
         events: how many to make.
         output: event file (LHE), compressed where its name ends with ``.gz``; none where it is not given.
@@ -110,7 +109,8 @@ def generate_events(
             (GeV) of gluons and light quarks (up to b) that come out. ``"ptl"``, ``"etal"`` are for charged leptons,
             ``"pta"``, ``"etaa"`` for photons, ``"ptj"``, ``"etaj"`` are the same as ``"pt"``, ``"eta"``; pairs are
             ``"drjj"``, ``"drll"``, ``"draa"``, ``"drjl"``, ``"draj"``, ``"dral"``, and so with ``"mass"``.
-        seed: of the random numbers, from 0 to 2**64 - 1. The same seed gives the same cross section and events with one thread.
+        seed: of the random numbers, from 0 to 2**64 - 1. The same seed gives the same cross section and events with one
+            thread.
         threads: how many.
         precision: relative error of the cross section to which the mappings are adapted first, from 1e-6 on.
         device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU, on which phase space and matrix elements are computed then;
@@ -123,28 +123,32 @@ def generate_events(
     Raises:
         Error: where MadSpace is missing, or there is no such process, or a file is not what it should be.
     """
-    try:
-        import madspace
-    except ImportError as missing:
-        raise Error("events need MadSpace: pip install madspace") from missing
+    if importlib.util.find_spec("madspace") is None:
+        raise Error("events need MadSpace: pip install madspace")
+    parameters: dict[str, float] = {}
+    environment: dict[str, str] = {}
     if isinstance(process, Process):
         if card is not None:
             raise ValueError("the process has its card; give card= with the name of a process alone")
-        process._unchanged()
         source, card = process._source, process._card
+        parameters, environment = process._values(), process._environment()
     else:
-        source, card = _arguments.text("process", process), None if card is None else _arguments.text("card", card)
+        source = absolute(_arguments.text("process", process))
+        card = None if card is None else _arguments.text("card", card)
     energy, scale_factor = _arguments.positive("energy", energy), _arguments.positive("scale_factor", scale_factor)
     events, threads = _arguments.whole("events", events, 1), _arguments.whole("threads", threads, 1, MOST_THREADS)
     seed = _arguments.whole("seed", seed, 0, _LARGEST_SEED)
     if precision is not None:
         precision = _arguments.between("precision", precision, _FINEST, 1.0)
-    devices = [device] if isinstance(device, str) else list(device)
+    if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
+        raise TypeError(f"progress is {progress!r}; it must be True, False or what to call after each part of the run")
+    try:
+        devices = [device] if isinstance(device, str) else [_arguments.text("device", name) for name in device]
+    except TypeError:
+        raise TypeError(f"device is {device!r}; it must be a name such as \"cpu\", or a list of names") from None
     backend = _backend(devices)
-    if backend == "cuda":
-        _gpu.check(madspace, devices)
     target = None if output is None else _lhe.target(_arguments.text("output", output), [source, card, pdf])
-    densities = None if pdf is None else Densities.read(madspace, _arguments.text("pdf", pdf))
+    densities = None if pdf is None else Densities.read(_arguments.text("pdf", pdf))
     if alpha_s is not None:
         coupling = Coupling.constant(alpha_s)
     elif densities is None:
@@ -159,46 +163,57 @@ def generate_events(
         scale = _arguments.positive("scale", scale)
         if scale_factor != 1.0:
             raise ValueError("scale_factor multiplies a scale that is not a number")
+    elif scale not in _integrands.SCALES:
+        known = ", ".join(_integrands.SCALES)
+        raise ValueError(f"there is no scale {scale!r}; there are {known}, or a number in GeV")
+    cuts = _integrands.check_cuts(cuts or {})
     state = None if state is None else _arguments.text("state", state)
+    if target is not None and state is not None and os.path.realpath(state) in map(str, [target, *target.parents]):
+        raise Error(f"{target} lies in the folder of the run's state; name another file for the events")
     begun = time.monotonic()
     asked = {
         "process": source,
-        "card": None if card is None else _digest(card),
+        # That of a process may have changed since it was read.
+        "card": None if card is None or isinstance(process, Process) else _digest(card),
+        "switches": _switches(environment),
         "energy": energy,
         "pdf": None if densities is None else _digest(densities.file),
         "alpha_s": [coupling.scales, coupling.values],
         "scale": scale,
         "scale_factor": scale_factor,
         "events": events,
-        "cuts": {name: float(value) for name, value in sorted((cuts or {}).items())},
+        "cuts": dict(sorted(cuts.items())),
         "seed": seed,
         "precision": precision,
         "threads": threads,
         "device": devices,
-        "versions": [version(), getattr(madspace, "__version__", "0.2.1")],
+        "versions": [version(), importlib.metadata.version("madspace")],
     }
     with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mebridge-"))
-        stack.enter_context(_quiet(madspace))
-        elements = _integrands.elements(source, card, backend, folder)
-        workers = Workers(can_sleep=backend == "cpu")
-        contexts = [
-            workers.start(functools.partial(madspace.Context, _device(madspace, name), threads)) for name in devices
-        ]
-        built = _integrands.build(
-            madspace,
-            contexts,
-            elements,
-            energy=energy,
-            densities=densities,
-            coupling=coupling,
-            scale=scale,
-            scale_factor=scale_factor,
-            cuts=cuts or {},
-        )
+        folder = stack.enter_context(_scratch.folder())
+        # It begins while the libraries are made.
+        worker = stack.enter_context(Worker(environment))
+        elements = _integrands.elements(source, card, parameters, backend, environment, folder)
+        libraries = list(dict.fromkeys(str(element.library) for element in elements))
+        # A library is its process with its parameters, and nothing of where or when it was made.
+        asked["matrix_elements"] = [digest(library) for library in libraries]
         kept = State(pathlib.Path(folder) / "state" if state is None else pathlib.Path(state), asked)
         stack.callback(kept.close)
-        run = _Run(madspace, contexts, workers, built, kept, events, seed, precision)
+        channels = worker.call(
+            "build",
+            libraries=libraries,
+            devices=devices,
+            threads=threads,
+            energy=energy,
+            pdf=None if densities is None else str(densities.file),
+            coupling=[coupling.scales, coupling.values],
+            scale=scale,
+            scale_factor=scale_factor,
+            cuts=cuts,
+            folder=folder,
+            scratch=stack.enter_context(_scratch.folder(_scratch.memory(-(-events // _rounds(events)), folder))),
+        )
+        run = _Run(worker, kept, channels, events, seed, precision)
 
         def report(stage: str) -> None:
             if not progress:
@@ -206,7 +221,7 @@ def generate_events(
             cross_section, error = run.cross_section()
             done = sum(part["events"] for part in kept.rounds)
             found = Progress(stage, done, events, cross_section, error, time.monotonic() - begun)
-            _show(found) if progress is True else progress(found)
+            progress(found) if callable(progress) else _show(found)
 
         run.survey()
         report("survey")
@@ -218,11 +233,22 @@ def generate_events(
         if target is not None:
             codes = (_PROTON, _PROTON) if densities is not None else tuple(elements[0].entry["incoming"])
             beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
-            rounds = [(kept.folder / part["file"], cross_section / part["cross_section"]) for part in kept.rounds]
+            rounds = [(kept.folder / part["file"], _lhe.Weights(*part["weights"])) for part in kept.rounds]
             processes = [(name, *found) for name, found in zip(names, of_elements)]
-            _lhe.write(target, rounds, beams, processes, json.dumps(asked, indent=1))
+            _lhe.write(target, rounds, cross_section, events, beams, processes, json.dumps(asked, indent=1))
         made = sum(part["events"] for part in kept.rounds)
     return Events(cross_section, error, made, target, dict(zip(names, of_elements)))
+
+
+def _switches(environment: Mapping[str, str]) -> dict[str, str]:
+    """What matrix elements are evaluated with."""
+    variables = {**os.environ, **environment}
+    defaults = {"CUDACPP_RUNTIME_FPTYPE": "d", "CUDACPP_RUNTIME_SIMD": "auto"}
+    return {name: variables.get(name) or default for name, default in defaults.items()}
+
+
+def _rounds(events: int) -> int:
+    return max(1, min(_ROUNDS, events // _LEAST))
 
 
 class _Run:
@@ -231,98 +257,50 @@ class _Run:
 
     def __init__(
         self,
-        madspace: Any,
-        contexts: list[Any],
-        workers: Workers,
-        built: _integrands.Integrands,
+        worker: Worker,
         state: State,
+        elements: list[int],
         events: int,
         seed: int,
         precision: float | None,
     ) -> None:
-        self._madspace, self._contexts, self._built, self._state = madspace, contexts, built, state
-        self._workers = workers
+        self._worker, self._state, self._elements = worker, state, elements
         self._seed, self._precision = seed, precision
-        count = max(1, min(_ROUNDS, events // _LEAST))
+        count = _rounds(events)
         self._sizes = [events // count + (i < events % count) for i in range(count)]
-        self._completer = madspace.LHECompleter(built.bookkeeping, 15.0)
 
     def _random(self, part: str) -> int:
         return int.from_bytes(hashlib.sha256(f"{self._seed} {part}".encode()).digest()[:7], "big")
-
-    @contextlib.contextmanager
-    def _working(self, *objects: Any) -> Iterator[None]:
-        """While MadSpace works with these: they stay until it has ended, and its errors are ours."""
-        try:
-            with self._workers.keeping(self._contexts, self._built, *objects):
-                yield
-        except RuntimeError as error:
-            raise Error(f"MadSpace ended the run: {error}") from error
 
     def survey(self) -> None:
         """Adapts the mappings, unless that is done."""
         survey = self._state.survey
         if survey is None:
-            part, target = self._state.part("survey"), sum(self._sizes)
-            channels = [
-                self._madspace.ChannelEventGenerator(
-                    self._contexts,
-                    integrand,
-                    *_files(part, i),
-                    _config(self._madspace, target, self._precision, first),
-                    number,
-                    str(i),
-                    None,
-                )
-                for i, ((integrand, number), first) in enumerate(zip(self._built.integrands, self._built.first))
-            ]
-            config = _config(self._madspace, target, self._precision)
-            generator = self._madspace.EventGenerator(self._contexts, channels, self._random("survey"), None, config)
-            with self._working(generator, channels):
-                generator.survey()
-            for i, channel in enumerate(channels):
-                channel.save(str(part / f"channel{i}.json"))
-            self._contexts[0].save_globals(str(part / "globals"))
-            del generator, channels
-            for i in range(len(self._built.integrands)):
-                for path in _files(part, i):
-                    pathlib.Path(path).unlink(missing_ok=True)
+            part = self._state.part("survey")
+            self._worker.call(
+                "survey",
+                part=str(part),
+                events=sum(self._sizes),
+                precision=self._precision,
+                seed=self._random("survey"),
+            )
             survey = self._state.keep_survey(part)
-        self._survey = survey
-        surveyed = self._madspace.Context(self._madspace.cpu_device(), 1)
-        surveyed.load_globals(str(survey / "globals"))
-        for context in self._contexts:
-            context.copy_globals_from(surveyed)
+        self._worker.call("load", survey=str(survey))
 
     def round(self, number: int) -> bool:
         """Makes this round, if there is one."""
         if number >= len(self._sizes):
             return False
-        size = self._sizes[number]
-        part, config = self._state.part("round"), _config(self._madspace, size, self._precision)
-        channels = [
-            self._madspace.ChannelEventGenerator.load(
-                str(self._survey / f"channel{i}.json"), self._contexts, *_files(part, i), config
-            )
-            for i in range(len(self._built.integrands))
-        ]
-        generator = self._madspace.EventGenerator(
-            self._contexts, channels, self._random(f"round {number}"), None, config
+        size, part = self._sizes[number], self._state.part("round")
+        done = self._worker.call(
+            "round",
+            output=str(part / "events.lhe"),
+            events=size,
+            precision=self._precision,
+            seed=self._random(f"round {number}"),
         )
-        with self._working(generator, channels):
-            generator.generate()
-        status = generator.status()
-        if not status.count_unweighted >= size or not status.mean > 0.0:
-            raise Error(
-                f"MadSpace made {status.count_unweighted:.0f} of {size} events, at {status.mean} pb; "
-                "do the cuts leave any?"
-            )
-        with self._working(generator, channels):
-            generator.combine_to_lhe(str(part / "events.lhe"), self._completer, self._madspace.LHEMeta())
-        found = [[part.count, part.mean, part.error] for part in generator.channel_status()]
-        del generator, channels
-        done = {"events": size, "cross_section": status.mean, "channels": found}
-        self._state.keep_round(part, done)
+        weights = _lhe.weights(part / "events.lhe", size)
+        self._state.keep_round(part, {"events": size, "weights": [weights.nominal, weights.total], **done})
         return True
 
     def cross_section(self, element: int | None = None) -> tuple[float, float]:
@@ -331,7 +309,7 @@ class _Run:
         rounds = [part["channels"] for part in self._state.rounds]
         if not rounds:
             return math.nan, math.nan
-        for i, (_, number) in enumerate(self._built.integrands):
+        for i, number in enumerate(self._elements):
             if element is not None and element != number:
                 continue
             points = sum(channels[i][0] for channels in rounds)
@@ -339,26 +317,6 @@ class _Run:
                 total += sum(channels[i][0] * channels[i][1] for channels in rounds) / points
                 square += sum((channels[i][0] * channels[i][2]) ** 2 for channels in rounds) / points**2
         return total, math.sqrt(square)
-
-
-def _config(madspace: Any, events: int, precision: float | None, first: int = _integrands.FIRST) -> Any:
-    """How MadSpace makes events, with so many points in the first part of a survey."""
-    config = madspace.GeneratorConfig()
-    config.target_count = events
-    config.start_batch_size = first
-    config.max_batch_size = max(config.max_batch_size, 4 * first)
-    # Each batch is taken as it is. Where too few of its points pass the cuts MadSpace 0.2.1 would draw another one,
-    # without an end if none ever passes; and whenever none of a batch does it forgets the batches before, so that a
-    # channel with one such point in a batch comes out a fifth too large.
-    config.cut_efficiency_threshold = 0.0
-    if precision is not None:
-        config.survey_target_precision = precision
-    config.verbosity = madspace.Verbosity.silent
-    return config
-
-
-def _files(folder: pathlib.Path, channel: int) -> tuple[str, str]:
-    return str(folder / f"events{channel}.npy"), str(folder / f"weights{channel}.npy")
 
 
 def _backend(devices: list[str]) -> str:
@@ -371,36 +329,14 @@ def _backend(devices: list[str]) -> str:
     return kinds.pop()
 
 
-def _device(madspace: Any, name: str) -> Any:
-    kind, _, number = name.partition(":")
-    return madspace.cpu_device() if kind == "cpu" else madspace.cuda_device(int(number or 0))
-
-
 def _digest(path: Path) -> str:
     try:
-        with open(path, "rb") as file:
-            return hashlib.sha256(file.read()).hexdigest()
+        return digest(path)
     except OSError as error:
         raise Error(f"{os.fspath(path)} cannot be read: {error.strerror}") from None
-
-
-@contextlib.contextmanager
-def _quiet(madspace: Any) -> Iterator[None]:
-    """MadSpace's warnings go to stderr, and what it is doing nowhere."""
-    levels = madspace.Logger.LogLevel
-
-    def handle(level: Any, message: str) -> None:
-        if level in (levels.level_warning, levels.level_error):
-            print(f"madspace: {message}", file=sys.stderr)
-
-    madspace.Logger.set_log_handler(handle)
-    try:
-        yield
-    finally:
-        madspace.Logger.clear_log_handler()
 
 
 def _show(progress: Progress) -> None:
     found = "" if math.isnan(progress.cross_section) else f", {progress.cross_section:.6g} +- {progress.error:.2g} pb"
     done = f"{progress.events} of {progress.target} events"
-    print(f"mebridge: {progress.stage}: {done}{found}, {progress.seconds:.1f} s", file=sys.stderr)
+    _command.say(f"mebridge: {progress.stage}: {done}{found}, {progress.seconds:.1f} s\n")

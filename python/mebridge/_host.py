@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _arguments
 from ._library import BadEvents, Sample, check, last_error, lib
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ def evaluate(
     if not p.flags.aligned or any(stride % p.itemsize for stride in p.strides):
         p = np.ascontiguousarray(p)
     events: int = p.shape[0]
-    couplings = np.ascontiguousarray(np.broadcast_to(np.asarray(alpha_s, dtype=np.float64), (events,)))
-    if events and not couplings.min() >= 0.0:
-        raise ValueError("alpha_s must not be negative")
+    couplings = _arguments.per_event("alpha_s", alpha_s, events)
+    if events and not (couplings.min() >= 0.0 and couplings.max() < np.inf):
+        raise ValueError("alpha_s must be a finite number that is not negative")
     rng: np.random.Generator | None = None
 
     def drawn() -> NDArray[np.float64]:
@@ -56,10 +57,8 @@ def evaluate(
     return found, chosen, rows
 
 
-def _random(what: str, given: ArrayLike | None, events: int) -> NDArray[np.float64] | None:
-    if given is None:
-        return None
-    numbers = np.ascontiguousarray(np.broadcast_to(np.asarray(given, dtype=np.float64), (events,)))
+def _random(what: str, given: ArrayLike, events: int) -> NDArray[np.float64]:
+    numbers = _arguments.per_event(what, given, events)
     if events and not (numbers.min() >= 0.0 and numbers.max() < 1.0):
         raise ValueError(f"{what} must be numbers in [0, 1)")
     return numbers
@@ -73,6 +72,8 @@ def _indices(what: str, given: ArrayLike | None, events: int) -> NDArray[np.int3
         raise TypeError(f"{what} must be integers")
     if numbers.size and (numbers.min() < 0 or numbers.max() > np.iinfo(np.int32).max):
         raise ValueError(f"{what} must count from 0")
+    if numbers.shape not in ((), (1,), (events,)):
+        raise ValueError(f"{what} has the shape {numbers.shape}; it must be one row, or have the shape ({events},)")
     return np.ascontiguousarray(np.broadcast_to(numbers.astype(np.int32), (events,)))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import pathlib
-import tempfile
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _checks, _command
-from ._densities import Coupling, Densities
+from . import _arguments, _checks, _command
+from ._densities import Coupling, Densities, Grid
 from ._library import Error
 
 # Particles that cuts are about, by the letter in their names: jets, charged leptons, photons. PDG codes.
@@ -60,7 +59,14 @@ class Element:
         return [c for c in self.entry["channels"] if index in c["diagrams"][0]["active_flavors"]]
 
 
-def elements(source: str, card: str | None, backend: str, folder: str) -> list[Element]:
+def elements(
+    source: str,
+    card: str | None,
+    parameters: Mapping[str, float],
+    backend: str,
+    environment: Mapping[str, str],
+    folder: str,
+) -> list[Element]:
     """The matrix elements that a process stands for, in libraries that are written into a folder.
 
     On a CPU one library holds all of them. On a GPU each has its own, because one that holds several computes all of
@@ -69,14 +75,19 @@ def elements(source: str, card: str | None, backend: str, folder: str) -> list[E
 
     def write(name: str, source: str) -> list[Element]:
         library = pathlib.Path(folder) / f"{name}.so"
-        _command.umami(source, library, card, backend)
-        entries = json.loads(library.with_suffix(".json").read_text())
-        return [Element(library, entry, flavor) for entry in entries for flavor in entry["flavors"]]
+        _command.umami(source, library, card, parameters, backend, environment)
+        return read(library)
 
     found = write("process", source)
     if backend == "cpu" or len(found) == 1:
         return found
     return [element for i in range(len(found)) for element in write(f"process{i + 1}", f"{source}#{i + 1}")]
+
+
+def read(library: pathlib.Path) -> list[Element]:
+    """The matrix elements of a library, by the JSON beside it."""
+    entries = json.loads(library.with_suffix(".json").read_text())
+    return [Element(library, entry, flavor) for entry in entries for flavor in entry["flavors"]]
 
 
 def masses(library: pathlib.Path, legs: int) -> list[float]:
@@ -121,6 +132,19 @@ def _check_poles(elements: list[Element], legs: list[list[float]], cuts: Mapping
         )
 
 
+def _larger_masses(pdg: list[int], mass: float, cuts: Mapping[str, float]) -> str:
+    """Which cut leaves no events below a mass."""
+    letters = [letter for letter in map(_class, pdg[2:]) if letter is not None]
+    if not letters:
+        return "take densities that go down to smaller x, or a lower energy"
+    names = _checks.Cuts(cuts, _cut_names())
+    of_pair = len(letters) == 2
+    name = names.name("obs_pair_mass", "".join(letters)) if of_pair else names.name("obs_pt", letters[0])
+    digits = 10.0 ** (math.floor(math.log10(mass)) - 1)
+    value = math.ceil((mass if of_pair else mass / letters.count(letters[0])) / digits) * digits
+    return f"cut small masses, such as by cuts={{\"{name}\": {value:g}}}"
+
+
 def _said(pdg: list[int], pole: _checks.Pole) -> str:
     process = f"{' '.join(map(str, pdg[:2]))} > {' '.join(map(str, pdg[2:]))} (PDG codes)"
     codes = [str(pdg[2 + leg]) for leg in pole.legs]
@@ -141,13 +165,18 @@ def _cut_names() -> dict[str, tuple[str, str, str]]:
     return names
 
 
-def check_cuts(cuts: Mapping[str, float]) -> None:
-    names = _cut_names()
+def check_cuts(cuts: Mapping[str, float]) -> dict[str, float]:
+    """Cuts that there are, as plain numbers."""
+    if not isinstance(cuts, Mapping):
+        raise TypeError(f'cuts is {cuts!r}; it must be a dict such as {{"pt": 20}}')
+    names, found = _cut_names(), {}
     for name, value in cuts.items():
         if name not in names:
             raise ValueError(f"there is no cut {name!r}; there are {', '.join(names)}")
-        if not (math.isfinite(value) and value >= 0):
+        found[name] = _arguments.real(f"the cut {name}", value)
+        if not 0.0 <= found[name] < math.inf:
             raise ValueError(f"the cut {name} is {value}; it must be a number that is not negative")
+    return found
 
 
 def _cuts(madspace: Any, pdg: list[int], masses: list[float], cuts: Mapping[str, float]) -> tuple[Any, float]:
@@ -193,23 +222,22 @@ def build(
     scale: float | str,
     scale_factor: float,
     cuts: Mapping[str, float],
+    folder: str,
 ) -> Integrands:
-    """Integrands of all channels of all matrix elements, their globals in the contexts."""
-    check_cuts(cuts)
-    if isinstance(scale, str) and scale not in SCALES:
-        raise ValueError(f"there is no scale {scale!r}; there are {', '.join(SCALES)}, or a number in GeV")
+    """Integrands of all channels of all matrix elements, their globals in the contexts; tables are written into a
+    folder."""
     incoming = {pair for element in elements for pair in element.options}
     if densities is None:
         if len(incoming) > 1 or any(element.flavor["mirror"] for element in elements):
             raise Error("a process with several partons that come in needs parton densities: pdf=")
     legs = [_legs(element, energy) for element in elements]
     _check_poles(elements, legs, cuts)
-    with tempfile.TemporaryDirectory(prefix="mebridge-") as folder:
-        alpha_s = coupling.grid(madspace, folder)
+    alpha_s = coupling.grid(madspace, folder)
+    grid = None if densities is None else densities.grid(madspace, folder)
     for context in contexts:
         alpha_s.initialize_globals(context)
-        if densities is not None:
-            densities.grid.initialize_globals(context)
+        if grid is not None:
+            grid.grid.initialize_globals(context)
     running = madspace.RunningCoupling(alpha_s)
     found = Integrands([], [], [])
     for number, element in enumerate(elements):
@@ -223,13 +251,13 @@ def build(
         else:
             scales = madspace.EnergyScale(len(pdg), fixed_scale=float(scale))
             coupling.check_scale(scale)
-        if densities is not None:
-            densities.check({code for pair in element.options for code in pair}, (least / energy) ** 2)
+        if grid is not None:
+            partons = {code for pair in element.options for code in pair}
+            # x1 * x2 is the square of the mass, each of them at most 1.
+            grid.check(partons, (least / energy) ** 2, _larger_masses(pdg, energy * math.sqrt(grid.grid.x[0]), cuts))
             if not isinstance(scale, str):
-                densities.check_scale(scale)
-        _element(
-            madspace, contexts, found, number, element, legs[number], selection, energy, densities, running, scales
-        )
+                grid.check_scale(scale)
+        _element(madspace, contexts, found, number, element, legs[number], selection, energy, grid, running, scales)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.integrands:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
@@ -262,7 +290,7 @@ def _element(
     legs: list[float],
     selection: Any,
     energy: float,
-    densities: Densities | None,
+    grid: Grid | None,
     running: Any,
     scales: Any,
 ) -> None:
@@ -272,7 +300,7 @@ def _element(
     topologies = [_topology(madspace, legs, channel) for channel in channels]
     mappings = [
         madspace.PhaseSpaceMapping(
-            topology, energy, cuts=selection, permutations=[list(range(len(legs)))], leptonic=densities is None
+            topology, energy, cuts=selection, permutations=[list(range(len(legs)))], leptonic=grid is None
         )
         for topology in topologies
     ]
@@ -284,7 +312,7 @@ def _element(
         remap[channels[i]["diagrams"][0]["diagram"]] = column
     apis = [context.load_matrix_element(library, "") for context in contexts]
     inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
-    cached = None if densities is None else madspace.CachedPdf()
+    cached = None if grid is None else madspace.CachedPdf()
     for column, i in enumerate(kept):
         mapping = mappings[i]
         name = f"element{number}.channel{i}"
@@ -301,7 +329,7 @@ def _element(
             energy,
             None,
             madspace.CachedScale(),
-            pairs if densities is None else [],
+            pairs if grid is None else [],
             cached,
             cached,
         )
@@ -311,7 +339,7 @@ def _element(
             vegas,
             discrete_flavor=flavors,
             pid_options=pairs,
-            pdf_grid=None if densities is None else densities.grid,
+            pdf_grid=None if grid is None else grid.grid,
             running_coupling=running,
             energy_scale=scales,
             first_chan_weight_remap=[remap],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import math
 import os
 import pathlib
 import re
@@ -51,28 +52,54 @@ def target(output: str, inputs: Iterable[str | os.PathLike[str] | None]) -> path
     return path
 
 
+@dataclass(frozen=True)
+class Weights:
+    """Of the events of a round."""
+
+    nominal: float
+    """The least one, which all have that are not larger than the survey knew."""
+    total: float
+
+
+def weights(path: pathlib.Path, events: int) -> Weights:
+    """Those of a round, which holds all of its events: MadSpace does not look whether a disk is full."""
+    found: list[float] = []
+    whole = False
+    with open(path, "rb") as file:
+        for line in file:
+            if line == b"<event>\n":
+                found.append(float(next(file, b"nan nan nan").split()[2]))
+            whole = line == b"</LesHouchesEvents>\n"
+    if not whole or len(found) != events or not 0.0 < min(found) <= max(found) < math.inf:
+        raise Error(f"{path} does not hold the {events} events that MadSpace made; is the disk full?")
+    return Weights(min(found), math.fsum(found))
+
+
 def write(
     output: pathlib.Path,
-    rounds: Iterable[tuple[pathlib.Path, float]],
+    rounds: list[tuple[pathlib.Path, Weights]],
+    mean: float,
+    events: int,
     beams: Beams,
     processes: list[tuple[str, float, float]],
     header: str,
 ) -> None:
-    """Writes one file of all events; the weights of each round are multiplied by the number beside it. It is compressed
-    where its name ends with .gz.
+    """Writes one file of all events of these rounds. It is compressed where its name ends with .gz.
 
-    The weights average to the cross section (IDWTUP 4: some may be larger than the others, where the survey knew no
-    larger ones). The particle that flies along +z comes first.
+    The weights average to this mean, the cross section, and are the same but for those that are larger than the survey
+    knew (IDWTUP 4). The particle that flies along +z comes first.
     """
+    nominal = mean * events / math.fsum(weights.total / weights.nominal for _, weights in rounds)
     try:
         with _part(output) as part:
             with open(part, "xb") as file:
                 with _compressed(file) if output.suffix == ".gz" else contextlib.nullcontext(file) as into:
                     into.write(_head(beams, processes, header))
-                    for path, factor in rounds:
-                        _events(path, factor, into)
+                    for path, weights in rounds:
+                        _events(path, weights.nominal, nominal, into)
                     into.write(b"</LesHouchesEvents>\n")
                 file.flush()
+                _like(output, file.fileno())
                 os.fsync(file.fileno())
             os.replace(part, output)
     except OSError as error:
@@ -88,6 +115,19 @@ def _part(output: pathlib.Path) -> Iterator[pathlib.Path]:
         yield part
     finally:
         part.unlink(missing_ok=True)
+
+
+def _like(former: pathlib.Path, descriptor: int) -> None:
+    """Owner and permissions of the file that is replaced stay."""
+    try:
+        before = former.stat()
+    except FileNotFoundError:
+        return
+    here = os.fstat(descriptor)
+    if (before.st_uid, before.st_gid) != (here.st_uid, here.st_gid):
+        with contextlib.suppress(PermissionError):
+            os.fchown(descriptor, before.st_uid, before.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(before.st_mode) & 0o777)
 
 
 def _compressed(file: IO[bytes]) -> gzip.GzipFile:
@@ -113,12 +153,14 @@ def _head(beams: Beams, processes: list[tuple[str, float, float]], header: str) 
     return "\n".join(lines).encode()
 
 
-def _events(path: pathlib.Path, factor: float, file: Any) -> None:
+def _events(path: pathlib.Path, before: float, nominal: float, file: Any) -> None:
+    """The events of a round, whose nominal weight was another one before."""
+
     def event(found: re.Match[bytes]) -> bytes:
         begin, weight, rest, first, second = found.groups()
         if _pz(first) < 0.0 < _pz(second):
             first, second = second, first
-        return b"<event>\n%s%+.10e%s%s%s" % (begin, float(weight) * factor, rest, first, second)
+        return b"<event>\n%s%+.10e%s%s%s" % (begin, float(weight) / before * nominal, rest, first, second)
 
     with open(path, "rb") as events:
         text = events.read(_CHUNK)

@@ -137,7 +137,28 @@ lib = _load()
 
 def last_error() -> str:
     """The message of the last call that failed in this thread."""
-    return str(lib.mebridge_last_error().decode())
+    return _said(lib.mebridge_last_error().decode())
+
+
+# Cures for callers of C and Fortran, and those of this package.
+_CURES = (
+    (
+        "set CUDACPP_RUNTIME_PROCESS to this name with #n behind it, n being one of:",
+        "put #n behind the name, or take mebridge.Process.all, which gives all of them; n is one of:",
+    ),
+    (
+        "; or evaluate on the CPU with CUDACPP_RUNTIME_BACKEND=cpu",
+        ", or evaluate momenta that lie in the memory of the CPU",
+    ),
+    ("correct CUDACPP_RUNTIME_DEVICE or CUDA_VISIBLE_DEVICES", "take another one, or correct CUDA_VISIBLE_DEVICES"),
+)
+
+
+def _said(message: str) -> str:
+    """A message in the words of this package."""
+    for before, after in _CURES:
+        message = message.replace(before, after)
+    return message
 
 
 def check(status: int) -> None:

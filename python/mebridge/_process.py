@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Path = Union[str, "os.PathLike[str]"]
+_PRECISIONS = {"d": "double", "m": "mixed", "f": "single"}
+_LEVELS = dict.fromkeys(("auto", "none", "sse4", "avx2", "512y", "512z"), "")
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,11 @@ class Parameters(MutableMapping[str, float]):
         return value.value
 
     def __setitem__(self, name: str, value: float) -> None:
-        process, number = self._process, float(value)
-        before = self[name]
+        process, number = self._process, _arguments.real(f"the parameter {name}", value)
         done: list[int | None] = []
         # A GPU's bridge that is made meanwhile would take the former value from the CPU's, and keep it.
         with process._lock:
+            before = self[name]
             for bridge in (process._bridge, *process._devices.values()):
                 if lib.mebridge_set_parameter(bridge, name.encode(), number) != 0:
                     error = Error(last_error())
@@ -83,9 +85,8 @@ class Parameters(MutableMapping[str, float]):
                         check(lib.mebridge_set_parameter(other, name.encode(), before))
                     raise error
                 done.append(bridge)
-            process._changed = True
             # Its masses and widths are those of the bridge.
-            process.__dict__.pop("description", None)
+            process._description = None
 
     def __delitem__(self, name: str) -> None:
         raise TypeError("parameters cannot be removed; set them to 0")
@@ -99,6 +100,9 @@ class Parameters(MutableMapping[str, float]):
 
     def __repr__(self) -> str:
         return repr(dict(self))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
 
 
 class Process:
@@ -129,9 +133,24 @@ class Process:
         cache: Path | None = None,
     ) -> None:
         text = _arguments.text("process", process)
-        self._source = text
-        self._card = None if card is None else _arguments.text("card", card)
+        if not text:
+            raise Error("which process? Name one such as 'g g > t t~', a process file or a SubProcesses/P* directory")
+        _arguments.one_of("precision", precision, _PRECISIONS)
+        if simd is not None:
+            _arguments.one_of("simd", simd, _LEVELS)
+        # Where another directory is the working one later, it is what it was.
+        self._source = absolute(text)
+        self._card = None if card is None else os.path.abspath(_arguments.text("card", card))
         threads = _arguments.whole("threads", threads, 1, _arguments.MOST_THREADS)
+
+        # What makes it again.
+        self._options: dict[str, Any] = {
+            "card": self._card,
+            "threads": threads,
+            "simd": simd,
+            "precision": precision,
+            "cache": _cache(cache),
+        }
 
         def encoded(name: str, value: Path | None) -> bytes | None:
             return None if value is None else os.fsencode(_arguments.text(name, value))
@@ -156,15 +175,18 @@ class Process:
         # What evaluates on GPUs, by their numbers, once there were events.
         self._devices: dict[int, int | None] = {}
         self._lock = threading.Lock()
-        self._changed = False
+        self._description: dict[str, Any] | None = None
 
-    def _unchanged(self) -> None:
-        """Libraries carry the parameters as they came."""
-        if self._changed:
-            raise Error(
-                "parameters of this process were set, which its library does not know; write a parameter card and "
-                "make the process with card="
-            )
+    def _values(self) -> dict[str, float]:
+        """All parameters: those of a card as it was when the process was made, and those that were set."""
+        with self._lock:
+            return dict(self.parameters)
+
+    def _environment(self) -> dict[str, str]:
+        """What other programs are told of how this process is evaluated."""
+        options = {"FPTYPE": "precision", "SIMD": "simd", "CACHE": "cache"}
+        switches = {switch: self._options[name] for switch, name in options.items()}
+        return {f"CUDACPP_RUNTIME_{name}": value for name, value in switches.items() if value is not None}
 
     def _on_device(self, ordinal: int) -> int | None:
         """What evaluates on this GPU, with the parameters of this process."""
@@ -176,6 +198,27 @@ class Process:
                     check(lib.mebridge_set_parameter(bridge, name.encode(), value))
                 self._devices[ordinal] = bridge
             return self._devices[ordinal]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, also one in another process of Python, is made anew: by the same name, and with the parameters that
+        were set. Files are looked for where they are."""
+        return _again, (type(self), self._source, self._options, self._values())
+
+    @classmethod
+    def all(cls, process: Path, **options: Any) -> list[Process]:
+        """All matrix elements that a process stands for, as ``"p p > t t~ j"`` does, or that a directory holds.
+
+        Args:
+            process: as of :class:`Process`.
+            options: as of :class:`Process`.
+
+        >>> import mebridge
+        >>> [process.name for process in mebridge.Process.all("p p > t t~")]
+        ['g g > t t~ WEIGHTED<=2', 'u u~ > t t~ WEIGHTED<=2']
+        """
+        text = _arguments.text("process", process)
+        count = _command.count(text)
+        return [cls(f"{text}#{number + 1}" if count > 1 else text, **options) for number in range(count)]
 
     @classmethod
     def from_directory(cls, path: Path, element: int | None = None, **options: Any) -> Process:
@@ -214,14 +257,17 @@ class Process:
         """Number of diagrams."""
         return int(lib.mebridge_diagrams(self._bridge))
 
-    @functools.cached_property
+    @property
     def description(self) -> dict[str, Any]:
         """All that a sampler has to know, as an entry of MadGraph7's ``subprocesses.json``."""
-        text = lib.mebridge_description(self._bridge)
-        if text is None:
-            raise Error(last_error())
-        found: dict[str, Any] = json.loads(text)
-        return found
+        # One that is read while a parameter is set must not stay.
+        with self._lock:
+            if self._description is None:
+                text = lib.mebridge_description(self._bridge)
+                if text is None:
+                    raise Error(last_error())
+                self._description = json.loads(text)
+            return self._description
 
     @property
     def pdg(self) -> list[int]:
@@ -243,12 +289,12 @@ class Process:
     @functools.cached_property
     def helicities(self) -> NDArray[np.int8]:
         """The table of helicities; shape (helicities, legs)."""
-        return np.array(self.description["helicities"], dtype=np.int8)
+        return _fixed(self.description["helicities"], np.int8)
 
     @functools.cached_property
     def color_flows(self) -> NDArray[np.int32]:
         """Colour and anticolour tags of the legs in each flow, as in event files; shape (flows, legs, 2)."""
-        return np.array(self.description["color_flows"], dtype=np.int32)
+        return _fixed(self.description["color_flows"], np.int32)
 
     @property
     def parameters(self) -> Parameters:
@@ -260,9 +306,9 @@ class Process:
         momenta: ArrayLike,
         alpha_s: ArrayLike = 0.118,
         *,
-        helicities: bool | ArrayLike = False,
-        colors: bool | ArrayLike = False,
-        diagrams: bool | ArrayLike = False,
+        helicities: bool | ArrayLike | None = False,
+        colors: bool | ArrayLike | None = False,
+        diagrams: bool | ArrayLike | None = False,
         amp2: bool = False,
         helicity: ArrayLike | None = None,
         bad: str = "raise",
@@ -314,7 +360,7 @@ class Process:
         """
         traced = _jax.traced(momenta, alpha_s, helicities, colors, diagrams, helicity)
         gpu, momenta = (None, momenta) if traced else _device.library_of(momenta)
-        p: Any = momenta if gpu is not None or traced else np.asarray(momenta, dtype=np.float64)
+        p: Any = momenta if gpu is not None or traced else _arguments.reals("momenta", momenta)
         one = p.ndim == 2
         if one:
             p = p[None]
@@ -323,7 +369,10 @@ class Process:
             raise ValueError(f"momenta have the shape {shape}; this process needs (events, {self.legs}, 4)")
         if bad not in ("raise", "nan"):
             raise ValueError('bad is "raise" or "nan"')
-        choices = {"helicities": helicities, "colors": colors, "diagrams": diagrams}
+        choices = {
+            name: bool(asked) if asked is None or isinstance(asked, np.bool_) else asked
+            for name, asked in (("helicities", helicities), ("colors", colors), ("diagrams", diagrams))
+        }
         if traced:
             found, chosen, rows = _jax.evaluate(self, p, alpha_s, choices, amp2, helicity, bad)
         elif gpu is not None:
@@ -338,26 +387,58 @@ class Process:
         return Evaluation(found, row, flow, diagram, None if rows is None else rows.T)
 
     def library(self, path: Path | None = None, *, backend: str = "cpu") -> pathlib.Path:
-        """A shared library of this process alone, for MadSpace and MadGraph7 (UMAMI), with the parameters as they came:
-        those set through :attr:`parameters` are not in it, but in the card that MadSpace is given.
+        """A shared library of this process alone, for MadSpace and MadGraph7 (UMAMI), with the parameters that it has
+        now. A card that a caller of the library names replaces all of them.
 
         Args:
             path: where to write it, and its JSON beside it; otherwise into a directory that is removed when this object
                 goes.
             backend: ``"cpu"``, or ``"cuda"`` for arrays in the memory of an NVIDIA GPU.
         """
+        if backend not in ("cpu", "cuda"):
+            raise ValueError('backend is "cpu" or "cuda"')
+        parameters = self._values()
         with self._lock:
             if path is not None:
                 target = pathlib.Path(_arguments.text("path", path))
-                _command.umami(self._source, target, self._card, backend)
+                _command.umami(self._source, target, self._card, parameters, backend, self._environment())
                 return target
-            if not hasattr(self, "_libraries"):
-                folder = tempfile.mkdtemp(prefix="mebridge-")
-                weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-                self._libraries = {name: pathlib.Path(folder) / f"{name}.so" for name in ("cpu", "cuda")}
-            if backend not in self._libraries:
-                raise ValueError('backend is "cpu" or "cuda"')
-            target = self._libraries[backend]
-            if not target.exists():
-                _command.umami(self._source, target, self._card, backend)
-            return target
+            if not hasattr(self, "_folder"):
+                self._folder = pathlib.Path(tempfile.mkdtemp(prefix="mebridge-"))
+                weakref.finalize(self, shutil.rmtree, str(self._folder), ignore_errors=True)
+                self._libraries: dict[Any, pathlib.Path] = {}
+            key = backend, tuple(parameters.items())
+            if key not in self._libraries:
+                target = self._folder / f"{backend}{len(self._libraries)}.so"
+                _command.umami(self._source, target, self._card, parameters, backend, self._environment())
+                self._libraries[key] = target
+            return self._libraries[key]
+
+
+def absolute(process: str) -> str:
+    """The name of a process, where it is one of a file or a directory from the root on."""
+    path, mark, number = process.rpartition("#")
+    if not (mark and number.isdecimal()):
+        path, mark, number = process, "", ""
+    return os.path.abspath(path) + mark + number if os.path.exists(path) else process
+
+
+def _cache(cache: Path | None) -> str | None:
+    """A directory from the root on, or "off"."""
+    text = None if cache is None else _arguments.text("cache", cache)
+    return os.path.abspath(text) if text and text != "off" else text
+
+
+def _again(cls: type[Process], source: str, options: dict[str, Any], parameters: dict[str, float]) -> Process:
+    process = cls(source, **options)
+    for name, value in parameters.items():
+        if process.parameters[name] != value:
+            process.parameters[name] = value
+    return process
+
+
+def _fixed(values: Any, kind: Any) -> NDArray[Any]:
+    """An array that nobody changes: all who ask for it have the same one."""
+    array = np.array(values, dtype=kind)
+    array.flags.writeable = False
+    return array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import hashlib
@@ -10,6 +11,7 @@ import os
 import pathlib
 import shutil
 import stat
+from collections.abc import Iterator
 from typing import IO, Any
 
 from ._library import Error
@@ -60,11 +62,10 @@ class State:
             others = sorted(name for name in os.listdir(self.folder) if name not in ("lock", f"{_RUN}.part"))
             if others:
                 raise Error(f"{self.folder} holds other files ({others[0]}); name a folder of its own for the state")
-            self._write()
             return
         before, rounds, survey = self._known()
-        names = sorted(set(before) | set(self._asked))
-        for name in names:
+        # What a caller can change comes before what follows from it.
+        for name in dict.fromkeys([*self._asked, *before]):
             if before.get(name) != self._asked.get(name):
                 raise Error(
                     f"{self.folder} holds a run with another {name} ({before.get(name)} there, {self._asked.get(name)} "
@@ -77,7 +78,8 @@ class State:
     def _known(self) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, str]]:
         """What was asked, the rounds that are done, and digests of the survey's files."""
         try:
-            known = json.loads((self.folder / _RUN).read_text())
+            with opened(self.folder / _RUN, os.O_NOFOLLOW) as file:
+                known = json.loads(file.read())
             if known.pop("sha256") != _sum(known):
                 raise ValueError
             return known["asked"], known["rounds"], known["survey"]
@@ -116,6 +118,10 @@ class State:
 
     def part(self, name: str) -> pathlib.Path:
         """An empty folder for what is not complete yet."""
+        if not (self.folder / _RUN).exists():
+            # Not before: a run may be refused until then, and another one takes the folder.
+            with self._keeping():
+                self._write()
         part = self.folder / f"{name}.part"
         try:
             if part.is_dir() and not part.is_symlink():
@@ -126,45 +132,65 @@ class State:
             raise Error(f"the state of the run cannot be kept in {part}: {error.strerror}") from None
         return part
 
+    @contextlib.contextmanager
+    def _keeping(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise Error(f"the state of the run cannot be kept in {self.folder}: {error.strerror}") from None
+
     def keep_survey(self, part: pathlib.Path) -> pathlib.Path:
-        digests = {}
-        for path in part.rglob("*"):
-            _flush(path)
-            if path.is_file():
-                digests[f"survey/{path.relative_to(part)}"] = _digest(path)
-        _flush(part)
-        survey = self.folder / "survey"
-        # One that an interrupted run left before it was written down.
-        shutil.rmtree(survey, ignore_errors=True)
-        os.rename(part, survey)
-        _flush(self.folder)
-        self._digests = digests
-        self._write()
+        with self._keeping():
+            digests = {}
+            for path in part.rglob("*"):
+                _flush(path)
+                if path.is_file():
+                    digests[f"survey/{path.relative_to(part)}"] = _digest(path)
+            _flush(part)
+            survey = self.folder / "survey"
+            # One that an interrupted run left before it was written down.
+            shutil.rmtree(survey, ignore_errors=True)
+            os.rename(part, survey)
+            _flush(self.folder)
+            self._digests = digests
+            self._write()
         return survey
 
     def keep_round(self, part: pathlib.Path, done: dict[str, Any]) -> None:
         """Keeps a round whose events are in `events.lhe` of a folder; it counts once this returns."""
-        name = f"round{len(self.rounds):04}.lhe"
-        _flush(part / "events.lhe")
-        os.replace(part / "events.lhe", self.folder / name)
-        shutil.rmtree(part, ignore_errors=True)
-        self.rounds.append({**done, "file": name, "sha256": _digest(self.folder / name)})
-        self._write()
+        with self._keeping():
+            name = f"round{len(self.rounds):04}.lhe"
+            _flush(part / "events.lhe")
+            os.replace(part / "events.lhe", self.folder / name)
+            shutil.rmtree(part, ignore_errors=True)
+            self.rounds.append({**done, "file": name, "sha256": _digest(self.folder / name)})
+            self._write()
 
     def close(self) -> None:
         self._lock.close()
 
 
-def _digest(path: pathlib.Path) -> str:
-    """SHA-256 of a regular file; a link that somebody put there is not followed, a pipe not waited for."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")
-        digest = hashlib.sha256()
+def opened(path: str | os.PathLike[str], flags: int = 0) -> IO[bytes]:
+    """A regular file, to be read: a pipe is not waited for, a device has no end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return os.fdopen(descriptor, "rb")
+
+
+def digest(path: str | os.PathLike[str], flags: int = 0) -> str:
+    """SHA-256 of a regular file."""
+    found = hashlib.sha256()
+    with opened(path, flags) as file:
         while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
+            found.update(chunk)
+    return found.hexdigest()
+
+
+def _digest(path: pathlib.Path) -> str:
+    """The same of a file of the state; a link that somebody put there is not followed."""
+    return digest(path, os.O_NOFOLLOW)
 
 
 def _sum(known: dict[str, Any]) -> str:

@@ -2,10 +2,12 @@
 
 import gzip
 import importlib.util
+import json
 import math
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +19,7 @@ from unittest import mock
 import numpy as np
 
 import mebridge
+from mebridge import _worker
 
 MADSPACE = importlib.util.find_spec("madspace") is not None
 GPU = os.path.exists("/dev/nvidiactl")
@@ -45,13 +48,18 @@ class MassiveBeams(Folder):
         for process, said in (
             ("u b > d t", r"second particle that comes in \(5, PDG code\) has a mass of 4.7 GeV"),
             ("b u > t d", r"first particle that comes in \(5, PDG code\)"),
-            ("b g > b g", "block MASS has 0 for 5"),
+            ("b g > b g", "parameters of a mebridge.Process to 0, .* block MASS has 0 for 5"),
             ("w+ w- > z h", r"\(24, PDG code\) has a mass of 80.419 GeV"),
             ("ta+ ta- > z h", r"\(-15, PDG code\) has a mass of 1.777 GeV"),
         ):
             with self.subTest(process), self.assertRaisesRegex(mebridge.Error, said):
                 generate(process, cuts={"pt": 20}, output=self.folder / "x.lhe")
         self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_mass_that_is_set(self):
+        process = mebridge.Process("u b > d t")
+        process.parameters["mb"] = 0.0
+        self.assertGreater(generate(process).cross_section, 0)
 
     def test_the_cure(self):
         card = self.folder / "massless.dat"
@@ -66,57 +74,138 @@ class MassiveBeams(Folder):
             self.assertEqual([float(beam[10]) for beam in beams], [0, 0])
 
 
-RAISES = """
-import mebridge
-from mebridge import _checks
-_checks.beams = lambda *of: None
-try:
-    mebridge.generate_events("w+ w- > w+ w- z z", energy=1000, events=500, threads=8)
-except mebridge.Error as error:
-    print(error)
-"""
-
-INTERRUPTED = """
-import os, signal, sys, threading, time, mebridge
+BLOCKED = """
+import ctypes, os, signal, subprocess, sys, mebridge
+from mebridge import _worker
 signal.signal(signal.SIGINT, signal.default_int_handler)
-threading.Timer(float(sys.argv[1]), os.kill, (os.getpid(), signal.SIGINT)).start()
+# A survey that holds the lock of the interpreter and never ends; it sends SIGINT to its parent alone.
+_worker._PROGRAM = _worker._PROGRAM.replace("serve(int", '''
+import ctypes, os, signal
+from mebridge import _generator
+def survey(*of, **more):
+    os.kill(os.getppid(), signal.SIGINT)
+    ctypes.PyDLL(None).sleep(10_000)
+_generator.Generator.survey = survey
+serve(int''')
 try:
-    mebridge.generate_events("g g > t t~ g g", energy=1000, events=100_000, threads=8, cuts={"pt": 20, "dr": 0.4})
+    mebridge.generate_events("g g > t t~", energy=1000, events=100)
 except KeyboardInterrupt:
     print("interrupted")
-time.sleep(0.5)
 """
+
+# What a program that is killed leaves: its child ends.
+KILLED = """
+import os, mebridge
+from mebridge import _worker
+_worker._PROGRAM = _worker._PROGRAM.replace("serve(int", '''
+import os, signal, time
+from mebridge import _generator
+def survey(*of, **more):
+    print("child", os.getpid(), file=sys.stderr, flush=True)
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(10_000)
+_generator.Generator.survey = survey
+serve(int''')
+mebridge.generate_events("g g > t t~", energy=1000, events=100)
+"""
+
+
+def child_that(does):
+    """The child of a run does this before all else."""
+    return mock.patch.object(_worker, "_PROGRAM", _worker._PROGRAM.replace("serve(int", does + "\nserve(int"))
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
-class Lifetimes(unittest.TestCase):
+class Children(Folder):
+    """MadSpace works in a process of its own."""
+
     def test_what_madspace_throws(self):
         """Other threads evaluate while one point without a number ends the survey."""
-        run = script(RAISES)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertIn("MadSpace ended the run: non-finite", run.stdout)
+        with child_that("from mebridge import _checks; _checks.beams = lambda *of: None"):
+            with self.assertRaisesRegex(mebridge.Error, "MadSpace ended the run: non-finite"):
+                generate("w+ w- > w+ w- z z", events=500, threads=8)
+
+    def test_a_child_that_ends(self):
+        for does, said in (
+            ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", r"with signal 11 \(Segmentation fault\)"),
+            ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "with signal 9 .*want of memory"),
+            ("import os; os.write(1, b'[\"done\", [1'); os._exit(7)", "with status 7"),
+            ("import os; os._exit(7)", "with status 7"),
+        ):
+            with child_that(does), self.assertRaisesRegex(mebridge.Error, said):
+                generate(output=self.folder / "x.lhe")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_what_it_says(self):
+        """Output of a library is no answer, and warnings arrive."""
+        does = (
+            "import os, warnings; from mebridge import _generator; before = _generator.Generator.survey\n"
+            "def survey(*of, **more): os.write(1, b'said'); warnings.warn('warned'); before(*of, **more)\n"
+            "_generator.Generator.survey = survey"
+        )
+        with child_that(does), self.assertWarnsRegex(UserWarning, "warned"):
+            self.assertEqual(generate().events, 5)
+
+    def test_without_stderr(self):
+        run = script(
+            "import os, sys, mebridge\n"
+            "os.close(0); os.close(2); sys.stderr = None\n"
+            "print(mebridge.generate_events('g g > t t~', energy=1000, events=5, progress=True).events)"
+        )
+        self.assertEqual((run.returncode, run.stdout), (0, "5\n"))
 
     def test_an_interruption(self):
-        run = script(INTERRUPTED, 3)
+        """SIGINT is answered while MadSpace holds the lock of the interpreter."""
+        run = script(BLOCKED)
         self.assertEqual((run.returncode, run.stdout), (0, "interrupted\n"), run.stderr)
 
-    def test_threads_are_waited_for(self):
-        from mebridge._alive import Workers
+    def test_a_program_that_is_killed(self):
+        places = pathlib.Path("/dev/shm"), pathlib.Path(tempfile.gettempdir())
 
-        workers, end, done = Workers(can_sleep=True), threading.Event(), []
+        def folders():
+            return {folder for place in places for folder in place.glob("mebridge-*") if (folder / "lock").exists()}
 
-        def work():
-            until = time.monotonic() + 0.5
-            while time.monotonic() < until:
-                pass
-            done.append(True)
-            end.wait()
+        generate()
+        before = folders()
+        run = script(KILLED)
+        self.assertEqual(run.returncode, -signal.SIGKILL, run.stderr)
+        child = int(run.stderr.split("child ")[1].split()[0])
+        while pathlib.Path(f"/proc/{child}/cmdline").exists() and _lives(child):
+            time.sleep(0.01)
+        self.assertGreater(len(folders() - before), 0)
+        # The next run removes what is left.
+        self.assertEqual(generate().events, 5)
+        self.assertEqual(folders() - before, set())
 
-        workers.start(lambda: threading.Thread(target=work, daemon=True).start())
-        with self.assertRaises(KeyError), workers.keeping():
-            raise KeyError
-        self.assertEqual(done, [True])
-        end.set()
+    def test_threads_of_python_go_on(self):
+        """The lock of the interpreter is free while MadSpace works."""
+        end, count = threading.Event(), 0
+
+        def counts():
+            nonlocal count
+            while not end.is_set():
+                count += 1
+                time.sleep(0)
+
+        does = (
+            "import ctypes; from mebridge import _generator; before = _generator.Generator.survey\n"
+            "def survey(*of, **more): ctypes.PyDLL(None).usleep(300_000); before(*of, **more)\n"
+            "_generator.Generator.survey = survey"
+        )
+        other = threading.Thread(target=counts)
+        with child_that(does):
+            other.start()
+            try:
+                generate()
+            finally:
+                end.set()
+                other.join()
+        self.assertGreater(count, 100)
+
+
+def _lives(process):
+    state = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    return state not in "ZX"
 
 
 @unittest.skipUnless(MADSPACE, "madspace is not installed")
@@ -177,13 +266,24 @@ class Arguments(Folder):
             self.refused("events is", events=events)
         for threads in (2**33, 2**32 + 1, -1, 0, 1.5):
             self.refused("threads is", threads=threads)
+        for name in ("seed", "events", "threads"):
+            self.refused(f"{name} is True", **{name: True})
+            self.refused(f"{name} is .*True", **{name: np.True_})
+        for name in ("energy", "scale_factor", "precision", "alpha_s"):
+            self.refused(f"{name} is .*; it must be a", **{name: True})
+            self.refused(f"{name} is '5'; it must be a", **{name: "5"})
+        for cuts, said in (([20], "cuts is"), ({"pt": "20"}, "the cut pt is"), ({"pt": True}, "the cut pt is")):
+            self.refused(said, cuts=cuts)
+        self.refused("progress is 1;", progress=1)
+        self.refused("device is 5;", device=5)
+        self.refused("no scale 'mt'", scale="mt")
         for name in ("energy", "scale", "scale_factor"):
             for value in (10**400, [1], 0, -1, math.nan):
                 self.refused(f"{name} (is|cannot be taken as a number)", **{name: value})
 
     def test_numbers_of_numpy(self):
         found = generate(seed=3, energy=1000, events=10)
-        same = generate(seed=np.int64(3), energy=np.float32(1000), events=np.int64(10), threads=np.int32(1))
+        same = generate(seed=np.int64(3), energy=np.float32(1000), events=np.float32(10), threads=np.int32(1))
         self.assertEqual((found.cross_section, found.events), (same.cross_section, same.events))
         output = self.folder / "x.lhe"
         self.assertEqual(generate(events=1e1, cuts={"pt": np.float32(5)}, output=output).events, 10)
@@ -205,8 +305,10 @@ class Arguments(Folder):
             self.refused(said, output=output)
         for output in (card, link):
             self.refused("is read by this run", output=output, card=card)
+        (self.folder / "s").mkdir()
+        self.refused("in the folder of the run's state", output=self.folder / "s" / "x", state=self.folder / "s")
         self.assertEqual(card.read_text(), "a card")
-        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["card.dat", "card.link", "pipe"])
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["card.dat", "card.link", "pipe", "s"])
 
     def test_a_link_stays(self):
         real, link = self.folder / "real.lhe", self.folder / "x.lhe"
@@ -214,6 +316,17 @@ class Arguments(Folder):
         self.assertEqual(generate(output=link).output, real.resolve())
         self.assertTrue(link.is_symlink())
         self.assertEqual(real.read_text().count("<event>"), 5)
+
+    def test_permissions_stay(self):
+        output = self.folder / "x.lhe"
+        output.touch(0o600)
+        generate(output=output)
+        self.assertEqual(output.stat().st_mode & 0o777, 0o600)
+
+    def test_a_card_that_is_no_file(self):
+        os.mkfifo(self.folder / "pipe")
+        for card in (self.folder / "pipe", self.folder, "/dev/zero"):
+            self.refused("cannot be read", card=card)
 
     def test_compressed(self):
         plain, packed = self.folder / "x.lhe", self.folder / "x.lhe.gz"
@@ -259,8 +372,6 @@ class DamagedStates(Folder):
                 shutil.rmtree(state, ignore_errors=True)
                 shutil.copytree(kept, state)
                 damage(state / file, (state / file).read_bytes())
-                if (state / file).is_fifo() and file.name == "run.json":
-                    continue
                 with self.subTest(str(file), damage=name), self.assertRaisesRegex(mebridge.Error, "to begin anew"):
                     generate(state=state)
         for text in ("[]", "null", "{}", '{"asked": {}, "rounds": [1], "survey": {}}', 100_000 * "["):
@@ -268,6 +379,13 @@ class DamagedStates(Folder):
             with self.subTest(text[:20]), self.assertRaisesRegex(mebridge.Error, "to begin anew"):
                 generate(state=state)
         self.assertEqual(generate(state=kept).cross_section, run.cross_section)
+
+    def test_a_folder_that_cannot_be_written(self):
+        from mebridge import _state
+
+        with mock.patch.object(_state.os, "replace", side_effect=OSError(28, "No space left on device")):
+            with self.assertRaisesRegex(mebridge.Error, "cannot be kept in .*No space left"):
+                generate(state=self.folder / "state")
 
     def test_what_an_interrupted_run_left(self):
         """The survey is there, and nothing says so: it is made again."""
@@ -303,10 +421,10 @@ class Names(Folder):
         self.assertEqual(process.library("-y.so"), pathlib.Path("-y.so"))
         self.assertTrue((self.folder / "-y.so").is_file())
         with self.assertRaisesRegex(mebridge.Error, "-h: No such file"):
-            mebridge._command.umami("-h", self.folder / "x.so", None, "cpu")
+            mebridge._command.umami("-h", self.folder / "x.so", None, {}, "cpu", {})
 
     def test_names_with_nul(self):
-        for options in ({"process": "g g > t t~\0 g"}, {"card": "a\0b"}, {"cache": "a\0b"}, {"simd": "avx2\0"}):
+        for options in ({"process": "g g > t t~\0 g"}, {"card": "a\0b"}, {"cache": "a\0b"}):
             with self.subTest(options), self.assertRaisesRegex(ValueError, "NUL"):
                 mebridge.Process(**{"process": "g g > t t~", **options})
         process = mebridge.Process("g g > t t~")
@@ -323,8 +441,50 @@ class Names(Folder):
         for threads in (2**33, 2**32 + 1, -1, 0, 1025, 1.5):
             with self.subTest(threads), self.assertRaisesRegex(ValueError, "threads is"):
                 mebridge.Process("g g > t t~", threads=threads)
-        with self.assertRaisesRegex(TypeError, "threads is"):
-            mebridge.Process("g g > t t~", threads="2")
+        for threads in ("2", True, None):
+            with self.assertRaisesRegex(TypeError, "threads is"):
+                mebridge.Process("g g > t t~", threads=threads)
+
+    def test_no_switch_of_fortran_is_named(self):
+        for options, said in (
+            ({"process": "p p > t t~"}, r"put #n behind the name, or take mebridge.Process.all"),
+            ({"process": "p p > t t~#3"}, r"no number 3; put #n behind the name"),
+            ({"process": ""}, "which process"),
+            ({"precision": "double"}, 'precision is \'double\'; it must be one of "d" \\(double\\)'),
+            ({"precision": None}, "precision is None"),
+            ({"simd": "avx512"}, 'simd is \'avx512\'.*"512z"'),
+        ):
+            with self.subTest(options), self.assertRaisesRegex((mebridge.Error, ValueError), said) as raised:
+                mebridge.Process(**{"process": "g g > t t~", **options})
+            self.assertNotIn("CUDACPP", str(raised.exception))
+        if not GPU:
+            with self.assertRaises(mebridge.Error) as raised:
+                mebridge.Process("g g > t t~")._on_device(0)
+            self.assertNotIn("CUDACPP", str(raised.exception))
+
+    def test_an_arrow_without_spaces(self):
+        for text in ("g g>t t~", "g g >t t~", "g g> t t~"):
+            self.assertEqual(mebridge.Process(text).pdg, [21, 21, 6, -6])
+        names = [process.name for process in mebridge.Process.all("p p>t t~ j")]
+        self.assertEqual(names, [process.name for process in mebridge.Process.all("p p > t t~ j")])
+        # Both orders of the beams are meant however it is written.
+        entries = []
+        for text in ("p p > t t~ j", "p p>t t~ j"):
+            mebridge._command.umami(text, self.folder / "x.so", None, {}, "cpu", {})
+            (entry,) = json.loads((self.folder / "x.json").read_text())
+            entries.append([flavor["mirror"] for flavor in entry["flavors"]])
+        self.assertEqual(entries[0], entries[1])
+        self.assertIn(True, entries[0])
+
+    def test_why_there_are_no_diagrams(self):
+        for text, said in (("u s~ > w+ g", "CKM"), ("g g > h", "loops"), ("p p > t j", "hold no b")):
+            with self.subTest(text), self.assertRaisesRegex(mebridge.Error, said):
+                mebridge.Process(text)
+
+    def test_a_parameter_that_there_is_not(self):
+        with self.assertRaisesRegex(mebridge.Error, "there is no parameter nothing; there are MDL_AS, MDL_MT, MDL_WT"):
+            mebridge._command.umami("p p > t t~", self.folder / "x.so", None, {"nothing": 1.0}, "cpu", {})
+        self.assertEqual(list(self.folder.iterdir()), [])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """mebridge.generate_events: parton densities, rounds that go on after an interruption, event files, wrong input."""
 
 import contextlib
+import copy
 import importlib.util
 import io
 import json
@@ -8,6 +9,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,6 +38,29 @@ except ImportError:
 
 def generate(*arguments, **options):
     return mebridge.generate_events(*arguments, **options)
+
+
+class Here:
+    """What stands for the process of MadSpace where a test looks into it."""
+
+    def __init__(self, environment):
+        pass
+
+    def __enter__(self):
+        from mebridge._generator import Generator
+
+        self._generator = Generator(print)
+        return self
+
+    def __exit__(self, *raised):
+        madspace.Logger.clear_log_handler()
+
+    def call(self, name, **arguments):
+        return json.loads(json.dumps(getattr(self._generator, name)(**json.loads(json.dumps(arguments)))))
+
+
+def here():
+    return mock.patch("mebridge._events.Worker", Here)
 
 
 def particles(path):
@@ -140,7 +165,7 @@ class Densities(Folder):
 
         arguments = {"energy": 8000, "pdf": self.pdf, "scale": 200.0, "events": 1000, "cuts": {"pt": 20}}
         output = self.folder / "events.lhe"
-        with mock.patch.object(_integrands, "_passing", passing):
+        with here(), mock.patch.object(_integrands, "_passing", passing):
             with self.assertWarnsRegex(UserWarning, r"no point of 2 -2 6 -6 passes the cuts \(pt = 20\)"):
                 run = generate("p p > t t~", output=output, **arguments)
         self.assertEqual(count, 4)
@@ -148,6 +173,15 @@ class Densities(Folder):
         gluons, _ = densities.top_pairs(8000, 200.0, densities.running(200.0))
         self.assertLess(abs(run.cross_section - gluons), 4 * run.error + 3e-4 * gluons)
         self.assertEqual({int(code) for _, _, legs in particles(output) for code in legs[:2, 0]}, {21})
+
+    def test_rounds_have_one_weight(self):
+        output = self.folder / "events.lhe"
+        run = generate("p p > t t~", energy=8000, pdf=self.pdf, scale=200.0, events=5000, output=output)
+        weights = [weight for (weight, _, _), _, _ in particles(output)]
+        self.assertAlmostEqual(sum(weights) / 5000 / run.cross_section, 1, places=8)
+        self.assertGreater(weights.count(min(weights)), 4000)
+        # Of ten rounds.
+        self.assertEqual(min(weights), weights[0])
 
     @unittest.skipIf(pylhe is None, "pylhe is not installed")
     def test_a_reader_reads_it(self):
@@ -184,6 +218,11 @@ class Densities(Folder):
         short = densities.write(self.folder, "short", least_x=0.01)
         with self.assertRaisesRegex(mebridge.Error, "begins at x = 0.01"):
             generate("p p > t t~", energy=8000, pdf=short, events=10)
+        with self.assertRaisesRegex(mebridge.Error, r'x from 0 on; cut small masses, such as by cuts={"massll": 8}'):
+            generate("p p > e+ e-", energy=8000, pdf=self.pdf, events=10)
+        self.assertGreater(
+            generate("p p > e+ e-", energy=8000, pdf=self.pdf, events=10, cuts={"massll": 8}).cross_section, 0
+        )
         silent = densities.write(self.folder, "silent", alpha_s=False)
         with self.assertRaisesRegex(mebridge.Error, "no table of alpha_s"):
             generate("p p > t t~", energy=8000, pdf=silent, events=10)
@@ -225,6 +264,74 @@ class Choices(Folder):
         self.assertGreater(chi2, 500)
 
 
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Parameters(Folder):
+    def test_those_that_were_set(self):
+        """Cross section, masses and widths are those of the process, and not those of its card."""
+        process = mebridge.Process("g g > t t~")
+        process.parameters["mt"], process.parameters["wt"] = 250.0, 0.0
+        output = self.folder / "events.lhe"
+        run = generate(process, energy=1000, events=20_000, seed=2, output=output, state=self.folder / "state")
+        rho = 4 * 250.0**2 / 1000.0**2
+        beta = math.sqrt(1 - rho)
+        shape = (4 + 4 * rho + rho**2 / 4) * math.log((1 + beta) / (1 - beta)) / beta - 7 - 31 / 4 * rho
+        expected = 0.3893793721e9 * math.pi * 0.118**2 * beta / (12 * 1000.0**2) * shape
+        self.assertLess(abs(run.cross_section - expected), 4 * run.error)
+        self.assertLess(run.error, 0.01 * expected)
+        for _, _, legs in particles(output):
+            self.assertEqual(set(legs[2:, 10]), {250.0})
+        # A state knows them.
+        process.parameters["mt"] = 200.0
+        with self.assertRaisesRegex(mebridge.Error, "another matrix_elements"):
+            generate(process, energy=1000, events=20_000, seed=2, state=self.folder / "state")
+        library = process.library(self.folder / "x.so").with_suffix(".json").read_text()
+        lines = {tuple(line) for channel in json.loads(library)[0]["channels"] for line in channel["masses"]}
+        self.assertEqual(lines, {(0.0, 0.0), (200.0, 0.0)})
+
+    def test_a_card_that_changes_later(self):
+        card = self.folder / "card.dat"
+        text = "BLOCK SMINPUTS\n 3 0.118\nBLOCK MASS\n 6 {}\nDECAY 6 1.5\n"
+        card.write_text(text.format(200.0))
+        process = mebridge.Process("g g > t t~", card=card)
+        card.write_text(text.format(180.0))
+        output = self.folder / "events.lhe"
+        for one in (process, copy.copy(process)):
+            generate(one, energy=1000, events=10, output=output)
+            self.assertEqual({mass for _, _, legs in particles(output) for mass in legs[2:, 10]}, {200.0})
+
+    def test_a_process_and_its_name_are_the_same_run(self):
+        state = self.folder / "state"
+        generate("g g > t t~", energy=1000, events=10, state=state)
+        with mock.patch("mebridge._events._Run.survey"):
+            self.assertEqual(generate(mebridge.Process("g g > t t~"), energy=1000, events=10, state=state).events, 10)
+
+    def test_how_it_is_evaluated(self):
+        """Precision and SIMD level are those of the process: single precision is seen in the weights."""
+        found = {}
+        for options in ({}, {"simd": "none"}, {"precision": "f"}, {"precision": "m"}):
+            process = mebridge.Process("g g > t t~", **options)
+            run = generate(process, energy=1000, events=100, state=self.folder / str(len(found)))
+            found[str(options)] = run.cross_section
+        double, scalar, single, mixed = found.values()
+        self.assertAlmostEqual(scalar / double, 1, places=10)
+        for other in (single, mixed):
+            self.assertAlmostEqual(other / double, 1, places=4)
+            self.assertGreater(abs(other / double - 1), 1e-11)
+        with self.assertRaisesRegex(mebridge.Error, "another switches"):
+            generate(process, energy=1000, events=100, state=self.folder / "0")
+
+    def test_its_own_library_follows(self):
+        process = mebridge.Process("g g > t t~")
+        first = process.library()
+        process.parameters["mt"] = 250.0
+        second = process.library()
+        self.assertNotEqual(first, second)
+        self.assertEqual(second, process.library())
+        process.parameters["mt"] = 173.0
+        self.assertIn("173.0", process.library().with_suffix(".json").read_text())
+        self.assertIn("250.0", second.with_suffix(".json").read_text())
+
+
 def hard_gluon(pt, energy=1000.0, points=100_000):
     """g g > t t~ g above a pt of the gluon, in pb: uniform in its energy and direction, top pairs isotropic."""
     process, rng = mebridge.Process("g g > t t~ g"), np.random.default_rng(1)
@@ -261,7 +368,8 @@ class Cuts(Folder):
         for pt, some in ((430, True), (20, False)):
             expected, before = hard_gluon(pt), _integrands._passing
             counts = []
-            with mock.patch.object(_integrands, "_passing", lambda *of: counts.append(before(*of)) or counts[-1]):
+            looks = mock.patch.object(_integrands, "_passing", lambda *of: counts.append(before(*of)) or counts[-1])
+            with here(), looks:
                 run = generate("g g > t t~ g", energy=1000, cuts={"pt": pt}, events=1000, seed=3)
             self.assertEqual(any(passed == 0 for _, passed in counts), some)
             self.assertEqual(run.events, 1000)
@@ -271,28 +379,29 @@ class Cuts(Folder):
 
     def test_points_that_fail_the_cuts_are_counted(self):
         """One point in a thousand passes: a batch in which none does must not make MadSpace forget those before."""
-        from mebridge import _events, _integrands
+        from mebridge import _generator, _integrands
         from mebridge._densities import Coupling
 
         context = madspace.Context(madspace.cpu_device(), 1)
         built = _integrands.build(
             madspace,
             [context],
-            _integrands.elements("g g > t t~ g", None, "cpu", str(self.folder)),
+            _integrands.elements("g g > t t~ g", None, {}, "cpu", {}, str(self.folder)),
             energy=1000,
             densities=None,
             coupling=Coupling.constant(0.118),
             scale=1000.0,
             scale_factor=1.0,
             cuts={"pt": 200},
+            folder=str(self.folder),
         )
-        config = _events._config(madspace, 1000, None)
+        config = _generator._config(1000, None)
         config.survey_min_iters = config.survey_max_iters = 1
         first = max(built.first)
         integrand, _ = built.integrands[built.first.index(first)]
         config.start_batch_size = first
         channel = madspace.ChannelEventGenerator(
-            [context], integrand, *_events._files(self.folder, 0), config, 0, "channel", None
+            [context], integrand, *(str(self.folder / name) for name in ("e", "w")), config, 0, "channel", None
         )
         madspace.EventGenerator([context], [channel], 1, None, config).survey()
         passed, tried = channel.status().count_after_cuts, channel.status().count
@@ -355,10 +464,6 @@ class WrongInput(Folder):
             generate("g g > xyz", energy=1000)
         with self.assertRaisesRegex(mebridge.Error, "no_such.card"):
             generate("g g > t t~", energy=1000, card="no_such.card")
-        process = mebridge.Process("g g > t t~")
-        process.parameters["mt"] = 170.0
-        with self.assertRaisesRegex(mebridge.Error, "make the process with card="):
-            generate(process, energy=1000, events=10)
 
     def test_cuts_that_leave_nothing(self):
         with self.assertRaisesRegex(ValueError, "the cuts leave nothing below 1246 GeV"):
@@ -413,7 +518,7 @@ class Interruptions(Folder):
                 for line in ("", "events: 1500 of", "events: 5000 of"):
                     run = self.start(state, output)
                     if not line:
-                        while not state.exists():
+                        while not (state / "run.json").exists():
                             self.assertIsNone(run.poll())
                     else:
                         for text in run.stderr:
@@ -443,6 +548,35 @@ class Interruptions(Folder):
         with self.assertRaisesRegex(mebridge.Error, "cannot be read"):
             generate("g g > t t~", energy=1000, events=100, state=state)
 
+    def test_a_run_that_is_refused_leaves_the_folder_to_another(self):
+        state = self.folder / "state"
+        for _ in range(2):
+            with self.assertRaisesRegex(mebridge.Error, "infinite without a cut"):
+                generate("g g > t t~ g", energy=1000, events=100, state=state)
+        run = generate("g g > t t~ g", energy=1000, events=100, cuts={"pt": 20}, state=state)
+        with mock.patch("mebridge._worker.Worker.call", side_effect=AssertionError("it began")):
+            with self.assertRaisesRegex(mebridge.Error, "another cuts"):
+                generate("g g > t t~ g", energy=1000, events=100, cuts={"pt": 30}, state=state)
+        self.assertEqual(run.events, 100)
+
+    def test_a_directory_that_has_changed(self):
+        """Rounds of two processes are not put together, nor is another one found from elsewhere."""
+        one, state = self.folder / "one", self.folder / "state"
+        shutil.copytree(ROOT.parent / "fortran" / "gg_ttx", one)
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(one)
+        process = mebridge.Process("SubProcesses/P1_gg_ttx", card="Cards/param_card.dat")
+        run = generate("SubProcesses/P1_gg_ttx", energy=1000, events=100, state=state)
+        os.chdir(here)
+        self.assertEqual(generate(process, energy=1000, events=100).cross_section, run.cross_section)
+        card = one / "Cards" / "param_card.dat"
+        text = re.sub(r"(\n\s*6\s+)1\.\d+e\+02", r"\g<1>1.5e+02", card.read_text(), count=1)
+        self.assertNotEqual(text, card.read_text())
+        card.write_text(text)
+        with self.assertRaisesRegex(mebridge.Error, "another matrix_elements"):
+            generate(one / "SubProcesses/P1_gg_ttx", energy=1000, events=100, state=state)
+
     def test_two_runs_at_once(self):
         state = self.folder / "state"
         run = self.start(state, self.folder / "a.lhe", events=200_000)
@@ -464,6 +598,45 @@ class Interruptions(Folder):
             generate("g g > t t~", energy=1000, events=600, progress=True)
         self.assertRegex(errors.getvalue(), r"mebridge: events: 600 of 600 events, [\d.]+ \+- [\d.]+ pb")
         self.assertEqual(out.getvalue(), "")
+
+    def test_a_round_that_is_cut(self):
+        """MadSpace does not look whether its files can be written."""
+        from mebridge import _generator
+
+        def cut(generator, output, **more):
+            done = before(generator, output=output, **more)
+            data = pathlib.Path(output).read_bytes()
+            pathlib.Path(output).write_bytes(data[: int(share * len(data))] + end)
+            return done
+
+        before = _generator.Generator.round
+        for share, end in ((0.5, b""), (0.0, b""), (0.5, b"</event>\n</LesHouchesEvents>\n")):
+            with self.subTest(share), here(), mock.patch.object(_generator.Generator, "round", cut):
+                with self.assertRaisesRegex(mebridge.Error, "does not hold the 100 events .*disk full"):
+                    generate("g g > t t~", energy=1000, events=100, state=self.folder / "state")
+        self.assertEqual(generate("g g > t t~", energy=1000, events=100, state=self.folder / "state").events, 100)
+
+    def test_a_survey_that_is_cut(self):
+        from mebridge import _generator
+
+        def cut(survey):
+            path = next(path for path in survey.rglob("*") if path.suffix == suffix)
+            path.write_bytes(path.read_bytes()[:-20])
+            before(survey)
+
+        before = _generator._check
+        for suffix in (".json", ".npy"):
+            with self.subTest(suffix), here(), mock.patch.object(_generator, "_check", cut):
+                with self.assertRaisesRegex(mebridge.Error, f"did not write all of .*{suffix}; is the disk full"):
+                    generate("g g > t t~", energy=1000, events=100, state=self.folder / "state")
+
+    def test_too_little_space(self):
+        from mebridge import _generator
+
+        usage = mock.Mock(free=1 << 20)
+        with here(), mock.patch.object(_generator.shutil, "disk_usage", lambda path: usage):
+            with self.assertRaisesRegex(mebridge.Error, "too little space in"):
+                generate("g g > t t~", energy=1000, events=100)
 
     def test_a_full_disk(self):
         """No file may be larger than the event file would be: the run ends with an error, and goes on later."""

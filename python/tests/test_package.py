@@ -1,20 +1,25 @@
 """Tests of the installed package: python -m unittest."""
 
+import concurrent.futures
 import contextlib
+import copy
 import ctypes
 import doctest
 import gc
 import io
 import json
 import math
+import multiprocessing
 import os
 import pathlib
+import pickle
 import resource
 import subprocess
 import sys
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -135,6 +140,50 @@ class Evaluation(unittest.TestCase):
         with self.assertRaisesRegex(mebridge.Error, "avx9"):
             mebridge.Process("g g > t t~", simd="avx9")
 
+    def test_what_is_no_number(self):
+        momenta = two_to_two(3)
+        masked = np.ma.masked_array(momenta, mask=np.zeros(momenta.shape, bool))
+        expected = self.process.evaluate(momenta)
+        np.testing.assert_array_equal(self.process.evaluate(masked), expected)
+        self.assertEqual(self.process.evaluate(np.matrix(momenta[1])), expected[1])
+        np.testing.assert_array_equal(self.process.evaluate(momenta, helicities=None), expected)
+        self.assertIsNotNone(self.process.evaluate(momenta, helicities=np.True_).helicity)
+        np.testing.assert_array_equal(self.process.evaluate(momenta, helicities=np.False_), expected)
+        masked[1] = np.ma.masked
+        others = (momenta + 0j, "complex128"), (momenta.astype(str), "<U"), (momenta > 0, "bool")
+        for wrong, said in ((masked, "masked"), *others):
+            with self.subTest(said), self.assertRaisesRegex((TypeError, ValueError), f"momenta .*{said}"):
+                self.process.evaluate(wrong)
+        row = np.matrix([0.1, 0.1, 0.1])
+        for name, given in (("alpha_s", row), ("helicities", row), ("colors", row.T), ("diagrams", row)):
+            with self.subTest(name), self.assertRaisesRegex(ValueError, rf"{name} has the shape .*\(3,\)"):
+                self.process.evaluate(momenta, **{name: given})
+        with self.assertRaisesRegex(ValueError, "helicity has the shape"):
+            self.process.evaluate(momenta, helicity=np.zeros((3, 1), int))
+        for wrong in (math.inf, math.nan, True, "0.1", None):
+            with self.subTest(wrong), self.assertRaisesRegex((TypeError, ValueError), "alpha_s must be"):
+                self.process.evaluate(momenta, wrong)
+        for wrong in (True, "170", None):
+            with self.subTest(wrong), self.assertRaisesRegex((TypeError, ValueError), "the parameter mt"):
+                self.process.parameters["mt"] = wrong
+
+    def test_a_description_is_not_a_former_one(self):
+        """It is read while another thread sets a parameter."""
+        process, loads = self.process, json.loads
+
+        def slow(text):
+            setter.start()
+            # It waits for the lock.
+            setter.join(0.2)
+            return loads(text)
+
+        setter = threading.Thread(target=process.parameters.__setitem__, args=("mt", 150.0))
+        with mock.patch.object(_process.json, "loads", slow):
+            process.description
+        setter.join()
+        lines = {tuple(line) for channel in process.diagrams for line in channel["masses"]}
+        self.assertIn((150.0, 1.4915), lines)
+
     def test_parameters(self):
         momenta = two_to_two(20, mass=150.0)
         parameters = self.process.parameters
@@ -207,6 +256,51 @@ class Evaluation(unittest.TestCase):
         self.assertLess(used() - before, 8 << 20)
 
 
+def ratio_elsewhere(process, momenta, expected):
+    """In another process of Python."""
+    return float((process.evaluate(momenta) / expected).max())
+
+
+class Copies(unittest.TestCase):
+    def setUp(self):
+        self.process = mebridge.Process("g g > t t~", threads=2)
+        self.process.parameters["mt"] = 150.0
+        self.momenta = two_to_two(20, mass=150.0)
+        self.expected = self.process.evaluate(self.momenta)
+
+    def test_they_are_the_same_and_apart(self):
+        for other in (copy.copy(self.process), copy.deepcopy(self.process), pickle.loads(pickle.dumps(self.process))):
+            np.testing.assert_array_equal(other.evaluate(self.momenta), self.expected)
+            self.assertEqual((other._source, other._options), (self.process._source, self.process._options))
+            other.parameters["mt"] = 160.0
+            self.assertEqual(self.process.parameters["mt"], 150.0)
+        other = copy.copy(self.process)
+        del self.process
+        gc.collect()
+        np.testing.assert_array_equal(other.evaluate(self.momenta), self.expected)
+
+    def test_other_processes_of_python(self):
+        for method in ("spawn", "forkserver"):
+            with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
+                work = [
+                    pool.submit(ratio_elsewhere, self.process, self.momenta, self.expected),
+                    pool.submit(self.process.evaluate, self.momenta),
+                ]
+                self.assertEqual(work[0].result(), 1.0)
+                np.testing.assert_array_equal(work[1].result(), self.expected)
+
+    def test_files_are_found_from_elsewhere(self):
+        directory = ROOT / "fortran/gg_ttx/SubProcesses/P1_gg_ttx"
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(directory.parent)
+        for process in (mebridge.Process.from_directory("P1_gg_ttx"), mebridge.Process("P1_gg_ttx#1")):
+            packed = pickle.dumps(process)
+            os.chdir("/")
+            self.assertEqual(pickle.loads(packed).pdg, [21, 21, 6, -6])
+            os.chdir(directory.parent)
+
+
 class Data(unittest.TestCase):
     def test_what_a_process_holds(self):
         process = mebridge.Process("g g > t t~ g")
@@ -216,6 +310,24 @@ class Data(unittest.TestCase):
         self.assertEqual(process.diagram_count, 16)
         self.assertEqual(len(process.diagrams), 15)
         self.assertEqual(process.description["qcd_power"], 3)
+
+    def test_all_matrix_elements(self):
+        found = mebridge.Process.all("p p > t t~ j", threads=2)
+        self.assertEqual(
+            [process.name for process in found],
+            [f"{name} WEIGHTED<=3" for name in ("g g > t t~ g", "g u > t t~ u", "g u~ > t t~ u~", "u u~ > t t~ g")],
+        )
+        for text in ("g g > t t~", "p p > t t~#2", ROOT / "fortran/gg_ttx/SubProcesses/P1_gg_ttx"):
+            (one,) = mebridge.Process.all(text)
+            self.assertEqual(one.name, mebridge.Process(text).name)
+        with self.assertRaisesRegex(mebridge.Error, "xyz"):
+            mebridge.Process.all("g g > xyz")
+
+    def test_tables_are_not_changed(self):
+        process = mebridge.Process("g g > t t~")
+        for table in (process.helicities, process.color_flows):
+            with self.assertRaises(ValueError):
+                table[0, 0] = 5
 
     def test_a_directory(self):
         process = mebridge.Process.from_directory(ROOT / "fortran/gg_ttx/SubProcesses/P1_gg_ttx")

@@ -29,7 +29,7 @@ mod subprocess;
 mod trees;
 
 pub use elements::Elements;
-pub use request::is_process;
+pub use request::{arrow_apart, is_process};
 
 use crate::error::Result;
 use crate::model::Model;

@@ -2,6 +2,7 @@
 
 use crate::model::{Model, ParticleId};
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 /// What separates the particles that come in from those that go out.
 const ARROW: &str = ">";
@@ -25,9 +26,18 @@ pub struct Request {
     pub tail: String,
 }
 
-/// Whether a text is a process and not the name of a file.
+/// Whether a text is a process and not the name of a file. An arrow may stand without spaces where no file has the
+/// name.
 pub fn is_process(text: &str) -> bool {
-    text.contains(" > ")
+    text.contains(" > ") || (text.contains(ARROW) && !Path::new(text).exists())
+}
+
+/// The text of a process with spaces around its arrow.
+pub fn arrow_apart(text: &str) -> String {
+    match text.split_once(ARROW) {
+        Some((before, after)) if !after.starts_with('=') => format!("{before} {ARROW} {after}"),
+        _ => text.into(),
+    }
 }
 
 impl Request {
@@ -141,7 +151,7 @@ fn refuse_what_is_missing(text: &str) -> Result<(), String> {
 
 /// The words of a text, with `/` as one of its own and orders without spaces in them.
 fn words(text: &str) -> Vec<String> {
-    let mut spaced = text.replace('/', " / ");
+    let mut spaced = arrow_apart(text).replace('/', " / ");
     for operator in ["<=", "==", "="] {
         let pieces: Vec<&str> = spaced.split(operator).map(str::trim).collect();
         // `<=` and `==` hold a `=`, which is not looked at again.

@@ -4,6 +4,7 @@ use super::request::Request;
 use super::trees::Orders;
 use crate::model::{Model, ParticleId};
 use rustc_hash::FxHashSet as HashSet;
+use std::collections::BTreeSet;
 
 /// A process without labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +80,19 @@ impl Subprocess {
     }
 }
 
+impl Subprocess {
+    /// Whether a generation of quarks does not have as many that go in as come out. The CKM matrix is 1.
+    fn changes_generations(&self, model: &Model) -> bool {
+        let quarks = |generation: i32| -> i32 {
+            let codes = self.outgoing.iter().map(|&p| model.of(p).pdg);
+            let of = codes
+                .filter(|code| matches!(code.abs(), 1..=6) && (code.abs() + 1) / 2 == generation);
+            of.map(i32::signum).sum()
+        };
+        (1..=3).any(|generation| quarks(generation) != 0)
+    }
+}
+
 /// All choices of one of each list, the last varying fastest.
 fn product(lists: &[Vec<ParticleId>]) -> Vec<Vec<ParticleId>> {
     let all = |_: &[usize], _: usize| 0;
@@ -119,10 +133,18 @@ pub fn why_none(
     lowest: &[&Orders],
     model: &Model,
 ) -> String {
-    if let [one] = all
-        && let Some(what) = one.violates(model)
+    let violated: Vec<&str> = all.iter().filter_map(|one| one.violates(model)).collect();
+    if violated.len() == all.len()
+        && let Some(first) = violated.first()
     {
-        return format!("{what} is not conserved; change the particles");
+        let what: BTreeSet<&str> = violated.iter().copied().collect();
+        return match all.len() {
+            1 => format!("{first} is not conserved; change the particles"),
+            _ => format!(
+                "no process of these labels conserves all of {}; change the particles",
+                Vec::from_iter(what).join(", ")
+            ),
+        };
     }
     if let Some(first) = lowest.first() {
         let names = model
@@ -138,7 +160,22 @@ pub fn why_none(
         );
     }
     match request.excluded.is_empty() {
-        true => format!("there are no tree diagrams in the model {}", model.name),
+        true => {
+            let mut allowed = all.iter().filter(|one| one.violates(model).is_none());
+            let why = match allowed.all(|one| one.changes_generations(model)) {
+                true => {
+                    "its quarks keep their generation (the CKM matrix is 1), and the labels p and j hold no b; name the \
+                     quarks that are meant"
+                }
+                false => {
+                    "nothing that is conserved forbids it, so loops may make it, which are not evaluated"
+                }
+            };
+            format!(
+                "there are no tree diagrams in the model {}: {why}",
+                model.name
+            )
+        }
         false => "there are no diagrams without the excluded particles".into(),
     }
 }

@@ -241,7 +241,16 @@ fn what_is_violated_is_told() {
         ("u u~ > e- mu+", "electron number is not conserved"),
         ("e+ e- > w+ w- ve", "angular momentum"),
         ("e+ e- > g a", "colour is not conserved"),
-        ("g g > z h", "no tree diagrams"),
+        (
+            "g g>z h",
+            "no tree diagrams in the model sm: nothing that is conserved forbids it",
+        ),
+        ("u s~ > w+ g", "keep their generation"),
+        ("p p > t j", "the labels p and j hold no b"),
+        (
+            "p p > e+ e+",
+            "conserves all of baryon number, electric charge",
+        ),
         ("e+ e- > mu+ mu- QED=1", "QED>=2"),
         ("e+ e- > mu+ mu- / a z", "excluded"),
         ("e+ e- > mu+ tau-", "do you mean"),

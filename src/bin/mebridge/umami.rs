@@ -8,11 +8,13 @@ use mebridge::abi::umami::attached::attach;
 use mebridge::abi::umami::elements::fit_together;
 use mebridge::describe::describe;
 use mebridge::files::regular;
+use mebridge::generate::arrow_apart;
 use mebridge::gpu::lacks;
 use mebridge::locate::process_text;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, ProcessChoice};
 use mebridge::{Error, Result};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +39,9 @@ pub struct Options {
     /// Parameter card whose values hold where a caller names none [default: that of the output, or those in the file]
     #[arg(long, value_name = "CARD")]
     card: Option<PathBuf>,
+    /// A parameter of the card with another value, such as mt=172.5; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = parameter)]
+    set: Vec<(String, f64)>,
     /// What evaluates: arrays of callers lie in the memory of the CPU or, with cuda, of a GPU [default: what
     /// CUDACPP_RUNTIME_BACKEND says where the library is used, else cpu]
     #[arg(long, value_name = "cpu|cuda", hide_possible_values = true)]
@@ -59,10 +64,13 @@ enum Backend {
 impl Options {
     /// Makes it.
     pub fn run(self) -> Result<()> {
-        let sources = {
+        let mut sources = {
             let _progress = Progress::new("reading", 0);
             source::all(&self.process, self.card.as_deref())?
         };
+        for (name, value) in &self.set {
+            set(&mut sources, name, *value)?;
+        }
         let processes: Vec<Process> = sources.iter().map(Source::with_card).collect();
         fit_together(&processes)?;
         let library = link::library(self.library.as_deref())?;
@@ -119,10 +127,46 @@ impl Options {
     }
 }
 
+/// NAME=VALUE.
+fn parameter(text: &str) -> std::result::Result<(String, f64), String> {
+    let (name, value) = text.split_once('=').ok_or("it is no NAME=VALUE")?;
+    match value.trim().parse() {
+        Ok(number) if f64::is_finite(number) => Ok((name.trim().into(), number)),
+        _ => Err(format!("`{value}` is no finite number")),
+    }
+}
+
+/// Gives a parameter another value in all matrix elements that have it.
+fn set(sources: &mut [Source], name: &str, value: f64) -> Result<()> {
+    let mut known = BTreeSet::new();
+    let mut found = false;
+    for source in sources {
+        let model = &source.process.model;
+        match model.card_parameter(name) {
+            Some(number) => {
+                source.card[number] = value;
+                found = true;
+            }
+            None => known.extend(model.card.iter().map(|p| p.name.clone())),
+        }
+    }
+    match found {
+        true => Ok(()),
+        false => Err(Error::Call {
+            function: "--set",
+            what: format!(
+                "there is no parameter {name}; there are {}",
+                Vec::from_iter(known).join(", ")
+            ),
+        }),
+    }
+}
+
 /// Which matrix elements stand for the process with both beams exchanged, too: what mirrorprocs.inc of a directory
 /// says; of a generated process those with different beams where each beam may be either.
 fn mirrored(choice: &ProcessChoice, processes: &[Process]) -> Result<Vec<bool>> {
     if let Some(text) = process_text(&choice.path) {
+        let text = arrow_apart(text);
         let words: Vec<&str> = text.split_whitespace().collect();
         let same = words.len() > 2 && words[0] == words[1] && words[2] == ">";
         let differ = |p: &Process| p.legs.len() > 1 && p.legs[0].pdg != p.legs[1].pdg;

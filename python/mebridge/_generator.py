@@ -1,0 +1,175 @@
+"""A survey and rounds of events by MadSpace, in the process that :mod:`mebridge._worker` starts."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import pathlib
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import madspace
+import numpy as np
+
+from . import _gpu, _integrands
+from ._densities import Coupling, Densities
+from ._library import Error
+from ._scratch import room
+
+
+class Generator:
+    """Integrands of all channels, and what makes events of them.
+
+    Args:
+        log: what is told MadSpace's warnings.
+    """
+
+    def __init__(self, log: Callable[[str], None]) -> None:
+        levels = madspace.Logger.LogLevel
+
+        def handle(level: Any, message: str) -> None:
+            if level in (levels.level_warning, levels.level_error):
+                log(message)
+
+        madspace.Logger.set_log_handler(handle)
+
+    def build(
+        self,
+        libraries: list[str],
+        devices: list[str],
+        threads: int,
+        pdf: str | None,
+        coupling: tuple[list[float], list[float]],
+        folder: str,
+        scratch: str,
+        **asked: Any,
+    ) -> list[int]:
+        """Makes the integrands.
+
+        Args:
+            libraries: of the matrix elements.
+            pdf: a member of a set of parton densities.
+            coupling: scales and values of alpha_s.
+            folder: where tables are written.
+            scratch: a folder for files that are not kept.
+            asked: energy, scale, scale_factor, cuts.
+
+        Returns:
+            The number of the matrix element of each channel.
+        """
+        if devices != ["cpu"]:
+            _gpu.check(madspace, devices)
+        elements = [element for library in libraries for element in _integrands.read(pathlib.Path(library))]
+        self._scratch = pathlib.Path(scratch)
+        self._contexts = [madspace.Context(_device(name), threads) for name in devices]
+        self._built = _integrands.build(
+            madspace,
+            self._contexts,
+            elements,
+            densities=None if pdf is None else Densities.read(pdf),
+            coupling=Coupling(*map(tuple, coupling)),
+            folder=folder,
+            **asked,
+        )
+        self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
+        return [number for _, number in self._built.integrands]
+
+    def survey(self, part: str, events: int, precision: float | None, seed: int) -> None:
+        """Adapts the mappings to so many events; what comes of it is written into a folder."""
+        channels = [
+            madspace.ChannelEventGenerator(
+                self._contexts, integrand, *self._files(i), _config(events, precision, first), number, str(i), None
+            )
+            for i, ((integrand, number), first) in enumerate(zip(self._built.integrands, self._built.first))
+        ]
+        generator = madspace.EventGenerator(self._contexts, channels, seed, None, _config(events, precision))
+        folder = pathlib.Path(part)
+        with self._working(events, folder):
+            generator.survey()
+            for i, channel in enumerate(channels):
+                channel.save(str(folder / f"channel{i}.json"))
+            self._contexts[0].save_globals(str(folder / "globals"))
+        _check(folder)
+
+    def load(self, survey: str) -> None:
+        """Takes the mappings that a survey adapted, as it wrote them."""
+        self._survey = pathlib.Path(survey)
+        surveyed = madspace.Context(madspace.cpu_device(), 1)
+        surveyed.load_globals(str(self._survey / "globals"))
+        for context in self._contexts:
+            context.copy_globals_from(surveyed)
+
+    def round(self, output: str, events: int, precision: float | None, seed: int) -> dict[str, Any]:
+        """Makes so many events from the survey on.
+
+        Returns:
+            The cross section in pb, and of each channel the points, their mean and its error.
+        """
+        config = _config(events, precision)
+        channels = [
+            madspace.ChannelEventGenerator.load(
+                str(self._survey / f"channel{i}.json"), self._contexts, *self._files(i), config
+            )
+            for i in range(len(self._built.integrands))
+        ]
+        generator = madspace.EventGenerator(self._contexts, channels, seed, None, config)
+        with self._working(events, pathlib.Path(output).parent):
+            generator.generate()
+            status = generator.status()
+            if not status.count_unweighted >= events or not status.mean > 0.0:
+                raise Error(
+                    f"MadSpace made {status.count_unweighted:.0f} of {events} events, at {status.mean} pb; "
+                    "do the cuts leave any?"
+                )
+            generator.combine_to_lhe(output, self._completer, madspace.LHEMeta())
+        found = [[part.count, part.mean, part.error] for part in generator.channel_status()]
+        return {"cross_section": status.mean, "channels": found}
+
+    def _files(self, channel: int) -> tuple[str, str]:
+        """Names for the events and the weights of a channel; MadSpace removes the files with it."""
+        return str(self._scratch / f"events{channel}.npy"), str(self._scratch / f"weights{channel}.npy")
+
+    @contextlib.contextmanager
+    def _working(self, events: int, folder: pathlib.Path) -> Iterator[None]:
+        """While MadSpace works: its errors are ours. It does not look whether files can be written."""
+        for place in (self._scratch, folder):
+            if shutil.disk_usage(place).free < room(events):
+                raise Error(f"there is too little space in {place} for {events} events")
+        try:
+            yield
+        except RuntimeError as error:
+            raise Error(f"MadSpace ended the run: {error}") from error
+
+
+def _check(survey: pathlib.Path) -> None:
+    """That all files of a survey are whole."""
+    for path in survey.rglob("*"):
+        try:
+            if path.suffix == ".json":
+                json.loads(path.read_text())
+            elif path.suffix == ".npy":
+                np.load(path)
+        except (ValueError, EOFError):
+            raise Error(f"MadSpace did not write all of {path}; is the disk full?") from None
+
+
+def _config(events: int, precision: float | None, first: int = _integrands.FIRST) -> Any:
+    """How MadSpace makes events, with so many points in the first part of a survey."""
+    config = madspace.GeneratorConfig()
+    config.target_count = events
+    config.start_batch_size = first
+    config.max_batch_size = max(config.max_batch_size, 4 * first)
+    # Each batch is taken as it is. Where too few of its points pass the cuts MadSpace 0.2.1 would draw another one,
+    # without an end if none ever passes; and whenever none of a batch does it forgets the batches before, so that a
+    # channel with one such point in a batch comes out a fifth too large.
+    config.cut_efficiency_threshold = 0.0
+    if precision is not None:
+        config.survey_target_precision = precision
+    config.verbosity = madspace.Verbosity.silent
+    return config
+
+
+def _device(name: str) -> Any:
+    kind, _, number = name.partition(":")
+    return madspace.cpu_device() if kind == "cpu" else madspace.cuda_device(int(number or 0))

@@ -1,0 +1,63 @@
+"""Folders for files that a run does not keep."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+
+# A file system in memory, where there is one.
+_MEMORY = "/dev/shm"
+_PREFIX = "mebridge-"
+# It is left to others for the most part.
+_SHARE = 16
+
+
+def room(events: int) -> int:
+    """Bytes that a part of a run with so many events takes at most, outside of what it makes."""
+    return (16 << 20) + 4096 * events
+
+
+@contextlib.contextmanager
+def folder(where: str | None = None) -> Iterator[str]:
+    """A folder in this one, or where temporary files are. It goes with the context, or else, where this process is
+    killed, with the next run."""
+    where = where or tempfile.gettempdir()
+    _sweep(where)
+    made = tempfile.mkdtemp(prefix=_PREFIX, dir=where)
+    try:
+        with open(os.path.join(made, "lock.new"), "xb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # Whoever finds the lock under this name finds it taken, for as long as this process is there.
+            os.rename(lock.name, os.path.join(made, "lock"))
+            yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def memory(events: int, otherwise: str) -> str:
+    """Where there is room in memory for so many events. MadSpace makes and removes two files for each channel and
+    round."""
+    try:
+        free = shutil.disk_usage(_MEMORY).free
+    except OSError:
+        return otherwise
+    return _MEMORY if free >= _SHARE * room(events) and os.access(_MEMORY, os.W_OK | os.X_OK) else otherwise
+
+
+def _sweep(where: str) -> None:
+    """Removes what runs left that were killed."""
+    for left in pathlib.Path(where).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if left.is_symlink() or left.stat().st_uid != os.geteuid():
+                continue
+            descriptor = os.open(left / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(descriptor)

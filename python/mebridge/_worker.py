@@ -1,0 +1,152 @@
+"""MadSpace in a process of its own.
+
+MadSpace holds the lock of the interpreter while it surveys, goes on in other threads after it has thrown an error, and
+ends the interpreter where it cannot use a GPU. A process of its own can be ended at any time, and takes nobody with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Mapping
+from typing import IO, Any
+
+from . import _command
+from ._library import Error
+
+# What the child runs: modules lie where they lie here.
+_PROGRAM = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])
+from mebridge._worker import serve
+serve(int(sys.argv[2]))
+"""
+# Of prctl.
+_PR_SET_PDEATHSIG = 1
+# Errors that are the caller's, by the names under which they are sent.
+_KINDS: dict[str, type[Exception]] = {"ValueError": ValueError, "TypeError": TypeError}
+
+
+class Worker:
+    """A process that integrates and makes events, for as long as the context is open.
+
+    Args:
+        environment: variables that it has besides those of its parent.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        if not sys.executable:
+            raise Error("events need an interpreter of their own, and sys.executable names none")
+        arguments = [sys.executable, "-c", _PROGRAM, json.dumps([str(path) for path in sys.path]), str(os.getpid())]
+        # SIGINT of a terminal is for the caller, who ends the child.
+        self._child = subprocess.Popen(
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+            env={**os.environ, **environment},
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._child.kill()
+        self._child.wait()
+        for pipe in (self._child.stdin, self._child.stdout):
+            with contextlib.suppress(OSError):
+                assert pipe is not None
+                pipe.close()
+
+    def call(self, name: str, **arguments: Any) -> Any:
+        """What a function of :class:`mebridge._generator.Generator` gives."""
+        assert self._child.stdin is not None and self._child.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._child.stdin.write(json.dumps([name, arguments]) + "\n")
+            self._child.stdin.flush()
+        for line in self._child.stdout:
+            if not line.endswith("\n"):
+                # It ended within its words.
+                break
+            kind, said = json.loads(line)
+            if kind == "log":
+                _command.say(f"madspace: {said}\n")
+            elif kind == "warning":
+                # At the caller of generate_events.
+                warnings.warn(said, stacklevel=5)
+            elif kind == "done":
+                return said
+            else:
+                raise _KINDS.get(kind, Error)(said)
+        status = self._child.wait()
+        how = f"status {status}"
+        if status < 0:
+            how = f"signal {-status} ({signal.strsignal(-status)})"
+            if -status == signal.SIGKILL:
+                how += ", perhaps for want of memory"
+        raise Error(f"MadSpace ended the run with {how}; what it said is on stderr")
+
+
+def serve(parent: int) -> None:
+    """What the child does: calls that come on stdin, one a line, until there are no more."""
+    # With its parent, however that ends.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    # What libraries print is no answer. A caller may have closed its stderr.
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 2)
+        os.dup2(nothing, 1)
+    lock = threading.Lock()
+
+    def answer(kind: str, said: Any) -> None:
+        with lock:
+            answers.write(json.dumps([kind, said]) + "\n")
+            answers.flush()
+
+    def warn(message: Warning | str, *_: Any) -> None:
+        answer("warning", str(message))
+
+    warnings.simplefilter("always")
+    warnings.showwarning = warn  # type: ignore[assignment]
+    _serve(sys.stdin, answer)
+    # Nothing is torn down, whatever other threads do.
+    os._exit(0)
+
+
+def _serve(calls: IO[str], answer: Any) -> None:
+    generator = None
+    for line in calls:
+        name, arguments = json.loads(line)
+        try:
+            if generator is None:
+                generator = _generator().Generator(lambda said: answer("log", said))
+            answer("done", getattr(generator, name)(**arguments))
+        except Exception as error:
+            kind = next((kind for kind, type in _KINDS.items() if isinstance(error, type)), "Error")
+            if not isinstance(error, (Error, *_KINDS.values(), RuntimeError, OSError)):
+                # A defect, of which everything matters.
+                import traceback
+
+                traceback.print_exc()
+            answer(kind, str(error) or type(error).__name__)
+
+
+def _generator() -> types.ModuleType:
+    # It needs MadSpace, which the parent does not.
+    from . import _generator as module
+
+    return module
