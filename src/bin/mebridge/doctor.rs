@@ -1,7 +1,7 @@
 //! `mebridge doctor`: what this machine and an output have, what is wrong, and what to do about it.
 
 use crate::link::{
-    Alone, Calls, Journal, Kind, Layout, State, calls, card, changed, element, is_hooked,
+    Alone, Calls, Journal, Kind, Layout, State, calls, card, changed, element, is_hooked, recycled,
 };
 use crate::output;
 use mebridge::gpu::{Gpus, might_be_there};
@@ -243,6 +243,9 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
                     "{name}: {what}; run `mebridge link {}` again",
                     layout.root.display()
                 ));
+            }
+            if let Some(what) = recycled::otherwise(&layout, &subprocess.path)? {
+                report.wrong(format!("{name}: {what}"));
             }
         }
         for executable in subprocess.executables()? {
