@@ -34,6 +34,8 @@ pub struct Routines<'l> {
     library: &'l Library,
     /// BWCUTOFF of the run card, which routines for lines that `$` forbids to be on shell use.
     bw_cutoff: f64,
+    /// Whether a result may lack its momentum, as those of helicity recycling do (`FFV1P1N_3`); it is 0 then.
+    pub momentum_may_be_unset: bool,
     /// Routines that were read, in the order in which they were called for.
     pub found: Vec<Routine>,
     /// For each of them the variables of the model that it uses by itself, behind the couplings of its calls.
@@ -57,6 +59,7 @@ impl<'l> Routines<'l> {
         Routines {
             library,
             bw_cutoff,
+            momentum_may_be_unset: false,
             found: Vec::new(),
             globals: Vec::new(),
             index: HashMap::new(),
@@ -206,6 +209,10 @@ impl<'l> Routines<'l> {
         let mut outputs = Vec::new();
         for i in 0..components {
             let value = interpreter.get((at.0, i)).cloned();
+            if value.is_none() && self.momentum_may_be_unset && is_array && i < 2 {
+                outputs.push(interpreter.builder.real(0.0));
+                continue;
+            }
             let value = value.ok_or_else(|| {
                 unit.error(format!(
                     "{name} does not set component {} of {dummy}",

@@ -32,6 +32,7 @@ mod lorentz;
 mod matrix;
 mod model;
 mod pdg;
+mod recycled;
 mod source;
 mod statement;
 mod symbolic;
@@ -42,6 +43,7 @@ mod value;
 pub use cached::import_cached;
 pub use dependencies::{Look, Seen};
 pub use directory::no_loops;
+pub use recycled::recycled_otherwise;
 
 use crate::error::{Error, Result};
 use crate::process::card::Card;
@@ -285,6 +287,13 @@ fn parameters(
         });
     }
     Ok((model::read_values(&values)?, None))
+}
+
+/// Names of the subroutines and functions of a Fortran file, in upper case.
+pub fn routines_in(path: &Path) -> Result<Vec<String>> {
+    let source = Rc::new(source::Source::read(path)?);
+    let units = unit::units_of(&source).into_iter();
+    Ok(units.map(|unit| unit.name).collect())
 }
 
 fn folder_name(dir: &Path) -> String {

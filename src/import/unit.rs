@@ -394,6 +394,11 @@ impl Library {
         !self.units.contains_key(name) && (known || self.harmless_calls.iter().any(|n| n == name))
     }
 
+    /// Names of all units.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.units.keys().map(String::as_str)
+    }
+
     /// Names of the units of a file.
     pub fn names_in(&self, path: &Path) -> Vec<&str> {
         let units = self.units.values().filter(|unit| unit.source.path == path);

@@ -105,11 +105,15 @@ impl Card {
         }
     }
 
+    /// An entry of a block, where there is one that is a number.
+    pub fn number(&self, block: &str, index: &[i32]) -> Option<f64> {
+        let entry = self.entries.get(&(block.to_owned(), index.to_vec()))?;
+        number(&entry.text)
+    }
+
     /// Whether the card gives a particle a mass below zero.
     fn has_negative_mass(&self, pdg: &[i32]) -> bool {
-        let mass = self.entries.get(&("mass".to_owned(), pdg.to_vec()));
-        let mass = mass.and_then(|entry| number(&entry.text));
-        mass.is_some_and(|mass| mass < 0.0)
+        self.number("mass", pdg).is_some_and(|mass| mass < 0.0)
     }
 
     /// The value of a parameter.

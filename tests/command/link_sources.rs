@@ -200,6 +200,98 @@ fn link_says_what_it_reads_of_a_recycled_matrix_element() {
     }
 }
 
+/// In a linked executable the library's answers would stand in the place of such a routine, too.
+#[test]
+fn a_routine_of_the_users_own_is_noticed() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = linked(d.path());
+    let calls = "      SUBROUTINE MINE\n      CALL FFV1_0\nC     SUBROUTINE FFV1_0\n      END\n";
+    for (name, text, routine) in [
+        (
+            "SubProcesses/P1_gg_ttx/mine.f",
+            "      subroutine ffv1_0(f1)\n      end\n",
+            "FFV1_0",
+        ),
+        (
+            "SubProcesses/cuts_2.f",
+            "      COMPLEX*16 FUNCTION VVV1P0_1()\n      END\n",
+            "VVV1P0_1",
+        ),
+    ] {
+        let path = output.join(name);
+        fs::write(&path, calls).unwrap();
+        well(&output);
+        fs::write(&path, format!("{calls}{text}")).unwrap();
+        let file = path.file_name().unwrap().to_string_lossy();
+        let what = format!("{file} has a {routine} of its own");
+        noticed(&output, &what);
+        let refused = link(&output, &[]);
+        assert!(refused.failed(1).contains(&what), "{}", refused.stderr);
+        fs::remove_file(path).unwrap();
+    }
+    well(&output);
+}
+
+/// The current of a quark line, which helicity recycling multiplies with the gluon in the place of FFV1_0.
+const CURRENT: &str = "      SUBROUTINE FFV1P1N_3(F1, F2, COUP, V3)
+      IMPLICIT NONE
+      COMPLEX*16 CI
+      PARAMETER (CI=(0D0,1D0))
+      COMPLEX*16 F1(*), F2(*), V3(6), COUP, LL, LR, RL, RR
+      LL = F2(5)*F1(3)+F2(4)*F1(6)
+      RR = F2(6)*F1(4)+F2(3)*F1(5)
+      LR = F2(5)*F1(4)-F2(3)*F1(6)
+      RL = F2(6)*F1(3)-F2(4)*F1(5)
+      V3(3) = -CI*COUP*(LL+RR)
+      V3(4) = -CI*COUP*(LR+RL)
+      V3(5) = COUP*(RL-LR)
+      V3(6) = -CI*COUP*(LL-RR)
+      END
+";
+
+/// With helicity recycling the Fortran runs other routines of the same vertices: where one of them was edited link and
+/// doctor say so, before and after.
+#[test]
+fn a_vertex_that_recycling_has_otherwise_is_told() {
+    if !compiler() {
+        return;
+    }
+    let d = tempfile::tempdir().unwrap();
+    let output = output(d.path(), "auto_dsig1_single.f");
+    let p = p(&output);
+    fs::rename(p.join("matrix1.f"), p.join("matrix1_orig.f")).unwrap();
+    let recycled = output.join("Source/DHELAS/FFV1P1N_3.f");
+    fs::write(&recycled, CURRENT).unwrap();
+    let what = "FFV1_0 and FFV1P1N_3 of Source/DHELAS are not the same vertex";
+    let told = |is: bool| {
+        let ran = link(&output, &[]);
+        assert_eq!(ran.ok().contains(what), is, "{}", ran.stdout);
+        let doctor = mebridge(&output, &["doctor", "."]);
+        assert_eq!(doctor.stdout.contains(what), is, "{}", doctor.stdout);
+    };
+    told(false);
+    let amplitude = output.join("Source/DHELAS/FFV1_0.f");
+    edit(&amplitude, "COUP*(-CI", "2D0*COUP*(-CI");
+    told(true);
+    edit(&recycled, "V3(3) = ", "V3(3) = 2D0*");
+    told(true);
+    for component in 4..7 {
+        let from = format!("V3({component}) = ");
+        edit(&recycled, &from, &format!("{from}2D0*"));
+    }
+    told(false);
+    edit(&amplitude, "2D0*COUP", "COUP");
+    told(true);
+    // Without recycling it runs what was read.
+    let card = output.join("Cards/run_card.dat");
+    let text = fs::read_to_string(&card).unwrap_or_default();
+    fs::write(card, format!("{text}\n False = hel_recycling ! no\n")).unwrap();
+    told(false);
+}
+
 /// An output that an earlier build linked has no list.
 #[test]
 fn the_doctor_says_where_there_is_no_list() {

@@ -339,11 +339,11 @@ fn a_particle_at_rest_has_no_direction() {
     let process = mebridge::generate("u d~ > w+").unwrap().remove(0);
     let process_file = files.path("w.mebridge");
     process.write(&process_file).unwrap();
-    let card = |strong: f64| {
+    let card = |name: &str, value: f64| {
         let mut text = String::new();
         for parameter in &process.model.card {
-            let value = match parameter.name.ends_with("AS") {
-                true => strong,
+            let value = match parameter.name.ends_with(name) {
+                true => value,
                 false => parameter.default,
             };
             let (block, index) = (&parameter.block, parameter.index[0]);
@@ -351,11 +351,15 @@ fn a_particle_at_rest_has_no_direction() {
         }
         text
     };
-    let binding = |p: &Process| {
-        mebridge::plan::binding::Binding::new(&p.model, &p.model.default_card()).unwrap()
+    let mass_of = |text: &str| {
+        let card = Card::parse(text, Path::new("card"));
+        let values = process.model.card_values(&card).unwrap();
+        let binding = mebridge::plan::binding::Binding::new(&process.model, &values).unwrap();
+        binding.masses(&process.legs, false)[0]
     };
-    let mass = binding(&process).masses(&process.legs, false)[0];
-    let mut text = header(&card(0.118));
+    let original = card("AS", 0.118);
+    let mass = mass_of(&original);
+    let mut text = header(&original);
     for n in 0..8 {
         let exchanged = n % 2 == 1;
         let x = 1.3f64 + 0.1 * f64::from(n);
@@ -378,8 +382,8 @@ fn a_particle_at_rest_has_no_direction() {
         );
     }
     text += "</LesHouchesEvents>\n";
-    fs::write(files.path("events.lhe"), text).unwrap();
-    fs::write(files.path("other.dat"), card(0.13)).unwrap();
+    fs::write(files.path("events.lhe"), &text).unwrap();
+    fs::write(files.path("other.dat"), card("AS", 0.13)).unwrap();
     for how in ["event", "sum"] {
         let arguments = [
             "reweight",
@@ -399,6 +403,139 @@ fn a_particle_at_rest_has_no_direction() {
             .contains("other.dat: no weight of 'rwgt_1' is another");
         assert!(warned, "{}", ran.stderr);
     }
+    // The W boson's mass follows from aEWM1. |M|^2 is g^2 s up to a number, and g^2 is G_F M_W^2 up to another one.
+    let changed = card("AEWM1", 120.0);
+    let ratio = (mass_of(&changed) / mass).powi(2);
+    assert!((ratio - 0.955533).abs() < 1e-5, "{ratio}");
+    let run = |entry: &str, other: &str| {
+        fs::write(
+            files.path("events.lhe"),
+            text.replace("<slha>\n", &format!("<slha>\n{entry}")),
+        )
+        .unwrap();
+        fs::write(files.path("other.dat"), format!("{other}{changed}")).unwrap();
+        let arguments = [
+            "reweight",
+            "events.lhe",
+            "w.mebridge",
+            "--card",
+            "other.dat",
+        ];
+        mebridge(files.directory.path(), &arguments)
+    };
+    let entry = "BLOCK mass\n 24 8.0419e+01 # w+ : of others\n";
+    let ran = run(entry, entry);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("other.dat: the mass of PDG 24 follows from what it changes: 78.61"),
+        "{}",
+        ran.stderr
+    );
+    let written = fs::read_to_string(files.path("events_rwgt.lhe")).unwrap();
+    close(&weights(&written, "rwgt_1"), &[ratio; 8]);
+    // Where the cards do not say that the mass stays, the momenta are off the new shell.
+    for (old, new) in [("", ""), (entry, ""), (entry, "BLOCK mass\n 24 78.61\n")] {
+        let ran = run(old, new);
+        assert!(
+            ran.failed(1).contains("gives leg 3 (PDG 24) the mass 78.6"),
+            "{}",
+            ran.stderr
+        );
+    }
+}
+
+/// The same weights as those of cards, the cross sections, and messages that name what the user has.
+#[test]
+fn a_reweight_card_is_read() {
+    let files = Files::new();
+    let card = fs::read_to_string(&files.old).unwrap();
+    let init =
+        "<init>\n2212 2212 6.5e+03 6.5e+03 0 0 247000 247000 -4 1\n4.0e+02 8.0e+00 4.0e+02 1\n";
+    let mut text = header(&card).replace("<init>\n", init);
+    for n in 0..4 {
+        text += &tops(n, [1.0, -1.0, 1.0, 1.0]).1;
+    }
+    text += "</LesHouchesEvents>\n";
+    fs::write(files.path("events.lhe"), &text).unwrap();
+    let wide = card.replace("1.491500e+00", "2.5e+02");
+    assert_ne!(wide, card);
+    fs::write(files.path("wide.dat"), &wide).unwrap();
+    let p = gg_ttx().display().to_string();
+    let run = |commands: &str, more: &[&str]| {
+        fs::write(files.path("reweight_card.dat"), commands).unwrap();
+        let mut arguments = vec!["reweight", "events.lhe", &p];
+        arguments.extend(more);
+        mebridge(files.directory.path(), &arguments)
+    };
+    let commands =
+        "launch --rwgt_name=wide\n set decay 6 2.5e+02\nlaunch\n set WT 250.\nlaunch\n wide.dat\n";
+    let card = ["--reweight-card", "reweight_card.dat"];
+    let both = [&card[..], &["--card", "wide.dat", "--name", "mine"]].concat();
+    let ran = run(commands, &both);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let written = fs::read_to_string(files.path("events_rwgt.lhe")).unwrap();
+    let mine = weights(&written, "mine");
+    assert_eq!(mine.len(), 4);
+    let ratios: Vec<f64> = (0..4).map(|n| mine[n] / (0.5 + n as f64)).collect();
+    assert!(
+        ratios.iter().all(|ratio| (ratio - 1.0).abs() > 1e-6),
+        "{ratios:?}"
+    );
+    for name in ["wide", "rwgt_1", "rwgt_2"] {
+        assert_eq!(weights(&written, name), mine, "{name}");
+    }
+    assert!(
+        written.contains("<weight id='wide'>set param_card decay 6 250 # orig: 1.4915"),
+        "{written}"
+    );
+    let row = |name: &str| -> Vec<f64> {
+        let line = ran.stdout.lines().find(|line| line.starts_with(name));
+        let numbers = line.unwrap().split_whitespace().skip(1);
+        numbers.map(|word| word.parse().unwrap()).collect()
+    };
+    assert_eq!(row("original"), [8.0, 400.0, 8.0]);
+    let mean = ratios.iter().sum::<f64>() / 4.0;
+    let spread = ratios.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / 16.0;
+    let ratio = mine.iter().sum::<f64>() / 8.0;
+    let wide = row("wide");
+    assert!((wide[4] / (400.0 * ratio) - 1.0).abs() < 1e-5, "{wide:?}");
+    let error = 8.0 * ratio + 400.0 * spread.sqrt();
+    assert!((wide[5] / error - 1.0).abs() < 0.01, "{wide:?} {error}");
+    // Sums over helicities for all of them.
+    run(&format!("change helicity False\n{commands}"), &card).ok();
+    let summed = fs::read_to_string(files.path("events_rwgt.lhe")).unwrap();
+    assert_ne!(weights(&summed, "wide"), mine);
+    run(
+        "",
+        &["--card", "wide.dat", "--name", "wide", "--helicity", "sum"],
+    )
+    .ok();
+    let expected = fs::read_to_string(files.path("events_rwgt.lhe")).unwrap();
+    assert_eq!(weights(&summed, "wide"), weights(&expected, "wide"));
+    // What is wrong is named by what the user has.
+    let ran = run("launch\n set mass 77 1.\n", &card);
+    assert!(
+        ran.failed(1)
+            .contains("reweight_card.dat: line 2, `set mass 77 1.`"),
+        "{}",
+        ran.stderr
+    );
+    let ran = run("launch\n", &["--card", "reweight_card.dat"]);
+    assert!(
+        ran.failed(1).contains("give it with --reweight-card"),
+        "{}",
+        ran.stderr
+    );
+    let broken = text.replace("1.491500e+00", "Auto");
+    fs::write(files.path("events.lhe"), broken).unwrap();
+    let ran = run(commands, &both);
+    let message = ran.failed(1);
+    assert!(
+        message.contains("events.lhe: the parameter card in its header (<slha>): line ")
+            && !message.contains("/tmp"),
+        "{message}"
+    );
 }
 
 /// Several matrix elements, beams in either order, identical particles of different mothers.

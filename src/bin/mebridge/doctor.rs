@@ -2,7 +2,7 @@
 
 use crate::link::{
     Alone, Calls, Journal, Kind, Layout, State, calls, card, changed, element, is_hooked,
-    other_settings,
+    other_settings, recycled,
 };
 use crate::output;
 use mebridge::gpu::{Gpus, might_be_there};
@@ -253,6 +253,9 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
                     "{name}: {what}; run `mebridge link {}` again",
                     layout.root.display()
                 ));
+            }
+            if let Some(what) = recycled::otherwise(&layout, &subprocess.path)? {
+                report.wrong(format!("{name}: {what}"));
             }
         }
         for executable in subprocess.executables()? {

@@ -8,6 +8,7 @@
 
 mod banner;
 mod cards;
+mod commands;
 mod elements;
 mod event;
 mod file;
@@ -17,6 +18,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::source;
 use banner::Banner;
+use cards::Variation;
 use elements::{Elements, Settings};
 use event::Event;
 use file::{Pieces, Target};
@@ -52,9 +54,16 @@ pub struct Options {
     #[arg(value_name = "PROCESS", required = true)]
     processes: Vec<OsString>,
     /// Parameter card with the new values; several give several weights
-    #[arg(long = "card", value_name = "CARD", required = true)]
+    #[arg(
+        long = "card",
+        value_name = "CARD",
+        required_unless_present = "reweight_card"
+    )]
     cards: Vec<PathBuf>,
-    /// Names of the weights, one for each card
+    /// MG5aMC's reweight_card.dat: a weight for each `launch` in it, before those of --card
+    #[arg(long, value_name = "CARD")]
+    reweight_card: Option<PathBuf>,
+    /// Names of the weights, one for each --card
     #[arg(long = "name", value_name = "NAME")]
     names: Vec<String>,
     /// Parameter card that the events were made with [default: that in the header of the file]
@@ -79,35 +88,46 @@ impl Options {
         if !self.names.is_empty() && self.names.len() != self.cards.len() {
             output::usage("there must be as many --name as --card");
         }
-        let bad = |name: &String| {
-            name.is_empty() || name.contains(|c: char| c.is_whitespace() || "<>&'\"".contains(c))
-        };
-        if let Some(name) = self.names.iter().find(|name| bad(name)) {
-            output::usage(&format!("--name '{name}' cannot be the name of a weight"));
-        }
         let start = Instant::now();
         let mut pieces = Pieces::open(&self.events)?;
         let banner = Banner::new(pieces.header()?, &self.events);
-        let names = banner.names(&self.names, self.cards.len())?;
         let original = cards::original(&banner, self.original.as_deref(), &self.events)?;
-        if self.helicity == Helicity::Event {
+        let mut by_helicity = self.helicity == Helicity::Event;
+        let mut weights = Vec::new();
+        if let Some(card) = &self.reweight_card {
+            let commands = commands::read(card, &original.text)?;
+            by_helicity &= commands.by_helicity;
+            weights = commands.weights;
+        }
+        for (i, card) in self.cards.iter().enumerate() {
+            weights.push(Variation::read(card, self.names.get(i))?);
+        }
+        let bad = |name: &str| {
+            name.is_empty() || name.contains(|c: char| c.is_whitespace() || "<>&'\"".contains(c))
+        };
+        let asked: Vec<Option<&str>> = weights.iter().map(|w| w.name.as_deref()).collect();
+        if let Some(name) = asked.iter().flatten().find(|name| bad(name)) {
+            output::usage(&format!("'{name}' cannot be the name of a weight"));
+        }
+        let names = banner.names(&asked)?;
+        if by_helicity {
             banner.check_frame()?;
         }
         let settings = Settings {
             switches: engine_options::switches(&self.engine.pairs([]))?,
-            by_helicity: self.helicity == Helicity::Event,
+            by_helicity,
             off_shell: self.off_shell,
         };
         let places = source::places(&self.processes);
-        let mut elements = Elements::read(&places, original.path(), &self.cards, settings)?;
-        let described = cards::describe(&original, &self.cards)?;
+        let mut elements = Elements::read(&places, &original, &weights, settings)?;
+        let described = cards::describe(&original, &weights);
         let path = match &self.output {
             Some(path) => path.clone(),
             None => file::beside(&self.events),
         };
         let mut target = Target::create(&path)?;
         target.write(&banner.with_weights(&names, &described))?;
-        let mut sums = Sums::new(self.cards.len());
+        let mut sums = Sums::new(weights.len(), banner.cross_section());
         {
             let _progress = Progress::new("events", 0);
             let mut chunk = Vec::new();
@@ -139,11 +159,11 @@ impl Options {
         target.write(pieces.rest())?;
         target.finish()?;
         pieces.warn();
-        for (name, card) in sums.unchanged(&names, &self.cards) {
+        for (name, weight) in sums.unchanged(&names, &weights) {
             output::warn(&format!(
                 "{}: no weight of '{name}' is another than the event's: nothing that |M|^2 depends on is changed \
                  (alpha_s is the events' own, AQCDUP)",
-                card.display()
+                weight.shown.display()
             ));
         }
         output::print(&sums.text(&names, &path, start))
@@ -154,26 +174,48 @@ impl Options {
 struct Sums {
     events: u64,
     original: f64,
-    /// For each card the sum of weights, and the least and the greatest ratio.
-    cards: Vec<(f64, f64, f64)>,
+    /// Cross section of the events and its error, in pb.
+    cross: Option<(f64, f64)>,
+    cards: Vec<Sum>,
+}
+
+/// Of the weights of a card.
+struct Sum {
+    weights: f64,
+    /// Of the ratios: their mean so far, and the sum of squares of what they are from it.
+    mean: f64,
+    squares: f64,
+    least: f64,
+    most: f64,
 }
 
 impl Sums {
-    fn new(cards: usize) -> Sums {
+    fn new(cards: usize, cross: Option<(f64, f64)>) -> Sums {
+        let sum = || Sum {
+            weights: 0.0,
+            mean: 0.0,
+            squares: 0.0,
+            least: f64::INFINITY,
+            most: f64::NEG_INFINITY,
+        };
         Sums {
             events: 0,
             original: 0.0,
-            cards: vec![(0.0, f64::INFINITY, f64::NEG_INFINITY); cards],
+            cross,
+            cards: (0..cards).map(|_| sum()).collect(),
         }
     }
 
     fn add(&mut self, weight: f64, ratios: &[f64]) {
         self.events += 1;
         self.original += weight;
-        for ((sum, least, most), &ratio) in self.cards.iter_mut().zip(ratios) {
-            *sum += weight * ratio;
-            *least = least.min(ratio);
-            *most = most.max(ratio);
+        for (sum, &ratio) in self.cards.iter_mut().zip(ratios) {
+            sum.weights += weight * ratio;
+            let from = ratio - sum.mean;
+            sum.mean += from / self.events as f64;
+            sum.squares += from * (ratio - sum.mean);
+            sum.least = sum.least.min(ratio);
+            sum.most = sum.most.max(ratio);
         }
     }
 
@@ -181,19 +223,33 @@ impl Sums {
     fn unchanged<'a>(
         &self,
         names: &'a [String],
-        cards: &'a [PathBuf],
-    ) -> impl Iterator<Item = (&'a String, &'a PathBuf)> {
-        let each = names.iter().zip(cards).zip(&self.cards);
-        let same = each.filter(|(_, (_, least, most))| (*least, *most) == (1.0, 1.0));
+        weights: &'a [Variation],
+    ) -> impl Iterator<Item = (&'a String, &'a Variation)> {
+        let each = names.iter().zip(weights).zip(&self.cards);
+        let same = each.filter(|(_, sum)| (sum.least, sum.most) == (1.0, 1.0));
         let same: Vec<_> = same.map(|(pair, _)| pair).collect();
         same.into_iter()
+    }
+
+    /// Cross section and error of a card: that of the events times the mean ratio, and what its spread leaves open
+    /// with so many events.
+    fn cross(&self, sum: &Sum) -> Option<(f64, f64)> {
+        let (cross, error) = self.cross?;
+        let ratio = sum.weights / self.original;
+        let n = self.events as f64;
+        let spread = (sum.squares / n / n).sqrt();
+        Some((cross * ratio, error * ratio.abs() + cross.abs() * spread))
     }
 
     fn text(&self, names: &[String], path: &Path, start: Instant) -> String {
         use std::fmt::Write;
         let seconds = start.elapsed().as_secs_f64();
+        let column = |cross: Option<(f64, f64)>| match cross {
+            Some((cross, error)) => format!(" {cross:>13.6e} {error:>10.2e}"),
+            None => String::new(),
+        };
         let mut text = format!(
-            "{}: {} events in {seconds:.1} s, {:.3e} events/s\n{:<16} {:>14} {:>12} {:>12} {:>12}\n",
+            "{}: {} events in {seconds:.1} s, {:.3e} events/s\n{:<16} {:>14} {:>12} {:>12} {:>12}",
             path.display(),
             self.events,
             self.events as f64 / seconds,
@@ -203,12 +259,26 @@ impl Sums {
             "least ratio",
             "most"
         );
-        let _ = writeln!(text, "{:<16} {:>14.6e}", "original", self.original);
-        for (name, (sum, least, most)) in names.iter().zip(&self.cards) {
+        if self.cross.is_some() {
+            let _ = write!(text, " {:>13} {:>10}", "pb", "+-");
+        }
+        let _ = writeln!(
+            text,
+            "\n{:<16} {:>14.6e} {:>38}{}",
+            "original",
+            self.original,
+            "",
+            column(self.cross)
+        );
+        for (name, sum) in names.iter().zip(&self.cards) {
             let _ = writeln!(
                 text,
-                "{name:<16} {sum:>14.6e} {:>12.6} {least:>12.4e} {most:>12.4e}",
-                sum / self.original
+                "{name:<16} {:>14.6e} {:>12.6} {:>12.4e} {:>12.4e}{}",
+                sum.weights,
+                sum.weights / self.original,
+                sum.least,
+                sum.most,
+                column(self.cross(sum))
             );
         }
         text

@@ -263,7 +263,12 @@ pub fn first_line(line: &str) -> Option<(usize, f64, f64)> {
     };
     let count = count.parse().ok()?;
     let count = (1..=MOST_PARTICLES).contains(&count).then_some(count)?;
-    Some((count, number(weight)?, number(alpha_s)?))
+    // MG5aMC writes NaN where the model has no alpha_s; the accord has -1 for what is not known.
+    let alpha_s = match alpha_s.eq_ignore_ascii_case("nan") {
+        true => -1.0,
+        false => number(alpha_s)?,
+    };
+    Some((count, number(weight)?, alpha_s))
 }
 
 /// Whether a line begins with this tag, with or without attributes.
@@ -311,6 +316,13 @@ mod tests {
         assert!(begins("<event npLO=\" 1 \">", "<event"));
         assert!(!begins("<eventgroup>", "<event"));
         assert!(!begins("</event>", "<event"));
+    }
+
+    #[test]
+    fn models_without_alpha_s() {
+        let line = " 3      1 +1.5696600e-12 9.11880000e+01 7.95774700e-02            nan";
+        assert_eq!(first_line(line), Some((3, 1.56966e-12, -1.0)));
+        assert_eq!(first_line(&line.replace("+1.5696600e-12", "nan")), None);
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod layout;
 mod library;
 mod makefile;
 mod record;
+pub mod recycled;
 mod root;
 mod settings;
 mod sources;
@@ -333,6 +334,16 @@ impl Options {
                 format!("in the place of the plugin's libraries, batches of {events} events")
             }
             Kind::Plain => {
+                if let Some((file, name)) = sources::elsewhere(&subprocess.path).first() {
+                    return Err(wrong(
+                        &subprocess.path,
+                        format!(
+                            "{file} has a {name} of its own beside that of Source, and madevent takes it where a makefile \
+                             compiles it, but only that of Source is read; put it there, or rename {file} if it is of no \
+                             use"
+                        ),
+                    ));
+                }
                 let around = layout.surroundings()?;
                 let known = layout.variables()?;
                 for (element, process) in elements.iter().zip(&processes) {
@@ -406,6 +417,9 @@ impl Options {
                  with other routines of DHELAS (*P1N_*.f). What was edited by hand has to be in both; check mode compares",
                 subprocess.name
             );
+            if let Some(what) = recycled::otherwise(layout, &subprocess.path)? {
+                let _ = writeln!(work.report, "!! {}: {what}", subprocess.name);
+            }
         }
         Ok(())
     }

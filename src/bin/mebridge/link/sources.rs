@@ -8,9 +8,9 @@
 use super::element::Element;
 use super::wrong;
 use mebridge::files::regular;
-use mebridge::import::{Look, Seen};
+use mebridge::import::{Look, Seen, routines_in};
 use mebridge::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -162,7 +162,35 @@ pub fn changed(directory: &Path) -> Result<Option<Vec<String>>> {
             Found::File { .. } => tell(name, "has changed"),
         }
     }
+    for (file, name) in elsewhere(directory) {
+        changes.push(format!("{file} has a {name} of its own"));
+    }
     Ok(Some(changes))
+}
+
+/// Routines of DHELAS and MODEL that a file of a P directory or of `SubProcesses` has, too: file and name. A makefile that
+/// compiles it makes `madevent` take that one, and link does not read it.
+pub fn elsewhere(directory: &Path) -> Vec<(String, String)> {
+    let of = |folder: &str| -> Vec<(String, String)> {
+        let files = fortran(&directory.join(folder)).into_iter();
+        let names = |file: String| {
+            let routines = routines_in(&directory.join(folder).join(&file)).unwrap_or_default();
+            routines.into_iter().map(move |name| (file.clone(), name))
+        };
+        files
+            .filter(|file| !file.starts_with("mebridge") && !file.starts_with("matrix"))
+            .flat_map(names)
+            .collect()
+    };
+    let read: BTreeSet<String> = ["../../Source/DHELAS", "../../Source/MODEL"]
+        .iter()
+        .flat_map(|folder| of(folder))
+        .map(|(_, name)| name)
+        .collect();
+    let own: BTreeSet<(String, String)> = of(".").into_iter().chain(of("..")).collect();
+    own.into_iter()
+        .filter(|(_, name)| read.contains(name))
+        .collect()
 }
 
 /// The names `*.f` in a folder.
@@ -255,6 +283,25 @@ while IFS= read -r folder; do
 done <<end
 ${folders%"$line"}
 end
+# Routines that a file here has as well as one of those folders: the linker would take that one.
+set --
+for name in ../../Source/DHELAS/*.f ../../Source/MODEL/*.f ./*.f ../*.f; do
+  [ ! -f "$name" ] || set -- "$@" "$name"
+done
+own=$([ $# = 0 ] || awk '
+FNR == 1 { ours = FILENAME ~ /^\.\.\/\.\.\//; skip = !ours && FILENAME ~ /\/(mebridge|matrix)[^\/]*$/ }
+skip || /^[cC*!]/ || !/[uU][bB][rR][oO][uU][tT]|[uU][nN][cC][tT][iI][oO][nN]/ { next }
+{
+  text = tolower($0)
+  if (text !~ /^[ \t]*([a-z][a-z0-9*() \t]*[ \t])?(subroutine|function)[ \t]+[a-z]/ || text ~ /^[ \t]*(end|call)/) next
+  sub(/^.*(subroutine|function)[ \t]+/, "", text)
+  sub(/[^a-z0-9_].*$/, "", text)
+  if (ours) read[text] = 1
+  else if (text in read) { sub(/^.*\//, "", FILENAME); print FILENAME " has a " toupper(text) " of its own" }
+}' "$@") || exit 1
+if [ "$own" ]; then
+  told "$own"
+fi
 if [ "$wrong" ]; then
   output=$(cd ../.. && pwd)
   echo "mebridge: run \`mebridge link '$output'\` again, or \`mebridge unlink '$output'\` for the Fortran's own" >&2

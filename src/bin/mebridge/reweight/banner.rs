@@ -44,8 +44,8 @@ impl Banner {
         self.block("slha")
     }
 
-    /// Names of the weights for so many cards: those asked for, else `rwgt_n` behind those that are there.
-    pub fn names(&self, asked: &[String], cards: usize) -> Result<Vec<String>> {
+    /// Names of the weights: those asked for, the others `rwgt_n` behind those that are there.
+    pub fn names(&self, asked: &[Option<&str>]) -> Result<Vec<String>> {
         let known = self.block("initrwgt").unwrap_or_default();
         let known: Vec<&str> = known
             .split("<weight ")
@@ -56,28 +56,44 @@ impl Banner {
                 id[1..].split(quote).next()
             })
             .collect();
-        if let Some(name) = asked.iter().find(|name| known.contains(&name.as_str())) {
+        let given = || asked.iter().copied().flatten();
+        if let Some(name) = given().find(|name| known.contains(name)) {
             return Err(self.error(format!(
                 "there is a weight '{name}' already; give another name with --name"
             )));
         }
-        if let Some((i, name)) = asked
-            .iter()
-            .enumerate()
-            .find(|(i, n)| asked[..*i].contains(n))
-        {
-            return Err(self.error(format!("the {}. name is '{name}' again", i + 1)));
+        let numbers = known.into_iter().chain(given());
+        let numbers = numbers.filter_map(|id| id.strip_prefix("rwgt_")?.parse::<u32>().ok());
+        let mut last = numbers.max().map_or(0, u64::from);
+        let mut names: Vec<String> = Vec::new();
+        for (i, asked) in asked.iter().enumerate() {
+            let name = match asked {
+                Some(name) => (*name).to_owned(),
+                None => {
+                    last += 1;
+                    format!("rwgt_{last}")
+                }
+            };
+            if names.contains(&name) {
+                return Err(self.error(format!("the {}. name is '{name}' again", i + 1)));
+            }
+            names.push(name);
         }
-        if !asked.is_empty() {
-            return Ok(asked.to_vec());
-        }
-        let numbers = known
-            .iter()
-            .filter_map(|id| id.strip_prefix("rwgt_")?.parse().ok());
-        let last: u64 = numbers.max().unwrap_or(0);
-        Ok((1..=cards as u64)
-            .map(|i| format!("rwgt_{}", last + i))
-            .collect())
+        Ok(names)
+    }
+
+    /// Cross section and its error in pb, of all processes together.
+    pub fn cross_section(&self) -> Option<(f64, f64)> {
+        let block = self.block("init")?;
+        // XSECUP, XERRUP, XMAXUP, LPRUP; the line before has ten numbers.
+        let lines = block.lines().filter_map(|line| {
+            let words = line.split_whitespace().map(|word| word.parse::<f64>().ok());
+            match words.collect::<Option<Vec<f64>>>()?.as_slice() {
+                [cross, error, _, _] => Some((*cross, *error)),
+                _ => None,
+            }
+        });
+        lines.reduce(|(cross, error), (c, e)| (cross + c, error.hypot(e)))
     }
 
     /// Helicities of events are those in the frame of the run card; both matrix elements are evaluated in that of
@@ -196,11 +212,26 @@ mod tests {
         let known = banner(
             "<initrwgt><weight id='rwgt_3'>x</weight><weight MUF='1' id=\"1002\"></weight></initrwgt>",
         );
-        assert_eq!(known.names(&[], 2).unwrap(), ["rwgt_4", "rwgt_5"]);
-        assert!(known.names(&["1002".into()], 1).is_err());
-        assert!(known.names(&["a".into(), "a".into()], 2).is_err());
-        assert_eq!(known.names(&["a".into()], 1).unwrap(), ["a"]);
-        assert_eq!(banner("").names(&[], 1).unwrap(), ["rwgt_1"]);
+        assert_eq!(known.names(&[None, None]).unwrap(), ["rwgt_4", "rwgt_5"]);
+        assert!(known.names(&[Some("1002")]).is_err());
+        assert!(known.names(&[Some("a"), Some("a")]).is_err());
+        assert_eq!(known.names(&[Some("a")]).unwrap(), ["a"]);
+        let mixed = known.names(&[None, Some("a"), None]).unwrap();
+        assert_eq!(mixed, ["rwgt_4", "a", "rwgt_5"]);
+        assert_eq!(
+            known.names(&[None, Some("rwgt_4")]).unwrap(),
+            ["rwgt_5", "rwgt_4"]
+        );
+        assert_eq!(banner("").names(&[None]).unwrap(), ["rwgt_1"]);
+    }
+
+    #[test]
+    fn cross_sections_of_processes_add() {
+        let init = "2212 2212 6.5e+03 6.5e+03 0 0 247000 247000 -4 2\n8.0e+04 3. 8.0e+04 1\n1.0e+04 4. 1.0e+04 2\n\
+                    <generator name='x' version='y'>z</generator>\n";
+        let found = banner(&format!("<init>\n{init}</init>")).cross_section();
+        assert_eq!(found, Some((9e4, 5.0)));
+        assert_eq!(banner("<init>\n</init>").cross_section(), None);
     }
 
     #[test]

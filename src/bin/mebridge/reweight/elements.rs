@@ -1,17 +1,21 @@
 //! The matrix elements of the processes, and which events are theirs.
 
 use super::CHUNK;
+use super::cards::{Original, Variation};
 use super::event::{Event, Order};
 use crate::eval::{Leg, codes, flavours};
+use crate::number::short;
+use crate::output;
 use crate::source;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::plan::binding::Binding;
 use mebridge::process::Process;
 use mebridge::process::card::Card;
+use mebridge::process::model::CardParameter;
 use mebridge::runtime::{BackendChoice, CachePlace, Switches};
 use mebridge::{Error, Result};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::f64::consts::PI;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -34,6 +38,13 @@ pub struct Elements {
     settings: Settings,
     /// Elements and flavours by sorted PDG codes.
     by_codes: HashMap<Vec<i32>, Vec<(usize, usize)>>,
+}
+
+/// The cards, and what they are called.
+struct Cards<'a> {
+    old: Card,
+    new: Vec<Card>,
+    weights: &'a [Variation],
 }
 
 struct Element {
@@ -60,30 +71,39 @@ impl Elements {
     /// Reads all processes with all cards.
     pub fn read(
         places: &[OsString],
-        original: &Path,
-        cards: &[PathBuf],
+        original: &Original,
+        weights: &[Variation],
         settings: Settings,
     ) -> Result<Elements> {
         let mut each: Vec<Element> = Vec::new();
-        let files = cards.iter().map(|card| Card::read(card));
-        let files: Vec<Card> = files.collect::<Result<_>>()?;
+        let new = weights
+            .iter()
+            .map(|weight| Card::parse(&weight.text, &weight.shown));
+        let cards = Cards {
+            old: Card::parse(&original.text, original.path()),
+            new: new.collect(),
+            weights,
+        };
+        let mut derived = BTreeSet::new();
         for place in places {
             let shown = Path::new(place).display().to_string();
-            for source in source::all(place, Some(original))? {
-                let new = files
+            let sources =
+                source::all(place, Some(original.path())).map_err(|error| original.name(error))?;
+            for source in sources {
+                let new = cards
+                    .new
                     .iter()
-                    .map(|file| source.process.model.card_values(file));
+                    .map(|card| source.process.model.card_values(card));
                 let mut values = vec![source.card];
                 values.extend(new.collect::<Result<Vec<_>>>()?);
-                each.push(Element::new(
-                    source.process,
-                    values,
-                    shown.clone(),
-                    cards,
-                    &settings,
-                )?);
+                let process = source.process;
+                let shown = shown.clone();
+                let element =
+                    Element::new(process, values, shown, &cards, &settings, &mut derived)?;
+                each.push(element);
             }
         }
+        derived.iter().for_each(|what| output::warn(what));
         let mut by_codes: HashMap<Vec<i32>, Vec<(usize, usize)>> = HashMap::new();
         for (i, element) in each.iter().enumerate() {
             for (j, legs) in element.flavours.iter().enumerate() {
@@ -208,13 +228,32 @@ fn key(particles: impl Iterator<Item = (i32, bool)>) -> Vec<i32> {
     before
 }
 
+/// Whether two masses count as the same.
+fn same_mass(a: f64, b: f64) -> bool {
+    (a - b).abs() <= SAME_MASS * a.abs().max(b.abs())
+}
+
+/// Whether a leg's mass follows from other parameters (that of the W boson from aEWM1, Gf and the Z boson's), and both
+/// cards list it with the same value: where MG5aMC looks whether momenta are those of the new card.
+fn keeps_derived(process: &Process, leg: usize, old: &Card, new: &Card) -> bool {
+    let pdg = [process.legs[leg].pdg.abs()];
+    let own = |parameter: &CardParameter| parameter.block == "mass" && parameter.index == pdg;
+    if process.model.card.iter().any(own) {
+        return false;
+    }
+    let (old, new) = (old.number("mass", &pdg), new.number("mass", &pdg));
+    matches!((old, new), (Some(a), Some(b)) if same_mass(a, b))
+}
+
 impl Element {
+    /// What is noted about masses that follow from other parameters is added to `derived`.
     fn new(
         process: Process,
         values: Vec<Vec<f64>>,
         place: String,
-        cards: &[PathBuf],
+        cards: &Cards,
         settings: &Settings,
+        derived: &mut BTreeSet<String>,
     ) -> Result<Element> {
         let wrong = |what: String| Error::EventsFile {
             path: PathBuf::from(&place),
@@ -233,11 +272,26 @@ impl Element {
         };
         let old = masses(&values[0])?;
         let mut other_masses = vec![false];
-        for (new, card) in values[1..].iter().zip(cards) {
+        for ((new, card), weight) in values[1..].iter().zip(&cards.new).zip(cards.weights) {
             let new = masses(new)?;
-            let changed = (0..old.len())
-                .find(|&i| (new[i] - old[i]).abs() > SAME_MASS * new[i].abs().max(old[i].abs()));
-            if let Some(leg) = changed
+            let mut changed = (0..old.len()).filter(|&i| !same_mass(new[i], old[i]));
+            let mut follows = false;
+            let refused = changed.find(|&i| {
+                let keeps = keeps_derived(&process, i, &cards.old, card);
+                follows |= keeps;
+                if keeps && !settings.off_shell {
+                    derived.insert(format!(
+                        "{}: the mass of PDG {} follows from what it changes: {} instead of {}; its own entry in the \
+                         card is that of the events, at whose momenta |M|^2 is evaluated as they are (as MG5aMC does)",
+                        weight.shown.display(),
+                        process.legs[i].pdg,
+                        short(new[i]),
+                        short(old[i])
+                    ));
+                }
+                !keeps
+            });
+            if let Some(leg) = refused
                 && !settings.off_shell
             {
                 return Err(wrong(format!(
@@ -245,14 +299,14 @@ impl Element {
                      the new mass shell (MG5aMC makes other events of them); --off-shell evaluates at the momenta as \
                      they are",
                     process.name,
-                    card.display(),
+                    weight.shown.display(),
                     leg + 1,
                     process.legs[leg].pdg,
                     new[leg],
                     old[leg]
                 )));
             }
-            other_masses.push(changed.is_some());
+            other_masses.push(follows || refused.is_some());
         }
         Ok(Element {
             flavours: flavours(&process),

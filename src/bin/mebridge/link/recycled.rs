@@ -1,0 +1,41 @@
+//! Helicity recycling: vertices that the Fortran has twice, and of which one was edited.
+
+use super::batch::CARD;
+use super::card;
+use super::element::{Element, latin};
+use super::layout::Layout;
+use mebridge::Result;
+use mebridge::import::recycled_otherwise;
+use std::path::Path;
+
+/// What to say of a P directory whose Fortran evaluates other vertices than those that were read: with recycling it runs
+/// `FFV1P1N_3` in the place of `FFV1_0`, and an edit of one of them is none of the other.
+pub fn otherwise(layout: &Layout, directory: &Path) -> Result<Option<String>> {
+    if !Element::read_all(directory)?
+        .iter()
+        .any(Element::is_recycled)
+    {
+        return Ok(None);
+    }
+    let path = layout.root.join(CARD);
+    let off = path.exists() && {
+        let value = card::entry(&latin(&path)?, "hel_recycling").unwrap_or_default();
+        ["f", "false", ".false.", "0"].contains(&value.to_lowercase().as_str())
+    };
+    let pairs = match off {
+        // Then matrix<i>_optim.f is a copy of matrix<i>_orig.f.
+        true => return Ok(None),
+        false => recycled_otherwise(directory)?,
+    };
+    let pairs: Vec<String> = pairs
+        .into_iter()
+        .map(|(amplitude, recycled)| format!("{amplitude} and {recycled}"))
+        .collect();
+    Ok((!pairs.is_empty()).then(|| {
+        format!(
+            "{} of Source/DHELAS are not the same vertex: the library has the first, the Fortran of helicity recycling \
+             runs the second. Edit both alike, or set hel_recycling to False in the run card",
+            pairs.join(", ")
+        )
+    }))
+}
