@@ -508,18 +508,19 @@ fn one_of_several_matrix_elements_is_chosen() {
     let d = directory();
     two_matrix_elements(&d.path().join("two"));
     let p = "two/SubProcesses/P1_gg_ttx";
-    std::fs::write(d.path().join("events"), "").unwrap();
+    std::fs::write(d.path().join("events"), "500 0 0 500\n").unwrap();
     let ran = mebridge(d.path(), &["eval", p, "events"]);
     let message = ran.failed(1);
     // The command's words, not those of the library.
     assert!(
         message.starts_with(&format!(
-            "mebridge: {p} holds 2 matrix elements; name one of them as '{p}#n', n being one of:\n"
+            "mebridge: events: numbers do not say of which of 2 matrix elements an event is; give an LHE file, or name one \
+             of them:\n  {p}#1"
         )),
         "{message}"
     );
     assert!(
-        message.contains("\n  #2 g g > t t~ WEIGHTED<=2 @2"),
+        message.contains(&format!("\n  {p}#2: g g > t t~ WEIGHTED<=2 @2")),
         "{message}"
     );
     let ran = mebridge(d.path(), &["check", &format!("{p}#3"), "1"]);

@@ -1012,7 +1012,7 @@ fn bad_les_houches_events() {
         "-1 1 1. 1. 1. 0.1",
         "4000000000 1 1. 1. 1. 0.1",
         "4 1 1. 1. 1.",
-        "4 1 1. 1. 1. nan",
+        "4 1 1. 1. 1. inf",
     ] {
         bad(&first(line), "line 23 is no first line of an event");
     }

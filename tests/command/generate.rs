@@ -105,9 +105,10 @@ fn bad_input_is_told() {
         let ran = mebridge(d.path(), &["generate", process, "-o", "x.mebridge"]);
         assert!(ran.failed(1).contains(says), "{}", ran.stderr);
     }
+    std::fs::write(d.path().join("events.txt"), "500 0 0 500\n").unwrap();
     let several = mebridge(d.path(), &["eval", "p p > t t~", "events.txt"]);
     assert!(
-        several.failed(1).contains("#2 u u~ > t t~"),
+        several.failed(1).contains("#2: u u~ > t t~"),
         "{}",
         several.stderr
     );

@@ -247,10 +247,7 @@ fn what_is_violated_is_told() {
         ),
         ("u s~ > w+ g", "keep their generation"),
         ("p p > t j", "the labels p and j hold no b"),
-        (
-            "p p > e+ e+",
-            "conserves all of baryon number, electric charge",
-        ),
+        ("p p > e+ e+", "conserves all of colour, electric charge"),
         ("e+ e- > mu+ mu- QED=1", "QED>=2"),
         ("e+ e- > mu+ mu- / a z", "excluded"),
         ("e+ e- > mu+ tau-", "do you mean"),
