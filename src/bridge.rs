@@ -4,6 +4,7 @@
 //! finds the good helicities, on points of its own ([`crate::trial`]), makes the plan for them, and from
 //! then on evaluates whatever it is given.
 
+mod again;
 mod card;
 mod device;
 mod sampler;
@@ -29,8 +30,10 @@ use crate::runtime::{CachePlace, Precision, Switches};
 use crate::simd::Level;
 use crate::target::{Calls, Target};
 use crate::trial::Trial;
+use again::Recipe;
 use single::Single;
 use stated::Stated;
+use std::sync::Arc;
 
 /// Number of a caller's events on which a recursion is compared, where there are no points for that.
 const COMPARED_EVENTS: usize = 16;
@@ -72,6 +75,9 @@ pub struct Bridge {
     /// The process in its colour-ordered form, where that serves calls without channels better than its diagrams.
     ordered: Option<Box<Bridge>>,
     singles: [Option<Single>; 2],
+    /// What the bridge is in double precision where it computes in a lower one, and that bridge, once an event asked.
+    recipe: Option<Arc<Recipe>>,
+    in_double: Option<Box<Bridge>>,
 }
 
 /// One event, each helicity by itself.
@@ -195,6 +201,8 @@ impl Bridge {
             engines: None,
             ordered,
             singles: [None, None],
+            recipe: None,
+            in_double: None,
         })
     }
 
@@ -621,7 +629,8 @@ impl Bridge {
             _ => engines.diagrams.as_mut(),
         };
         let result = in_default_environment(|| backend.run(*events, mine));
-        result.map_err(|failure| self.failure(events, failure))
+        result.map_err(|failure| self.failure(events, failure))?;
+        self.run_again(events, answers)
     }
 
     /// Waits for whatever is done behind the scenes after a first call so that later ones are faster

@@ -202,6 +202,19 @@ impl<'a> Rows<'a> {
         (first, others)
     }
 
+    /// All rows, of so many events from this one on.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn of_events(&mut self, first: usize, count: usize) -> Rows<'_> {
+        assert!(first <= self.events && count <= self.events - first);
+        Rows {
+            first: self.first.wrapping_add(first),
+            events: count,
+            ..*self
+        }
+    }
+
     /// So many rows from this one on.
     ///
     /// # Panics
@@ -279,6 +292,21 @@ impl<'a> Sample<'a> {
 }
 
 impl<'a> SampleAnswers<'a> {
+    /// So many events from this one on.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn part(&mut self, first: usize, count: usize) -> SampleAnswers<'_> {
+        let events = first..first + count;
+        SampleAnswers {
+            matrix_elements: &mut self.matrix_elements[events.clone()],
+            helicity: &mut self.helicity[events.clone()],
+            color: &mut self.color[events.clone()],
+            diagram: &mut self.diagram[events],
+            amp2: self.amp2.as_mut().map(|rows| rows.of_events(first, count)),
+        }
+    }
+
     /// The first so many events, and the others.
     ///
     /// # Panics

@@ -41,6 +41,7 @@ impl Bridge {
         self.samplers.clear();
         self.device_sampler = None;
         self.singles = [None, None];
+        (self.recipe, self.in_double) = (None, None);
         Ok(())
     }
 

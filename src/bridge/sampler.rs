@@ -1,6 +1,7 @@
 //! Samples of a sampler: what each thread of a caller's holds of a bridge.
 
 use super::Bridge;
+use super::again::Again;
 use crate::backend::{Backend, Session};
 use crate::error::{Error, Result};
 use crate::events::Events;
@@ -21,6 +22,8 @@ pub struct Sampler {
     legs: usize,
     diagrams: usize,
     helicities: usize,
+    /// For events that single precision cannot hold.
+    again: Option<Again>,
 }
 
 impl Bridge {
@@ -34,6 +37,7 @@ impl Bridge {
             legs: self.process.legs.len(),
             diagrams: self.process.diagrams as usize,
             helicities: self.process.helicities.len(),
+            again: self.again(),
         })
     }
 
@@ -140,7 +144,7 @@ impl Bridge {
 
 impl Sampler {
     /// Evaluates a sample, and says which events are bad.
-    pub fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
+    pub fn run(&mut self, sample: &Sample, mut answers: SampleAnswers) -> Result<Bad> {
         self.check(sample, &answers)?;
         if sample.momenta.events() == 0 {
             return Ok(Bad::default());
@@ -154,7 +158,12 @@ impl Sampler {
                 });
             }
         };
-        Ok(in_default_environment(|| session.run(sample, answers)))
+        let all = answers.part(0, sample.momenta.events());
+        let bad = in_default_environment(|| session.run(sample, all));
+        if let Some(again) = &mut self.again {
+            again.run(sample, &mut answers)?;
+        }
+        Ok(bad)
     }
 
     fn check(&self, sample: &Sample, answers: &SampleAnswers) -> Result<()> {

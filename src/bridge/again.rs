@@ -1,0 +1,274 @@
+//! Events that single precision cannot hold, in double precision again.
+//!
+//! Beside the beam, just above a threshold and where a gluon is soft, numbers in single precision overflow, or cancel
+//! until a denominator is zero or a sum of squares negative. The momenta of a call have double precision: such events
+//! are evaluated again by a bridge that computes with it, on one thread of the CPU.
+
+use super::{Bridge, Sampler};
+use crate::error::Result;
+use crate::events::{Answers, Events};
+use crate::process::{HelicitySum, Process};
+use crate::runtime::{Precision, Switches};
+use crate::sample::{Sample, SampleAnswers};
+use crate::simd::Level;
+use crate::target::Target;
+use std::sync::Arc;
+
+/// What a bridge in double precision is made of.
+pub(super) struct Recipe {
+    process: Process,
+    card: Vec<f64>,
+    switches: Switches,
+    level: Level,
+    off_shell: bool,
+}
+
+impl Recipe {
+    fn bridge(&self) -> Result<Bridge> {
+        let target = Target::Cpu {
+            level: self.level,
+            threads: 1,
+        };
+        let (process, switches) = (self.process.clone(), &self.switches);
+        let mut bridge = Bridge::on(target, process, &self.card, switches, 1)?;
+        if self.off_shell {
+            bridge.allow_off_shell();
+        }
+        Ok(bridge)
+    }
+}
+
+/// A sampler in double precision, once an event asked for it.
+pub(super) struct Again {
+    recipe: Arc<Recipe>,
+    sampler: Option<Box<Sampler>>,
+}
+
+/// Whether this is no sum of squares.
+fn is_lost(x: f64) -> bool {
+    !(x.is_finite() && x >= 0.0)
+}
+
+impl Bridge {
+    /// What the bridge is in double precision; `None` where it computes with that, or may be negative.
+    pub(super) fn recipe(&mut self) -> Option<Arc<Recipe>> {
+        if self.precision == Precision::Double || self.process.helicity_sum != HelicitySum::Positive
+        {
+            return None;
+        }
+        if self.recipe.is_none() {
+            self.recipe = Some(Arc::new(Recipe {
+                process: self.process.clone(),
+                card: self.card.clone(),
+                switches: Switches {
+                    precision: Precision::Double,
+                    ..self.switches()
+                },
+                level: self.level().unwrap_or_else(Level::best),
+                off_shell: self.off_shell,
+            }));
+        }
+        self.recipe.clone()
+    }
+
+    /// What samplers need for events that single precision cannot hold.
+    pub(super) fn again(&mut self) -> Option<Again> {
+        let recipe = self.recipe()?;
+        Some(Again {
+            recipe,
+            sampler: None,
+        })
+    }
+
+    /// Evaluates those events again of which single precision made no sum of squares.
+    pub(super) fn run_again(&mut self, events: &Events, answers: &mut Answers) -> Result<()> {
+        if self.precision == Precision::Double
+            || !answers.matrix_elements.iter().any(|&x| is_lost(x))
+        {
+            return Ok(());
+        }
+        let Some(recipe) = self.recipe() else {
+            return Ok(());
+        };
+        let mut double = match self.in_double.take() {
+            Some(bridge) => bridge,
+            None => Box::new(recipe.bridge()?),
+        };
+        for event in 0..answers.matrix_elements.len() {
+            if !is_lost(answers.matrix_elements[event]) {
+                continue;
+            }
+            let one = event..event + 1;
+            let mut answer = Answers {
+                matrix_elements: &mut answers.matrix_elements[one.clone()],
+                helicity: &mut answers.helicity[one.clone()],
+                color: &mut answers.color[one],
+            };
+            double.run_with_amp2(&events.part(event, 1), &mut answer)?;
+        }
+        self.in_double = Some(double);
+        Ok(())
+    }
+}
+
+impl Again {
+    /// Evaluates those events again of which single precision made no sum of squares, or no shares of diagrams.
+    pub(super) fn run(&mut self, sample: &Sample, answers: &mut SampleAnswers) -> Result<()> {
+        let mut lost: Vec<bool> = answers
+            .matrix_elements
+            .iter()
+            .copied()
+            .map(is_lost)
+            .collect();
+        if sample.diagrams
+            && let Some(rows) = &mut answers.amp2
+        {
+            let mut shared = vec![0.0; lost.len()];
+            for diagram in 0..rows.count() {
+                for (sum, share) in shared.iter_mut().zip(rows.row(diagram)) {
+                    *sum += *share;
+                }
+            }
+            for (lost, sum) in lost.iter_mut().zip(shared) {
+                *lost |= !(sum > 0.0);
+            }
+        }
+        for event in (0..lost.len()).filter(|&event| lost[event]) {
+            let sampler = match &mut self.sampler {
+                Some(sampler) => sampler,
+                None => {
+                    let sampler = self.recipe.bridge()?.sampler(true)?;
+                    self.sampler.insert(Box::new(sampler))
+                }
+            };
+            sampler.run(&sample.part(event, 1), answers.part(event, 1))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::{BackendChoice, CachePlace};
+    use crate::sample::{Momenta, Rows};
+
+    fn bridge(process: &Process, precision: Precision) -> Bridge {
+        let switches = Switches {
+            backend: BackendChoice::Cpu,
+            cache: CachePlace::Off,
+            precision,
+            ..Switches::default()
+        };
+        let card = process.model.default_card();
+        Bridge::new(process.clone(), &card, &switches, 4).expect("bridge")
+    }
+
+    /// g g > t t~ g with a gluon of this energy: lost beside one of the beam's in single precision where it is soft.
+    fn event(energy: f64) -> Vec<f64> {
+        let (sin, cos) = (0.6, 0.8);
+        let k = [energy, energy * sin, 0.0, energy * cos];
+        let (mass, p) = (173.0f64, 400.0);
+        let top = |sign: f64| {
+            let [x, y, z] = [
+                sign * p * 0.48 - 0.5 * k[1],
+                sign * p * 0.6,
+                sign * p * 0.64 - 0.5 * k[3],
+            ];
+            [(mass * mass + x * x + y * y + z * z).sqrt(), x, y, z]
+        };
+        let (t, anti) = (top(1.0), top(-1.0));
+        let beam = 0.5 * (t[0] + anti[0] + k[0]);
+        let beams = [[beam, 0.0, 0.0, beam], [beam, 0.0, 0.0, -beam]];
+        [beams[0], beams[1], t, anti, k].concat()
+    }
+
+    #[test]
+    fn what_single_precision_loses_is_had_in_double() {
+        let process = crate::generate("g g > t t~ g").expect("process").remove(0);
+        let momenta = [event(100.0), event(1e-5), event(100.0), event(1e-6)].concat();
+        let (four, random) = ([1.2; 4], [0.3; 4]);
+        for channels in [None, Some([1, 1, 1, 1])] {
+            let events = Events {
+                momenta: &momenta,
+                g_s: &four,
+                random_helicity: &random,
+                random_color: &random,
+                channels: channels.as_ref().map(|c| &c[..]),
+                igraph: None,
+            };
+            let called = |precision| {
+                let mut out = (vec![0.0; 4], vec![0; 4], vec![0; 4]);
+                let mut answers = Answers {
+                    matrix_elements: &mut out.0,
+                    helicity: &mut out.1,
+                    color: &mut out.2,
+                };
+                let mut bridge = bridge(&process, precision);
+                bridge.run(&events, &mut answers).expect("answers");
+                let again = bridge.in_double.is_some();
+                (out, again)
+            };
+            let (expected, none) = called(Precision::Double);
+            let (found, again) = called(Precision::Float);
+            assert!(!none && again);
+            for at in [1, 3] {
+                assert!(expected.0[at] > 1e3 * expected.0[0]);
+                assert_eq!(found.0[at], expected.0[at]);
+                assert_eq!((found.1[at], found.2[at]), (expected.1[at], expected.2[at]));
+            }
+            for at in [0, 2] {
+                let ratio = found.0[at] / expected.0[at];
+                assert!(ratio != 1.0 && (ratio - 1.0).abs() < 1e-3, "{ratio}");
+            }
+        }
+    }
+
+    #[test]
+    fn samples_have_shares_of_diagrams_for_all_events() {
+        let process = crate::generate("g g > t t~ g").expect("process").remove(0);
+        let momenta = [event(100.0), event(1e-5), event(1e-6)].concat();
+        let (three, random) = ([1.2; 3], [0.3; 3]);
+        let sample = Sample {
+            momenta: Momenta::rows(&momenta, 5),
+            g_s: &three,
+            random_helicity: &random,
+            random_color: &random,
+            random_diagram: &random,
+            helicity: None,
+            diagram: None,
+            diagrams: true,
+        };
+        let diagrams = process.diagrams as usize;
+        let sampled = |precision| {
+            let mut shares = vec![-1.0; 3 * diagrams];
+            let mut out = (vec![0.0; 3], vec![0; 3], vec![0; 3], vec![0; 3]);
+            let answers = SampleAnswers {
+                matrix_elements: &mut out.0,
+                helicity: &mut out.1,
+                color: &mut out.2,
+                diagram: &mut out.3,
+                // SAFETY: three events in as many rows as there are diagrams.
+                amp2: Some(unsafe { Rows::new(shares.as_mut_ptr(), 3, diagrams, 3) }),
+            };
+            let mut bridge = bridge(&process, precision);
+            let bad = bridge.evaluate(&sample, answers).expect("a sample");
+            assert_eq!(bad.count, 0);
+            (out, shares)
+        };
+        let (expected, found) = (sampled(Precision::Double), sampled(Precision::Float));
+        for event in 0..3 {
+            let of = |shares: &[f64]| -> Vec<f64> {
+                shares.iter().skip(event).step_by(3).copied().collect()
+            };
+            let (found, expected) = (of(&found.1), of(&expected.1));
+            assert!((found.iter().sum::<f64>() - 1.0).abs() < 1e-5, "{found:?}");
+            for (x, y) in found.iter().zip(&expected) {
+                assert!((x - y).abs() < 1e-3, "{x} {y}");
+            }
+        }
+        assert_eq!(found.0.0[1..], expected.0.0[1..]);
+        assert_ne!(found.0.0[0], expected.0.0[0]);
+        assert_eq!(found.0.3[1..], expected.0.3[1..]);
+    }
+}
