@@ -44,6 +44,9 @@ pub(super) struct Again {
     sampler: Option<Box<Sampler>>,
 }
 
+/// Events whose shares are added up at a time.
+const SOME: usize = 256;
+
 /// Whether this is no sum of squares.
 fn is_lost(x: f64) -> bool {
     !(x.is_finite() && x >= 0.0)
@@ -114,26 +117,33 @@ impl Bridge {
 impl Again {
     /// Evaluates those events again of which single precision made no sum of squares, or no shares of diagrams.
     pub(super) fn run(&mut self, sample: &Sample, answers: &mut SampleAnswers) -> Result<()> {
-        let mut lost: Vec<bool> = answers
-            .matrix_elements
-            .iter()
-            .copied()
-            .map(is_lost)
-            .collect();
-        if sample.diagrams
-            && let Some(rows) = &mut answers.amp2
-        {
-            let mut shared = vec![0.0; lost.len()];
-            for diagram in 0..rows.count() {
-                for (sum, share) in shared.iter_mut().zip(rows.row(diagram)) {
-                    *sum += *share;
+        let mut lost: Vec<usize> = Vec::new();
+        // A few events at a time, whose sums of shares stay in the first cache.
+        let events = answers.matrix_elements.len();
+        for first in (0..events).step_by(SOME) {
+            let count = SOME.min(events - first);
+            let mut part = answers.part(first, count);
+            let mut shares = [1.0; SOME];
+            if sample.diagrams
+                && let Some(rows) = &mut part.amp2
+            {
+                shares = [0.0; SOME];
+                for diagram in 0..rows.count() {
+                    for (sum, share) in shares.iter_mut().zip(rows.row(diagram)) {
+                        *sum += *share;
+                    }
                 }
             }
-            for (lost, sum) in lost.iter_mut().zip(shared) {
-                *lost |= !(sum > 0.0);
-            }
+            let numbers = part.matrix_elements.iter().zip(&shares);
+            let is_lost = |(&x, &sum): (&f64, &f64)| is_lost(x) || sum.is_nan() || sum <= 0.0;
+            lost.extend(
+                (first..)
+                    .zip(numbers)
+                    .filter(|(_, it)| is_lost(*it))
+                    .map(|(at, _)| at),
+            );
         }
-        for event in (0..lost.len()).filter(|&event| lost[event]) {
+        for event in lost {
             let sampler = match &mut self.sampler {
                 Some(sampler) => sampler,
                 None => {
