@@ -49,7 +49,16 @@ const SOME: usize = 256;
 
 /// Whether this is no sum of squares.
 fn is_lost(x: f64) -> bool {
-    !(x.is_finite() && x >= 0.0)
+    !(0.0..=f64::MAX).contains(&x)
+}
+
+/// Whether some of these are not. All are looked at, without a branch: calls of a GPU are answered by tens of thousands.
+fn some_are_lost(numbers: &[f64]) -> bool {
+    let mut lost = false;
+    for &x in numbers {
+        lost |= is_lost(x);
+    }
+    lost
 }
 
 impl Bridge {
@@ -85,9 +94,7 @@ impl Bridge {
 
     /// Evaluates those events again of which single precision made no sum of squares.
     pub(super) fn run_again(&mut self, events: &Events, answers: &mut Answers) -> Result<()> {
-        if self.precision == Precision::Double
-            || !answers.matrix_elements.iter().any(|&x| is_lost(x))
-        {
+        if self.precision == Precision::Double || !some_are_lost(answers.matrix_elements) {
             return Ok(());
         }
         let Some(recipe) = self.recipe() else {
