@@ -9,7 +9,7 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RELEASE := $(abspath $(TARGET))/release
 BUILD ?= build/fortran
-VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p;/^version/q' Cargo.toml)
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 
 .PHONY: help run build rust wheel test bench bench-against test-fortran tests-fortran install uninstall clean rust-there gfortran-there
 

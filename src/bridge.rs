@@ -18,7 +18,7 @@ use crate::backend::{Backend, Clocks, Failure, Kernels, NOT_CONSERVED, OFF_SHELL
 use crate::cache::Cache;
 use crate::cache::plans::Plans;
 use crate::color::BlockDiagonal;
-use crate::cpu::{Engine, ThreadedEngine};
+use crate::cpu::Scalar;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
@@ -238,7 +238,7 @@ impl Bridge {
     /// element of other masses at the momenta of an event. On a CPU alone; false where a GPU evaluates, or events
     /// have been evaluated already.
     pub fn allow_off_shell(&mut self) -> bool {
-        let mut can = self.engines.is_none() && matches!(self.target, Target::Cpu { .. });
+        let mut can = self.engines.is_none() && matches!(self.target, Target::Cpu(_));
         if let Some(ordered) = &mut self.ordered {
             can = can && ordered.allow_off_shell();
         }
@@ -442,8 +442,7 @@ impl Bridge {
     fn plan_of_good(&self, trial: &Trial, all: Vec<u32>) -> Result<ValidPlan> {
         let (process, binding) = (&self.process, &self.binding);
         let plan = self.diagrams(&all)?;
-        let engine = Engine::<f64>::new(process, &self.color, binding, plan, Level::None, false)?;
-        let mut backend = ThreadedEngine::new(engine, 1)?;
+        let mut backend = Scalar::new(process, &self.color, binding, plan)?;
         let events = trial.events();
         let events = events.first(events.g_s.len().min(SEARCHED));
         let mut contributes = vec![false; all.len()];

@@ -62,15 +62,46 @@
 extern crate self as mebridge;
 
 pub mod bridge;
-pub mod describe;
-pub mod error;
-pub mod events;
-pub mod generate;
-pub mod import;
-pub mod process;
 pub mod propagators;
-pub mod runtime;
-pub mod sample;
+
+#[doc(hidden)]
+pub mod abi;
+#[doc(hidden)]
+pub mod cache;
+#[doc(hidden)]
+pub mod gpu;
+#[doc(hidden)]
+pub mod locate;
+#[doc(hidden)]
+pub mod target;
+
+// What the crates below hold, under the names that this crate's users know.
+
+pub use mebridge_backend::{events, sample};
+pub use mebridge_describe as describe;
+pub use mebridge_generate as generate;
+pub use mebridge_import as import;
+pub use mebridge_process as process;
+pub use mebridge_support::{error, runtime};
+
+#[doc(hidden)]
+pub use mebridge_backend::{self as backend, trial};
+#[doc(hidden)]
+pub use mebridge_cpu as cpu;
+#[doc(hidden)]
+pub use mebridge_engine as engine;
+#[doc(hidden)]
+pub use mebridge_generate::model;
+#[doc(hidden)]
+pub use mebridge_ops as ops;
+#[doc(hidden)]
+pub use mebridge_plan::{self as plan, color};
+#[doc(hidden)]
+pub use mebridge_process::{export, phase_space};
+#[doc(hidden)]
+pub use mebridge_simd as simd;
+#[doc(hidden)]
+pub use mebridge_support::{files, float_environment, message, random};
 
 pub use bridge::Bridge;
 pub use error::{Error, Result};
@@ -79,41 +110,3 @@ pub use generate::generate;
 pub use import::import_directory;
 pub use process::Process;
 pub use runtime::Switches;
-
-#[doc(hidden)]
-pub mod abi;
-#[doc(hidden)]
-pub mod backend;
-#[doc(hidden)]
-pub mod cache;
-#[doc(hidden)]
-pub mod color;
-#[doc(hidden)]
-pub mod cpu;
-#[doc(hidden)]
-pub mod export;
-#[doc(hidden)]
-pub mod files;
-#[doc(hidden)]
-pub mod float_environment;
-#[doc(hidden)]
-pub mod gpu;
-#[doc(hidden)]
-pub mod locate;
-#[doc(hidden)]
-pub mod message;
-#[doc(hidden)]
-pub mod model;
-#[doc(hidden)]
-pub mod ops;
-#[doc(hidden)]
-pub mod phase_space;
-#[doc(hidden)]
-pub mod plan;
-mod random;
-#[doc(hidden)]
-pub mod simd;
-#[doc(hidden)]
-pub mod target;
-#[doc(hidden)]
-pub mod trial;

@@ -7,7 +7,7 @@
 use crate::backend::Backend as Runs;
 use crate::cache::Cache;
 use crate::color::BlockDiagonal;
-use crate::cpu::{Engine, ThreadedEngine};
+use crate::cpu::Cores;
 use crate::error::{Error, Result};
 use crate::gpu::{self, Gpus};
 use crate::message::say;
@@ -16,7 +16,7 @@ use crate::plan::passes::Pass;
 use crate::plan::{Count, ValidPlan};
 use crate::process::Process;
 use crate::runtime::{BackendChoice, Devices, Precision, Switches};
-use crate::simd::{Level, Real};
+use crate::simd::Level;
 use std::sync::Once;
 
 /// Multiply-adds of a call that a core of a CPU does while a GPU begins and ends: some 70 microseconds, as
@@ -69,12 +69,7 @@ pub fn current_gpu() -> Option<usize> {
 #[derive(Clone)]
 pub enum Target {
     /// Threads at a SIMD level.
-    Cpu {
-        /// The level.
-        level: Level,
-        /// How many threads.
-        threads: usize,
-    },
+    Cpu(Cores),
     /// GPUs.
     Gpu(Gpus),
 }
@@ -87,10 +82,10 @@ impl Target {
             Some(name) => Level::choose(name)?,
             None => Level::best(),
         };
-        let cpu = Target::Cpu {
+        let cpu = Target::Cpu(Cores {
             level,
             threads: switches.threads,
-        };
+        });
         match switches.backend {
             BackendChoice::Cpu => Ok(cpu),
             BackendChoice::Auto if calls.cpu_only.is_some() => Ok(cpu),
@@ -126,7 +121,7 @@ impl Target {
     /// The SIMD level, of a CPU.
     pub fn level(&self) -> Option<Level> {
         match self {
-            Target::Cpu { level, .. } => Some(*level),
+            Target::Cpu(cores) => Some(cores.level),
             Target::Gpu(_) => None,
         }
     }
@@ -134,7 +129,7 @@ impl Target {
     /// What it is called: the SIMD level, or the name of the GPU.
     pub fn name(&self) -> String {
         match self {
-            Target::Cpu { level, .. } => level.name().to_owned(),
+            Target::Cpu(cores) => cores.level.name().to_owned(),
             Target::Gpu(gpus) => gpus.name(),
         }
     }
@@ -142,7 +137,7 @@ impl Target {
     /// The same in more words.
     pub fn describe(&self) -> String {
         match self {
-            Target::Cpu { level, threads } => format!("SIMD {level}, {threads} thread(s)"),
+            Target::Cpu(Cores { level, threads }) => format!("SIMD {level}, {threads} thread(s)"),
             Target::Gpu(gpus) => gpus.name(),
         }
     }
@@ -150,7 +145,7 @@ impl Target {
     /// The last pass of the plans that it takes.
     pub fn last_pass(&self) -> Pass {
         match self {
-            Target::Cpu { .. } => Pass::Tiling,
+            Target::Cpu(_) => Pass::Tiling,
             Target::Gpu(_) => Pass::MemoryReuse,
         }
     }
@@ -161,7 +156,7 @@ impl Target {
     /// 1.4 times that of g g > t t~ t t~ in SMEFT.)
     pub fn cost_with_channels(&self, recursion: &Count) -> usize {
         match self {
-            Target::Cpu { .. } => recursion.cost_with_channels(),
+            Target::Cpu(_) => recursion.cost_with_channels(),
             Target::Gpu(_) => recursion.cost_with_channels() + recursion.squares,
         }
     }
@@ -175,35 +170,12 @@ impl Target {
         plan: ValidPlan,
         precision: Precision,
     ) -> Result<Box<dyn Runs>> {
-        let (level, threads) = match self {
-            Target::Cpu { level, threads } => (*level, *threads),
-            Target::Gpu(gpus) => {
-                return Ok(Box::new(
-                    gpus.engines(process, color, binding, plan, precision)?,
-                ));
-            }
-        };
-        fn threaded<T: Real>(
-            process: &Process,
-            color: &BlockDiagonal,
-            binding: &Binding,
-            plan: ValidPlan,
-            (level, threads): (Level, usize),
-            single_color: bool,
-        ) -> Result<ThreadedEngine<T>> {
-            let engine = Engine::new(process, color, binding, plan, level, single_color)?;
-            ThreadedEngine::new(engine, threads)
+        match self {
+            Target::Cpu(cores) => cores.backend(process, color, binding, plan, precision, None),
+            Target::Gpu(gpus) => Ok(Box::new(
+                gpus.engines(process, color, binding, plan, precision)?,
+            )),
         }
-        let at = (level, threads);
-        Ok(match precision {
-            Precision::Double => {
-                Box::new(threaded::<f64>(process, color, binding, plan, at, false)?)
-            }
-            Precision::Mixed => Box::new(threaded::<f64>(process, color, binding, plan, at, true)?),
-            Precision::Float => {
-                Box::new(threaded::<f32>(process, color, binding, plan, at, false)?)
-            }
-        })
     }
 }
 

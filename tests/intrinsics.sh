@@ -1,7 +1,7 @@
 #!/bin/sh
 # No intrinsic is a function of its own: tests/intrinsics.sh LIBRARY
 #
-# Code that runs for each event is compiled once for each SIMD level (src/simd). What is not inlined into the function
+# Code that runs for each event is compiled once for each SIMD level (crates/simd). What is not inlined into the function
 # that enables a level's instructions is compiled without them, and each intrinsic in it becomes a call: a program that
 # is right and many times slower. Such intrinsics stand in the library's table of symbols. tests/simd_source.rs looks at
 # the source for what leads to this; here is what the compiler made of it. Prints each such intrinsic with the

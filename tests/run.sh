@@ -72,7 +72,7 @@ step "library" "$cargo" build --locked --release --workspace
 step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
 # Device code is compiled for real, with or without a GPU.
 if nvrtc=$(tests/nvrtc.sh); then export MEBRIDGE_NVRTC="$nvrtc"; fi
-step "tests in Rust" "$cargo" test --locked --no-fail-fast
+step "tests in Rust" "$cargo" test --locked --workspace --exclude mebridge-installed --exclude mebridge-against --no-fail-fast
 need nvrtc "device code by NVRTC"
 need gpu "GPU"
 need gpus "several GPUs"

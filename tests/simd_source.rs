@@ -1,7 +1,7 @@
 //! The shape of code that is compiled once for each SIMD level.
 //!
 //! Such code is generic over a register type, `V: Simd` or an implementor of `Task`. It has a level's instructions
-//! only where it is inlined into the function that enables them (`src/simd`): a function must say
+//! only where it is inlined into the function that enables them (`crates/simd`): a function must say
 //! `#[inline(always)]`, and a closure cannot say so. When the compiler does not inline one of them, each intrinsic in
 //! it becomes a call. So neither may stand in such code. `tests/intrinsics.sh` looks at what the compiler made of it.
 
@@ -173,7 +173,9 @@ fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
 fn functions_of_a_simd_level_are_inlined_and_hold_no_closures() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    sources(&root.join("src"), &mut files);
+    for folder in ["crates", "src"] {
+        sources(&root.join(folder), &mut files);
+    }
     let (mut text, mut functions) = (String::new(), 0);
     for file in files {
         let source = std::fs::read_to_string(&file).expect("a source file");

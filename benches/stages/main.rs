@@ -29,8 +29,8 @@ use criterion::{
 };
 use events::Calls;
 use mebridge::color::BlockDiagonal;
-use mebridge::cpu::color::ColorSum;
-use mebridge::cpu::stages::Jamps;
+use mebridge::engine::color::ColorSum;
+use mebridge::engine::stages::Jamps;
 use mebridge::import::import_directory;
 use mebridge::ops::Batch;
 use mebridge::ops::opcode::Opcode;

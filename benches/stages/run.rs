@@ -1,8 +1,8 @@
 //! One piece of work at a SIMD level. All addresses are those of a plan and within the memory that
 //! the caller made for it; the level is one that the CPU has.
 
-use mebridge::cpu::color::ColorSum;
-use mebridge::cpu::color::Sum;
+use mebridge::engine::color::ColorSum;
+use mebridge::engine::color::Sum;
 use mebridge::ops::Batch;
 use mebridge::ops::kernels::{self, Direct, Table};
 use mebridge::process::ExternalKind;

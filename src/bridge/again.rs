@@ -5,6 +5,7 @@
 //! are evaluated again by a bridge that computes with it, on one thread of the CPU.
 
 use super::{Bridge, Sampler};
+use crate::cpu::Cores;
 use crate::error::Result;
 use crate::events::{Answers, Events};
 use crate::process::{HelicitySum, Process};
@@ -25,10 +26,10 @@ pub(super) struct Recipe {
 
 impl Recipe {
     fn bridge(&self) -> Result<Bridge> {
-        let target = Target::Cpu {
+        let target = Target::Cpu(Cores {
             level: self.level,
             threads: 1,
-        };
+        });
         let (process, switches) = (self.process.clone(), &self.switches);
         let mut bridge = Bridge::on(target, process, &self.card, switches, 1)?;
         if self.off_shell {

@@ -86,7 +86,7 @@ impl Bridge {
     /// Evaluates a sample with as many threads as the bridge has, and says which events are bad.
     pub fn evaluate(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
         let threads = match &self.target {
-            Target::Cpu { threads, .. } => *threads,
+            Target::Cpu(cores) => cores.threads,
             Target::Gpu(_) => 1,
         };
         // A thread is worth it where it has some events.

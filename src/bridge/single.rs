@@ -6,16 +6,14 @@
 
 use super::{Bridge, COMPARED_EVENTS, OneEvent, agree, tolerance};
 use crate::backend::{Backend, EachHelicity, Failure};
-use crate::color::BlockDiagonal;
-use crate::cpu::{Engine, HelicityLanes, ThreadedEngine};
+use crate::cpu::{Cores, HelicityLanes};
 use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::float_environment::in_default_environment;
 use crate::plan::ValidPlan;
-use crate::plan::binding::Binding;
 use crate::process::Process;
 use crate::runtime::Precision;
-use crate::simd::{Level, Real};
+use crate::simd::Level;
 use crate::trial::Trial;
 use std::borrow::Cow;
 
@@ -168,12 +166,8 @@ impl Bridge {
         lanes: Option<&HelicityLanes>,
     ) -> Result<Single> {
         let (color, binding) = (&self.color, &self.binding);
-        let backend = match self.precision {
-            Precision::Double => engine::<f64>(process, color, binding, plan, level, false, lanes),
-            Precision::Mixed => engine::<f64>(process, color, binding, plan, level, true, lanes),
-            Precision::Float => engine::<f32>(process, color, binding, plan, level, false, lanes),
-        };
-        let mut backend = backend?;
+        let core = Cores { level, threads: 1 };
+        let mut backend = core.backend(process, color, binding, plan, self.precision, lanes)?;
         if self.off_shell {
             backend.allow_off_shell();
         }
@@ -323,21 +317,4 @@ fn runs(pairs: impl Iterator<Item = (usize, usize)>) -> Vec<Run> {
         }
     }
     runs
-}
-
-fn engine<T: Real>(
-    process: &Process,
-    color: &BlockDiagonal,
-    binding: &Binding,
-    plan: ValidPlan,
-    level: Level,
-    single_color: bool,
-    lanes: Option<&HelicityLanes>,
-) -> Result<Box<dyn Backend>> {
-    let engine = Engine::<T>::new(process, color, binding, plan, level, single_color)?;
-    let engine = match lanes {
-        Some(lanes) => engine.with_helicity_lanes(lanes)?,
-        None => engine,
-    };
-    Ok(Box::new(ThreadedEngine::new(engine, 1)?))
 }

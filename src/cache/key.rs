@@ -42,8 +42,3 @@ impl Builder {
         Key(*self.0.finalize().as_bytes())
     }
 }
-
-/// The hash of a file's contents.
-pub fn digest(bytes: &[u8]) -> [u8; 32] {
-    *blake3::hash(bytes).as_bytes()
-}

@@ -13,6 +13,7 @@
 //! | [`entry`] | the format of a file |
 //! | [`folder`] | the files of a folder: their names, their size, which have to go |
 //! | [`plans`] | which plans and colour sums a bridge needs |
+//! | [`processes`] | whether a directory is still what it was at the last import |
 //!
 //! The key of everything contains [`BUILD`], a hash of the sources that make what is stored: another
 //! version of mebridge, or the same with an edited planner, finds nothing.
@@ -21,6 +22,7 @@ pub mod entry;
 pub mod folder;
 pub mod key;
 pub mod plans;
+pub mod processes;
 
 use crate::runtime::{CachePlace, environment};
 use folder::Folder;
@@ -133,43 +135,34 @@ fn user(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// The hash in [`BUILD`] is of all modules that those of which it is use.
+    /// The hash in [`BUILD`] is of all crates that those of which it is depend on.
     #[test]
     fn the_hash_of_the_build_covers_what_makes_things() {
         let build = include_str!("../../build.rs");
         let (_, list) = build.split_once("const CACHED").unwrap();
         let (list, _) = list.split_once("];\n").unwrap();
-        let covered: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
-        assert!(covered.contains(&"plan"), "{covered:?}");
-        // What holds no numbers and no rules.
-        let others = ["error", "runtime", "events"];
-        let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let listed =
-            |name: &str| covered.contains(&name) || covered.contains(&&*format!("{name}.rs"));
-        let folders = covered.iter().filter(|name| !name.ends_with(".rs"));
-        let mut folders: Vec<PathBuf> = folders.map(|name| source.join(name)).collect();
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap().flatten() {
-                if entry.path().is_dir() {
-                    folders.push(entry.path());
-                    continue;
-                }
-                let text = std::fs::read_to_string(entry.path()).unwrap();
-                // Tests may use anything.
-                let text = text.split("mod tests").next().unwrap();
-                for (at, _) in text.match_indices("crate::") {
-                    let words = text[at..].split(|c: char| !(c.is_alphanumeric() || c == '_'));
-                    let mut words = words.filter(|word| !word.is_empty()).skip(1);
-                    let first = words.next().unwrap();
-                    let second = format!("{first}/{}", words.next().unwrap_or_default());
-                    let fine = listed(first) || listed(&second);
-                    let test = entry.path().to_string_lossy().ends_with("tests.rs");
-                    assert!(
-                        fine || test || others.contains(&first),
-                        "{} uses {second}",
-                        entry.path().display()
-                    );
-                }
+        let listed: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let missing = |path: &&str| !root.join(path).exists();
+        assert_eq!(listed.iter().find(|path| missing(path)), None);
+        let of = |path: &str| {
+            let name = path.strip_prefix("crates/")?.strip_suffix("/src")?;
+            Some(name.to_owned())
+        };
+        let crates: Vec<String> = listed.iter().filter_map(|path| of(path)).collect();
+        for name in ["import", "plan", "process"] {
+            assert!(crates.iter().any(|n| n == name), "{crates:?}");
+        }
+        for name in &crates {
+            let manifest = root.join("crates").join(name).join("Cargo.toml");
+            let manifest = std::fs::read_to_string(manifest).unwrap();
+            let (_, needs) = manifest.split_once("\n[dependencies]\n").unwrap();
+            let needs = needs.split("\n[").next().unwrap();
+            for need in needs.lines().filter_map(|l| l.strip_prefix("mebridge-")) {
+                let need = need.split('.').next().unwrap();
+                // Of what all rest on, what holds numbers or rules is listed by itself.
+                let fine = need == "support" || crates.iter().any(|n| n == need);
+                assert!(fine, "{name} uses {need}");
             }
         }
     }

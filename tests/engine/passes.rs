@@ -3,7 +3,7 @@
 use crate::common;
 use mebridge::backend::Contributions;
 use mebridge::color::BlockDiagonal;
-use mebridge::cpu::{Engine, ThreadedEngine};
+use mebridge::cpu::Cores;
 use mebridge::events::Events;
 use mebridge::import::import_directory;
 use mebridge::phase_space::PhaseSpace;
@@ -11,6 +11,7 @@ use mebridge::plan::binding::Binding;
 use mebridge::plan::passes::{Pass, plan_after};
 use mebridge::plan::{Count, Plan, memory_reuse, tiling};
 use mebridge::process::Process;
+use mebridge::runtime::Precision;
 use mebridge::simd::Level;
 use rand::{Rng, SeedableRng};
 use std::path::Path;
@@ -39,10 +40,13 @@ fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Contributions>
     };
     let split = BlockDiagonal::new(&process.color);
     let plan = plan.validate(process).expect("a plan of the process");
-    let engine =
-        Engine::new(process, &split, binding, plan, Level::best(), false).expect("its engine");
-    let mut threaded = ThreadedEngine::<f64>::new(engine, 1).expect("memory");
-    threaded.contributions(events).expect("good momenta")
+    let core = Cores {
+        level: Level::best(),
+        threads: 1,
+    };
+    let backend = core.backend(process, &split, binding, plan, Precision::Double, None);
+    let mut backend = backend.expect("its engine");
+    backend.contributions(events).expect("good momenta")
 }
 
 /// Evaluates a process after each pass; gives what each has left to do.

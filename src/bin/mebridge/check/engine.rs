@@ -57,7 +57,7 @@ impl Engine {
     /// The GPU that evaluates, if one does; `switches` and calls are those that the engine was made with.
     pub fn gpu(&self, switches: &Switches, calls: Calls) -> Result<Option<String>> {
         let name = |machine: &Target| match machine {
-            Target::Cpu { .. } => None,
+            Target::Cpu(_) => None,
             Target::Gpu(gpus) => Some(gpus.name()),
         };
         Ok(match self {

@@ -48,11 +48,11 @@ impl Profile {
         elapsed: Duration,
     ) -> Result<Profile> {
         let workers = match bridge.target() {
-            Target::Cpu { threads, .. } => *threads,
+            Target::Cpu(cores) => cores.threads,
             Target::Gpu(gpus) => gpus.count(),
         };
         let gpu = match bridge.target() {
-            Target::Cpu { .. } => None,
+            Target::Cpu(_) => None,
             Target::Gpu(gpus) => {
                 let kernels = bridge.kernels(channels)?;
                 let properties = gpus.properties().clone();

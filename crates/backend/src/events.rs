@@ -1,0 +1,105 @@
+//! What is asked and what is answered: the arrays of one call.
+//!
+//! The arrays lie as MadEvent's Fortran has them: the momenta of one event are
+//! `P(0:3, NEXTERNAL)`, energy first, leg after leg, event after event.
+
+use mebridge_support::error::{Error, Result};
+
+/// The events of one call.
+#[derive(Clone, Copy, Debug)]
+pub struct Events<'a> {
+    /// `[nevt][npar][4]`: `(E, px, py, pz)` in GeV, incoming ones with positive energy.
+    pub momenta: &'a [f64],
+    /// `[nevt]`: the strong coupling g_s of each event.
+    pub g_s: &'a [f64],
+    /// `[nevt]`: random numbers in [0, 1) for the helicity.
+    pub random_helicity: &'a [f64],
+    /// `[nevt]`: random numbers in [0, 1) for the colour flow.
+    pub random_color: &'a [f64],
+    /// `[nevt]`: channels (diagram numbers from 1), or `None` without multichannel weights.
+    pub channels: Option<&'a [i32]>,
+    /// `[nevt]`: configuration (from 1) whose colour flows are allowed, 0 where it follows from
+    /// the channel; `None` where it always does.
+    pub igraph: Option<&'a [i32]>,
+}
+
+/// The answers of one call.
+#[derive(Debug)]
+pub struct Answers<'a> {
+    /// `[nevt]`: |M|^2 averaged and summed, times the channel's weight.
+    pub matrix_elements: &'a mut [f64],
+    /// `[nevt]`: the chosen helicity, from 1 in the order of the helicity table; 0 for none.
+    pub helicity: &'a mut [i32],
+    /// `[nevt]`: the chosen colour flow, from 1; 0 where there is neither channel nor igraph.
+    pub color: &'a mut [i32],
+}
+
+impl<'a> Events<'a> {
+    /// Number of legs, by the length of the arrays; 0 without events.
+    pub fn legs(&self) -> usize {
+        self.momenta
+            .len()
+            .checked_div(4 * self.g_s.len())
+            .unwrap_or(0)
+    }
+
+    /// The first `count` of the events.
+    pub fn first(&self, count: usize) -> Events<'a> {
+        self.part(0, count)
+    }
+
+    /// So many of the events from this one on.
+    pub fn part(&self, first: usize, count: usize) -> Events<'a> {
+        let (end, legs) = (first + count, self.legs());
+        Events {
+            momenta: &self.momenta[first * legs * 4..end * legs * 4],
+            g_s: &self.g_s[first..end],
+            random_helicity: &self.random_helicity[first..end],
+            random_color: &self.random_color[first..end],
+            channels: self.channels.map(|c| &c[first..end]),
+            igraph: self.igraph.map(|g| &g[first..end]),
+        }
+    }
+
+    /// Number of events, and a check that all arrays have that many, of a process with so many legs.
+    pub fn count(&self, legs: usize) -> Result<usize> {
+        let nevt = self.g_s.len();
+        let check = |what: &'static str, has: usize, needs: usize| {
+            if has == needs {
+                Ok(())
+            } else {
+                Err(Error::ArrayLength { what, has, needs })
+            }
+        };
+        check("momenta", self.momenta.len(), nevt * legs * 4)?;
+        check("random_helicity", self.random_helicity.len(), nevt)?;
+        check("random_color", self.random_color.len(), nevt)?;
+        if let Some(channels) = self.channels {
+            check("channels", channels.len(), nevt)?;
+        }
+        if let Some(igraph) = self.igraph {
+            check("igraph", igraph.len(), nevt)?;
+        }
+        Ok(nevt)
+    }
+}
+
+impl Answers<'_> {
+    /// Checks that all arrays have `nevt` entries.
+    pub fn check(&self, nevt: usize) -> Result<()> {
+        for (what, has) in [
+            ("matrix_elements", self.matrix_elements.len()),
+            ("helicity", self.helicity.len()),
+            ("color", self.color.len()),
+        ] {
+            if has != nevt {
+                return Err(Error::ArrayLength {
+                    what,
+                    has,
+                    needs: nevt,
+                });
+            }
+        }
+        Ok(())
+    }
+}

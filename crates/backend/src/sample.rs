@@ -1,0 +1,496 @@
+//! What a sampler asks and is answered: a sample of events in memory of the caller's.
+//!
+//! Beside what [`Events`](crate::events::Events) ask, a sample has all squared diagrams of an event, a diagram drawn
+//! from them, and the colour flow by that diagram. Its arrays may lie in any order: momenta are read where they are.
+//! Everything counts from 0 here.
+
+use std::marker::PhantomData;
+
+/// alpha_s where none is given.
+pub const DEFAULT_ALPHA_S: f64 = 0.118;
+
+/// The strong coupling g_s of an alpha_s.
+pub fn g_s(alpha_s: f64) -> f64 {
+    (4.0 * std::f64::consts::PI * alpha_s).sqrt()
+}
+
+/// Momenta of events, `(E, px, py, pz)` in GeV, incoming ones with positive energy, wherever they lie.
+#[derive(Clone, Copy, Debug)]
+pub struct Momenta<'a> {
+    first: *const f64,
+    events: usize,
+    legs: usize,
+    strides: Strides,
+    of: PhantomData<&'a [f64]>,
+}
+
+/// How many numbers lie from one event, leg or component to the next; may be negative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strides {
+    /// From an event to the next.
+    pub event: isize,
+    /// From a leg to the next.
+    pub leg: isize,
+    /// From a component of a momentum to the next.
+    pub component: isize,
+}
+
+// SAFETY: they are only read, as through the slice in whose place they stand.
+unsafe impl Send for Momenta<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Momenta<'_> {}
+
+impl<'a> Momenta<'a> {
+    /// Momenta `[event][leg][component]` one behind the other.
+    pub fn rows(momenta: &'a [f64], legs: usize) -> Momenta<'a> {
+        Momenta {
+            first: momenta.as_ptr(),
+            events: momenta.len().checked_div(4 * legs).unwrap_or(0),
+            legs,
+            strides: Strides {
+                event: 4 * legs as isize,
+                leg: 4,
+                component: 1,
+            },
+            of: PhantomData,
+        }
+    }
+
+    /// Momenta in any order.
+    ///
+    /// # Safety
+    /// `first` is aligned, and for each event, leg and component the number at the sum of their strides behind it can
+    /// be read for as long as `'a` lasts, in which nobody writes it. Without events it may be anything.
+    pub unsafe fn new(
+        first: *const f64,
+        events: usize,
+        legs: usize,
+        strides: Strides,
+    ) -> Momenta<'a> {
+        Momenta {
+            first,
+            events,
+            legs,
+            strides,
+            of: PhantomData,
+        }
+    }
+
+    /// Number of events.
+    pub fn events(&self) -> usize {
+        self.events
+    }
+
+    /// Number of legs.
+    pub fn legs(&self) -> usize {
+        self.legs
+    }
+
+    /// The strides.
+    pub fn strides(&self) -> Strides {
+        self.strides
+    }
+
+    /// Where a number stands.
+    ///
+    /// # Panics
+    /// If there is no such number.
+    pub fn at(&self, event: usize, leg: usize, component: usize) -> *const f64 {
+        assert!(event < self.events && leg < self.legs && component < 4);
+        let Strides {
+            event: by_event,
+            leg: by_leg,
+            component: by_component,
+        } = self.strides;
+        // Cannot overflow for numbers that are there.
+        let offset = (event as isize).wrapping_mul(by_event)
+            + (leg as isize).wrapping_mul(by_leg)
+            + (component as isize).wrapping_mul(by_component);
+        self.first.wrapping_offset(offset)
+    }
+
+    /// A number.
+    ///
+    /// # Panics
+    /// If there is no such number.
+    pub fn get(&self, event: usize, leg: usize, component: usize) -> f64 {
+        // SAFETY: it is there, which whoever made this promised.
+        unsafe { *self.at(event, leg, component) }
+    }
+
+    /// So many events from this one on.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[inline]
+    pub fn part(&self, first: usize, count: usize) -> Momenta<'a> {
+        assert!(first <= self.events && count <= self.events - first);
+        let offset = (first as isize).wrapping_mul(self.strides.event);
+        Momenta {
+            first: self.first.wrapping_offset(offset),
+            events: count,
+            ..*self
+        }
+    }
+}
+
+/// Rows of numbers for each event: `[row][event]`, a stride from a row to the next.
+#[derive(Debug)]
+pub struct Rows<'a> {
+    first: *mut f64,
+    events: usize,
+    rows: usize,
+    stride: usize,
+    of: PhantomData<&'a mut [f64]>,
+}
+
+// SAFETY: nobody else has the numbers, as through the slices in whose place they stand.
+unsafe impl Send for Rows<'_> {}
+
+impl<'a> Rows<'a> {
+    /// So many rows.
+    ///
+    /// # Safety
+    /// `first` is aligned; `stride` is at least `events` where there is more than one row; `events` numbers from each
+    /// row's first can be written for as long as `'a` lasts, in which nobody else reads or writes them.
+    pub unsafe fn new(first: *mut f64, events: usize, rows: usize, stride: usize) -> Rows<'a> {
+        Rows {
+            first,
+            events,
+            rows,
+            stride,
+            of: PhantomData,
+        }
+    }
+
+    /// Number of events.
+    pub fn events(&self) -> usize {
+        self.events
+    }
+
+    /// Number of rows.
+    pub fn count(&self) -> usize {
+        self.rows
+    }
+
+    /// A row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline]
+    pub fn row(&mut self, row: usize) -> &mut [f64] {
+        assert!(row < self.rows);
+        // SAFETY: whoever made this promised it, and rows do not overlap.
+        unsafe {
+            std::slice::from_raw_parts_mut(self.first.wrapping_add(row * self.stride), self.events)
+        }
+    }
+
+    /// The first so many events, and the others.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn split(self, count: usize) -> (Rows<'a>, Rows<'a>) {
+        assert!(count <= self.events);
+        let others = Rows {
+            first: self.first.wrapping_add(count),
+            events: self.events - count,
+            ..self
+        };
+        let first = Rows {
+            events: count,
+            ..self
+        };
+        (first, others)
+    }
+
+    /// All rows, of so many events from this one on.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn of_events(&mut self, first: usize, count: usize) -> Rows<'_> {
+        assert!(first <= self.events && count <= self.events - first);
+        Rows {
+            first: self.first.wrapping_add(first),
+            events: count,
+            ..*self
+        }
+    }
+
+    /// So many rows from this one on.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn some(&mut self, first: usize, count: usize) -> Rows<'_> {
+        assert!(first <= self.rows && count <= self.rows - first);
+        Rows {
+            first: self.first.wrapping_add(first * self.stride),
+            rows: count,
+            ..*self
+        }
+    }
+}
+
+/// What is asked about the events of a sample. Arrays have as many entries as there are momenta.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample<'a> {
+    /// Their momenta.
+    pub momenta: Momenta<'a>,
+    /// The strong coupling g_s of each event.
+    pub g_s: &'a [f64],
+    /// Random numbers in [0, 1) for the helicity.
+    pub random_helicity: &'a [f64],
+    /// Random numbers in [0, 1) for the colour flow.
+    pub random_color: &'a [f64],
+    /// Random numbers in [0, 1) for the diagram.
+    pub random_diagram: &'a [f64],
+    /// Rows of the helicity table: the matrix element is what this helicity contributes. `None`: all of them do.
+    pub helicity: Option<&'a [i32]>,
+    /// Diagrams by which colour flows are drawn; `None` where the diagram is drawn.
+    pub diagram: Option<&'a [i32]>,
+    /// Whether diagrams and colours are asked for; otherwise they are not computed.
+    pub diagrams: bool,
+}
+
+/// The answers. Arrays have as many entries as there are momenta.
+///
+/// An event with a momentum that is not finite, has no positive energy or is off its mass shell, or whose momenta are
+/// not conserved, has NaN as its matrix element, 0 as its shares, and choices that mean nothing. Where nothing can be
+/// chosen because all shares are 0, it is the first of all. Colours, diagrams and shares are left as they are where
+/// the sample does not ask for diagrams.
+#[derive(Debug)]
+pub struct SampleAnswers<'a> {
+    /// |M|^2, summed and averaged, in GeV^(4-2n) for n outgoing particles, without a weight of any channel.
+    pub matrix_elements: &'a mut [f64],
+    /// The chosen row of the helicity table.
+    pub helicity: &'a mut [i32],
+    /// The chosen colour flow, among those that the diagram allows.
+    pub color: &'a mut [i32],
+    /// The diagram, drawn by the squared diagrams.
+    pub diagram: &'a mut [i32],
+    /// `[diagram][event]`: squared diagrams as shares of the sum over those that have a channel, 0 for the others,
+    /// and for all where the sum is 0.
+    pub amp2: Option<Rows<'a>>,
+}
+
+impl<'a> Sample<'a> {
+    /// So many events from this one on.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn part(&self, first: usize, count: usize) -> Sample<'a> {
+        let events = first..first + count;
+        Sample {
+            momenta: self.momenta.part(first, count),
+            g_s: &self.g_s[events.clone()],
+            random_helicity: &self.random_helicity[events.clone()],
+            random_color: &self.random_color[events.clone()],
+            random_diagram: &self.random_diagram[events.clone()],
+            helicity: self.helicity.map(|all| &all[events.clone()]),
+            diagram: self.diagram.map(|all| &all[events]),
+            diagrams: self.diagrams,
+        }
+    }
+}
+
+impl<'a> SampleAnswers<'a> {
+    /// So many events from this one on.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn part(&mut self, first: usize, count: usize) -> SampleAnswers<'_> {
+        let events = first..first + count;
+        SampleAnswers {
+            matrix_elements: &mut self.matrix_elements[events.clone()],
+            helicity: &mut self.helicity[events.clone()],
+            color: &mut self.color[events.clone()],
+            diagram: &mut self.diagram[events],
+            amp2: self.amp2.as_mut().map(|rows| rows.of_events(first, count)),
+        }
+    }
+
+    /// The first so many events, and the others.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn split(self, count: usize) -> (SampleAnswers<'a>, SampleAnswers<'a>) {
+        let matrix_elements = self.matrix_elements.split_at_mut(count);
+        let helicity = self.helicity.split_at_mut(count);
+        let color = self.color.split_at_mut(count);
+        let diagram = self.diagram.split_at_mut(count);
+        let amp2 = self.amp2.map(|rows| rows.split(count)).unzip();
+        (
+            SampleAnswers {
+                matrix_elements: matrix_elements.0,
+                helicity: helicity.0,
+                color: color.0,
+                diagram: diagram.0,
+                amp2: amp2.0,
+            },
+            SampleAnswers {
+                matrix_elements: matrix_elements.1,
+                helicity: helicity.1,
+                color: color.1,
+                diagram: diagram.1,
+                amp2: amp2.1,
+            },
+        )
+    }
+}
+
+/// A sample in the memory of a GPU. Arrays are addresses there, `[events]` where nothing else is said, 0 where they are
+/// not given or not asked for. What it says of events is what [`Sample`] and [`SampleAnswers`] say; an index that names
+/// nothing makes an event bad.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceSample {
+    /// How many.
+    pub events: usize,
+    /// Doubles at the sum of their strides.
+    pub momenta: u64,
+    /// Theirs.
+    pub strides: Strides,
+    /// Doubles.
+    pub alpha_s: u64,
+    /// g_s without them.
+    pub default_g_s: f64,
+    /// Doubles in [0, 1); 0.5 without them, as for the others.
+    pub random_helicity: u64,
+    /// Doubles in [0, 1).
+    pub random_color: u64,
+    /// Doubles in [0, 1).
+    pub random_diagram: u64,
+    /// 32-bit integers as all indices: rows of the helicity table.
+    pub fixed_helicity: u64,
+    /// Diagrams by which colour flows are drawn.
+    pub fixed_diagram: u64,
+    /// Which matrix element each event is about; others leave it alone.
+    pub flavor: u64,
+    /// Doubles.
+    pub matrix_elements: u64,
+    /// Integers.
+    pub helicity: u64,
+    /// Integers.
+    pub color: u64,
+    /// Integers.
+    pub diagram: u64,
+    /// Doubles, `[diagram][event]`.
+    pub amp2: u64,
+    /// From a diagram to the next.
+    pub amp2_stride: usize,
+    /// The CUstream of all work; 0 is the legacy default stream.
+    pub stream: u64,
+    /// Which matrix element this is.
+    pub element: Element,
+}
+
+/// One of several matrix elements that share arrays, and where it begins to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// Which.
+    pub index: usize,
+    /// Of how many.
+    pub count: usize,
+    /// Its first helicity.
+    pub helicity: usize,
+    /// Its first colour flow.
+    pub color: usize,
+    /// Its first diagram.
+    pub diagram: usize,
+    /// Diagrams of all.
+    pub diagrams: usize,
+}
+
+impl Element {
+    /// The only one.
+    pub fn only(diagrams: usize) -> Element {
+        Element {
+            index: 0,
+            count: 1,
+            helicity: 0,
+            color: 0,
+            diagram: 0,
+            diagrams,
+        }
+    }
+}
+
+impl DeviceSample {
+    /// Whether diagrams and colours are asked for.
+    pub fn diagrams(&self) -> bool {
+        [self.amp2, self.color, self.diagram]
+            .iter()
+            .any(|&array| array != 0)
+    }
+
+    /// All arrays, with their names.
+    pub fn arrays(&self) -> [(&'static str, u64); 13] {
+        [
+            ("momenta", self.momenta),
+            ("alpha_s", self.alpha_s),
+            ("random numbers for helicities", self.random_helicity),
+            ("random numbers for colours", self.random_color),
+            ("random numbers for diagrams", self.random_diagram),
+            ("fixed helicities", self.fixed_helicity),
+            ("fixed diagrams", self.fixed_diagram),
+            ("flavour indices", self.flavor),
+            ("matrix elements", self.matrix_elements),
+            ("helicities", self.helicity),
+            ("colours", self.color),
+            ("diagrams", self.diagram),
+            ("amp2", self.amp2),
+        ]
+    }
+}
+
+/// Events that have no matrix element.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bad {
+    /// How many.
+    pub count: usize,
+    /// The first one.
+    pub first: Option<usize>,
+}
+
+impl Bad {
+    /// Notes an event; they come in order.
+    #[inline]
+    pub fn note(&mut self, event: usize) {
+        self.count += 1;
+        self.first.get_or_insert(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn momenta_are_found_in_any_order() {
+        // [component][leg][event], two legs, three events of five.
+        let numbers: Vec<f64> = (0..40).map(f64::from).collect();
+        let strides = Strides {
+            event: 1,
+            leg: 5,
+            component: 10,
+        };
+        // SAFETY: events 1 to 3 of five.
+        let momenta = unsafe { Momenta::new(numbers.as_ptr().wrapping_add(1), 3, 2, strides) };
+        assert_eq!(momenta.get(2, 1, 3), 38.0);
+        assert_eq!(momenta.part(1, 2).get(0, 0, 1), 12.0);
+        let rows = Momenta::rows(&numbers, 2);
+        assert_eq!((rows.events(), rows.get(4, 1, 2)), (5, 38.0));
+        assert!(std::panic::catch_unwind(|| rows.part(3, 3)).is_err());
+    }
+
+    #[test]
+    fn rows_are_those_of_their_events_alone() {
+        let mut numbers = [0.0; 12];
+        // SAFETY: three rows of two events, from the second event of four on.
+        let mut rows = unsafe { Rows::new(numbers.as_mut_ptr().wrapping_add(1), 2, 3, 4) };
+        rows.row(2).fill(1.0);
+        rows.some(1, 1).row(0).fill(2.0);
+        assert_eq!(numbers[9..11], [1.0; 2]);
+        assert_eq!(numbers[5..7], [2.0; 2]);
+        assert_eq!(numbers.iter().sum::<f64>(), 6.0);
+    }
+}

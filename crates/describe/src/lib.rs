@@ -1,0 +1,536 @@
+//! What a sampler has to know of a process, in the words of MadGraph7's `subprocesses.json`.
+//!
+//! Everything is counted from 0. A channel is the topology of a diagram: its vertices as names of the lines that meet,
+//! `i0`, `i1` for incoming legs, `o0` and on for outgoing ones, `p0` and on for the propagators in the order in which
+//! the vertices make them; the last vertex makes none. There is a channel for each diagram that MadEvent has one for,
+//! with the legs in their order: diagrams that differ by identical particles alone are channels of their own.
+//!
+//! PDG codes of propagators are derived, because a process does not keep them: a massive line has the code of its mass
+//! or width in the parameter card, a massless one that of the fermion whose number flows along it, else it is a photon
+//! where one of its sides has no colour, else a gluon. So a photon between quarks is called 21. Samplers take no more
+//! from the code than mass and width, which the `parameters` of the channel name too.
+
+mod without_diagrams;
+
+use mebridge_process::{Process, Quantity, Vertex, Wavefunction};
+use mebridge_support::error::{Error, Result};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A library's matrix elements as an entry of `subprocesses.json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Subprocess {
+    /// PDG codes of the incoming legs of the first matrix element.
+    pub incoming: Vec<i32>,
+    /// PDG codes of its outgoing legs.
+    pub outgoing: Vec<i32>,
+    /// Topologies.
+    pub channels: Vec<Channel>,
+    /// The library file.
+    pub me_path: String,
+    /// Where the process came from.
+    pub path: String,
+    /// The matrix elements behind the flavour index.
+    pub flavors: Vec<Flavor>,
+    /// The power of alpha_s in |M|^2, -1 where diagrams differ.
+    pub qcd_power: i32,
+    /// `[flow][leg]`: colour and anticolour tags as in event files.
+    pub color_flows: Vec<Vec<(i32, i32)>>,
+    /// MadGraph7's codes of colour flows; none, so that the tags count.
+    pub color_codes: Option<Vec<u64>>,
+    /// What these codes refer to; none.
+    pub color_slots: Option<Vec<u64>>,
+    /// Colour representations (1, 3, -3, 8) by PDG code.
+    pub pdg_color_types: BTreeMap<i32, i32>,
+    /// Number of diagrams.
+    pub diagram_count: usize,
+    /// `[row][leg]`
+    pub helicities: Vec<Vec<i8>>,
+}
+
+/// A topology of the integration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Channel {
+    /// PDG codes of the propagators, antiparticles negative.
+    pub propagators: Vec<i32>,
+    /// Names of the lines that meet.
+    pub vertices: Vec<Vec<String>>,
+    /// Propagators that are to be on their mass shell; none.
+    pub on_shell_propagators: Vec<usize>,
+    /// Names of mass and width of each propagator; empty for none.
+    pub parameters: Vec<(String, String)>,
+    /// Their values in GeV, by the process's own values of the card.
+    pub masses: Vec<(f64, f64)>,
+    /// The diagrams of this topology.
+    pub diagrams: Vec<Diagram>,
+}
+
+/// A diagram of a channel.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagram {
+    /// Its number.
+    pub diagram: usize,
+    /// Which legs take the places of the channel's: each its own.
+    pub permutation: Vec<usize>,
+    /// Flavour indices whose matrix element has it.
+    pub active_flavors: Vec<usize>,
+    /// Colour flows that it allows.
+    pub active_colors: Vec<usize>,
+    /// PDG codes of its propagators.
+    pub propagator_pdgs: Vec<i32>,
+}
+
+/// A matrix element behind the flavour index.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Flavor {
+    /// The index.
+    pub index: usize,
+    /// PDG codes of the legs of all processes that it serves.
+    pub options: Vec<Vec<i32>>,
+    /// Whether it stands for the process with both beams exchanged, too.
+    pub mirror: bool,
+}
+
+/// Where the diagrams, helicities and colour flows of each of several matrix elements begin, and how many there are in
+/// all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tables {
+    /// Diagrams. Each matrix element has its own: the same number means another topology.
+    pub diagrams: Counted,
+    /// Helicities. Where a later table is the same as an earlier one, it is not repeated.
+    pub helicities: Counted,
+    /// Colour flows, likewise.
+    pub colors: Counted,
+}
+
+/// Where each matrix element begins to count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// For each matrix element its first.
+    pub first: Vec<usize>,
+    /// How many there are in all.
+    pub count: usize,
+}
+
+impl Counted {
+    /// `same` says which earlier matrix element has what this one has.
+    fn new(
+        processes: &[Process],
+        same: impl Fn(&Process, &Process) -> bool,
+        count: impl Fn(&Process) -> usize,
+    ) -> Counted {
+        let mut counted = Counted::default();
+        for (i, process) in processes.iter().enumerate() {
+            match processes[..i].iter().position(|other| same(other, process)) {
+                Some(other) => counted.first.push(counted.first[other]),
+                None => {
+                    counted.first.push(counted.count);
+                    counted.count += count(process);
+                }
+            }
+        }
+        counted
+    }
+}
+
+impl Tables {
+    /// For these matrix elements.
+    pub fn new(processes: &[Process]) -> Tables {
+        let flows = |a: &Process, b: &Process| {
+            a.color_flows() == b.color_flows() && a.channels.color_flows == b.channels.color_flows
+        };
+        Tables {
+            diagrams: Counted::new(processes, |_, _| false, |p| p.diagrams as usize),
+            helicities: Counted::new(
+                processes,
+                |a, b| a.helicities == b.helicities,
+                |p| p.helicities.len(),
+            ),
+            colors: Counted::new(processes, flows, Process::color_flows),
+        }
+    }
+}
+
+/// Describes matrix elements that stand behind one flavour index; `mirrored` says of each whether it stands for the
+/// exchanged beams, too.
+pub fn describe(
+    processes: &[Process],
+    mirrored: &[bool],
+    me_path: &str,
+    path: &str,
+) -> Result<Subprocess> {
+    let Some(first) = processes.first() else {
+        return Err(Error::NoEvents);
+    };
+    let tables = Tables::new(processes);
+    let codes = |incoming: bool| {
+        let legs = first.legs.iter().filter(|leg| leg.incoming == incoming);
+        legs.map(|leg| leg.pdg).collect()
+    };
+    let mut channels = Vec::new();
+    let mut powers = Vec::new();
+    let mut colors = BTreeMap::new();
+    let (mut helicities, mut flows) = (Vec::new(), Vec::new());
+    for (element, process) in processes.iter().enumerate() {
+        let offset = |counted: &Counted| counted.first[element];
+        let mut lines = Lines::new(process);
+        for amp2 in &process.channels.amp2 {
+            let Some(&amplitude) = amp2.squares.first().and_then(|set| set.first()) else {
+                continue;
+            };
+            let topology = lines.topology(amplitude as usize);
+            powers.push(topology.power);
+            let Some(config) = process.channels.config_of(amp2.diagram) else {
+                continue;
+            };
+            let allowed = process.channels.color_allowed.get(config);
+            let allowed = allowed.into_iter().flatten().enumerate();
+            let allowed = allowed.filter(|(_, allowed)| **allowed);
+            let first_flow = offset(&tables.colors);
+            channels.push(Channel {
+                propagators: topology.pdg.clone(),
+                vertices: topology.vertices,
+                on_shell_propagators: Vec::new(),
+                parameters: topology.parameters,
+                masses: topology.masses,
+                diagrams: vec![Diagram {
+                    diagram: offset(&tables.diagrams) + amp2.diagram as usize - 1,
+                    permutation: (0..process.legs.len()).collect(),
+                    active_flavors: vec![element],
+                    active_colors: allowed.map(|(flow, _)| first_flow + flow).collect(),
+                    propagator_pdgs: topology.pdg,
+                }],
+            });
+        }
+        lines.note_colors(&mut colors);
+        if helicities.len() == offset(&tables.helicities) {
+            helicities.extend(process.helicities.iter().cloned());
+        }
+        if flows.len() == offset(&tables.colors) {
+            flows.extend(process.channels.color_flows.iter().cloned());
+        }
+    }
+    for pdg in channels.iter().flat_map(|channel| &channel.propagators) {
+        note_color(&mut colors, *pdg, known_color(*pdg));
+    }
+    let power = powers.first().copied().flatten();
+    let same = powers.iter().all(|p| *p == power);
+    let flavors = processes.iter().zip(mirrored).enumerate();
+    let flavors = flavors.map(|(index, (process, &mirror))| {
+        let own = process.legs.iter().map(|leg| leg.pdg).collect();
+        let options = std::iter::once(own).chain(process.other_flavours.iter().cloned());
+        Flavor {
+            index,
+            options: options.collect(),
+            mirror,
+        }
+    });
+    Ok(Subprocess {
+        incoming: codes(true),
+        outgoing: codes(false),
+        channels,
+        me_path: me_path.to_owned(),
+        path: path.to_owned(),
+        flavors: flavors.collect(),
+        qcd_power: power.filter(|_| same).unwrap_or(-1),
+        color_flows: flows,
+        color_codes: None,
+        color_slots: None,
+        pdg_color_types: colors,
+        diagram_count: tables.diagrams.count,
+        helicities,
+    })
+}
+
+/// The topologies that a sampler needs: the channels of a process, or where diagrams are not listed all whose vertices
+/// join three lines, but one of those that differ by permutations of equal gluons in the final state.
+pub fn topologies(process: &Process) -> Result<Vec<Channel>> {
+    match (&process.color_ordered, process.amplitudes.is_empty()) {
+        (Some(form), true) => Ok(without_diagrams::channels(process, form)),
+        _ => Ok(describe(std::slice::from_ref(process), &[false], "", "")?.channels),
+    }
+}
+
+/// A topology on its way.
+#[derive(Clone, Debug, Default)]
+struct Topology {
+    vertices: Vec<Vec<String>>,
+    pdg: Vec<i32>,
+    parameters: Vec<(String, String)>,
+    masses: Vec<(f64, f64)>,
+    /// Powers of g_s; `None` where a coupling is no power of it.
+    power: Option<i32>,
+}
+
+/// The lines of a process.
+struct Lines<'a> {
+    process: &'a Process,
+    /// Names of the legs.
+    names: Vec<String>,
+    /// Colour representation of each leg, as a particle that goes out.
+    colors: Vec<i32>,
+    /// The power of g_s in each coupling.
+    powers: Vec<Option<i32>>,
+    /// Values of the parameters.
+    values: Vec<f64>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(process: &'a Process) -> Lines<'a> {
+        let (mut incoming, mut outgoing) = (0.., 0..);
+        let name = |leg: &mebridge_process::Leg| match leg.incoming {
+            true => incoming.next().map(|n: usize| format!("i{n}")),
+            false => outgoing.next().map(|n: usize| format!("o{n}")),
+        };
+        let names = process.legs.iter().map(name).map(Option::unwrap_or_default);
+        let names = names.collect();
+        let tags = process.channels.color_flows.first();
+        let color = |leg: usize| match tags.and_then(|tags| tags.get(leg)) {
+            Some((0, 0)) | None => 1,
+            Some((_, 0)) => 3,
+            Some((0, _)) => -3,
+            Some(_) => 8,
+        };
+        let model = &process.model;
+        let card = model.default_card();
+        let (one, two) = (model.evaluate(&card, 1.0), model.evaluate(&card, 2.0));
+        let power = |coupling: &mebridge_process::model::Named| {
+            let at = |values: &[num_complex::Complex64]| values[coupling.value as usize].norm();
+            let ratio = (at(&two) / at(&one)).log2();
+            let power = ratio.round();
+            // A coupling that vanishes adds nothing to any diagram.
+            if at(&one) == 0.0 && at(&two) == 0.0 {
+                return Some(0);
+            }
+            ((ratio - power).abs() < 1e-9).then_some(power as i32)
+        };
+        Lines {
+            colors: (0..process.legs.len()).map(color).collect(),
+            powers: model.couplings.iter().map(power).collect(),
+            values: model
+                .parameters
+                .iter()
+                .map(|p| one[p.value as usize].re)
+                .collect(),
+            process,
+            names,
+        }
+    }
+
+    fn topology(&mut self, amplitude: usize) -> Topology {
+        let mut topology = Topology {
+            power: Some(0),
+            ..Topology::default()
+        };
+        let vertex = &self.process.amplitudes[amplitude];
+        let (names, _) = self.meet(vertex, &mut topology);
+        topology.vertices.push(names);
+        topology
+    }
+
+    /// The names of the lines that meet in a vertex, with all vertices behind them, and the legs that they lead to.
+    fn meet(&self, vertex: &Vertex, topology: &mut Topology) -> (Vec<String>, Vec<usize>) {
+        let (mut names, mut legs) = (Vec::new(), Vec::new());
+        for &input in &vertex.inputs {
+            match &self.process.wavefunctions[input as usize] {
+                Wavefunction::External(external) => {
+                    names.push(self.names[external.leg as usize].clone());
+                    legs.push(external.leg as usize);
+                }
+                Wavefunction::Internal(inner) => {
+                    let (mut lines, behind) = self.meet(inner, topology);
+                    let name = format!("p{}", topology.pdg.len());
+                    lines.push(name.clone());
+                    topology.vertices.push(lines);
+                    self.propagator([inner.mass, inner.width], &behind, topology);
+                    names.push(name);
+                    legs.extend(behind);
+                }
+            }
+        }
+        let power = vertex.couplings.first();
+        let power = power.and_then(|c| self.powers[c.coupling as usize]);
+        topology.power = topology.power.zip(power).map(|(a, b)| a + b);
+        (names, legs)
+    }
+
+    /// Adds a propagator that leads to these legs.
+    fn propagator(&self, line: [Quantity; 2], legs: &[usize], topology: &mut Topology) {
+        topology.pdg.push(self.pdg(line, legs));
+        let parameter = |quantity: Quantity| match quantity.0 {
+            Some(i) => self.process.model.parameters[i as usize].name.clone(),
+            None => String::new(),
+        };
+        let value = |quantity: Quantity| quantity.0.map_or(0.0, |i| self.values[i as usize]);
+        let [mass, width] = line;
+        topology
+            .parameters
+            .push((parameter(mass), parameter(width)));
+        topology.masses.push((value(mass), value(width)));
+    }
+
+    /// The PDG code of a line that leads to these legs: of the particle that decays into them.
+    fn pdg(&self, [mass, width]: [Quantity; 2], legs: &[usize]) -> i32 {
+        let process = self.process;
+        // Fermion numbers of what goes out there, by flavour.
+        let mut numbers: BTreeMap<i32, i32> = BTreeMap::new();
+        let mut charge = 0;
+        for &leg in legs {
+            let leg = &process.legs[leg];
+            let sign = if leg.incoming { -1 } else { 1 } * leg.pdg.signum();
+            charge += sign * charge_of(leg.pdg.abs());
+            if is_fermion(leg.pdg.abs()) {
+                *numbers.entry(leg.pdg.abs()).or_default() += sign;
+            }
+        }
+        numbers.retain(|_, number| *number != 0);
+        // The mass of a W is no parameter of the card, but its width is.
+        let of_mass = [mass, width].into_iter().find_map(|quantity| {
+            let name = &process.model.parameters[quantity.0? as usize].name;
+            let card = process.model.card.iter().find(|p| p.name == *name)?;
+            let block = ["mass", "decay"].contains(&card.block.as_str());
+            card.index.first().copied().filter(|_| block)
+        });
+        // The number of one flavour tells particle from antiparticle; that of a boson is its charge.
+        let sign = |pdg: i32| match numbers.get(&pdg) {
+            Some(number) => number.signum(),
+            None if charge_of(pdg) != 0 && !is_fermion(pdg) => (charge * charge_of(pdg)).signum(),
+            None => 1,
+        };
+        if let Some(pdg) = of_mass {
+            return if sign(pdg) < 0 { -pdg } else { pdg };
+        }
+        if let (Some((&pdg, &number)), 1) = (numbers.iter().next(), numbers.len()) {
+            return pdg * number.signum();
+        }
+        if mass.0.is_some() {
+            return 0;
+        }
+        let white = |leg: usize| self.colors[leg] == 1;
+        let mut others = (0..process.legs.len()).filter(|leg| !legs.contains(leg));
+        match legs.iter().all(|&leg| white(leg)) || others.all(white) {
+            true => 22,
+            false => 21,
+        }
+    }
+
+    fn note_colors(&self, colors: &mut BTreeMap<i32, i32>) {
+        for (leg, &color) in self.process.legs.iter().zip(&self.colors) {
+            note_color(colors, leg.pdg, Some(color));
+        }
+        for pdg in self.process.other_flavours.iter().flatten() {
+            note_color(colors, *pdg, known_color(*pdg));
+        }
+    }
+}
+
+fn note_color(colors: &mut BTreeMap<i32, i32>, pdg: i32, color: Option<i32>) {
+    let Some(color) = color else {
+        return;
+    };
+    colors.entry(pdg).or_insert(color);
+    let anti = if color.abs() == 3 { -color } else { color };
+    colors.entry(-pdg).or_insert(anti);
+}
+
+/// The colour representation of a particle of the Standard Model.
+fn known_color(pdg: i32) -> Option<i32> {
+    match pdg.abs() {
+        1..=6 => Some(3 * pdg.signum()),
+        21 => Some(8),
+        11..=16 | 22..=25 => Some(1),
+        _ => None,
+    }
+}
+
+/// Whether a particle of the Standard Model has a fermion number.
+fn is_fermion(pdg: i32) -> bool {
+    matches!(pdg, 1..=6 | 11..=16)
+}
+
+/// Three times the charge of a particle of the Standard Model.
+fn charge_of(pdg: i32) -> i32 {
+    match pdg {
+        1 | 3 | 5 => -1,
+        2 | 4 | 6 => 2,
+        11 | 13 | 15 => -3,
+        24 => 3,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mebridge_generate::generate;
+
+    fn described(text: &str) -> Subprocess {
+        let processes = generate(text).unwrap();
+        let mirrored = vec![false; processes.len()];
+        describe(&processes, &mirrored, "x.so", "x").unwrap()
+    }
+
+    #[test]
+    fn topologies_of_top_pairs() {
+        let subprocess = described("g g > t t~");
+        assert_eq!(
+            (subprocess.incoming, subprocess.outgoing),
+            (vec![21, 21], vec![6, -6])
+        );
+        assert_eq!(subprocess.qcd_power, 2);
+        assert_eq!(subprocess.diagram_count, 3);
+        assert_eq!(subprocess.pdg_color_types.get(&-6), Some(&-3));
+        let mut found = Vec::new();
+        for channel in &subprocess.channels {
+            assert_eq!(channel.vertices.len(), 2);
+            assert_eq!(
+                channel
+                    .vertices
+                    .concat()
+                    .iter()
+                    .filter(|n| *n == "p0")
+                    .count(),
+                2
+            );
+            found.push((
+                channel.propagators[0].abs(),
+                channel.parameters[0].0.clone(),
+            ));
+        }
+        found.sort();
+        let top = (6, "MDL_MT".to_owned());
+        assert_eq!(found, [top.clone(), top, (21, String::new())]);
+        let colors: Vec<usize> = subprocess
+            .channels
+            .iter()
+            .map(|channel| channel.diagrams[0].active_colors.len())
+            .collect();
+        assert_eq!(colors.iter().sum::<usize>(), 4);
+    }
+
+    #[test]
+    fn lines_are_named_by_what_flows_along_them() {
+        let pdgs = |text: &str| {
+            let mut all: Vec<i32> = described(text)
+                .channels
+                .iter()
+                .flat_map(|channel| channel.propagators.clone())
+                .collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        assert_eq!(pdgs("e+ e- > mu+ mu-"), [22, 23]);
+        let w = described("u d~ > ve e+").channels[0].masses[0];
+        assert!((w.0 - 80.419).abs() < 0.1 && w.1 > 2.0, "{w:?}");
+        // The W that decays is a W+, the quark that emits it a d or an u.
+        assert_eq!(pdgs("u d~ > ve e+"), [24]);
+        assert_eq!(pdgs("u~ d > ve~ e-"), [-24]);
+        let found = pdgs("u d~ > w+ g");
+        assert!(
+            found.iter().all(|pdg| [1, 2].contains(&pdg.abs())),
+            "{found:?}"
+        );
+        assert_eq!(described("u u~ > e+ e- g").qcd_power, 1);
+    }
+}

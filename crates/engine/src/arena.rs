@@ -1,0 +1,85 @@
+//! Aligned memory for the vectors of one block of events.
+
+use mebridge_support::error::{Error, Result};
+
+/// Bytes to which every vector is aligned: those of the widest one.
+const ALIGNMENT: usize = 64;
+
+/// Zeroed, aligned memory of numbers.
+pub struct Arena<T> {
+    /// Cache lines, so that the first number is aligned; their content is only used through
+    /// pointers to `T`.
+    lines: Vec<Line>,
+    numbers: usize,
+    of: std::marker::PhantomData<T>,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; ALIGNMENT]);
+
+impl<T: Copy> Arena<T> {
+    /// Room for this many numbers, all zero. `T` is a floating point type, for which zero bytes
+    /// are the number zero.
+    pub fn new(numbers: usize) -> Result<Self> {
+        let bytes = numbers.saturating_mul(size_of::<T>());
+        let count = bytes.div_ceil(ALIGNMENT).max(1);
+        let mut lines: Vec<Line> = Vec::new();
+        lines
+            .try_reserve_exact(count)
+            .map_err(|_| Error::Memory { bytes })?;
+        ask_for_large_pages(lines.as_mut_ptr().cast(), count * ALIGNMENT);
+        lines.resize(count, Line([0; ALIGNMENT]));
+        Ok(Arena {
+            lines,
+            numbers,
+            of: std::marker::PhantomData,
+        })
+    }
+
+    /// All numbers.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        let first = self.as_mut_ptr();
+        // SAFETY: the lines hold at least this many numbers, initialised and aligned, and are
+        // borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(first, self.numbers) }
+    }
+
+    /// The first number.
+    pub fn as_mut_ptr(&mut self) -> *mut T {
+        self.lines.as_mut_ptr().cast()
+    }
+}
+
+/// Asks the system for pages of 2 MiB where memory is that large: what a plan of many megabytes touches would otherwise be
+/// more pages than a core has in its tables. Must come before the memory is written to.
+fn ask_for_large_pages(first: *mut u8, bytes: usize) {
+    const LARGE: usize = 2 << 20;
+    const SMALL: usize = 4096;
+    let skipped = first.addr().next_multiple_of(SMALL) - first.addr();
+    if bytes < 2 * LARGE + skipped {
+        return;
+    }
+    #[cfg(target_os = "linux")]
+    // SAFETY: whole pages of memory that the caller has reserved; this advice does not change what they hold, and that it
+    // may not be followed does not matter.
+    unsafe {
+        let whole = (bytes - skipped) / SMALL * SMALL;
+        libc::madvise(first.add(skipped).cast(), whole, libc::MADV_HUGEPAGE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_that_is_not_there_is_an_error() {
+        let error = Arena::<f64>::new(usize::MAX / 4).err().unwrap();
+        assert!(
+            error.to_string().contains("CUDACPP_RUNTIME_THREADS"),
+            "{error}"
+        );
+        assert_eq!(Arena::<f64>::new(3).unwrap().as_mut_slice(), [0.0; 3]);
+    }
+}

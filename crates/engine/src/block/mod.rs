@@ -1,0 +1,557 @@
+//! One vector of events through a plan.
+//!
+//! Everything here is generic over the register type and compiled once for each SIMD level.
+//! All numbers of the block lie in one array of vectors (see [`mebridge_ops::opcode`]), the
+//! scratch of this module behind those of the plan.
+
+mod answer;
+mod loops;
+mod momentum_check;
+mod sample;
+mod start;
+
+use super::color::{self, Sum};
+use super::engine::{ColorSum, Engine};
+use super::pairs::Step;
+use super::worker::Worker;
+use mebridge_backend::BadMomentum;
+use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::sample::{Bad, Rows, Sample};
+use mebridge_ops::general;
+use mebridge_ops::kernels::{self, Direct, Memory, Table};
+use mebridge_ops::opcode::Opcode;
+use mebridge_ops::{Address, Batch};
+use mebridge_simd::{Real, Simd, Task, dispatch_unchecked};
+use std::time::Instant;
+
+/// The events of a chunk, block after block.
+pub struct Blocks<'a, 'b, T: Real> {
+    pub engine: &'a Engine<T>,
+    pub worker: &'a mut Worker<T>,
+    pub events: Events<'a>,
+    pub answers: Answers<'b>,
+    /// Of a sample what events and answers do not hold. The events have no momenta then.
+    pub sample: Option<Sampled<'a, 'b>>,
+}
+
+/// What a sample asks and is answered beyond events.
+pub struct Sampled<'a, 'b> {
+    /// What is asked.
+    pub asked: &'a Sample<'a>,
+    /// The chosen diagrams.
+    pub diagram: &'b mut [i32],
+    /// Shares of the squared diagrams.
+    pub amp2: Option<Rows<'b>>,
+    /// Events without a matrix element.
+    pub bad: &'b mut Bad,
+}
+
+impl<T: Real> Task<T> for Blocks<'_, '_, T> {
+    type Output = Result<(), BadMomentum>;
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = T>>(mut self) -> Self::Output {
+        let nevt = self.events.g_s.len();
+        for first in (0..nevt).step_by(V::LANES) {
+            // SAFETY: the caller has the level, and sized the worker's memory for this engine.
+            unsafe { self.block::<V>(first, (nevt - first).min(V::LANES))? };
+        }
+        Ok(())
+    }
+}
+
+impl<T: Real> Blocks<'_, '_, T> {
+    /// Evaluates the events `first..first + count`, of which there are at most `LANES`.
+    #[inline(always)]
+    unsafe fn block<V: Simd<Scalar = T>>(
+        &mut self,
+        first: usize,
+        count: usize,
+    ) -> Result<(), BadMomentum> {
+        let engine = self.engine;
+        let base = self.worker.vectors();
+        // SAFETY: all addresses of the plan and of the engine's scratch lie within the worker's
+        // memory, which is as large as the engine asked for; the level is there.
+        unsafe {
+            let m = Memory::<V>::new(base);
+            self.start(m, first, count)?;
+            self.currents::<V>(&engine.plan.currents, &engine.currents);
+            self.helicities(m, first, count);
+            self.answer::<V>(m, first, count);
+        }
+        Ok(())
+    }
+
+    /// Off-shell wavefunctions, or what squared diagrams are made of: what is run for these batches.
+    #[inline(always)]
+    unsafe fn currents<V: Simd<Scalar = T>>(&mut self, batches: &[Batch], steps: &[Step]) {
+        let base = self.worker.vectors();
+        // SAFETY: addresses of the plan.
+        unsafe {
+            for step in steps {
+                let batch = match step {
+                    Step::Whole(number) => &batches[*number],
+                    Step::Alone(batch) => batch,
+                    Step::Two(opcode, operands) => {
+                        kernels::spinors_of_two::<V>(*opcode, operands, base);
+                        continue;
+                    }
+                };
+                let operands = &batch.operands;
+                match batch.opcode {
+                    Opcode::General(i) => {
+                        let routine = &self.engine.general[i as usize];
+                        general::run::<V, _>(routine, operands, Direct, base);
+                    }
+                    opcode => kernels::currents::<V, _>(opcode, operands, Direct, base),
+                }
+            }
+        }
+    }
+
+    /// Amplitudes, colour flows and |M|^2 of every good helicity.
+    #[inline(always)]
+    unsafe fn helicities<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, first: usize, count: usize) {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let scratch = &engine.scratch;
+        let weights = self.worker.weights(engine, &self.events, first, count);
+        let each = self.worker.each.is_some();
+        let colors = each || self.asks_for_colors(first, count);
+        let profile = self.worker.profile;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            if colors {
+                for flow in 0..engine.color_flows() as u32 {
+                    m.put_real(scratch.jamp2 + flow, V::zero());
+                }
+            }
+            if weights {
+                m.put_real(scratch.denominator, V::zero());
+                for i in 0..self.worker.amp2.len() as u32 {
+                    m.put_real(scratch.numerators + i, V::zero());
+                }
+            }
+            if weights && !plan.channels.squares.is_empty() {
+                self.squares(m);
+            }
+            if let Some(loops) = &plan.loops {
+                return self.loops(m, loops, colors);
+            }
+            let mut done = 0;
+            let mut tiles = plan.tiles.iter().zip(&engine.tiles).peekable();
+            let groups = engine.groups.helicities.iter();
+            for (group, at) in groups.zip(0..) {
+                if let Some(&(tile, steps)) = tiles.peek()
+                    && tile.group == at
+                {
+                    self.currents::<V>(&tile.currents, steps);
+                    tiles.next();
+                }
+                let start = profile.then(Instant::now);
+                self.amplitudes::<V>(group);
+                if let Some(start) = start {
+                    self.worker.timers.amplitudes += start.elapsed();
+                }
+                let stride = engine.groups.pair_stride;
+                if each {
+                    for (&h, place) in group.iter().zip(0..) {
+                        let mine = m.shifted(place * stride);
+                        self.clear(m);
+                        self.squares_and_jamps([mine.pointer(0)], m, weights, colors);
+                        self.color_sum(m, mine, h, done);
+                        self.note_each(m);
+                        done += 1;
+                    }
+                    continue;
+                }
+                let first = m.pointer(0);
+                match group[..] {
+                    [_, _] => {
+                        let second = m.pointer(stride);
+                        self.squares_and_jamps([first, second], m, weights, colors);
+                    }
+                    _ => self.squares_and_jamps([first], m, weights, colors),
+                }
+                for (&h, place) in group.iter().zip(0..) {
+                    let mine = m.shifted(place * stride);
+                    self.color_sum(m, mine, h, done);
+                    done += 1;
+                }
+            }
+        }
+    }
+
+    /// Whether colours are to be chosen for some of these events.
+    fn asks_for_colors(&self, first: usize, count: usize) -> bool {
+        let events = &self.events;
+        let of_sample = |sample: &Sampled| sample.asked.diagrams;
+        let of_igraph = |igraph: &[i32]| igraph[first..first + count].iter().any(|&g| g != 0);
+        events.channels.is_some()
+            || self.sample.as_ref().is_some_and(of_sample)
+            || events.igraph.is_some_and(of_igraph)
+    }
+
+    /// What becomes of the amplitudes of N helicities, given the memory as each of them sees it: with `weights` AMP2, and
+    /// JAMPs, with `colors` added to JAMP2.
+    #[inline(always)]
+    unsafe fn squares_and_jamps<V: Simd<Scalar = T>, const N: usize>(
+        &mut self,
+        mine: [*mut T; N],
+        m: Memory<V>,
+        weights: bool,
+        colors: bool,
+    ) {
+        let engine = self.engine;
+        let start = self.worker.profile.then(Instant::now);
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            if weights {
+                for mine in mine {
+                    self.amp2(m, Memory::new(mine));
+                }
+            }
+            let all = m.pointer(0);
+            if !colors {
+                engine.jamp.add_up::<V, N, false>(mine, all);
+            } else if engine.flow_weights.is_empty() {
+                engine.jamp.add_up::<V, N, true>(mine, all);
+            } else {
+                engine.jamp.add_up::<V, N, false>(mine, all);
+                for mine in mine {
+                    self.weigh_flows(m, Memory::new(mine));
+                }
+            }
+        }
+        if let Some(start) = start {
+            self.worker.timers.amplitudes += start.elapsed();
+        }
+    }
+
+    /// Colour sum of a helicity, whose JAMPs are there. `mine` is the memory as it sees it; `done` came before.
+    #[inline(always)]
+    unsafe fn color_sum<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        mine: Memory<V>,
+        h: u32,
+        done: usize,
+    ) {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let scratch = &engine.scratch;
+        let start = self.worker.profile.then(Instant::now);
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            match &engine.color {
+                // Not worth a call.
+                ColorSum::Same(color::ColorSum { only: Some(c), .. }) => {
+                    let jamp = mine.complex(plan.jamp_base);
+                    let c = V::splat(*c);
+                    let square = jamp.re * (c * jamp.re) + jamp.im * (c * jamp.im);
+                    m.put_real(scratch.matrix_elements + h, square);
+                }
+                ColorSum::Same(color) => V::call(Sum {
+                    color,
+                    jamp: lane_of(mine, plan.jamp_base, 0),
+                    scratch: lane_of(m, scratch.color, 0),
+                    result: lane_of(m, scratch.matrix_elements + h, 0),
+                }),
+                ColorSum::Single(color) => self.color_single(m, mine, color, done),
+            }
+            if let Some(start) = start {
+                self.worker.timers.color += start.elapsed();
+            }
+        }
+    }
+
+    /// Begins the sums of AMP2 and JAMP2 anew.
+    #[inline(always)]
+    unsafe fn clear<V: Simd<Scalar = T>>(&self, m: Memory<V>) {
+        let scratch = &self.engine.scratch;
+        // SAFETY: addresses of the scratch.
+        unsafe {
+            for i in 0..self.worker.amp2.len() as u32 {
+                m.put_real(scratch.numerators + i, V::zero());
+            }
+            for flow in 0..self.engine.color_flows() as u32 {
+                m.put_real(scratch.jamp2 + flow, V::zero());
+            }
+        }
+    }
+
+    /// Notes AMP2 and JAMP2 of the first event for the helicity at hand, or those in the lanes.
+    #[inline(always)]
+    unsafe fn note_each<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
+        let scratch = &self.engine.scratch;
+        let amp2 = self.worker.amp2.len();
+        let flows = self.engine.color_flows();
+        let lanes = self.engine.helicity_lanes();
+        let Some(each) = &mut self.worker.each else {
+            return;
+        };
+        // SAFETY: addresses of the scratch, one behind the other.
+        unsafe {
+            by_lanes(m, scratch.numerators, amp2, lanes, &mut each.amp2);
+            by_lanes(m, scratch.jamp2, flows, lanes, &mut each.jamp2);
+        }
+    }
+
+    /// Adds to JAMP2 what it is where coupling orders are split. `mine` is the memory as the helicity sees it.
+    #[inline(always)]
+    unsafe fn weigh_flows<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>) {
+        let engine = self.engine;
+        // SAFETY: addresses of the plan and the scratch; the process's JAMP2 name its JAMPs.
+        unsafe {
+            let jamps = mine.shifted(engine.plan.jamp_base);
+            for (of_flow, flow) in engine.flow_weights.iter().zip(0..) {
+                let mut total = m.real(engine.scratch.jamp2 + flow);
+                for pairs in &of_flow.moduli {
+                    let mut sum = V::zero();
+                    for &(a, b) in pairs {
+                        let (a, b) = (jamps.complex(2 * a), jamps.complex(2 * b));
+                        sum = a.re.mul_add(b.re, a.im.mul_add(b.im, sum));
+                    }
+                    total = total + sum.abs();
+                }
+                m.put_real(engine.scratch.jamp2 + flow, total);
+            }
+        }
+    }
+
+    /// The amplitudes of a group of helicities.
+    #[inline(always)]
+    unsafe fn amplitudes<V: Simd<Scalar = T>>(&mut self, group: &[u32]) {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let base = self.worker.vectors();
+        let tables = &plan.tables;
+        // SAFETY: addresses of the plan.
+        unsafe {
+            for batch in &plan.amplitudes {
+                let operands = &batch.operands;
+                match (batch.opcode, group) {
+                    (opcode, &[a, b]) => {
+                        let two = [Table(&tables[a as usize]), Table(&tables[b as usize])];
+                        let stride = engine.groups.pair_stride;
+                        match opcode {
+                            Opcode::Dots => kernels::dots_of_two::<V>(operands, two, stride, base),
+                            _ => kernels::products_of_two::<V>(opcode, operands, two, stride, base),
+                        }
+                    }
+                    (Opcode::General(i), &[h, ..]) => {
+                        let routine = &engine.general[i as usize];
+                        general::run::<V, _>(routine, operands, Table(&tables[h as usize]), base);
+                    }
+                    (opcode, &[h, ..]) => {
+                        let table = Table(&tables[h as usize]);
+                        kernels::amplitudes::<V, _>(opcode, operands, table, base);
+                    }
+                    (_, []) => {}
+                }
+            }
+        }
+    }
+
+    /// Colour sum in single precision (mixed mode). A register holds twice as many numbers in
+    /// single as in double precision: the two halves are two helicities of the same events. `mine` is
+    /// the memory as the helicity sees it, of which `done` came before.
+    #[inline(always)]
+    unsafe fn color_single<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        mine: Memory<V>,
+        color: &color::ColorSum<f32>,
+        done: usize,
+    ) {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let single = self.worker.single_vectors();
+        let lanes = V::LEVEL.lanes::<f32>();
+        let halves = lanes / V::LANES;
+        let half = done % halves;
+        // SAFETY: addresses of the plan; the single-precision memory holds `lanes` numbers for
+        // each of the 2 * flows vectors, as many for the result, and the sum's scratch.
+        unsafe {
+            for i in 0..2 * plan.flows {
+                let from = lane_of(mine, plan.jamp_base + i as u32, 0);
+                let to = single.add(i * lanes + half * V::LANES);
+                V::load(from).store_single(to);
+            }
+            let last = done + 1 == engine.evaluated;
+            if half + 1 < halves && !last {
+                return;
+            }
+            let result = single.add(2 * plan.flows * lanes);
+            let sum = Sum {
+                color,
+                jamp: single,
+                scratch: result.add(lanes),
+                result,
+            };
+            dispatch_unchecked(V::LEVEL, sum);
+            for filled in 0..=half {
+                let h = engine.order[done - half + filled];
+                let to = lane_of(m, engine.scratch.matrix_elements + h, 0);
+                for lane in 0..V::LANES {
+                    let value = *result.add(filled * V::LANES + lane);
+                    *to.add(lane) = T::from_f64(f64::from(value));
+                }
+            }
+        }
+    }
+
+    /// Computes AMP2 where the plan has operations for them.
+    #[inline(always)]
+    unsafe fn squares<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
+        let engine = self.engine;
+        let channels = &engine.plan.channels;
+        let scratch = &engine.scratch;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            self.currents::<V>(&channels.squares, &engine.squares);
+            let mut total = V::zero();
+            for &i in &channels.denominator {
+                total = total + m.real(channels.totals[i as usize]);
+            }
+            m.put_real(scratch.denominator, total);
+            for (slot, &i) in self.worker.amp2.iter().enumerate() {
+                let value = m.real(channels.totals[i as usize]);
+                m.put_real(scratch.numerators + slot as u32, value);
+            }
+        }
+    }
+
+    /// Adds |AMP|^2 of single diagrams to the channels' numerators and to the denominator. `mine` is the memory as the
+    /// helicity sees it.
+    #[inline(always)]
+    unsafe fn amp2<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>) {
+        let channels = &self.engine.plan.channels;
+        let scratch = &self.engine.scratch;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            if channels.amp2.is_empty() {
+                return;
+            }
+            // A sample takes its sum from the numerators, which are all there; single helicities have none.
+            if self.sample.is_none() && self.worker.each.is_none() {
+                let (one, several) = &self.engine.denominator;
+                let total = squares(mine, several, m.real(scratch.denominator));
+                m.put_real(scratch.denominator, total + squares_of_one(mine, one));
+            }
+            for (slot, &i) in self.worker.amp2.iter().enumerate() {
+                let at = scratch.numerators + slot as u32;
+                let sum = squares(mine, &channels.amp2[i as usize], m.real(at));
+                m.put_real(at, sum);
+            }
+        }
+    }
+
+    /// One number of each event as a vector; lanes without an event repeat the last one.
+    #[inline(always)]
+    unsafe fn lanes<V: Simd<Scalar = T>>(
+        &self,
+        m: Memory<V>,
+        first: usize,
+        count: usize,
+        numbers: &[f64],
+    ) -> V {
+        let numbers = &numbers[first..first + count];
+        // SAFETY: an address of the scratch; `LANES` numbers to read, or to write in the scratch.
+        unsafe {
+            if count == V::LANES {
+                return V::load_doubles(numbers.as_ptr());
+            }
+            let at = m.pointer(self.engine.scratch.lanes);
+            for lane in 0..V::LANES {
+                *at.add(lane) = T::from_f64(numbers[lane.min(count - 1)]);
+            }
+            V::load(at)
+        }
+    }
+}
+
+/// Appends so many vectors lane by lane: all numbers of the first lane, then those of the second, of so many lanes.
+///
+/// # Safety
+/// The vectors are valid.
+#[inline(always)]
+unsafe fn by_lanes<V: Simd>(
+    m: Memory<V>,
+    first: Address,
+    count: usize,
+    lanes: usize,
+    to: &mut Vec<f64>,
+) {
+    to.reserve(count * lanes);
+    let end = to.len() + count * lanes;
+    // SAFETY: there is room for `count` numbers of each lane; every one of them is written.
+    unsafe {
+        let out = to.as_mut_ptr().add(to.len());
+        let mut done = 0;
+        // Squares of numbers, turned in registers.
+        if lanes == V::LANES && lanes.is_multiple_of(4) && size_of::<V::Scalar>() == 8 {
+            let from: *const f64 = lane_of(m, first, 0).cast();
+            while done + lanes <= count {
+                for lane in (0..lanes).step_by(4) {
+                    let columns = V::columns(from.add(done * lanes + lane), lanes);
+                    for (i, column) in columns.into_iter().enumerate() {
+                        column.store_doubles(out.add((lane + i) * count + done));
+                    }
+                }
+                done += lanes;
+            }
+        }
+        for number in done..count {
+            for lane in 0..lanes {
+                let x = *lane_of(m, first + number as u32, lane);
+                *out.add(lane * count + number) = x.to_f64();
+            }
+        }
+        to.set_len(end);
+    }
+}
+
+/// One number of a vector.
+#[inline(always)]
+unsafe fn lane_of<V: Simd>(m: Memory<V>, address: Address, lane: usize) -> *mut V::Scalar {
+    // SAFETY: the caller gives an address of the plan or the scratch, and lane < LANES.
+    unsafe { m.pointer(address).add(lane) }
+}
+
+/// The sum of the squares of these numbers. Each addition waits for the one before, so there are four sums.
+#[inline(always)]
+unsafe fn squares_of_one<V: Simd>(m: Memory<V>, numbers: &[Address]) -> V {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let mut sums = [V::zero(); 4];
+        let (fours, rest) = numbers.as_chunks::<4>();
+        for four in fours {
+            for i in 0..4 {
+                let z = m.complex(four[i]);
+                sums[i] = z.re.mul_add(z.re, z.im.mul_add(z.im, sums[i]));
+            }
+        }
+        for &number in rest {
+            let z = m.complex(number);
+            sums[0] = z.re.mul_add(z.re, z.im.mul_add(z.im, sums[0]));
+        }
+        (sums[0] + sums[1]) + (sums[2] + sums[3])
+    }
+}
+
+/// Adds squares of sums of numbers.
+#[inline(always)]
+unsafe fn squares<V: Simd>(m: Memory<V>, squares: &[Vec<Address>], mut total: V) -> V {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        for square in squares {
+            let mut sum = m.complex(square[0]);
+            for &a in &square[1..] {
+                sum = sum + m.complex(a);
+            }
+            total = sum.re.mul_add(sum.re, sum.im.mul_add(sum.im, total));
+        }
+    }
+    total
+}

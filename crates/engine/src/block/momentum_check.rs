@@ -1,0 +1,58 @@
+//! Momenta of a vector of events, looked at as they are read: all numbers finite, energies positive, legs on their
+//! mass shells (unless they may be off them), energy and momentum conserved.
+//!
+//! Comparisons are false for NaN, infinity minus infinity is NaN, and no number is less than itself: what is not
+//! finite is bad without a test of its own.
+
+use mebridge_backend::{NOT_CONSERVED, OFF_SHELL};
+use mebridge_simd::Simd;
+
+/// What the legs so far have shown.
+pub(super) struct MomentumCheck<V: Simd> {
+    good: V::Mask,
+    /// What comes in less what goes out: E, px, py, pz.
+    sum: [V; 4],
+    /// Of the beams.
+    energy: V,
+}
+
+impl<V: Simd> MomentumCheck<V> {
+    #[inline(always)]
+    pub(super) fn new(zero: V) -> Self {
+        MomentumCheck {
+            good: zero.eq(zero),
+            sum: [zero; 4],
+            energy: zero,
+        }
+    }
+
+    /// The momentum (E, px, py, pz) of the next leg.
+    #[inline(always)]
+    pub(super) fn leg(&mut self, p: [V; 4], mass: f64, incoming: bool, off_shell: bool) {
+        let [e, x, y, z] = p;
+        let e2 = e * e;
+        let p2 = x.mul_add(x, y.mul_add(y, z.mul_add(z, e.same(mass * mass))));
+        let off = (e2 - p2).abs();
+        let near = match off_shell {
+            false => off.lt(e2 * e.same(OFF_SHELL)),
+            true => off.lt(e.same(f64::INFINITY)),
+        };
+        self.good = V::both(self.good, V::both(near, e.same(0.0).lt(e)));
+        let s = self.sum;
+        self.sum = if incoming {
+            self.energy = self.energy + e;
+            [s[0] + e, s[1] + x, s[2] + y, s[3] + z]
+        } else {
+            [s[0] - e, s[1] - x, s[2] - y, s[3] - z]
+        };
+    }
+
+    /// The events whose momenta can be used.
+    #[inline(always)]
+    pub(super) fn good(self) -> V::Mask {
+        let [e, x, y, z] = self.sum;
+        let off = e.mul_add(e, x.mul_add(x, y.mul_add(y, z * z)));
+        let most = self.energy * e.same(NOT_CONSERVED);
+        V::both(self.good, off.lt(most * most))
+    }
+}

@@ -1,0 +1,147 @@
+//! What a sampler asks beyond a matrix element: all squared diagrams, one of them drawn, the colour flow by it, the
+//! contribution of one helicity. Counted from 0.
+
+use super::answer::{choose, put_doubles, put_integers};
+use super::{Blocks, Sampled, lane_of};
+use mebridge_ops::kernels::Memory;
+use mebridge_simd::{Real, Simd};
+
+impl<T: Real> Blocks<'_, '_, T> {
+    /// For each lane what a helicity of its own contributes; nothing where it is not one of the good ones.
+    #[inline(always)]
+    pub(super) unsafe fn contribution<V: Simd<Scalar = T>>(
+        &self,
+        m: Memory<V>,
+        helicity: &[i32],
+    ) -> V {
+        let scratch = &self.engine.scratch;
+        let good = &self.engine.plan.helicities;
+        // SAFETY: addresses of the scratch; lanes below `LANES`.
+        unsafe {
+            for lane in 0..V::LANES {
+                let row = helicity[lane.min(helicity.len() - 1)];
+                *lane_of(m, scratch.lanes, lane) = match good.binary_search(&(row as u32)) {
+                    Ok(h) => *lane_of(m, scratch.matrix_elements + h as u32, lane),
+                    Err(_) => T::from_f64(0.0),
+                };
+            }
+            m.real(scratch.lanes)
+        }
+    }
+
+    /// Shares of the squared diagrams, and the choices of diagram and colour.
+    #[inline(always)]
+    pub(super) unsafe fn sampled<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        first: usize,
+        count: usize,
+    ) {
+        let engine = self.engine;
+        let scratch = &engine.scratch;
+        let Some(Sampled { asked, .. }) = self.sample else {
+            return;
+        };
+        let helicity = &mut self.answers.helicity[first..first + count];
+        match asked.helicity {
+            Some(fixed) => helicity.copy_from_slice(&fixed[first..first + count]),
+            None => from_zero(helicity, 0),
+        }
+        if asked.diagrams {
+            let parts = engine.drawn.iter().copied();
+            // SAFETY: an address of the scratch.
+            let random = unsafe { self.lanes(m, first, count, asked.random_diagram) };
+            let Some(sample) = &mut self.sample else {
+                return;
+            };
+            let diagram = &mut sample.diagram[first..first + count];
+            // SAFETY: addresses of the scratch; lanes below `LANES`.
+            unsafe {
+                let mut total = V::zero();
+                for (_, address) in parts.clone() {
+                    total = total + m.real(address);
+                }
+                if let Some(rows) = &mut sample.amp2 {
+                    let zero = V::zero();
+                    let finite = total.lt(zero.same(f64::INFINITY));
+                    let finite = V::both(zero.lt(total), finite);
+                    let mut next = 0;
+                    for (diagram, address) in parts.clone() {
+                        for without in next..diagram as usize {
+                            rows.row(without)[first..first + count].fill(0.0);
+                        }
+                        next = diagram as usize + 1;
+                        let share = V::select(finite, m.real(address) / total, zero);
+                        let row = &mut rows.row(diagram as usize)[first..first + count];
+                        put_doubles(m, scratch.lanes, share, row);
+                    }
+                    for without in next..rows.count() {
+                        rows.row(without)[first..first + count].fill(0.0);
+                    }
+                }
+                let chosen = choose(m, random, total, parts);
+                put_integers(m, scratch.lanes, chosen, diagram);
+            }
+            match (asked.diagram, engine.drawn.first()) {
+                (Some(fixed), _) => diagram.copy_from_slice(&fixed[first..first + count]),
+                (None, Some(&(none, _))) => from_zero(diagram, none as i32),
+                (None, None) => diagram.fill(0),
+            }
+            let all = engine.color_allowed.len() as u32 - 1;
+            self.worker.configs.clear();
+            for &diagram in diagram.iter() {
+                let config = match engine.config_of_channel.get(diagram as usize + 1) {
+                    Some(Some(config)) => *config,
+                    _ => all,
+                };
+                self.worker.configs.push(Some(config));
+            }
+            // SAFETY: as above.
+            unsafe { self.colors(m, first, count) };
+            for lane in 0..count {
+                let color = &mut self.answers.color[first + lane];
+                if *color > 0 {
+                    *color -= 1;
+                } else if let Some(config) = self.worker.configs[lane] {
+                    *color = match engine.color_allowed[config as usize].first() {
+                        Some(&(flow, _)) => flow as i32,
+                        None => 0,
+                    };
+                }
+            }
+        }
+        self.refuse(first, count);
+    }
+
+    /// Takes the answers of bad events back.
+    #[inline(always)]
+    fn refuse(&mut self, first: usize, count: usize) {
+        let bad = self.worker.bad;
+        let Some(sample) = &mut self.sample else {
+            return;
+        };
+        if bad == 0 {
+            return;
+        }
+        for event in (0..count).filter(|lane| bad >> lane & 1 == 1) {
+            let event = first + event;
+            sample.bad.note(event);
+            self.answers.matrix_elements[event] = f64::NAN;
+            if let Some(rows) = &mut sample.amp2 {
+                for diagram in 0..rows.count() {
+                    rows.row(diagram)[event] = 0.0;
+                }
+            }
+        }
+    }
+}
+
+/// Choices, which count from 1 so far and are 0 where there is none, from 0; `none` in the place of those.
+fn from_zero(choices: &mut [i32], none: i32) {
+    for choice in choices {
+        *choice = match *choice {
+            0 => none,
+            chosen => chosen - 1,
+        };
+    }
+}

@@ -1,0 +1,315 @@
+//! What does not depend on helicities: momenta, couplings, propagators and factors of a vector of
+//! events, and its external wavefunctions.
+
+use super::momentum_check::MomentumCheck;
+use super::{Blocks, lane_of};
+use crate::engine::Engine;
+use mebridge_backend::BadMomentum;
+use mebridge_backend::sample::Momenta;
+use mebridge_ops::Address;
+use mebridge_ops::kernels::{self, Memory};
+use mebridge_plan::{Factor, MomentumSum, Propagator};
+use mebridge_simd::{Cx, Real, Simd};
+
+impl<T: Real> Blocks<'_, '_, T> {
+    /// All that comes before currents.
+    #[inline(always)]
+    pub(super) unsafe fn start<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        first: usize,
+        count: usize,
+    ) -> Result<(), BadMomentum> {
+        let engine = self.engine;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            let good = match &self.sample {
+                Some(sample) => {
+                    load_sample(m, engine, &sample.asked.momenta, first, count);
+                    loaded_momenta(m, engine)
+                }
+                None => self.load_events(m, first, count),
+            };
+            self.worker.bad = 0;
+            if !V::all(good)
+                && let bad = bad_lanes(m, engine.scratch.check, good, count)
+                && bad != 0
+            {
+                if self.sample.is_none() {
+                    return Err(BadMomentum {
+                        event: first + bad.trailing_zeros() as usize,
+                    });
+                }
+                self.worker.bad = bad;
+            }
+            self.couplings(m, first, count);
+            for sum in &engine.plan.momenta {
+                momentum(m, engine.plan.leg_momenta, sum);
+            }
+            for propagator in &engine.plan.propagators {
+                inverse_propagator(m, propagator);
+            }
+            for f in &engine.plan.factors {
+                factor(m, &engine.plan.couplings, f);
+            }
+            externals(m, engine);
+        }
+        Ok(())
+    }
+
+    /// Copies momenta into vectors; lanes without an event repeat the last one. Which of them are good.
+    #[inline(always)]
+    unsafe fn load_events<V: Simd<Scalar = T>>(
+        &self,
+        m: Memory<V>,
+        first: usize,
+        count: usize,
+    ) -> V::Mask {
+        let engine = self.engine;
+        let plan = &engine.plan;
+        let numbers = 4 * plan.masses.len();
+        let momenta = &self.events.momenta[first * numbers..(first + count) * numbers];
+        // SAFETY: within the legs' momenta, and with all lanes within the events'.
+        unsafe {
+            if count < V::LANES {
+                last_momenta(m.pointer(plan.leg_momenta), V::LANES, momenta, numbers);
+                return loaded_momenta(m, engine);
+            }
+            let mut check = MomentumCheck::new(V::zero());
+            for (leg, (&mass, &incoming)) in plan.masses.iter().zip(&engine.incoming).enumerate() {
+                let p = V::columns(momenta.as_ptr().add(4 * leg), numbers);
+                m.put_momentum(plan.leg_momenta + 4 * leg as u32, p);
+                check.leg(p, mass, incoming, engine.off_shell);
+            }
+            check.good()
+        }
+    }
+
+    /// Couplings at each event's G.
+    #[inline(always)]
+    unsafe fn couplings<V: Simd<Scalar = T>>(&mut self, m: Memory<V>, first: usize, count: usize) {
+        let engine = self.engine;
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            let g = self.lanes(m, first, count, self.events.g_s);
+            for law in &engine.polynomials {
+                let mut value = Cx::new(V::zero(), V::zero());
+                for &(re, im) in law.coefficients.iter().rev() {
+                    value = Cx::new(
+                        value.re.mul_add(g, V::splat(re)),
+                        value.im.mul_add(g, V::splat(im)),
+                    );
+                }
+                m.put_complex(law.address, value);
+            }
+            if engine.binding.has_formulas() {
+                for lane in 0..V::LANES {
+                    let event = first + lane.min(count - 1);
+                    let values = &mut self.worker.couplings;
+                    engine.binding.evaluate(self.events.g_s[event], values);
+                    for (&address, value) in engine.plan.couplings.iter().zip(values) {
+                        *lane_of(m, address, lane) = T::from_f64(value.re);
+                        *lane_of(m, address + 1, lane) = T::from_f64(value.im);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Copies the momenta of fewer events than lanes into vectors; lanes without an event repeat the last
+/// one. An event has so many `numbers`.
+///
+/// # Safety
+/// `to` is valid for a write of `lanes` times the numbers of an event.
+#[cold]
+#[inline(never)]
+unsafe fn last_momenta<T: Real>(to: *mut T, lanes: usize, momenta: &[f64], numbers: usize) {
+    let last = momenta.len() / numbers - 1;
+    for lane in 0..lanes {
+        let event = &momenta[lane.min(last) * numbers..][..numbers];
+        for (i, &x) in event.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { *to.add(i * lanes + lane) = T::from_f64(x) };
+        }
+    }
+}
+
+/// Which of the momenta in the vectors are good.
+///
+/// # Safety
+/// All of the legs' are there.
+#[inline(always)]
+unsafe fn loaded_momenta<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) -> V::Mask {
+    let plan = &engine.plan;
+    // SAFETY: the level is there; addresses of the plan.
+    unsafe {
+        let mut check = MomentumCheck::new(V::zero());
+        for (leg, (&mass, &incoming)) in plan.masses.iter().zip(&engine.incoming).enumerate() {
+            let p = m.momentum(plan.leg_momenta + 4 * leg as u32);
+            check.leg(p, mass, incoming, engine.off_shell);
+        }
+        check.good()
+    }
+}
+
+/// Copies momenta of a sample into vectors; lanes without an event repeat the last one.
+#[inline(always)]
+unsafe fn load_sample<V: Simd>(
+    m: Memory<V>,
+    engine: &Engine<V::Scalar>,
+    momenta: &Momenta,
+    first: usize,
+    count: usize,
+) {
+    let to = engine.plan.leg_momenta;
+    let (legs, strides) = (momenta.legs(), momenta.strides());
+    // SAFETY: within the legs' momenta; numbers of events that are there, `LANES` of them.
+    unsafe {
+        if count == V::LANES && strides.event == 1 {
+            for leg in 0..legs {
+                let mut p = [V::zero(); 4];
+                for (i, p) in p.iter_mut().enumerate() {
+                    *p = V::load_doubles(momenta.at(first, leg, i));
+                }
+                m.put_momentum(to + 4 * leg as u32, p);
+            }
+        } else if count == V::LANES && strides.component == 1 && strides.event >= 0 {
+            for leg in 0..legs {
+                let p = V::columns(momenta.at(first, leg, 0), strides.event as usize);
+                m.put_momentum(to + 4 * leg as u32, p);
+            }
+        } else {
+            gather(m.pointer(to), V::LANES, &momenta.part(first, count));
+        }
+    }
+}
+
+/// Copies the momenta of events that lie anyhow, or are fewer than lanes, into vectors.
+///
+/// # Safety
+/// `to` is valid for a write of `lanes` times the numbers of an event.
+#[cold]
+#[inline(never)]
+unsafe fn gather<T: Real>(to: *mut T, lanes: usize, momenta: &Momenta) {
+    let last = momenta.events() - 1;
+    for leg in 0..momenta.legs() {
+        for component in 0..4 {
+            for lane in 0..lanes {
+                let x = momenta.get(lane.min(last), leg, component);
+                // SAFETY: the caller's promise.
+                unsafe { *to.add((4 * leg + component) * lanes + lane) = T::from_f64(x) };
+            }
+        }
+    }
+}
+
+/// Which of so many lanes are not good, a bit for each.
+///
+/// # Safety
+/// The check's place in the scratch is valid.
+#[inline(always)]
+unsafe fn bad_lanes<V: Simd>(m: Memory<V>, at: Address, good: V::Mask, count: usize) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let zero = V::zero();
+        m.put_real(at, V::select(good, zero, zero.same(1.0)));
+        let mut bad = 0;
+        for lane in 0..count {
+            bad |= u32::from((*lane_of(m, at, lane)).to_f64() != 0.0) << lane;
+        }
+        bad
+    }
+}
+
+#[inline(always)]
+unsafe fn momentum<V: Simd>(m: Memory<V>, legs: Address, sum: &MomentumSum) {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let mut total = [V::zero(); 4];
+        // Multiplied, as branches on signs are not foreseen.
+        for (leg, &sign) in (0..).zip(&sum.signs) {
+            let p = m.momentum(legs + 4 * leg);
+            let sign = V::splat(V::Scalar::from_f64(f64::from(sign)));
+            for i in 0..4 {
+                total[i] = sign.mul_add(p[i], total[i]);
+            }
+        }
+        m.put_momentum(sum.address, total);
+    }
+}
+
+#[inline(always)]
+unsafe fn inverse_propagator<V: Simd>(m: Memory<V>, propagator: &Propagator) {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let [e, x, y, z] = m.momentum(propagator.momentum);
+        // p^2 - m (m - i width)
+        let re = e * e - x * x - y * y - z * z - e.same(propagator.mass * propagator.mass);
+        let im = propagator.mass * propagator.width;
+        let one = e.same(1.0);
+        let inverse = if im == 0.0 {
+            Cx::new(one / re, V::zero())
+        } else {
+            let im = e.same(im);
+            let scale = one / re.mul_add(re, im * im);
+            Cx::new(re * scale, -(im * scale))
+        };
+        m.put_complex(propagator.address, inverse);
+    }
+}
+
+#[inline(always)]
+unsafe fn factor<V: Simd>(m: Memory<V>, couplings: &[Address], factor: &Factor) {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let mut value = Cx::new(V::zero(), V::zero());
+        for &(i, c) in &factor.terms {
+            let coupling = m.complex(couplings[i as usize]);
+            let constant = Cx::new(value.re.same(c.re), value.re.same(c.im));
+            value = constant.mul_add(coupling, value);
+        }
+        if let Some(propagator) = factor.propagator {
+            value = value * m.complex(propagator);
+        }
+        m.put_complex(factor.address, value);
+    }
+}
+
+/// External wavefunctions, and where lanes hold helicities, those of each lane's own.
+#[inline(always)]
+unsafe fn externals<V: Simd>(m: Memory<V>, engine: &Engine<V::Scalar>) {
+    // One loop for both: what it calls is large, and inlined wherever it is called.
+    for e in &engine.externals {
+        // SAFETY: addresses of the plan and of the engine's scratch.
+        unsafe {
+            let momentum = m.momentum(engine.plan.leg_momenta + 4 * e.leg);
+            let mass = match e.mass {
+                0.0 => None,
+                mass => Some(momentum[0].same(mass)),
+            };
+            let to = m.pointer(0);
+            kernels::external(
+                e.kind,
+                e.sign,
+                mass,
+                momentum,
+                &e.helicities,
+                &e.results,
+                to,
+            );
+        }
+    }
+    for lanes in &engine.lane_externals {
+        let first = lanes.result;
+        for (lane, &which) in lanes.of_lane.iter().enumerate() {
+            for vector in 0..lanes.vectors {
+                // SAFETY: addresses of the plan and of the engine's scratch; lanes below `LANES`.
+                unsafe {
+                    let from = lane_of(m, lanes.made[which as usize] + vector, lane);
+                    *lane_of(m, first + vector, lane) = *from;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The colour sum on a vector of events at a time.
+//!
+//! What the JAMPs become on the way to the blocks of [`BlockDiagonal`] is kept in a scratch of `2 flows`
+//! vectors and some more, real and imaginary part after each other, each block's in a row. Slots that sums lead to each
+//! other are taken together, some at a time: they come from the JAMPs to the end of the scratch, and from there to their
+//! places. Tables, read from one end to the other, say where. Where a matrix has no blocks the JAMPs are summed as they
+//! are.
+
+use super::triangle::Triangle;
+use mebridge_plan::color::block_diagonal::{Block, BlockDiagonal, Orbit, Slot};
+use mebridge_simd::{Simd, Task};
+
+/// Slots that are taken together, at least: so few that they stay in the first cache beside the JAMPs and what is made of
+/// them. (128 of them: 3 % slower for 120 and for 720 flows at 512z, the same at avx2.)
+const TOGETHER: usize = 24;
+
+/// A colour matrix ready for [`Sum`].
+#[derive(Clone, Debug)]
+pub struct ColorSum<T> {
+    passes: Vec<Pass>,
+    blocks: Vec<Triangle<T>>,
+    flows: usize,
+    /// Slots at the end of the scratch.
+    together: usize,
+    /// The square root of three.
+    root: T,
+    /// Where there is one flow, what its square is multiplied by.
+    pub only: Option<T>,
+}
+
+/// Sums of up to eight vectors: pairs of places, where from and where to.
+#[derive(Clone, Debug, Default)]
+struct Pass {
+    /// Whether it takes the JAMPs.
+    first: bool,
+    ones: Vec<[[u32; 1]; 2]>,
+    twos: Vec<[[u32; 2]; 2]>,
+    threes: Vec<[[u32; 3]; 2]>,
+    fours: Vec<[[u32; 4]; 2]>,
+    eights: Vec<[[u32; 8]; 2]>,
+}
+
+impl<T: Copy + Default> ColorSum<T> {
+    /// Lays out a matrix, with `convert` from double precision.
+    pub fn new(split: &BlockDiagonal, convert: impl Fn(f64) -> T) -> Self {
+        let flows = split.flows;
+        let mut first = 0;
+        let mut blocks: Vec<Triangle<T>> = Vec::new();
+        let mut last: Option<&Block> = None;
+        for block in &split.blocks {
+            match blocks.last_mut() {
+                // The same matrix for other slots.
+                Some(triangle) if last.is_some_and(|last| last.matrix == block.matrix) => {
+                    triangle.also(first);
+                }
+                _ => blocks.push(Triangle::new(&block.matrix, first, |x| {
+                    convert(x / split.denominator)
+                })),
+            }
+            first += block.slots.len();
+            last = Some(block);
+        }
+        let only = match &split.blocks[..] {
+            [Block { matrix, .. }] if flows == 1 => {
+                Some(convert(matrix[(0, 0)] / split.denominator))
+            }
+            _ => None,
+        };
+        let place = split.places();
+        let mut passes = Vec::new();
+        let mut together = 0;
+        let taken = taken_together(split);
+        for slots in &taken {
+            together = slots.len().max(together);
+            passes.extend(Pass::all(split, slots, &place));
+        }
+        ColorSum {
+            passes,
+            blocks,
+            flows,
+            together,
+            root: convert(3f64.sqrt()),
+            only,
+        }
+    }
+}
+
+/// Slots that sums lead to each other, some sets of them together.
+fn taken_together(split: &BlockDiagonal) -> Vec<Vec<Slot>> {
+    let mut of: Vec<Slot> = (0..split.flows as Slot).collect();
+    fn root(of: &mut [Slot], mut slot: Slot) -> Slot {
+        while of[slot as usize] != slot {
+            of[slot as usize] = of[of[slot as usize] as usize];
+            slot = of[slot as usize];
+        }
+        slot
+    }
+    for orbit in split.passes.iter().flatten() {
+        for pair in orbit.0.windows(2) {
+            let [a, b] = [pair[0], pair[1]].map(|slot| root(&mut of, slot));
+            of[a.max(b) as usize] = a.min(b);
+        }
+    }
+    if split.passes.is_empty() {
+        return Vec::new();
+    }
+    let mut sets: Vec<Vec<Slot>> = vec![Vec::new(); split.flows];
+    for slot in 0..split.flows as Slot {
+        sets[root(&mut of, slot) as usize].push(slot);
+    }
+    let mut all: Vec<Vec<Slot>> = Vec::new();
+    for set in sets.into_iter().filter(|set| !set.is_empty()) {
+        match all.last_mut() {
+            Some(last) if last.len() < TOGETHER => last.extend(set),
+            _ => all.push(set),
+        }
+    }
+    all
+}
+
+impl Pass {
+    /// The sums of some slots, which come to these places in the end.
+    fn all(split: &BlockDiagonal, slots: &[Slot], places: &[u32]) -> Vec<Pass> {
+        let mut local = vec![u32::MAX; split.flows];
+        for (at, &slot) in (split.flows as u32..).zip(slots) {
+            local[slot as usize] = at;
+        }
+        let mine = |orbit: &&Orbit| orbit.0.iter().any(|&slot| local[slot as usize] != u32::MAX);
+        let passes = split.passes.iter();
+        let passes = passes.map(|pass| pass.iter().filter(mine).collect::<Vec<&Orbit>>());
+        let passes: Vec<_> = passes.filter(|pass| !pass.is_empty()).collect();
+        let count = passes.len();
+        let mut all = Vec::new();
+        for (i, orbits) in passes.into_iter().enumerate() {
+            let (first, last) = (i == 0, i + 1 == count);
+            let mut pass = Pass {
+                first,
+                ..Pass::default()
+            };
+            let mut left: Vec<bool> = vec![true; split.flows];
+            let rest = slots.iter().map(|&slot| Orbit(vec![slot]));
+            let rest: Vec<Orbit> = if first || last {
+                rest.collect()
+            } else {
+                Vec::new()
+            };
+            for orbit in orbits.into_iter().chain(&rest) {
+                if orbit.0.len() == 1 && !(left[orbit.0[0] as usize] && (first || last)) {
+                    continue;
+                }
+                for &slot in &orbit.0 {
+                    left[slot as usize] = false;
+                }
+                let at = |jamps: bool, end: bool| {
+                    let of = |&slot: &Slot| match (jamps, end) {
+                        (true, _) => slot,
+                        (_, true) => places[slot as usize],
+                        _ => local[slot as usize],
+                    };
+                    orbit.0.iter().map(of).collect::<Vec<u32>>()
+                };
+                pass.push(&at(first, false), &at(false, last));
+            }
+            all.push(pass);
+        }
+        all
+    }
+
+    fn push(&mut self, from: &[u32], to: &[u32]) {
+        fn both<const N: usize>(from: &[u32], to: &[u32]) -> Option<[[u32; N]; 2]> {
+            Some([from.try_into().ok()?, to.try_into().ok()?])
+        }
+        match from.len() {
+            1 => self.ones.extend(both(from, to)),
+            2 => self.twos.extend(both(from, to)),
+            3 => self.threes.extend(both(from, to)),
+            4 => self.fours.extend(both(from, to)),
+            8 => self.eights.extend(both(from, to)),
+            _ => {}
+        }
+    }
+}
+
+impl<T: Copy> ColorSum<T> {
+    /// Vectors of scratch that a sum needs.
+    pub fn scratch(&self) -> usize {
+        if self.passes.is_empty() {
+            0
+        } else {
+            2 * (self.flows + self.together)
+        }
+    }
+}
+
+/// `sum over i, j of JAMP_i^* C_ij JAMP_j` of a vector of events, as a task.
+pub struct Sum<'a, T> {
+    /// The matrix.
+    pub color: &'a ColorSum<T>,
+    /// The JAMPs, real and imaginary vector after each other.
+    pub jamp: *const T,
+    /// Scratch.
+    pub scratch: *mut T,
+    /// Where the sum goes.
+    pub result: *mut T,
+}
+
+impl<T: mebridge_simd::Real> Task<T> for Sum<'_, T> {
+    type Output = ();
+
+    /// `jamp` must point at `2 * flows` vectors, `scratch` at as many as the matrix asks for, and
+    /// `result` at one, aligned for `V`.
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = T>>(self) {
+        let color = self.color;
+        // SAFETY: what the caller promises; places are below `flows`.
+        unsafe {
+            for pass in &color.passes {
+                let from = if pass.first { self.jamp } else { self.scratch };
+                pass.run::<V>(from, self.scratch, color.root);
+            }
+            let from = match color.passes.is_empty() {
+                true => self.jamp,
+                false => self.scratch,
+            };
+            let mut total = [V::zero(); 2];
+            for block in &color.blocks {
+                block.add::<V>(from, &mut total);
+            }
+            (total[0] + total[1]).store(self.result);
+        }
+    }
+}
+
+impl Pass {
+    /// # Safety
+    /// The places are within `from` and `to`.
+    #[inline(always)]
+    unsafe fn run<V: Simd>(&self, from: *const V::Scalar, to: *mut V::Scalar, root: V::Scalar) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            orbits::<V, 1>(&self.ones, from, to);
+            orbits::<V, 2>(&self.twos, from, to);
+            threes::<V>(&self.threes, from, to, root);
+            orbits::<V, 4>(&self.fours, from, to);
+            orbits::<V, 8>(&self.eights, from, to);
+        }
+    }
+}
+
+/// Replaces groups of N by their sums.
+///
+/// # Safety
+/// The places are within `from` and `to`.
+#[inline(always)]
+unsafe fn orbits<V: Simd, const N: usize>(
+    places: &[[[u32; N]; 2]],
+    from: *const V::Scalar,
+    to: *mut V::Scalar,
+) {
+    for [froms, tos] in places {
+        for part in 0..2 {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let mut x = [V::zero(); N];
+                for i in 0..N {
+                    x[i] = V::load(from.add((2 * froms[i] as usize + part) * V::LANES));
+                }
+                let mut bit = 1;
+                while bit < N {
+                    for i in 0..N {
+                        if i & bit == 0 {
+                            (x[i], x[i | bit]) = (x[i] + x[i | bit], x[i] - x[i | bit]);
+                        }
+                    }
+                    bit *= 2;
+                }
+                for i in 0..N {
+                    x[i].store(to.add((2 * tos[i] as usize + part) * V::LANES));
+                }
+            }
+        }
+    }
+}
+
+/// Replaces groups of three by their sums, given the root of three.
+///
+/// # Safety
+/// The places are within `from` and `to`; the features that `V` stands for are there.
+#[inline(always)]
+unsafe fn threes<V: Simd>(
+    places: &[[[u32; 3]; 2]],
+    from: *const V::Scalar,
+    to: *mut V::Scalar,
+    root: V::Scalar,
+) {
+    // SAFETY: the caller has the level.
+    let root = unsafe { V::splat(root) };
+    for [froms, tos] in places {
+        for part in 0..2 {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let a = V::load(from.add((2 * froms[0] as usize + part) * V::LANES));
+                let b = V::load(from.add((2 * froms[1] as usize + part) * V::LANES));
+                let c = V::load(from.add((2 * froms[2] as usize + part) * V::LANES));
+                let both = b + c;
+                let results = [a + both, (a - both) + a, (b - c) * root];
+                for i in 0..3 {
+                    results[i].store(to.add((2 * tos[i] as usize + part) * V::LANES));
+                }
+            }
+        }
+    }
+}

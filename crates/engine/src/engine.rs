@@ -1,0 +1,440 @@
+//! The CPU engine: a plan with its numbers, ready to run on vectors of events.
+//!
+//! Events are taken one vector at a time, so that the memory it works in (one array of vectors
+//! a thread) does not grow with their number.
+
+use super::block::{Blocks, Sampled};
+use super::color;
+use super::groups::Groups;
+use super::jamp::JampSums;
+use super::lanes::LaneExternal;
+use super::pairs::{self, Step};
+use super::worker::Worker;
+use mebridge_backend::BadMomentum;
+use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::sample::{Bad, Sample, SampleAnswers};
+use mebridge_ops::Address;
+use mebridge_ops::general::General;
+use mebridge_plan::binding::{Binding, Coupling};
+use mebridge_plan::color::BlockDiagonal;
+use mebridge_plan::{External, ValidPlan};
+use mebridge_process::color::FlowWeight;
+use mebridge_process::{HelicitySum, Process};
+use mebridge_simd::{Level, Real, dispatch};
+use mebridge_support::error::{Error, Result};
+use std::time::Duration;
+
+/// A plan with its numbers in one precision.
+pub struct Engine<T: Real> {
+    pub(super) plan: ValidPlan,
+    pub(super) binding: Binding,
+    pub(super) level: Level,
+    pub(super) polynomials: Vec<Polynomial<T>>,
+    pub(super) jamp: JampSums<T>,
+    /// The squares whose sum is the denominator of channel weights, where amplitudes give them: those of one amplitude,
+    /// and those of several.
+    pub(super) denominator: (Vec<Address>, Vec<Vec<Address>>),
+    /// What is run for the plan's currents, for those of each tile, and for squared diagrams.
+    pub(super) currents: Vec<Step>,
+    pub(super) tiles: Vec<Vec<Step>>,
+    pub(super) squares: Vec<Step>,
+    pub(super) color: ColorSum<T>,
+    pub(super) general: Vec<General>,
+    pub(super) scratch: Scratch,
+    /// Helicities that are evaluated together.
+    pub(super) groups: Groups,
+    /// Helicities in the order in which they are evaluated; behind them those that are not (see `evaluated`).
+    pub(super) order: Vec<u32>,
+    /// How many are evaluated: of loops perhaps half, the others being the same.
+    pub(super) evaluated: usize,
+    /// Which legs come in.
+    pub(super) incoming: Vec<bool>,
+    /// 1 / IDEN.
+    pub(super) normalization: f64,
+    /// For each diagram number its configuration (from 0).
+    pub(super) config_of_channel: Vec<Option<u32>>,
+    /// For each configuration the colour flows that it allows, and behind them all flows; each with where its JAMP2 is.
+    pub(super) color_allowed: Vec<Vec<(u32, Address)>>,
+    /// Diagrams (from 0) that have an AMP2 and a configuration, and where AMP2 is if all are computed.
+    pub(super) drawn: Vec<(u32, Address)>,
+    /// JAMP2 of the colour flows, where it is not |JAMP|^2.
+    pub(super) flow_weights: Vec<FlowWeight>,
+    /// Number of colour flows.
+    flows: usize,
+    /// How contributions of helicities are added.
+    pub(super) helicity_sum: HelicitySum,
+    /// External wavefunctions: the plan's, then those that lanes choose from.
+    pub(super) externals: Vec<External>,
+    /// External wavefunctions whose helicity depends on the lane; none where lanes hold events.
+    pub(super) lane_externals: Vec<LaneExternal>,
+    /// Whether momenta may be off their mass shells.
+    pub(super) off_shell: bool,
+    /// Weights of the rows of the helicity table, where beams are polarised.
+    pub(super) beam_weights: Vec<f64>,
+}
+
+/// A coupling as a polynomial in G.
+pub(super) struct Polynomial<T> {
+    pub address: Address,
+    pub coefficients: Vec<(T, T)>,
+}
+
+/// The colour sum, in the precision of the amplitudes or in single precision.
+pub(super) enum ColorSum<T> {
+    Same(color::ColorSum<T>),
+    Single(color::ColorSum<f32>),
+}
+
+/// Addresses behind those of the plan.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scratch {
+    /// Non-zero in a lane whose momenta are bad.
+    pub check: Address,
+    /// |M|^2 of each good helicity.
+    pub matrix_elements: Address,
+    /// JAMP2 of each colour flow.
+    pub jamp2: Address,
+    /// AMP2 of the channels asked for, at most one for each lane, or all of them.
+    pub numerators: Address,
+    /// A number of each event on its way into or out of a vector.
+    pub lanes: Address,
+    /// Choices of colour, for each configuration at the first lane that has it.
+    pub choices: Address,
+    /// Sum of all AMP2.
+    pub denominator: Address,
+    /// Scratch of the colour sum.
+    pub color: Address,
+    /// Vectors in all.
+    pub vectors: u32,
+}
+
+/// Where the time went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timers {
+    /// In amplitudes and JAMP.
+    pub amplitudes: Duration,
+    /// In colour sums.
+    pub color: Duration,
+}
+
+impl<T: Real> Engine<T> {
+    /// An engine for a plan of the process, whose addresses it follows without looking; that of another
+    /// process is refused. `color` is the process's colour matrix; with `single_color` the sum is done in single
+    /// precision.
+    pub fn new(
+        process: &Process,
+        color: &BlockDiagonal,
+        binding: &Binding,
+        plan: ValidPlan,
+        level: Level,
+        single_color: bool,
+    ) -> Result<Self> {
+        let fits = plan.is_for(process)
+            && color.fits(&process.color)
+            && binding.couplings.len() == plan.couplings.len()
+            // The JAMPs of a helicity lie behind each other, as a plan for a GPU has them not.
+            && plan.loops.as_ref().is_none_or(|loops| loops.strides[0] == 2);
+        if !fits {
+            return Err(Error::InvalidProcess {
+                what: "a plan that is none of this process".into(),
+            });
+        }
+        let color = if single_color {
+            ColorSum::Single(color::ColorSum::new(color, |x| x as f32))
+        } else {
+            ColorSum::Same(color::ColorSum::new(color, T::from_f64))
+        };
+        let mut next = plan.vectors;
+        let mut take = |vectors: usize| {
+            let address = next;
+            next += vectors as u32;
+            address
+        };
+        let scratch = Scratch {
+            check: take(1),
+            matrix_elements: take(plan.tables.len()),
+            jamp2: take(process.color_flows()),
+            numerators: take(level.lanes::<T>().max(plan.channels.len())),
+            denominator: take(1),
+            lanes: take(1),
+            choices: take(level.lanes::<T>()),
+            color: take(match &color {
+                ColorSum::Same(sum) => sum.scratch(),
+                ColorSum::Single(_) => 0,
+            }),
+            vectors: 0,
+        };
+        let groups = Groups::of(&plan, process, next);
+        let scratch = Scratch {
+            vectors: next.saturating_add(groups.vectors),
+            ..scratch
+        };
+        // Places of terms are kept as numbers of 32 bits.
+        if u64::from(scratch.vectors) * level.lanes::<T>() as u64 > u64::from(u32::MAX) {
+            return Err(Error::InvalidProcess {
+                what: "a plan that takes more than 4e9 numbers for a vector of events".into(),
+            });
+        }
+        let polynomials = binding
+            .couplings
+            .iter()
+            .zip(&plan.couplings)
+            .filter_map(|(coupling, &address)| match coupling {
+                Coupling::Polynomial(coefficients) => Some(Polynomial {
+                    address,
+                    coefficients: coefficients
+                        .iter()
+                        .map(|c| (T::from_f64(c.re), T::from_f64(c.im)))
+                        .collect(),
+                }),
+                Coupling::Formula => None,
+            })
+            .collect();
+        let channels = &process.channels;
+        let squares = plan.channels.denominator.iter();
+        let squares = squares.filter_map(|&i| plan.channels.amp2.get(i as usize));
+        let (one, several) = squares
+            .flatten()
+            .cloned()
+            .partition::<Vec<_>, _>(|square| square.len() == 1);
+        let mut allowed = channels.allowed_flows();
+        allowed.push((0..process.color_flows() as u32).collect());
+        let with_jamp2 = |flow| (flow, scratch.jamp2 + flow);
+        let with_jamp2 = |flows: Vec<u32>| flows.into_iter().map(with_jamp2).collect();
+        let drawn = plan.channels.drawn(channels).into_iter();
+        Ok(Engine {
+            general: plan
+                .general
+                .iter()
+                .map(|g| General::compile(&g.routine, g.massless))
+                .collect(),
+            level,
+            order: groups.helicities.iter().flatten().copied().collect(),
+            groups,
+            evaluated: match &plan.loops {
+                Some(loops) => loops.evaluated().count(),
+                None => plan.helicities.len(),
+            },
+            polynomials,
+            jamp: JampSums::new(&plan, &scratch, level.lanes::<T>()),
+            denominator: (one.concat(), several),
+            currents: pairs::steps(&plan.currents, level),
+            tiles: plan
+                .tiles
+                .iter()
+                .map(|tile| pairs::steps(&tile.currents, level))
+                .collect(),
+            squares: pairs::steps(&plan.channels.squares, level),
+            color,
+            scratch,
+            incoming: process.legs.iter().map(|leg| leg.incoming).collect(),
+            normalization: 1.0 / f64::from(process.iden),
+            config_of_channel: (0..=process.diagrams)
+                .map(|diagram| channels.config_of(diagram).map(|c| c as u32))
+                .collect(),
+            color_allowed: allowed.into_iter().map(with_jamp2).collect(),
+            drawn: drawn
+                .map(|(diagram, amp2)| (diagram, scratch.numerators + amp2))
+                .collect(),
+            flow_weights: process.flow_weights.clone(),
+            flows: process.color_flows(),
+            helicity_sum: process.helicity_sum,
+            externals: plan.externals.clone(),
+            lane_externals: Vec::new(),
+            off_shell: false,
+            beam_weights: process.beam_weights.clone(),
+            binding: binding.clone(),
+            plan,
+        })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &ValidPlan {
+        &self.plan
+    }
+
+    /// The plan, for another engine.
+    pub fn into_plan(self) -> ValidPlan {
+        self.plan
+    }
+
+    /// From now on momenta may be off their mass shells.
+    pub fn allow_off_shell(&mut self) {
+        self.off_shell = true;
+    }
+
+    /// Number of colour flows.
+    pub(super) fn color_flows(&self) -> usize {
+        self.flows
+    }
+
+    /// Numbers in one vector.
+    pub(super) fn lanes(&self) -> usize {
+        self.level.lanes::<T>()
+    }
+
+    /// Numbers of single-precision memory that a worker needs.
+    pub(super) fn single_numbers(&self) -> usize {
+        match &self.color {
+            ColorSum::Same(_) => 0,
+            ColorSum::Single(sum) => {
+                (2 * self.plan.flows + 1 + sum.scratch()) * self.level.lanes::<f32>()
+            }
+        }
+    }
+
+    /// Evaluates events whose channels and igraphs have been checked.
+    pub fn run(
+        &self,
+        worker: &mut Worker<T>,
+        events: Events,
+        answers: Answers,
+    ) -> std::result::Result<(), BadMomentum> {
+        self.blocks(Blocks {
+            engine: self,
+            worker,
+            events,
+            answers,
+            sample: None,
+        })
+    }
+
+    /// Evaluates a sample whose arrays and indices have been checked.
+    pub fn run_sample(
+        &self,
+        worker: &mut Worker<T>,
+        sample: &Sample,
+        answers: SampleAnswers,
+    ) -> Bad {
+        let mut bad = Bad::default();
+        worker.all_amp2 = sample.diagrams;
+        let blocks = Blocks {
+            engine: self,
+            worker,
+            events: Events {
+                momenta: &[],
+                g_s: sample.g_s,
+                random_helicity: sample.random_helicity,
+                random_color: sample.random_color,
+                channels: None,
+                igraph: None,
+            },
+            answers: Answers {
+                matrix_elements: answers.matrix_elements,
+                helicity: answers.helicity,
+                color: answers.color,
+            },
+            sample: Some(Sampled {
+                asked: sample,
+                diagram: answers.diagram,
+                amp2: answers.amp2,
+                bad: &mut bad,
+            }),
+        };
+        let result = self.blocks(blocks);
+        worker.all_amp2 = false;
+        // A sample has a number for each event, if not a good one.
+        debug_assert!(result.is_ok());
+        bad
+    }
+
+    /// The one place that leads to each level's code.
+    #[inline(never)]
+    fn blocks(&self, blocks: Blocks<T>) -> std::result::Result<(), BadMomentum> {
+        // SAFETY: the worker's memory was sized for this engine, whose plan names no address
+        // beyond it; arrays and channels were checked by the bridge.
+        unsafe { dispatch(self.level, blocks) }
+    }
+
+    /// Lanes that hold helicities of their own: one where they hold events.
+    pub(super) fn helicity_lanes(&self) -> usize {
+        match self.lane_externals.is_empty() {
+            true => 1,
+            false => self.lanes(),
+        }
+    }
+
+    /// All AMP2 of the first `count` events of the last block that a worker ran, if it was told to
+    /// compute all.
+    pub fn amp2(&self, worker: &mut Worker<T>, count: usize) -> Vec<Vec<f64>> {
+        let lanes = self.lanes();
+        let numbers = worker.numbers();
+        let first = self.scratch.numerators as usize * lanes;
+        (0..count)
+            .map(|lane| {
+                (0..self.plan.channels.len())
+                    .map(|i| numbers[first + i * lanes + lane].to_f64())
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// Contributions of each helicity in the first `lanes` of the last block that a worker ran: `[helicity][lane]`.
+    pub(super) fn contributions_of_lanes(
+        &self,
+        worker: &mut Worker<T>,
+        lanes: usize,
+        to: &mut Vec<f64>,
+    ) {
+        let all = self.lanes();
+        let first = self.scratch.matrix_elements as usize * all;
+        let numbers = &worker.numbers()[first..][..self.plan.tables.len() * all];
+        to.clear();
+        for row in numbers.chunks_exact(all) {
+            to.extend(row[..lanes].iter().map(|x| x.to_f64()));
+        }
+    }
+
+    /// Contributions of each helicity to the first `count` events of the last block that a
+    /// worker ran: `[event][helicity]`, without the average.
+    pub fn contributions(&self, worker: &mut Worker<T>, count: usize) -> Vec<Vec<f64>> {
+        let lanes = self.lanes();
+        let numbers = worker.numbers();
+        let first = self.scratch.matrix_elements as usize * lanes;
+        (0..count)
+            .map(|lane| {
+                (0..self.plan.tables.len())
+                    .map(|h| numbers[first + h * lanes + lane].to_f64())
+                    .collect()
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mebridge_plan::{Plan, compile};
+    use mebridge_process::example;
+
+    /// What an engine follows without looking was looked at.
+    #[test]
+    fn a_plan_or_matrix_of_another_process_is_refused() {
+        let process = example::scalars();
+        let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
+        let split = BlockDiagonal::new(&process.color);
+        let plan = compile(&process, &binding, &[0]).unwrap();
+        let new = |plan: &Plan, split: &BlockDiagonal| {
+            let (plan, level) = (plan.clone().validate(&process)?, Level::None);
+            Engine::<f64>::new(&process, split, &binding, plan, level, false)
+        };
+        let new = |plan: &Plan, split: &BlockDiagonal| new(plan, split).is_ok();
+        assert!(new(&plan, &split));
+        let mut beyond = plan.clone();
+        beyond.jamp_base = beyond.vectors;
+        assert!(!new(&beyond, &split));
+        let mut beyond = plan.clone();
+        beyond.externals[0].results[0] = u32::MAX - 1;
+        assert!(!new(&beyond, &split));
+        let mut other = example::scalars();
+        other.color.flows += 1;
+        let valid = plan.clone().validate(&process).unwrap();
+        assert!(Engine::<f64>::new(&other, &split, &binding, valid, Level::None, false).is_err());
+        let more = mebridge_process::color::ColorMatrix {
+            flows: 2,
+            denominator: 1.0,
+            upper: vec![1.0, 0.0, 1.0],
+        };
+        assert!(!new(&plan, &BlockDiagonal::new(&more)));
+    }
+}

@@ -1,0 +1,205 @@
+//! Which helicities are evaluated together.
+//!
+//! Two helicities that differ in one leg share a factor of each product at the end of a list of diagrams: the leg is
+//! below the other one. Evaluated together, that factor is loaded once for both, and sums of JAMPs are gone through
+//! once. A recursion names such pairs itself ([`Plan::groups`]); those of a list of diagrams are found here.
+
+use mebridge_ops::opcode::Opcode;
+use mebridge_ops::visit::{Access, visit};
+use mebridge_ops::{Address, Batch};
+use mebridge_plan::Plan;
+use mebridge_process::Process;
+use rustc_hash::FxHashMap as HashMap;
+
+/// The groups of a plan.
+pub(super) struct Groups {
+    /// Helicities (indices into the plan's tables), one or two together.
+    pub(super) helicities: Vec<Vec<u32>>,
+    /// Vectors from where the first helicity of a group has its amplitudes and JAMP to where the second has them.
+    pub(super) pair_stride: u32,
+    /// Vectors behind the plan's and the scratch, of which there are `taken`, for the second helicities.
+    pub(super) vectors: u32,
+}
+
+impl Groups {
+    /// Those of a plan, in whose memory so many vectors are taken.
+    pub(super) fn of(plan: &Plan, process: &Process, taken: u32) -> Groups {
+        found(plan, process, taken).unwrap_or_else(|| Groups {
+            helicities: plan.groups.clone(),
+            pair_stride: plan.pair_stride,
+            vectors: 0,
+        })
+    }
+}
+
+/// Pairs of a list of diagrams.
+fn found(plan: &Plan, process: &Process, taken: u32) -> Option<Groups> {
+    let of_products =
+        |batch: &Batch| matches!(batch.opcode, Opcode::DotSpinor0 | Opcode::DotVector0);
+    let single = plan.groups.iter().all(|group| group.len() == 1);
+    let listed = plan.loops.is_none() && plan.tiles.is_empty() && single;
+    if !listed || !plan.amplitudes.iter().all(of_products) {
+        return None;
+    }
+    let helicities = pairs(plan, process)?;
+    let (first, end) = of_one_helicity(plan)?;
+    Some(Groups {
+        helicities,
+        pair_stride: taken - first,
+        vectors: end - first,
+    })
+}
+
+/// Helicities in pairs that differ in the same leg, for the leg that gives most of them; the last such leg, as it
+/// changes fastest.
+fn pairs(plan: &Plan, process: &Process) -> Option<Vec<Vec<u32>>> {
+    let legs = 0..process.legs.len();
+    let by_leg = legs.map(|leg| pairs_by(leg, plan, process));
+    let best = by_leg.rev().min_by_key(Vec::len)?;
+    (best.len() < plan.tables.len()).then_some(best)
+}
+
+fn pairs_by(leg: usize, plan: &Plan, process: &Process) -> Vec<Vec<u32>> {
+    let mut groups: Vec<Vec<u32>> = Vec::new();
+    let mut open: HashMap<Vec<i8>, usize> = HashMap::default();
+    for group in &plan.groups {
+        for &h in group {
+            let mut rest = process.helicities[plan.helicities[h as usize] as usize].clone();
+            rest[leg] = 0;
+            match open.get(&rest).copied() {
+                Some(first) if shares(plan, groups[first][0], h) => {
+                    groups[first].push(h);
+                    open.remove(&rest);
+                }
+                _ => {
+                    open.insert(rest, groups.len());
+                    groups.push(vec![h]);
+                }
+            }
+        }
+    }
+    groups
+}
+
+/// Whether two helicities have a factor of each product in common.
+fn shares(plan: &Plan, first: u32, second: u32) -> bool {
+    let (a, b) = (&plan.tables[first as usize], &plan.tables[second as usize]);
+    let same = |factor: u32| a[factor as usize] == b[factor as usize];
+    let operations = plan
+        .amplitudes
+        .iter()
+        .flat_map(|batch| batch.operands.as_chunks::<3>().0);
+    operations
+        .into_iter()
+        .all(|&[one, other, _]| same(one) || same(other))
+}
+
+/// The vectors that a helicity has for itself: amplitudes, partial sums and JAMPs.
+fn of_one_helicity(plan: &Plan) -> Option<(Address, Address)> {
+    let mut range = (plan.jamp_base, plan.jamp_base + 2 * plan.flows as u32);
+    let mut note = |address: Address| range = (range.0.min(address), range.1.max(address + 2));
+    for batch in &plan.amplitudes {
+        visit(batch, &plan.general, true, &mut |operand, access| {
+            if let Access::Write(_) = access {
+                note(operand);
+            }
+        })?;
+    }
+    for sum in &plan.jamp.sums {
+        note(sum.address);
+    }
+    // What is read as that of a helicity has to be one of these.
+    let units = plan.jamp.units.iter().copied();
+    let terms = plan.jamp.terms.iter().flat_map(|term| [term.re, term.im]);
+    let squares = plan.channels.amp2.iter().flatten().flatten().copied();
+    let mut read = units
+        .chain(squares)
+        .flat_map(|at| [at, at + 1])
+        .chain(terms);
+    read.all(|at| (range.0..range.1).contains(&at))
+        .then_some(range)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mebridge_import::import_directory;
+    use mebridge_plan::binding::Binding;
+    use mebridge_plan::{compile, recursion};
+    use std::path::Path;
+
+    fn gg_ttx() -> (Process, Plan, Plan) {
+        let directory = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fortran/gg_ttx/SubProcesses/P1_gg_ttx"
+        );
+        let process = import_directory(Path::new(directory)).unwrap().remove(0);
+        let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
+        let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+        let list = compile(&process, &binding, &all).unwrap();
+        let recursion = recursion::compile(&process, &binding, &all).unwrap();
+        (process, list, recursion)
+    }
+
+    #[test]
+    fn helicities_of_a_list_come_in_pairs_that_differ_in_one_leg() {
+        let (process, list, _) = gg_ttx();
+        let taken = list.vectors + 10;
+        let groups = Groups::of(&list, &process, taken);
+        assert_eq!(groups.helicities.len(), 8);
+        for group in &groups.helicities {
+            let [a, b] = group[..] else {
+                panic!("a group of {}", group.len());
+            };
+            let of = |h: u32| &process.helicities[list.helicities[h as usize] as usize];
+            let differ = of(a).iter().zip(of(b)).map(|(x, y)| x != y);
+            assert_eq!(differ.collect::<Vec<_>>(), [false, false, false, true]);
+        }
+        // The second helicity's own numbers begin behind all others.
+        let (first, end) = of_one_helicity(&list).unwrap();
+        assert_eq!(first + groups.pair_stride, taken);
+        assert_eq!(groups.vectors, end - first);
+        let own = 2 * (process.amplitudes.len() + list.flows) as u32;
+        assert!(groups.vectors >= own, "{} {own}", groups.vectors);
+    }
+
+    #[test]
+    fn pairs_of_a_recursion_stay_as_they_are() {
+        let (process, _, recursion) = gg_ttx();
+        let groups = Groups::of(&recursion, &process, recursion.vectors);
+        assert_eq!(groups.helicities, recursion.groups);
+        assert_eq!(groups.pair_stride, recursion.pair_stride);
+        assert_eq!(groups.vectors, 0);
+    }
+
+    /// Such a plan is none of the planner's, but may come from a file.
+    #[test]
+    fn a_list_that_reads_anything_else_for_a_helicity_is_left_alone() {
+        let (process, list, _) = gg_ttx();
+        let single = |damage: &dyn Fn(&mut Plan)| {
+            let mut plan = list.clone();
+            damage(&mut plan);
+            let groups = Groups::of(&plan, &process, plan.vectors);
+            groups.helicities.len() == 16 && groups.vectors == 0
+        };
+        assert!(!single(&|_| ()));
+        let elsewhere = list.externals[0].results[0];
+        match list.jamp.terms.is_empty() {
+            true => assert!(single(&|plan| plan.jamp.units[0] = elsewhere)),
+            false => assert!(single(&|plan| plan.jamp.terms[0].im = elsewhere)),
+        }
+        assert!(single(&|plan| plan.channels.amp2[0][0][0] = elsewhere));
+        assert!(single(&|plan| plan.amplitudes[0].opcode = Opcode::Dots));
+        // Both factors of a product with the leg that differs.
+        let apart = |plan: &mut Plan| {
+            let operand = &mut plan.amplitudes[0].operands;
+            operand[1] = operand[0];
+        };
+        let mut plan = list.clone();
+        apart(&mut plan);
+        let groups = Groups::of(&plan, &process, plan.vectors);
+        for group in groups.helicities.iter().filter(|group| group.len() == 2) {
+            assert!(shares(&plan, group[0], group[1]));
+        }
+    }
+}

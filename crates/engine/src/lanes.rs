@@ -1,0 +1,291 @@
+//! Helicities in the lanes of a register, for one event at a time.
+//!
+//! The lanes of a register usually hold events. With one event they hold helicities: some legs have another helicity
+//! in each lane, and all operations behind the external wavefunctions are the same. The plan is that of the process
+//! with one helicity for each of these legs ([`HelicityLanes::process`]); the engine puts the wavefunctions of the
+//! others into their lanes.
+
+use super::engine::Engine;
+use mebridge_ops::Address;
+use mebridge_plan::External;
+use mebridge_process::{Process, Wavefunction};
+use mebridge_simd::Real;
+use mebridge_support::error::{Error, Result};
+
+/// No more legs are looked at: all subsets of them are tried.
+const MOST_LEGS: usize = 16;
+
+/// Which legs have their helicities in lanes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HelicityLanes {
+    /// The legs.
+    legs: Vec<usize>,
+    /// `[lane][leg]`: their helicities, for as many lanes as are used.
+    values: Vec<Vec<i8>>,
+    /// Helicities of all legs, one row for each run of the plan; those of `legs` are the first lane's.
+    outer: Vec<Vec<i8>>,
+}
+
+impl HelicityLanes {
+    /// The choice that needs the fewest runs for these helicities, of at most so many lanes, and among those the fewest
+    /// wavefunctions; `None` where lanes do not help.
+    pub fn choose(process: &Process, rows: &[u32], lanes: usize) -> Option<HelicityLanes> {
+        let legs = process.legs.len();
+        // Its plan is made for one chirality, and lanes would have both.
+        let form = process.color_ordered.as_ref();
+        let chiral = process.amplitudes.is_empty() && form.is_some_and(|form| form.boson.is_some());
+        if legs > MOST_LEGS || rows.len() < 2 || chiral {
+            return None;
+        }
+        let rows: Vec<&Vec<i8>> = rows
+            .iter()
+            .map(|&h| &process.helicities[h as usize])
+            .collect();
+        let mut best: Option<((usize, usize), usize, u32)> = None;
+        let below = below(process);
+        let values: Vec<usize> = (0..legs)
+            .map(|leg| distinct(&rows, |l| l == leg).len())
+            .collect();
+        // Wavefunctions of a run are computed for each combination of helicities outside of the lanes.
+        let instances = |subset: u32| -> usize {
+            let of = |mask: &u32| {
+                let outer = mask & !subset;
+                let outer = (0..legs).filter(|leg| outer >> leg & 1 == 1);
+                outer.map(|leg| values[leg]).product::<usize>()
+            };
+            below.iter().map(of).sum()
+        };
+        for subset in 1..1u32 << legs {
+            let inner = distinct(&rows, |leg| subset >> leg & 1 == 1);
+            if inner.len() > lanes || inner.len() < 2 {
+                continue;
+            }
+            let runs = distinct(&rows, |leg| subset >> leg & 1 == 0).len();
+            let fewest = (runs, instances(subset));
+            let cost = (fewest, subset.count_ones() as usize, subset);
+            if best.is_none_or(|best| cost < best) {
+                best = Some(cost);
+            }
+        }
+        let ((runs, _), _, subset) = best?;
+        if runs >= rows.len() {
+            return None;
+        }
+        let inside = |leg: usize| subset >> leg & 1 == 1;
+        let values = distinct(&rows, inside);
+        let legs: Vec<usize> = (0..legs).filter(|&leg| inside(leg)).collect();
+        let mut outer = distinct(&rows, |leg| !inside(leg));
+        for row in &mut outer {
+            for &leg in &legs {
+                row[leg] = values[0][leg];
+            }
+        }
+        Some(HelicityLanes {
+            values: values
+                .iter()
+                .map(|row| legs.iter().map(|&leg| row[leg]).collect())
+                .collect(),
+            legs,
+            outer,
+        })
+    }
+
+    /// The process whose plan is run: one row of helicities for each run.
+    pub fn process(&self, process: &Process) -> Process {
+        Process {
+            helicities: self.outer.clone(),
+            ..process.clone()
+        }
+    }
+
+    /// For each run and lane the row of the process's helicity table.
+    pub fn rows(&self, process: &Process, lanes: usize) -> Vec<Option<u32>> {
+        let mut rows = Vec::new();
+        for outer in &self.outer {
+            for lane in 0..lanes {
+                let row = self.values.get(lane).and_then(|values| {
+                    let mut wanted = outer.clone();
+                    for (&leg, &value) in self.legs.iter().zip(values) {
+                        wanted[leg] = value;
+                    }
+                    process.helicities.iter().position(|row| *row == wanted)
+                });
+                rows.push(row.map(|row| row as u32));
+            }
+        }
+        rows
+    }
+}
+
+/// For each wavefunction the legs below it, a bit for each.
+fn below(process: &Process) -> Vec<u32> {
+    let mut below: Vec<u32> = Vec::with_capacity(process.wavefunctions.len());
+    for wavefunction in &process.wavefunctions {
+        let legs = match wavefunction {
+            Wavefunction::External(e) => 1 << e.leg,
+            Wavefunction::Internal(vertex) => vertex
+                .inputs
+                .iter()
+                .fold(0, |legs, &input| legs | below[input as usize]),
+        };
+        below.push(legs);
+    }
+    below
+}
+
+/// The different rows as far as these legs go; 0 elsewhere.
+fn distinct(rows: &[&Vec<i8>], inside: impl Fn(usize) -> bool) -> Vec<Vec<i8>> {
+    let mut found: Vec<Vec<i8>> = Vec::new();
+    for row in rows {
+        let part = row.iter().enumerate();
+        let part: Vec<i8> = part
+            .map(|(leg, &h)| if inside(leg) { h } else { 0 })
+            .collect();
+        if !found.contains(&part) {
+            found.push(part);
+        }
+    }
+    found
+}
+
+/// An external wavefunction whose helicity depends on the lane.
+pub(super) struct LaneExternal {
+    /// Where the plan expects it.
+    pub result: Address,
+    /// Where the wavefunction of each helicity is made.
+    pub made: Vec<Address>,
+    /// For each lane which of them it has.
+    pub of_lane: Vec<u32>,
+    /// Vectors that one wavefunction takes.
+    pub vectors: u32,
+}
+
+impl<T: Real> Engine<T> {
+    /// From now on the lanes hold helicities. The plan must be that of [`HelicityLanes::process`].
+    pub fn with_helicity_lanes(mut self, lanes: &HelicityLanes) -> Result<Self> {
+        let mut of_lanes = Vec::new();
+        for e in &self.plan.externals {
+            let Some(place) = lanes.legs.iter().position(|&leg| leg == e.leg as usize) else {
+                continue;
+            };
+            let value = |lane: usize| lanes.values[lane.min(lanes.values.len() - 1)][place];
+            let mut helicities: Vec<i8> = Vec::new();
+            let mut of_lane = Vec::new();
+            for lane in 0..self.level.lanes::<T>() {
+                let known = helicities.iter().position(|h| *h == value(lane));
+                of_lane.push(known.unwrap_or(helicities.len()) as u32);
+                if known.is_none() {
+                    helicities.push(value(lane));
+                }
+            }
+            let [result] = e.results[..] else {
+                return Err(Error::Internal {
+                    what: "a plan that was not made for helicities in lanes".into(),
+                });
+            };
+            // The first two components, the momentum, are not stored.
+            let vectors = 2 * (e.kind.components() - 2);
+            let made = helicities.iter().map(|_| {
+                let address = self.scratch.vectors;
+                self.scratch.vectors += vectors;
+                address
+            });
+            let made: Vec<Address> = made.collect();
+            self.externals.push(External {
+                results: made.clone(),
+                helicities,
+                ..e.clone()
+            });
+            of_lanes.push(LaneExternal {
+                result,
+                made,
+                of_lane,
+                vectors,
+            });
+        }
+        self.lane_externals = of_lanes;
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mebridge_process::example;
+
+    fn process(rows: &[&[i8]]) -> Process {
+        Process {
+            helicities: rows.iter().map(|row| row.to_vec()).collect(),
+            ..example::scalars()
+        }
+    }
+
+    #[test]
+    fn rows_fill_runs_and_lanes() {
+        let mut all = Vec::new();
+        for bits in 0..16 {
+            let row: Vec<i8> = (0..4)
+                .map(|leg| if bits >> leg & 1 == 1 { 1 } else { -1 })
+                .collect();
+            all.push(row);
+        }
+        let rows: Vec<&[i8]> = all.iter().map(Vec::as_slice).collect();
+        let process = process(&rows);
+        let every: Vec<u32> = (0..16).collect();
+        for (lanes, runs) in [(2, 8), (4, 4), (8, 2), (16, 1)] {
+            let chosen = HelicityLanes::choose(&process, &every, lanes).unwrap();
+            assert_eq!(chosen.outer.len(), runs);
+            let mut found: Vec<u32> = chosen.rows(&process, lanes).into_iter().flatten().collect();
+            found.sort_unstable();
+            assert_eq!(found, every);
+        }
+        assert_eq!(HelicityLanes::choose(&process, &every, 1), None);
+        assert_eq!(HelicityLanes::choose(&process, &every[..1], 8), None);
+    }
+
+    /// Helicities that go together share a lane: two massless lines and a vector with a mass.
+    #[test]
+    fn lanes_hold_combinations_that_occur() {
+        let mut all = Vec::new();
+        for a in [-1, 1] {
+            for b in [-1, 1] {
+                for c in [-1, 0, 1] {
+                    all.push(vec![a, -a, b, c]);
+                }
+            }
+        }
+        let rows: Vec<&[i8]> = all.iter().map(Vec::as_slice).collect();
+        let process = process(&rows);
+        let every: Vec<u32> = (0..12).collect();
+        let chosen = HelicityLanes::choose(&process, &every, 8).unwrap();
+        assert_eq!(chosen.outer.len(), 2);
+        let mut found: Vec<u32> = chosen.rows(&process, 8).into_iter().flatten().collect();
+        found.sort_unstable();
+        assert_eq!(found, every);
+    }
+
+    /// Of as many runs those that share the most: here legs 2 and 3 are below every vertex.
+    #[test]
+    fn lanes_hold_the_legs_of_most_wavefunctions() {
+        let mut all = Vec::new();
+        for bits in 0..16 {
+            all.push(
+                (0..4)
+                    .map(|leg| if bits >> leg & 1 == 1 { 1 } else { -1 })
+                    .collect(),
+            );
+        }
+        let mut process = Process {
+            helicities: all,
+            ..example::scalars()
+        };
+        for wavefunction in &mut process.wavefunctions {
+            if let Wavefunction::Internal(vertex) = wavefunction {
+                vertex.inputs = vec![2, 3];
+            }
+        }
+        let every: Vec<u32> = (0..16).collect();
+        let chosen = HelicityLanes::choose(&process, &every, 4).unwrap();
+        assert_eq!(chosen.legs, [2, 3]);
+    }
+}

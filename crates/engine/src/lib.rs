@@ -1,0 +1,19 @@
+//! The CPU backend: the engine that runs a plan on SIMD registers, and its threads.
+
+mod arena;
+mod block;
+pub mod color;
+mod engine;
+mod groups;
+mod jamp;
+mod lanes;
+mod pairs;
+#[doc(hidden)]
+pub mod stages;
+mod thread_pool;
+mod threaded;
+mod worker;
+
+pub use engine::{Engine, Timers};
+pub use lanes::HelicityLanes;
+pub use threaded::ThreadedEngine;

@@ -1,0 +1,324 @@
+//! Several threads on one engine.
+//!
+//! Every thread takes the next chunk of the events of a call, whole vectors, when it is done with its
+//! last one: a thread that comes late or is held up by other work on the machine takes fewer. Chunks
+//! are a part of what is left, so that all are done at about the same time. An event's answer does not
+//! depend on who computes it or on what is in its chunk. The caller's own thread is one of them; the
+//! others ([`ThreadPool`]) are not woken for a call that would be done before they are awake.
+
+use super::engine::{Engine, Timers};
+use super::thread_pool::ThreadPool;
+use super::worker::{Each, Worker};
+use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::sample::{Bad, Sample, SampleAnswers};
+use mebridge_backend::{
+    self, Backend, BadMomentum, Clocks, Contributions, EachHelicity, Failure, Session,
+};
+use mebridge_plan::{Plan, ValidPlan};
+use mebridge_simd::Real;
+use mebridge_support::error::{Error, Result};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A chunk is what is left for each thread, divided by this.
+const CHUNKS: usize = 4;
+/// No chunk has fewer multiply-adds of vectors, unless that is less than a vector: some 4 microseconds of
+/// work, in which taking the next one does not count.
+const SMALLEST: usize = 10_000;
+/// A thread is woken for this many multiply-adds of vectors: some 25 microseconds of work.
+const WORTH_WAKING: usize = 60_000;
+
+/// An engine and its threads.
+pub struct ThreadedEngine<T: Real> {
+    engine: Arc<Engine<T>>,
+    workers: Vec<Worker<T>>,
+    pool: ThreadPool,
+}
+
+impl<T: Real> ThreadedEngine<T> {
+    /// An engine on this many threads; with one the caller's own thread does the work.
+    pub fn new(engine: Engine<T>, threads: usize) -> Result<Self> {
+        let workers = (0..threads.max(1)).map(|_| Worker::new(&engine));
+        let workers = workers.collect::<Result<_>>()?;
+        let pool = ThreadPool::new(threads.max(1) - 1).map_err(|source| Error::Threads {
+            threads,
+            what: source.to_string(),
+        })?;
+        Ok(ThreadedEngine {
+            engine: Arc::new(engine),
+            workers,
+            pool,
+        })
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine<T> {
+        &self.engine
+    }
+
+    /// The plan, for another engine.
+    pub fn into_plan(self) -> ValidPlan {
+        match Arc::try_unwrap(self.engine) {
+            Ok(engine) => engine.into_plan(),
+            Err(shared) => shared.plan().clone(),
+        }
+    }
+
+    /// Whether to measure where the time goes.
+    pub fn set_profile(&mut self, profile: bool) {
+        for worker in &mut self.workers {
+            worker.profile = profile;
+        }
+    }
+
+    /// Time spent by all threads.
+    pub fn timers(&self) -> Timers {
+        let mut sum = Timers::default();
+        for worker in &self.workers {
+            sum.amplitudes += worker.timers.amplitudes;
+            sum.color += worker.timers.color;
+        }
+        sum
+    }
+
+    /// Evaluates events whose arrays, channels and igraphs have been checked.
+    pub fn run(&mut self, events: Events, answers: Answers) -> Result<(), BadMomentum> {
+        let engine = &self.engine;
+        let lanes = engine.lanes();
+        let vectors = events.g_s.len().div_ceil(lanes);
+        let threads = self.threads_for(vectors);
+        if threads == 1 {
+            return engine.run(&mut self.workers[0], events, answers);
+        }
+        let smallest = (SMALLEST / engine.plan().count.multiply_adds.max(1)).max(1);
+        let queue = Mutex::new(Queue {
+            events,
+            answers,
+            first: 0,
+            bad: None,
+        });
+        let workers: Vec<_> = self.workers[..threads].iter_mut().map(Mutex::new).collect();
+        self.pool.run(threads - 1, &|number| {
+            let worker = &mut lock(&workers[number]);
+            let next = || {
+                let mut queue = lock(&queue);
+                let left = queue.answers.helicity.len().div_ceil(lanes);
+                let vectors = (left / (CHUNKS * threads)).max(smallest);
+                queue.take(vectors * lanes)
+            };
+            while let Some(share) = next() {
+                if let Err(bad) = engine.run(worker, share.events, share.answers) {
+                    lock(&queue).refuse(share.first + bad.event);
+                }
+            }
+        });
+        let queue = queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match queue.bad {
+            Some(event) => Err(BadMomentum { event }),
+            None => Ok(()),
+        }
+    }
+
+    /// How many threads a call with this many vectors of events is worth.
+    fn threads_for(&self, vectors: usize) -> usize {
+        let work = self.engine.plan().count.multiply_adds.max(1);
+        let worth = work.saturating_mul(vectors) / WORTH_WAKING;
+        worth.clamp(1, self.workers.len()).min(vectors.max(1))
+    }
+
+    /// Evaluates a few events and gives for each the contributions of helicities and, where
+    /// the plan computes them, all AMP2.
+    pub fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, BadMomentum> {
+        let nevt = events.g_s.len();
+        let mut all = Vec::with_capacity(nevt);
+        let mut matrix_elements = vec![0.0; nevt];
+        let mut helicity = vec![0; nevt];
+        let mut color = vec![0; nevt];
+        let answers = Answers {
+            matrix_elements: &mut matrix_elements,
+            helicity: &mut helicity,
+            color: &mut color,
+        };
+        let events = Events {
+            channels: None,
+            igraph: None,
+            ..events
+        };
+        let mut queue = Queue {
+            events,
+            answers,
+            first: 0,
+            bad: None,
+        };
+        while let Some(share) = queue.take(self.engine.lanes()) {
+            let count = share.events.g_s.len();
+            let first = share.first;
+            let worker = &mut self.workers[0];
+            worker.all_amp2 = true;
+            let result = self.engine.run(worker, share.events, share.answers);
+            worker.all_amp2 = false;
+            result.map_err(|bad| BadMomentum {
+                event: bad.event + first,
+            })?;
+            let helicities = self.engine.contributions(worker, count);
+            let amp2 = self.engine.amp2(worker, count);
+            let parts = |(helicities, amp2)| Contributions { helicities, amp2 };
+            all.extend(helicities.into_iter().zip(amp2).map(parts));
+        }
+        Ok(all)
+    }
+}
+
+impl<T: Real> ThreadedEngine<T> {
+    /// One event, each helicity by itself. Only a plan that takes helicities one at a time, with AMP2 from their
+    /// amplitudes, can tell.
+    fn each(&mut self, event: Events, answer: &mut EachHelicity) -> Result<bool, BadMomentum> {
+        let plan = self.engine.plan();
+        if plan.groups.iter().any(|group| group.len() != 1) || !plan.channels.squares.is_empty() {
+            return Ok(false);
+        }
+        let worker = &mut self.workers[0];
+        worker.all_amp2 = true;
+        answer.amp2.clear();
+        answer.jamp2.clear();
+        // The same memory again and again.
+        worker.each = Some(Each {
+            amp2: std::mem::take(&mut answer.amp2),
+            jamp2: std::mem::take(&mut answer.jamp2),
+        });
+        let answers = Answers {
+            matrix_elements: &mut [0.0],
+            helicity: &mut [0],
+            color: &mut [0],
+        };
+        let event = Events {
+            channels: None,
+            igraph: None,
+            ..event.first(1)
+        };
+        let result = self.engine.run(worker, event, answers);
+        worker.all_amp2 = false;
+        let each = worker.each.take().unwrap_or_default();
+        (answer.amp2, answer.jamp2) = (each.amp2, each.jamp2);
+        result?;
+        answer.lanes = self.engine.helicity_lanes();
+        answer.order.clone_from(&self.engine.order);
+        let contributions = &mut answer.contributions;
+        self.engine
+            .contributions_of_lanes(worker, answer.lanes, contributions);
+        Ok(true)
+    }
+}
+
+impl<T: Real> Backend for ThreadedEngine<T> {
+    fn plan(&self) -> &Plan {
+        self.engine.plan()
+    }
+
+    fn allow_off_shell(&mut self) -> bool {
+        // Not where others use it as it is.
+        let engine = Arc::get_mut(&mut self.engine);
+        engine.map(Engine::allow_off_shell).is_some()
+    }
+
+    fn set_profile(&mut self, clocks: Clocks) {
+        ThreadedEngine::set_profile(self, clocks != Clocks::None);
+    }
+
+    fn timers(&self) -> mebridge_backend::Timers {
+        let timers = ThreadedEngine::timers(self);
+        mebridge_backend::Timers(vec![
+            (mebridge_backend::AMPLITUDES, timers.amplitudes),
+            (mebridge_backend::COLOR, timers.color),
+        ])
+    }
+
+    fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure> {
+        Ok(ThreadedEngine::run(self, events, answers)?)
+    }
+
+    fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure> {
+        Ok(ThreadedEngine::contributions(self, events)?)
+    }
+
+    fn each(&mut self, event: Events, answer: &mut EachHelicity) -> Result<bool, Failure> {
+        Ok(ThreadedEngine::each(self, event, answer)?)
+    }
+
+    fn session(&self) -> Result<Box<dyn Session>> {
+        Ok(Box::new(OneThread {
+            worker: Worker::new(&self.engine)?,
+            engine: self.engine.clone(),
+        }))
+    }
+}
+
+/// One thread of a caller's on an engine that it shares with others.
+struct OneThread<T: Real> {
+    engine: Arc<Engine<T>>,
+    worker: Worker<T>,
+}
+
+impl<T: Real> Session for OneThread<T> {
+    fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Bad {
+        self.engine.run_sample(&mut self.worker, sample, answers)
+    }
+}
+
+/// What is left of a call.
+struct Queue<'a> {
+    /// All events of the call.
+    events: Events<'a>,
+    /// Those of the events that nobody took.
+    answers: Answers<'a>,
+    /// The first of them.
+    first: usize,
+    /// The first event whose momenta are bad.
+    bad: Option<usize>,
+}
+
+/// Some events of a call.
+struct Share<'a> {
+    first: usize,
+    events: Events<'a>,
+    answers: Answers<'a>,
+}
+
+impl<'a> Queue<'a> {
+    /// The next so many events, or as many as there are.
+    fn take(&mut self, size: usize) -> Option<Share<'a>> {
+        let size = size.min(self.answers.helicity.len());
+        if size == 0 {
+            return None;
+        }
+        let first = self.first;
+        self.first += size;
+        Some(Share {
+            first,
+            events: self.events.part(first, size),
+            answers: Answers {
+                matrix_elements: front(&mut self.answers.matrix_elements, size),
+                helicity: front(&mut self.answers.helicity, size),
+                color: front(&mut self.answers.color, size),
+            },
+        })
+    }
+
+    /// Notes a bad event. What nobody took lies behind it and does not matter any more.
+    fn refuse(&mut self, event: usize) {
+        self.bad = Some(self.bad.map_or(event, |bad| bad.min(event)));
+        let _ = self.take(usize::MAX);
+    }
+}
+
+/// Takes so many from the front, of which there are as many.
+fn front<'a, T>(rest: &mut &'a mut [T], size: usize) -> &'a mut [T] {
+    let (front, behind) = std::mem::take(rest).split_at_mut(size);
+    *rest = behind;
+    front
+}
+
+/// No thread panics while it holds one of the locks, but for a worker's; that one is not used again in the
+/// same call.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

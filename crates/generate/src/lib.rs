@@ -1,0 +1,52 @@
+//! `g g > t t~ g` and a model -> process.
+//!
+//! All legs count as going out here; a particle that comes in is its antiparticle going out. Numbering: helicities
+//! and colour flows are in MG5aMC's order, diagrams in one of their own.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `request` | MG5aMC's language of processes |
+//! | `subprocess` | labels into processes, what is conserved |
+//! | `elements` | which of them have equal matrix elements |
+//! | `trees` | diagrams |
+//! | `number`, `strings`, `color` | the algebra of colour |
+//! | `flows`, `matrix` | colour flows and the colour matrix |
+//! | `ordered` | currents of neighbours in a colour flow, in place of diagrams |
+//! | `assemble` | all of it into a [`Process`] |
+//!
+//! docs/generate.md says which conventions hold, and what cannot be generated.
+
+mod assemble;
+mod color;
+mod elements;
+mod flows;
+mod matrix;
+pub mod model;
+mod number;
+mod ordered;
+mod request;
+mod strings;
+mod subprocess;
+mod trees;
+
+pub use elements::Elements;
+pub use request::{arrow_apart, is_process};
+
+use crate::model::Model;
+use mebridge_process::Process;
+use mebridge_support::error::Result;
+
+/// Generates a process of the Standard Model; labels give several. Processes with equal matrix elements are one,
+/// whose [`Process::other_flavours`] lists the others.
+pub fn generate(text: &str) -> Result<Vec<Process>> {
+    generate_with(text, &Model::standard()?)
+}
+
+/// The same with another model.
+pub fn generate_with(text: &str, model: &Model) -> Result<Vec<Process>> {
+    let elements = Elements::of(text, model)?;
+    (0..elements.len()).map(|n| elements.process(n)).collect()
+}
+
+#[cfg(test)]
+mod tests;

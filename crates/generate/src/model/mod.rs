@@ -1,0 +1,263 @@
+//! Models as data: particles, parameters, couplings and vertices, read from a text file.
+//!
+//! What is written in the file is what a UFO model (arXiv:1108.2040) says: formulas, Lorentz structures and colour
+//! structures in its language, particles of a vertex going out of it. docs/generate.md describes the file. The
+//! library brings the Standard Model ([`Model::standard`]); nothing outside of that file knows a particle by name.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `file` | the file: TOML into tables |
+//! | `expression` | the grammar of all formulas |
+//! | `parameters` | formulas of parameters and couplings as arithmetic |
+//! | `lorentz` | Lorentz structures as sums of products of tensors |
+//! | `tensor`, `routine` | a routine for any leg of a Lorentz structure, derived from it |
+
+pub mod expression;
+mod file;
+pub mod lorentz;
+mod parameters;
+mod routine;
+mod tensor;
+
+pub use parameters::Parameters;
+pub use routine::derive;
+
+use expression::Expr;
+use lorentz::Structure;
+use mebridge_support::error::{Error, Result};
+use mebridge_support::files::regular;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// No model's text is longer.
+const MOST: u64 = 64 << 20;
+
+/// Index into [`Model::particles`].
+pub type ParticleId = u16;
+
+/// A model.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Its name, such as `sm`.
+    pub name: String,
+    /// Particles, each with its antiparticle behind it unless it is its own.
+    pub particles: Vec<Particle>,
+    /// Multi-particle labels.
+    pub labels: BTreeMap<String, Vec<ParticleId>>,
+    /// Coupling orders: name and weight in `WEIGHTED`.
+    pub orders: Vec<(String, u32)>,
+    /// What is conserved, in words.
+    pub charges: Vec<String>,
+    /// Parameters of the card.
+    pub card: Vec<CardEntry>,
+    /// The one that says what G is where an event does not; every process has it.
+    pub alpha_s: Option<String>,
+    /// Formulas of the other parameters.
+    pub parameters: HashMap<String, Expr>,
+    /// Formulas of couplings.
+    pub couplings: HashMap<String, Expr>,
+    /// Lorentz structures by name.
+    pub lorentz: Vec<(String, Structure)>,
+    /// Vertices; terms of one vertex have the same coupling orders.
+    pub vertices: Vec<Vertex>,
+    by_name: HashMap<String, ParticleId>,
+}
+
+/// A particle or an antiparticle.
+#[derive(Clone, Debug)]
+pub struct Particle {
+    /// Its name.
+    pub name: String,
+    /// PDG code, negative for an antiparticle.
+    pub pdg: i32,
+    /// `2s + 1`.
+    pub spin: u8,
+    /// Dimension of the colour representation; -3 for an antitriplet.
+    pub color: i8,
+    /// Parameter that is its mass.
+    pub mass: Option<String>,
+    /// Parameter that is its width.
+    pub width: Option<String>,
+    /// Its antiparticle, which may be itself.
+    pub anti: ParticleId,
+    /// Whether it is the second of a pair.
+    pub is_anti: bool,
+    /// Its charges, in the order of [`Model::charges`].
+    pub charges: Vec<i32>,
+}
+
+impl Particle {
+    /// Whether it has half-integer spin.
+    pub fn is_fermion(&self) -> bool {
+        self.spin.is_multiple_of(2)
+    }
+
+    /// Helicities in the order of MG5aMC's NHEL: those of an antiparticle are reversed.
+    pub fn helicities(&self) -> Vec<i8> {
+        let mut helicities = match (self.spin, self.mass.is_some()) {
+            (1, _) => vec![0],
+            (2, _) | (3, false) => vec![-1, 1],
+            _ => vec![-1, 0, 1],
+        };
+        if self.is_anti {
+            helicities.reverse();
+        }
+        helicities
+    }
+}
+
+/// A parameter that the card holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CardEntry {
+    /// Its name.
+    pub name: String,
+    /// Block of the card, `decay` for a width.
+    pub block: String,
+    /// Index within it.
+    pub index: Vec<i32>,
+    /// Its value in the model's own card.
+    pub value: f64,
+}
+
+/// A vertex.
+#[derive(Clone, Debug)]
+pub struct Vertex {
+    /// The particles that go out of it.
+    pub particles: Vec<ParticleId>,
+    /// For each colour structure its Lorentz structures and couplings.
+    pub terms: Vec<ColorTerm>,
+    /// Coupling orders, in the order of [`Model::orders`].
+    pub orders: Vec<u32>,
+}
+
+/// What a vertex has for one colour structure.
+#[derive(Clone, Debug)]
+pub struct ColorTerm {
+    /// The colour structure.
+    pub color: Expr,
+    /// Indices into [`Model::lorentz`], and couplings.
+    pub lorentz: Vec<(u32, String)>,
+}
+
+/// The file of the Standard Model.
+const STANDARD: &str = include_str!("sm.toml");
+
+impl Model {
+    /// The Standard Model at tree level in unitary gauge.
+    pub fn standard() -> Result<Model> {
+        Model::parse(STANDARD, Path::new("the library's model sm"))
+    }
+
+    /// Reads a model from a file.
+    pub fn read(path: &Path) -> Result<Model> {
+        let text = regular::read_to_string(path, MOST).map_err(Error::io(path))?;
+        Model::parse(&text, path)
+    }
+
+    /// Reads a model from text; `path` is for messages.
+    pub fn parse(text: &str, path: &Path) -> Result<Model> {
+        let fail = |what: String| Error::Model {
+            path: path.to_path_buf(),
+            what,
+        };
+        let model = file::parse(text).map_err(fail)?;
+        model.check().map_err(fail)?;
+        Ok(model)
+    }
+
+    /// The particle of a name; upper and lower case are the same where no two names differ in that alone.
+    pub fn particle(&self, name: &str) -> Option<ParticleId> {
+        let lower = || self.by_name.get(&name.to_lowercase());
+        self.by_name.get(name).or_else(lower).copied()
+    }
+
+    /// The antiparticle.
+    pub fn anti(&self, particle: ParticleId) -> ParticleId {
+        self.particles[usize::from(particle)].anti
+    }
+
+    /// Properties of a particle.
+    pub fn of(&self, particle: ParticleId) -> &Particle {
+        &self.particles[usize::from(particle)]
+    }
+
+    /// What cannot be in any model that can be evaluated.
+    fn check(&self) -> std::result::Result<(), String> {
+        let parameters = Parameters::new(self);
+        for particle in &self.particles {
+            if !matches!(particle.spin, 1..=3) {
+                return Err(format!(
+                    "particle {}: spin = {} (2s + 1), only 1, 2 and 3 can be generated; import the process from an \
+                     MG5aMC output instead",
+                    particle.name, particle.spin
+                ));
+            }
+            if !matches!(particle.color, 1 | 3 | -3 | 8) {
+                return Err(format!(
+                    "particle {}: color = {}, only 1, 3 and 8 can be generated; import the process from an MG5aMC \
+                     output instead",
+                    particle.name, particle.color
+                ));
+            }
+            for name in particle.mass.iter().chain(&particle.width) {
+                parameters.check(&Expr::Name(name.clone()))?;
+            }
+        }
+        for formula in self.parameters.values().chain(self.couplings.values()) {
+            parameters.check(formula)?;
+        }
+        self.vertices.iter().try_for_each(|v| {
+            self.check_vertex(v)
+                .map_err(|what| format!("vertex {}: {what}", self.names(&v.particles)))
+        })
+    }
+
+    fn check_vertex(&self, vertex: &Vertex) -> std::result::Result<(), String> {
+        if !matches!(vertex.particles.len(), 3 | 4) {
+            return Err("only vertices of three or four particles can be generated".into());
+        }
+        for (i, charge) in self.charges.iter().enumerate() {
+            let sum: i32 = vertex
+                .particles
+                .iter()
+                .map(|&p| self.of(p).charges[i])
+                .sum();
+            if sum != 0 {
+                return Err(format!("{charge} is not conserved"));
+            }
+        }
+        let is_fermion = |p: &ParticleId| self.of(*p).is_fermion();
+        let fermions: Vec<bool> = vertex.particles.iter().map(is_fermion).collect();
+        match fermions.iter().filter(|&&f| f).count() {
+            0 => {}
+            2 if fermions[0] && fermions[1] => {
+                let anti = |i: usize| self.of(vertex.particles[i]).is_anti;
+                if !anti(0) || anti(1) {
+                    return Err("of two fermions the first has to be an antiparticle, the second a particle; fermions \
+                                that are their own antiparticles cannot be generated"
+                        .into());
+                }
+            }
+            2 => return Err("fermions have to come first".into()),
+            n => return Err(format!("{n} fermions meet, only two can be generated")),
+        }
+        let spins: Vec<u8> = vertex.particles.iter().map(|&p| self.of(p).spin).collect();
+        for term in &vertex.terms {
+            for &(lorentz, _) in &term.lorentz {
+                let (name, structure) = &self.lorentz[lorentz as usize];
+                let fits = structure.check(&spins);
+                fits.map_err(|what| format!("Lorentz structure {name}: {what}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Names of particles, as in a process.
+    pub fn names(&self, particles: &[ParticleId]) -> String {
+        let names = particles.iter().map(|&p| self.of(p).name.as_str());
+        names.collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+use super::*;
+use mebridge_import::import_directory;
+use mebridge_ops::recognize::recognize;
+use mebridge_process::lorentz::Routine;
+use mebridge_support::random::SplitMix64;
+use num_complex::Complex64;
+
+/// Spins of the legs of a structure, from some vertex that has it.
+fn spins(model: &Model, name: &str) -> Vec<u8> {
+    let index = model.lorentz.iter().position(|(n, _)| n == name).unwrap() as u32;
+    let has = |v: &&Vertex| {
+        v.terms
+            .iter()
+            .any(|t| t.lorentz.iter().any(|l| l.0 == index))
+    };
+    let vertex = model.vertices.iter().find(has).unwrap();
+    vertex.particles.iter().map(|&p| model.of(p).spin).collect()
+}
+
+fn derived(model: &Model, name: &str, result: Option<usize>, massless: bool) -> Routine {
+    let structure = &model.lorentz.iter().find(|(n, _)| n == name).unwrap().1;
+    derive(
+        name.into(),
+        &[structure],
+        &spins(model, name),
+        result,
+        massless,
+    )
+}
+
+#[test]
+fn the_standard_model_is_whole() {
+    let model = Model::standard().unwrap();
+    assert_eq!(model.names(&model.labels["l+"]), "e+ mu+");
+    let w = model.particle("W-").unwrap();
+    assert_eq!(
+        (model.of(w).pdg, model.of(w).helicities()),
+        (-24, vec![1, 0, -1])
+    );
+    // Masses and couplings of the default card; MW is what MG5aMC writes into its card.
+    let mut parameters = Parameters::new(&model);
+    parameters.parameter("MW");
+    parameters.coupling("GC_11");
+    parameters.coupling("GC_3");
+    let formulas = parameters.finish().unwrap();
+    let names: Vec<&str> = formulas.card.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["MDL_AEWM1", "MDL_GF", "MDL_AS", "MDL_MZ"]);
+    let values = formulas.evaluate(&formulas.default_card(), 1.2);
+    let value = |named: &mebridge_process::model::Named| values[named.value as usize];
+    assert!((value(&formulas.parameters[0]).re - 80.419).abs() < 1e-3);
+    assert_eq!(value(&formulas.couplings[0]), Complex64::new(0.0, 1.2));
+    assert!((value(&formulas.couplings[1]).im + 0.307_954).abs() < 1e-6);
+}
+
+/// What ALOHA wrote for g g > t t~, of which a copy by hand is in this repository.
+#[test]
+fn derived_routines_are_alohas() {
+    let directory =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fortran/gg_ttx/SubProcesses/P1_gg_ttx");
+    let process = import_directory(&directory).unwrap().remove(0);
+    let model = Model::standard().unwrap();
+    let mut rng = SplitMix64::new(7);
+    let mut compared = 0;
+    for imported in &process.routines {
+        let (name, result) = imported.name.split_once('_').unwrap();
+        let result = result.parse::<usize>().unwrap().checked_sub(1);
+        let structure = name.trim_end_matches("P0");
+        let own = derived(&model, structure, result, name.ends_with("P0"));
+        assert_eq!(
+            (&own.inputs, own.couplings, own.massive),
+            (&imported.inputs, 1, imported.massive)
+        );
+        let random = || Complex64::new(rng.between(-1.0, 1.0), rng.between(-1.0, 1.0));
+        let mut inputs: Vec<Complex64> = std::iter::repeat_with(random)
+            .take(own.program_inputs() as usize)
+            .collect();
+        if own.massive {
+            let mass = own.mass_input() as usize;
+            for x in &mut inputs[mass..] {
+                x.im = 0.0;
+            }
+        }
+        let results = imported.evaluate(&inputs);
+        for (own, imported) in own.evaluate(&inputs).iter().zip(results) {
+            assert!(
+                (own - imported).norm() < 1e-13 * (1.0 + imported.norm()),
+                "{name}"
+            );
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 1 + 6 + 6 + 6);
+}
+
+/// Every form of every structure of the Standard Model has a kernel, but for some where four particles meet of which
+/// some are scalars: those are computed as they were derived.
+#[test]
+fn derived_routines_are_recognised() {
+    let model = Model::standard().unwrap();
+    for vertex in &model.vertices {
+        let spins: Vec<u8> = vertex.particles.iter().map(|&p| model.of(p).spin).collect();
+        for term in &vertex.terms {
+            let structures: Vec<&Structure> = term
+                .lorentz
+                .iter()
+                .map(|(l, _)| &model.lorentz[*l as usize].1)
+                .collect();
+            for result in (0..spins.len()).map(Some).chain([None]) {
+                let massless = result.is_none_or(|r| model.of(vertex.particles[r]).mass.is_none());
+                let routine = derive("V".into(), &structures, &spins, result, massless);
+                let known = recognize(&routine, massless).is_some();
+                assert!(
+                    known || (spins.len() == 4 && spins.contains(&1)),
+                    "{}, {result:?}",
+                    model.names(&vertex.particles)
+                );
+            }
+        }
+    }
+}
+
+/// Tensors that the Standard Model does not need: `Sigma` and `Epsilon` by what they have to satisfy.
+#[test]
+fn tensors_satisfy_their_identities() {
+    let amplitude = |text: &str, spins: &[u8], inputs: &[Complex64]| {
+        let structure = Structure::of(&expression::parse(text).unwrap()).unwrap();
+        structure.check(spins).unwrap();
+        let routine = derive("T".into(), &[&structure], spins, None, true);
+        routine.evaluate(inputs)[0]
+    };
+    let mut rng = SplitMix64::new(8);
+    let mut inputs: Vec<Complex64> = (0..25)
+        .map(|_| Complex64::new(rng.between(-1.0, 1.0), rng.between(-1.0, 1.0)))
+        .collect();
+    // i/2 (gamma^mu gamma^nu - g^mu^nu) = sigma^mu^nu.
+    let spins = [2, 2, 3, 3];
+    let sigma = amplitude("Sigma(3,4,2,1)", &spins, &inputs);
+    let products = "complex(0,0.5)*(Gamma(3,2,-1)*Gamma(4,-1,1) - Metric(3,4)*Identity(2,1))";
+    assert!((sigma - amplitude(products, &spins, &inputs)).norm() < 1e-13);
+    // Tr(gamma5 gamma^mu gamma^nu gamma^rho gamma^sigma) = 4 i epsilon^mu^nu^rho^sigma, with epsilon^0123 = -1 as in
+    // ALOHA (class L_Epsilon): gamma5 = i gamma^0 gamma^1 gamma^2 gamma^3, so the trace of 0123 is -4 i.
+    let spins = [3, 3, 3, 3];
+    let trace = "Gamma5(-1,-2)*Gamma(1,-2,-3)*Gamma(2,-3,-4)*Gamma(3,-4,-5)*Gamma(4,-5,-1)";
+    let epsilon = amplitude("complex(0,4)*Epsilon(1,2,3,4)", &spins, &inputs);
+    assert!((epsilon - amplitude(trace, &spins, &inputs)).norm() < 1e-12);
+    // A product of momenta with a scalar between two vectors, with a factor of the coupling.
+    let spins = [3, 3, 1];
+    inputs.truncate(16);
+    let one = amplitude(
+        "P(1,2)*P(2,1)/2 - P(-1,1)*P(-1,2)*Metric(1,2)/2",
+        &spins,
+        &inputs,
+    );
+    let other = amplitude(
+        "(P(2,1)*P(1,2) - Metric(1,2)*P(-1,2)*P(-1,1))*0.5",
+        &spins,
+        &inputs,
+    );
+    assert!((one - other).norm() < 1e-13 && one.norm() > 1e-3);
+}
+
+fn refused(from: &str, to: &str) -> String {
+    assert!(STANDARD.contains(from), "{from}");
+    let text = STANDARD.replacen(from, to, 1);
+    let error = Model::parse(&text, Path::new("my.toml"))
+        .unwrap_err()
+        .to_string();
+    assert!(error.starts_with("my.toml: "), "{error}");
+    error
+}
+
+#[test]
+fn a_model_that_cannot_be_is_refused() {
+    for (from, to, says) in [
+        ("alpha_s = \"aS\"", "alpha_s = \"aT\"", "not in the card"),
+        ("format = 1", "format = 9", "format = 9"),
+        ("spin = 2", "spin = 4", "particle d: spin = 4"),
+        ("color = 8", "color = 6", "particle g: color = 6"),
+        ("color = 8", "colour = 8", "colour"),
+        (
+            "particles = \"u~ d w+\"",
+            "particles = \"u~ d w-\"",
+            "electric charge is not conserved",
+        ),
+        (
+            "particles = \"u~ d w+\"",
+            "particles = \"d u~ w+\"",
+            "first has to be an antiparticle",
+        ),
+        (
+            "particles = \"u~ d w+\"",
+            "particles = \"u~ q w+\"",
+            "no particle `q`",
+        ),
+        (
+            "\"FFV1\", \"GC_11\"",
+            "\"FFV9\", \"GC_11\"",
+            "no Lorentz structure `FFV9`",
+        ),
+        (
+            "\"FFV1\", \"GC_11\"",
+            "\"VVV1\", \"GC_11\"",
+            "index 1 does not fit",
+        ),
+        (
+            "\"FFV1\", \"GC_11\"",
+            "\"FFV1\", \"GC_0\"",
+            "no coupling `GC_0`",
+        ),
+        ("value = \"-G\"", "value = \"-g5\"", "no parameter `g5`"),
+        ("value = \"-G\"", "value = \"erf(G)\"", "no function erf"),
+        ("aEW = \"1/aEWM1\"", "aEW = \"1/ee\"", "defined by itself"),
+        ("Gamma(3,2,1)", "Gamma(3,2)", "Gamma has 2 indices"),
+        ("Gamma(3,2,1)", "Gamma(3,2,1", "was expected"),
+    ] {
+        let error = refused(from, to);
+        assert!(error.contains(says), "{error}");
+    }
+}

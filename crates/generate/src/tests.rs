@@ -1,0 +1,177 @@
+use super::*;
+use mebridge_process::example;
+use std::path::Path;
+
+/// A model that is not the Standard Model: one scalar, as in [`example`].
+const SCALARS: &str = r#"
+format = 1
+name = "scalars"
+orders = { NP = 1 }
+
+[[particles]]
+name = "phi"
+pdg = 25
+spin = 1
+color = 1
+mass = "MPHI"
+
+[[card]]
+name = "MPHI"
+block = "MASS"
+index = [25]
+value = 125.0
+
+[couplings]
+GC_1 = { value = "complex(0,1)*G", orders = { NP = 1 } }
+
+[lorentz]
+SSS1 = "1"
+
+[[vertices]]
+particles = "phi phi phi"
+terms = [["1", "SSS1", "GC_1"]]
+"#;
+
+#[test]
+fn any_model_can_be_generated() {
+    let model = Model::parse(SCALARS, Path::new("scalars.toml")).unwrap();
+    let process = generate_with("phi phi > phi phi", &model)
+        .unwrap()
+        .remove(0);
+    assert_eq!(process.name, "phi phi > phi phi WEIGHTED<=2");
+    assert_eq!(
+        (process.iden, process.diagrams, process.color_flows()),
+        (2, 3, 1)
+    );
+    let (e, p) = (300.0, 272.717_803_6);
+    let energy: f64 = f64::sqrt(p * p + 125.0 * 125.0);
+    assert!((energy - e).abs() < 1e-3);
+    let momenta = [
+        [energy, 0.0, 0.0, p],
+        [energy, 0.0, 0.0, -p],
+        [energy, 0.6 * p, 0.0, 0.8 * p],
+        [energy, -0.6 * p, 0.0, -0.8 * p],
+    ];
+    let own = process.evaluate(&momenta, 1.7, &[125.0]).total();
+    let closed = example::scalars_squared(momenta.as_flattened(), 1.7, 125.0);
+    assert!((own / closed - 1.0).abs() < 1e-12, "{own} {closed}");
+}
+
+/// u u~ > t t~: the flow that connects both ends of each line is suppressed, and no configuration allows it.
+#[test]
+fn channels_allow_the_leading_colour_flows() {
+    let process = generate("u u~ > t t~").unwrap().remove(0);
+    let channels = &process.channels;
+    assert_eq!(
+        channels.color_flows,
+        [
+            [(501, 0), (0, 501), (502, 0), (0, 502)],
+            [(502, 0), (0, 501), (502, 0), (0, 501)]
+        ]
+    );
+    assert_eq!(channels.color_allowed, [[false, true]]);
+    // A photon's is of the order of a gluon's, in the other flow.
+    let process = generate("u u~ > t t~ QCD=2 QED=2 / z").unwrap().remove(0);
+    assert_eq!(
+        process
+            .channels
+            .color_allowed
+            .concat()
+            .iter()
+            .filter(|x| **x)
+            .count(),
+        2
+    );
+}
+
+/// Four-gluon vertices have three amplitudes and no channel.
+#[test]
+fn channels_are_diagrams_of_three_point_vertices() {
+    let process = generate("g g > g g").unwrap().remove(0);
+    assert_eq!((process.diagrams, process.amplitudes.len()), (4, 6));
+    assert_eq!(process.channels.config_diagram.len(), 3);
+    assert!(process.channels.amp2.iter().all(|a| a.squares.len() == 1));
+    // Where every diagram has one, all are channels.
+    let process = generate("h h > h h / h").unwrap().remove(0);
+    assert_eq!(process.channels.config_diagram, [1]);
+}
+
+#[test]
+fn a_file_holds_it() {
+    let process = generate("g d > t t~ w- u").unwrap().remove(0);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.mebridge");
+    process.write(&path).unwrap();
+    assert_eq!(Process::read(&path).unwrap(), process);
+}
+
+/// What a line takes up is one vector, or two fermions with the vertices of each vector that they become.
+#[test]
+fn forms_that_are_none_are_refused() {
+    use mebridge_process::color_ordered::{Boson, Exchange};
+    let process = generate("u u~ > e+ e- g").unwrap().remove(0);
+    assert!(process.by_color_order().unwrap().validate().is_ok());
+    let changes: [fn(&mut Boson); 11] = [
+        |b| b.wavefunctions.truncate(1),
+        |b| b.wavefunctions.clear(),
+        |b| b.wavefunctions[1] = b.wavefunctions[0],
+        |b| b.wavefunctions[1] = 1000,
+        |b| b.wavefunctions.push(0),
+        |b| b.vectors.clear(),
+        |b| b.vectors[1].made = None,
+        |b| {
+            for Exchange { made, .. } in &mut b.vectors {
+                *made = None;
+            }
+        },
+        |b| b.vectors[0].made.as_mut().unwrap().routine = 1000,
+        |b| b.vectors[0].made.as_mut().unwrap().inputs = vec![0, 0],
+        |b| b.vectors[1].taken.couplings[0].coupling = 1000,
+    ];
+    for (i, change) in changes.iter().enumerate() {
+        for form in [process.clone(), process.by_color_order().unwrap()] {
+            let mut other = form;
+            let boson = other.color_ordered.as_mut().unwrap().boson.as_mut();
+            change(boson.unwrap());
+            assert!(other.validate().is_err(), "change {i}");
+        }
+    }
+}
+
+/// Each matrix element of a label by itself is what it is among all of them, and no two of them are the same.
+#[test]
+fn matrix_elements_are_told_apart() {
+    let model = Model::standard().unwrap();
+    for (text, count) in [("p p > z j j", 28), ("p p > l+ l- j", 6), ("p p > j j", 12)] {
+        let elements = Elements::of(text, &model).unwrap();
+        let all = generate_with(text, &model).unwrap();
+        assert_eq!(elements.len(), count, "{text}");
+        let names: Vec<&String> = all.iter().map(|p| &p.name).collect();
+        assert!(elements.names().iter().eq(names));
+        for (n, process) in all.iter().enumerate() {
+            assert_eq!(elements.process(n).unwrap(), *process);
+            let same = all[..n].iter().find(|other| equal(other, process));
+            assert_eq!(same.map(|p| &p.name), None, "{}", process.name);
+        }
+    }
+}
+
+/// Whether two processes are the same but for the names of their particles.
+fn equal(a: &Process, b: &Process) -> bool {
+    let legs = |p: &Process| -> Vec<_> {
+        let legs = p.legs.iter().map(|leg| (leg.incoming, leg.mass));
+        legs.collect()
+    };
+    a.helicities == b.helicities
+        && a.iden == b.iden
+        && a.diagrams == b.diagrams
+        && legs(a) == legs(b)
+        && a.wavefunctions == b.wavefunctions
+        && a.amplitudes == b.amplitudes
+        && a.jamp == b.jamp
+        && a.model == b.model
+        && a.routines == b.routines
+        && a.color == b.color
+        && a.channels == b.channels
+        && a.color_ordered == b.color_ordered
+}

@@ -1,0 +1,263 @@
+//! Where things lie in a directory that MG5aMC wrote.
+//!
+//! A subprocess directory is `<output>/SubProcesses/P<n>_<process>`; model, Lorentz structures
+//! and cards lie in `<output>/Source/MODEL`, `<output>/Source/DHELAS` and `<output>/Cards`.
+
+use super::dependencies;
+use super::source::{Source, read_bounded};
+use super::statement::{self, Statement};
+use mebridge_process::Contract;
+use mebridge_support::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// The paths of one subprocess directory.
+#[derive(Debug)]
+pub struct Directory {
+    /// The directory itself.
+    pub path: PathBuf,
+    pub dhelas: PathBuf,
+    pub model: PathBuf,
+    pub source: PathBuf,
+    pub cards: PathBuf,
+    /// Number (empty for `matrix.f`) and file of each matrix element.
+    pub matrices: Vec<(String, PathBuf)>,
+}
+
+/// The beams as `SMATRIX<i>` finds them in COMMON blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beams {
+    /// POL, from polbeam1 and polbeam2 of the run card in per cent: 1 for a beam that is not polarised.
+    pub polarisations: [f64; 2],
+    /// NB_SPIN_STATE_IN, where the directory says it.
+    pub spin_states: Option<[i64; 2]>,
+}
+
+impl Default for Beams {
+    fn default() -> Beams {
+        Beams {
+            polarisations: [1.0; 2],
+            spin_states: None,
+        }
+    }
+}
+
+/// Refuses what MadLoop evaluates: no tree diagrams are in its matrix elements, but calls of loop integrals.
+pub fn no_loops(path: &Path) -> Result<()> {
+    // The second lies in directories of MadEvent whose matrix elements are loops, the third in those of NLO.
+    let files = ["loop_matrix.f", "MadLoop5_resources", "born.f"];
+    let Some(file) = files.iter().find(|name| path.join(name).exists()) else {
+        return Ok(());
+    };
+    Err(Error::Import {
+        path: path.to_path_buf(),
+        what: format!(
+            "this is of a loop-induced or NLO process (it has {file}): its matrix elements are loop integrals, and \
+             mebridge evaluates tree diagrams alone"
+        ),
+    })
+}
+
+impl Directory {
+    /// Looks at a directory and says what is missing if it is not one of MG5aMC's.
+    pub fn open(path: &Path) -> Result<Directory> {
+        let lacks = |missing: String| Error::NotProcessDirectory {
+            path: path.to_path_buf(),
+            missing,
+        };
+        if !path.is_dir() {
+            return Err(lacks("there is no such directory".into()));
+        }
+        no_loops(path)?;
+        let output = path.join("..").join("..");
+        let directory = Directory {
+            path: path.to_path_buf(),
+            dhelas: output.join("Source").join("DHELAS"),
+            model: output.join("Source").join("MODEL"),
+            source: output.join("Source"),
+            cards: output.join("Cards"),
+            matrices: matrices(path)?,
+        };
+        if directory.matrices.is_empty() {
+            let also = match path.join("SubProcesses").is_dir() {
+                true => "; choose one of the directories P* under its SubProcesses",
+                false => "",
+            };
+            return Err(lacks(format!("it has no matrix<i>.f{also}")));
+        }
+        for (what, folder) in [
+            ("Source/DHELAS", &directory.dhelas),
+            ("Source/MODEL", &directory.model),
+        ] {
+            if !folder.is_dir() {
+                return Err(lacks(format!("there is no ../../{what}")));
+            }
+        }
+        Ok(directory)
+    }
+
+    /// Whether this is a standalone output, which has none of the tables that MadEvent has.
+    pub fn is_standalone(&self) -> bool {
+        let tables = ["leshouche.inc", "coloramps.inc", "configs.inc"];
+        let any = tables
+            .iter()
+            .any(|name| dependencies::is_file(&self.path.join(name)));
+        !any && self.matrices.iter().all(|(number, _)| number.is_empty())
+    }
+
+    /// The beams as `SMATRIX<i>` finds them.
+    pub fn beams(&self) -> Result<Beams> {
+        let mut beams = Beams::default();
+        for (beam, pol) in beams.polarisations.iter_mut().enumerate() {
+            let name = format!("polbeam{}", beam + 1);
+            let per_cent = self.run_number(&name)?.unwrap_or(0.0);
+            if per_cent != 0.0 {
+                *pol = (1.0 + per_cent.abs() / 100.0).copysign(per_cent);
+            }
+        }
+        beams.spin_states = self.spin_states();
+        Ok(beams)
+    }
+
+    /// NB_SPIN_STATE, which `auto_dsig.f` gives in a DATA statement.
+    fn spin_states(&self) -> Option<[i64; 2]> {
+        let source = Source::read(&self.path.join("auto_dsig.f")).ok()?;
+        let texts = (0..source.len()).rev().map(|i| source.text(i));
+        let mut values = texts.filter_map(|text| text.strip_prefix(b"DATANB_SPIN_STATE/"));
+        let values = String::from_utf8_lossy(values.next()?).into_owned();
+        let (first, second) = values.strip_suffix('/')?.split_once(',')?;
+        Some([first.parse().ok()?, second.parse().ok()?])
+    }
+
+    /// A table that has to be there.
+    pub fn table(&self, name: &str) -> Result<PathBuf> {
+        let path = self.path.join(name);
+        if dependencies::is_file(&path) {
+            return Ok(path);
+        }
+        Err(Error::NotProcessDirectory {
+            path: self.path.clone(),
+            missing: format!("it has no {name}"),
+        })
+    }
+
+    /// Which generation of the Fortran contract the directory was written for.
+    pub fn contract(&self) -> Contract {
+        let mut files = vec![self.path.join("fbridge.inc")];
+        for (number, _) in &self.matrices {
+            files.push(self.path.join(format!("auto_dsig{number}.f")));
+        }
+        for file in files {
+            let Ok(source) = Source::read(&file) else {
+                continue;
+            };
+            for i in 0..source.len() {
+                let text = source.text(i);
+                let interface = text.starts_with(b"SUBROUTINEFBRIDGESEQUENCE(");
+                let call = text.starts_with(b"CALLFBRIDGESEQUENCE(");
+                if !interface && !call {
+                    continue;
+                }
+                // Both have the form of a call behind their first word.
+                let arguments = &text[if interface { 10 } else { 4 }..];
+                let mut as_call = b"CALL".to_vec();
+                as_call.extend_from_slice(arguments);
+                if let Ok(Statement::Call(_, arguments)) = statement::parse(&as_call) {
+                    return match arguments.len() {
+                        10 => Contract::WithoutIgraph,
+                        11 => Contract::WithIgraph,
+                        _ => Contract::Unknown,
+                    };
+                }
+            }
+        }
+        Contract::Unknown
+    }
+
+    /// A number from 0 on of the run card, or MG5aMC's default where the card or the line is missing.
+    pub fn run_parameter(&self, parameter: &str, default: f64) -> Result<f64> {
+        match self.run_number(parameter)? {
+            None => Ok(default),
+            Some(x) if x >= 0.0 => Ok(x),
+            Some(x) => Err(Error::Card {
+                path: self.cards.join("run_card.dat"),
+                what: format!("{parameter} is {x}, and must not be negative"),
+            }),
+        }
+    }
+
+    /// A number of the run card, if it is there. Of several the last counts, as in MG5aMC.
+    fn run_number(&self, parameter: &str) -> Result<Option<f64>> {
+        let path = self.cards.join("run_card.dat");
+        if !dependencies::is_file(&path) {
+            return Ok(None);
+        }
+        let bytes = read_bounded(&path)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let mut found = None;
+        for (i, line) in text.lines().enumerate() {
+            let line = line.split(['#', '!']).next().unwrap_or("");
+            let Some((value, name)) = line.split_once('=') else {
+                continue;
+            };
+            if !name.trim().eq_ignore_ascii_case(parameter) {
+                continue;
+            }
+            found = Some((i + 1, value.trim()));
+        }
+        let Some((line, value)) = found else {
+            return Ok(None);
+        };
+        match value.replace(['d', 'D'], "e").parse::<f64>() {
+            Ok(x) if x.is_finite() => Ok(Some(x)),
+            _ => Err(Error::Card {
+                path,
+                what: format!("line {line}: {parameter} is `{value}`, which is no number"),
+            }),
+        }
+    }
+
+    /// Name of the model, from the card of the generation, if it is there.
+    pub fn model_name(&self) -> String {
+        let Ok(bytes) = read_bounded(&self.cards.join("proc_card_mg5.dat")) else {
+            return String::new();
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        // MG5aMC starts with the Standard Model.
+        let mut name = String::from("sm");
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            // The last import counts.
+            if let ["import", "model", model, ..] = words.as_slice() {
+                name = (*model).to_owned();
+            }
+        }
+        name
+    }
+}
+
+/// The matrix elements in a directory, in order of their number. With helicity recycling, MG5aMC's
+/// default, the plain matrix element is `matrix<i>_orig.f`.
+fn matrices(path: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let mut found: Vec<(u32, String, bool, PathBuf)> = Vec::new();
+    for file in dependencies::fortran(path).map_err(Error::io(path))? {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let Some(number) = name
+            .strip_prefix("matrix")
+            .and_then(|n| n.strip_suffix(".f"))
+        else {
+            continue;
+        };
+        let (number, original) = match number.strip_suffix("_orig") {
+            Some(number) => (number, true),
+            None => (number, false),
+        };
+        if number.len() > 6 || !number.bytes().all(|b| b.is_ascii_digit()) {
+            continue;
+        }
+        let order = number.parse().unwrap_or(0);
+        found.push((order, number.to_owned(), original, file.clone()));
+    }
+    found.sort();
+    found.dedup_by(|later, earlier| later.0 == earlier.0);
+    Ok(found.into_iter().map(|(_, n, _, p)| (n, p)).collect())
+}

@@ -1,0 +1,133 @@
+//! External wavefunctions: `IXXXXX`, `OXXXXX`, `VXXXXX`, ... of `Source/DHELAS/aloha_functions.f`.
+//!
+//! The library computes them itself ([`mebridge_process::external`]). The directory's own are run on numbers and
+//! compared, for every helicity, with and without mass, at rest and along the axis, so that a directory whose
+//! wavefunctions are others is refused. A directory that lacks the file means HELAS's.
+
+use super::symbolic::{Interpreter, Location};
+use super::unit::{Library, Unit};
+use super::value::Value;
+use mebridge_process::ExternalKind;
+use mebridge_process::arith::Builder;
+use mebridge_process::external::external;
+use mebridge_support::error::Result;
+use num_complex::Complex64;
+use std::rc::Rc;
+
+/// How far rounding can bring the two apart, relative to the largest component.
+const ROUNDING: f64 = 1e-12;
+
+/// Directions of flight, along both ends of the z axis and elsewhere.
+const DIRECTIONS: [[f64; 3]; 6] = [
+    [0.48, -0.64, 0.6],
+    [-0.36, 0.48, -0.8],
+    [0.0, 1.0, 0.0],
+    [0.6, 0.8, 0.0],
+    [0.0, 0.0, 1.0],
+    [0.0, 0.0, -1.0],
+];
+
+/// Compares a directory's wavefunctions of one kind, for NSF, NSV or NSS of this sign.
+pub fn compare(library: &Library, kind: ExternalKind, sign: i8) -> Result<()> {
+    let Some(unit) = library.unit(kind.routine())?.cloned() else {
+        return Ok(());
+    };
+    // A negative mass is a Majorana fermion's of a SUSY card.
+    let masses: &[f64] = match kind {
+        ExternalKind::FermionIn | ExternalKind::FermionOut => &[0.0, 173.0, -52.5],
+        ExternalKind::Vector => &[0.0, 80.4],
+        ExternalKind::Scalar => &[125.0],
+        ExternalKind::Tensor => &[0.0, 650.0],
+        ExternalKind::RaritaIn | ExternalKind::RaritaOut => &[340.0],
+    };
+    for &mass in masses {
+        for direction in DIRECTIONS {
+            for momentum in [0.0, 0.5, 300.0, 4000.0] {
+                // At rest ORXXXX has signs that are not the limit of its own for slow particles.
+                let rarita = matches!(kind, ExternalKind::RaritaIn | ExternalKind::RaritaOut);
+                if momentum == 0.0 && (mass == 0.0 || rarita) {
+                    continue;
+                }
+                let [x, y, z] = direction.map(|d| d * momentum);
+                let p = [f64::hypot(momentum, mass), x, y, z];
+                for &helicity in helicities(kind, mass) {
+                    let theirs = run(library, &unit, kind, &p, mass, helicity, sign)?;
+                    let ours = external(kind, &p, mass, helicity, sign);
+                    let size = ours.iter().fold(0.0f64, |s, c| s.max(c.norm()));
+                    let near = |(a, b): (&Complex64, &Complex64)| {
+                        // Comparisons are false for NaN.
+                        (a - b).norm() <= ROUNDING * size
+                    };
+                    if theirs.len() != ours.len() || !theirs.iter().zip(&ours).all(near) {
+                        return Err(unit.error(format!(
+                            "{} computes another wavefunction than HELAS's routine of that name \
+                             (helicity {helicity}, mass {mass} GeV)",
+                            unit.name
+                        )));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The helicities that a wavefunction is asked for. A directory of massive tensors asks for all of them where a
+/// card takes their mass.
+fn helicities(kind: ExternalKind, mass: f64) -> &'static [i8] {
+    kind.helicities(mass != 0.0 || kind == ExternalKind::Tensor)
+}
+
+/// Runs the routine on numbers.
+fn run(
+    library: &Library,
+    unit: &Rc<Unit>,
+    kind: ExternalKind,
+    p: &[f64; 4],
+    mass: f64,
+    helicity: i8,
+    sign: i8,
+) -> Result<Vec<Complex64>> {
+    let mut interpreter = Interpreter::new(library, Builder::new(0));
+    let momentum = interpreter.place();
+    for (i, &x) in (0..).zip(p) {
+        let x = interpreter.builder.real(x);
+        interpreter.set((momentum.0, i), Value::Real(x));
+    }
+    let result = interpreter.place();
+    let mut one = |value: Value| -> Location {
+        let at = interpreter.place();
+        interpreter.set(at, value);
+        at
+    };
+    let sign = one(Value::Int(i64::from(sign)));
+    let places = match kind {
+        ExternalKind::Scalar => vec![momentum, sign, result],
+        _ => {
+            let helicity = one(Value::Int(i64::from(helicity)));
+            let at = interpreter.place();
+            let mass = interpreter.builder.real(mass);
+            interpreter.set(at, Value::Real(mass));
+            vec![momentum, at, helicity, sign, result]
+        }
+    };
+    if places.len() != unit.arguments.len() {
+        return Err(unit.error(format!(
+            "{} takes {} arguments, and not the {} of HELAS",
+            unit.name,
+            unit.arguments.len(),
+            places.len()
+        )));
+    }
+    interpreter.enter(unit, &places, 0)?;
+    let mut components = Vec::new();
+    for i in 0..i64::from(kind.components()) {
+        let value = match interpreter.get((result.0, i)) {
+            Some(Value::Complex(value)) => interpreter.builder.constant(*value),
+            _ => None,
+        };
+        let missing = || unit.error(format!("{} does not set component {}", unit.name, i + 1));
+        components.push(value.ok_or_else(missing)?);
+    }
+    Ok(components)
+}

@@ -1,0 +1,415 @@
+//! MG5aMC's Fortran -> process.
+//!
+//! MG5aMC writes a matrix element as Fortran, in fixed form and always in the same few patterns.
+//! This is a front end for that Fortran; it reads statements and expressions, not lines, so that
+//! what a model or a version of MG5aMC writes differently is either understood or refused with
+//! the file, the line and the construct.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | `source` | fixed form: lines into statements |
+//! | `expression`, `statement`, `data`, `unit` | the grammar |
+//! | `value`, `form`, `intrinsic`, `symbolic` | a interpreter that runs Fortran on symbols |
+//! | `lorentz`, `externals` | `Source/DHELAS`: the routines that are called |
+//! | `model` | `Source/MODEL`: parameters and couplings |
+//! | `matrix` | `matrix<i>.f` |
+//! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
+//! | `pdg` | PDG codes of standalone outputs |
+//! | `color_order` | the colour-ordered form of what was read, if it has one |
+//! | `directory` | where these files are |
+//! | `dependencies` | what an import looked at, and whether it is still so |
+
+mod color_order;
+mod data;
+mod dependencies;
+mod directory;
+mod expression;
+mod externals;
+mod form;
+mod intrinsic;
+mod lorentz;
+mod matrix;
+mod model;
+mod pdg;
+mod recycled;
+mod source;
+mod statement;
+mod symbolic;
+mod tables;
+mod unit;
+mod value;
+
+pub use dependencies::{Look, Seen, fortran as fortran_of, record};
+pub use directory::no_loops;
+pub use recycled::recycled_otherwise;
+pub use source::read_bounded;
+
+use directory::Directory;
+use lorentz::Routines;
+use mebridge_process::card::Card;
+use mebridge_process::channels::Channels;
+use mebridge_process::model::CardParameter;
+use mebridge_process::{Leg, Process, Quantity, Wavefunction};
+use mebridge_support::error::{Error, Result};
+use model::ModelReader;
+use std::path::Path;
+use std::rc::Rc;
+use unit::Library;
+use value::Value;
+
+/// Imports every matrix element of a subprocess directory, in the order of their numbers, with
+/// the parameter card that lies in the output's `Cards`.
+pub fn import_directory(dir: &Path) -> Result<Vec<Process>> {
+    import_with_card(dir, None)
+}
+
+/// The same, with all that was looked at.
+pub fn import_noted(dir: &Path) -> (Result<Vec<Process>>, Vec<Look>) {
+    dependencies::record(dir, || import_directory(dir))
+}
+
+/// As [`import_directory`], with another parameter card.
+pub fn import_with_card(dir: &Path, card: Option<&Path>) -> Result<Vec<Process>> {
+    import_with(
+        dir,
+        &Options {
+            card,
+            ..Options::default()
+        },
+    )
+}
+
+/// What an import can be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// Another parameter card than that of the output.
+    pub card: Option<&'a Path>,
+    /// Subroutines without a source, in upper case, whose calls are declared to leave the answer alone.
+    pub harmless_calls: &'a [String],
+    /// The only matrix element that is wanted, from 1: others may be ones that are refused.
+    pub element: Option<usize>,
+}
+
+/// Imports a directory as [`import_directory`] does, with options.
+pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
+    let card = options.card;
+    let directory = Directory::open(dir)?;
+    let (inputs, card) = parameters(&directory, card)?;
+    let mut library = Library::default();
+    library.harmless_calls = options.harmless_calls.to_vec();
+    library.include_folders = vec![
+        directory.path.clone(),
+        directory.source.clone(),
+        directory.model.clone(),
+    ];
+    library.add_folder(&directory.dhelas)?;
+    library.add_folder(&directory.model)?;
+    // Widths are at least this fraction of their mass.
+    let small_width = directory.run_parameter("small_width_treatment", 1e-6)?;
+    // How many widths from its mass a line is off shell where `$` forbids that it is on shell.
+    let bw_cutoff = directory.run_parameter("bwcutoff", 15.0)?;
+    let contract = directory.contract();
+    let model_name = directory.model_name();
+    for (_, path) in &directory.matrices {
+        library.add_source(&Rc::new(source::Source::read(path)?));
+    }
+    let beams = directory.beams()?;
+    let mut processes = Vec::new();
+    for (n, (number, path)) in (1..).zip(&directory.matrices) {
+        if options.element.is_some_and(|wanted| wanted != n) {
+            continue;
+        }
+        let units = matrix::units(&library, path, number)?;
+        let mut model = ModelReader::run(&library, &directory.model, inputs.clone())?;
+        let mut routines = Routines::new(&library, bw_cutoff);
+        let mut matrix = matrix::read(&units, &mut model, &mut routines, small_width, &beams)?;
+        let tables = tables(&directory, number, &units.prefix, &matrix)?;
+        matrix.check_channels(&units, &library, &tables.channels.config_diagram)?;
+        let legs = legs(&directory, &matrix, &tables.pdg, &mut model, path)?;
+        for wavefunction in &mut matrix.wavefunctions {
+            if let Wavefunction::External(e) = wavefunction {
+                e.mass = legs[e.leg as usize].mass;
+            }
+        }
+        possible_helicities(&matrix, &legs).map_err(|what| units.smatrix.error(what))?;
+        let name = source::process_comment(&source::read_bounded(path)?);
+        let mut process = Process {
+            name: name.unwrap_or_else(|| folder_name(dir)),
+            model_name: model_name.clone(),
+            legs,
+            other_flavours: tables.other_flavours,
+            helicities: matrix.sum.helicities,
+            helicity_sum: matrix.sum.weights,
+            beam_weights: matrix.sum.beam_weights,
+            iden: matrix.sum.iden,
+            model: model.finish(card.as_ref(), !directory.is_standalone())?,
+            routines: routines.found,
+            wavefunctions: matrix.wavefunctions,
+            amplitudes: matrix.amplitudes,
+            diagrams: matrix.diagrams,
+            jamp: matrix.jamp,
+            color: matrix.color,
+            flow_weights: matrix.jamp2,
+            channels: Channels {
+                amp2: matrix.amp2,
+                ..tables.channels
+            },
+            contract,
+            color_ordered: None,
+        };
+        process.validate().map_err(|e| Error::Import {
+            path: path.clone(),
+            what: e.to_string(),
+        })?;
+        color_order::add(&mut process);
+        processes.push(process);
+    }
+    Ok(processes)
+}
+
+/// What the tables beside a matrix element say.
+#[derive(Default)]
+struct Tables {
+    /// PDG codes of the legs, where they are known.
+    pdg: Vec<i32>,
+    /// The same for other particles.
+    other_flavours: Vec<Vec<i32>>,
+    channels: Channels,
+}
+
+/// Reads the tables of MadEvent. A standalone output has none: no channels, no colour flows to choose from,
+/// and PDG codes only where its routines have prefixes.
+fn tables(
+    directory: &Directory,
+    number: &str,
+    prefix: &str,
+    matrix: &matrix::Matrix,
+) -> Result<Tables> {
+    if directory.is_standalone() {
+        let mut codes = pdg::of_prefix(&directory.path, prefix, matrix.legs)?.into_iter();
+        return Ok(Tables {
+            pdg: codes.next().unwrap_or_else(|| vec![0; matrix.legs]),
+            other_flavours: codes.collect(),
+            ..Tables::default()
+        });
+    }
+    let which = number.parse().unwrap_or(1);
+    let path = directory.table("leshouche.inc")?;
+    let events = tables::leshouche(&path, which, matrix.legs, matrix.flows)?;
+    // An ungrouped output has CONFSUB, too, but its matrix.f goes by MAPCONFIG; CONFSUB is 1 everywhere.
+    let (map, array) = match number {
+        "" => ("configs.inc", "MAPCONFIG"),
+        _ => ("config_subproc_map.inc", "CONFSUB"),
+    };
+    let map = directory.table(map)?;
+    let config_diagram = tables::configurations(&map, which)?;
+    if config_diagram.iter().any(|&d| d > matrix.diagrams) {
+        return Err(Error::Import {
+            path: map,
+            what: format!("{array} names a diagram that does not exist"),
+        });
+    }
+    let coloramps = directory.table("coloramps.inc")?;
+    let color_allowed = match number {
+        "" => {
+            // Rows are those of diagrams (`diag_number` of driver.f and addmothers.f).
+            let channel = |diagram: &u32| config_diagram.contains(diagram);
+            let diagrams: Vec<u32> = (1..=matrix.diagrams)
+                .map(|diagram| if channel(&diagram) { diagram } else { 0 })
+                .collect();
+            let rows = tables::color_allowed(&coloramps, which, &diagrams, matrix.flows)?;
+            let row = |&diagram: &u32| match diagram {
+                0 => vec![false; matrix.flows],
+                _ => rows[diagram as usize - 1].clone(),
+            };
+            config_diagram.iter().map(row).collect()
+        }
+        _ => tables::color_allowed(&coloramps, which, &config_diagram, matrix.flows)?,
+    };
+    Ok(Tables {
+        pdg: events.pdg,
+        other_flavours: events.other_flavours,
+        channels: Channels {
+            amp2: Vec::new(),
+            config_diagram,
+            color_allowed,
+            color_flows: events.color_flows,
+        },
+    })
+}
+
+/// Every helicity of NHEL must be one that its particle can have.
+fn possible_helicities(matrix: &matrix::Matrix, legs: &[Leg]) -> std::result::Result<(), String> {
+    for wavefunction in &matrix.wavefunctions {
+        let Wavefunction::External(e) = wavefunction else {
+            continue;
+        };
+        let leg = e.leg as usize;
+        let possible = e.kind.helicities(legs[leg].mass != Quantity::ZERO);
+        for (row, helicities) in matrix.sum.helicities.iter().enumerate() {
+            if !possible.contains(&helicities[leg]) {
+                return Err(format!(
+                    "NHEL({}, {}) is {}, which the particle of {} cannot have",
+                    leg + 1,
+                    row + 1,
+                    helicities[leg],
+                    e.kind.routine()
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the model takes from the card, and the card. Without ident_card.dat the values are
+/// those of `Source/param_card.inc`, which MG5aMC writes from the card when it is launched.
+fn parameters(
+    directory: &Directory,
+    card: Option<&Path>,
+) -> Result<(Vec<CardParameter>, Option<Card>)> {
+    let ident = directory.cards.join("ident_card.dat");
+    if dependencies::is_file(&ident) {
+        let inputs = model::read_ident_card(&ident)?;
+        let card = match card {
+            Some(path) => path.to_path_buf(),
+            None => directory.cards.join("param_card.dat"),
+        };
+        let bytes = source::read_bounded(&card)?;
+        let card = Card::parse(&String::from_utf8_lossy(&bytes), &card);
+        return Ok((inputs, Some(card)));
+    }
+    let values = directory.source.join("param_card.inc");
+    if card.is_some() || !dependencies::is_file(&values) {
+        return Err(Error::Import {
+            path: ident,
+            what: "this file says which parameters the card holds, and it is missing".into(),
+        });
+    }
+    Ok((model::read_values(&values)?, None))
+}
+
+/// Names of the subroutines and functions of a Fortran file, in upper case.
+pub fn routines_in(path: &Path) -> Result<Vec<String>> {
+    let source = Rc::new(source::Source::read(path)?);
+    let units = unit::units_of(&source).into_iter();
+    Ok(units.map(|unit| unit.name).collect())
+}
+
+/// What a process without a name of its own is called: the name of its folder.
+pub fn folder_name(dir: &Path) -> String {
+    dir.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+/// The external legs. A leg's mass is that of its wavefunction; scalars have none there, so
+/// theirs is looked up in pmass.inc.
+fn legs(
+    directory: &Directory,
+    matrix: &matrix::Matrix,
+    pdg: &[i32],
+    model: &mut ModelReader,
+    path: &Path,
+) -> Result<Vec<Leg>> {
+    let fail = |what: String| Error::Import {
+        path: path.to_path_buf(),
+        what,
+    };
+    let incoming = incoming(directory, model)?;
+    let mut masses: Vec<Option<Quantity>> = vec![None; matrix.legs];
+    let mut present = vec![false; matrix.legs];
+    for wavefunction in &matrix.wavefunctions {
+        if let Wavefunction::External(e) = wavefunction {
+            present[e.leg as usize] = true;
+            if e.kind != mebridge_process::ExternalKind::Scalar {
+                masses[e.leg as usize] = Some(e.mass);
+            }
+        }
+    }
+    if let Some(leg) = present.iter().position(|p| !p) {
+        return Err(fail(format!("leg {} has no wavefunction", leg + 1)));
+    }
+    let mut legs = Vec::with_capacity(matrix.legs);
+    for (i, mass) in masses.into_iter().enumerate() {
+        let mass = match mass {
+            Some(mass) => mass,
+            None => listed_mass(directory, model, i)?,
+        };
+        legs.push(Leg {
+            pdg: pdg[i],
+            incoming: i < incoming,
+            mass,
+        });
+    }
+    Ok(legs)
+}
+
+/// NINCOMING of nexternal.inc.
+fn incoming(directory: &Directory, model: &mut ModelReader) -> Result<usize> {
+    let path = directory.table("nexternal.inc")?;
+    let interpreter = &mut model.interpreter;
+    let mut frame = interpreter.frame(&path);
+    if let Some((_, nodes)) = interpreter.library.include(&path, b"nexternal.inc")? {
+        interpreter.declare(&mut frame, &nodes)?;
+    }
+    match interpreter.int_constant(&frame, "NINCOMING") {
+        Some(n @ 1..=2) => Ok(n as usize),
+        _ => Err(Error::Import {
+            path,
+            what: "NINCOMING is neither 1 nor 2".into(),
+        }),
+    }
+}
+
+/// PMASS of a leg (from 0) in pmass.inc.
+fn listed_mass(directory: &Directory, model: &mut ModelReader, leg: usize) -> Result<Quantity> {
+    use expression::Expr;
+    use statement::Statement;
+    let path = directory.table("pmass.inc")?;
+    let interpreter = &mut model.interpreter;
+    let mut frame = interpreter.frame(&path);
+    let zero = Value::Real(interpreter.builder.real(0.0));
+    interpreter.set_name(&mut frame, "ZERO", zero);
+    let Some((_, nodes)) = interpreter.library.include(&path, b"pmass.inc")? else {
+        return Ok(Quantity::ZERO);
+    };
+    for node in nodes.iter() {
+        let unit::NodeKind::Plain(Statement::Assign(name, place, value)) = &node.kind else {
+            continue;
+        };
+        if name != "PMASS" || place.as_slice() != [Expr::Int(leg as i64 + 1)] {
+            continue;
+        }
+        let fault = |what| Error::Fortran {
+            file: path.clone(),
+            line: node.line,
+            what,
+        };
+        // The sign of a mass, which MG5aMC takes away here, is no matter of kinematics.
+        let value = match value {
+            Expr::Apply(abs, inner) if abs == "ABS" || abs == "DABS" => match inner.as_slice() {
+                [inner] => inner,
+                _ => value,
+            },
+            _ => value,
+        };
+        let named = match value {
+            Expr::Name(name) => name.clone(),
+            _ => format!("PMASS({})", leg + 1),
+        };
+        let value = interpreter.eval(&mut frame, value).map_err(fault)?;
+        let value = value.real(&mut interpreter.builder).map_err(fault)?;
+        if interpreter
+            .builder
+            .constant(value)
+            .is_some_and(|c| c.re == 0.0)
+        {
+            return Ok(Quantity::ZERO);
+        }
+        return Ok(Quantity(Some(model.names.parameter(&named, value))));
+    }
+    Err(Error::Import {
+        path,
+        what: format!("there is no PMASS({})", leg + 1),
+    })
+}

@@ -1,0 +1,371 @@
+//! The matrix element: `matrix<i>.f` of MadEvent, `matrix.f` of standalone outputs and of the reweighting
+//! module.
+//!
+//! Nothing is taken on trust of its place in the file. The function `MATRIX<i>` is run on symbols: calls of
+//! HELAS and ALOHA routines give wavefunctions and amplitudes (`helas`), all else is Fortran that the interpreter
+//! runs, with the amplitudes as unknowns. What its result, AMP2 and JAMP2 then hold is read off as colour
+//! matrix, channels and colour flows (`squares`). It is run twice, since static variables may make a second
+//! call another one. `SMATRIX<i>` is run on numbers, with known ones in the place of `MATRIX<i>`, to see which
+//! helicities it sums, and how (`sum`).
+
+mod helas;
+mod squares;
+mod sum;
+
+use super::directory::Beams;
+use super::form::Form;
+use super::lorentz::Routines;
+use super::model::ModelReader;
+use super::symbolic::{Interpreter, Location, Preset};
+use super::unit::{Library, Unit};
+use super::value::{Truth, Value};
+use helas::Helas;
+use mebridge_process::channels::Amp2;
+use mebridge_process::color::{ColorMatrix, FlowWeight};
+use mebridge_process::{HelicitySum, LinearMap, Vertex, Wavefunction};
+use mebridge_support::error::{Error, Result};
+use squares::Squares;
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+
+/// More legs than any process that MG5aMC can generate.
+const MAX_LEGS: i64 = 32;
+/// More colour flows than a matrix of them could be stored for.
+const MAX_FLOWS: i64 = 20_000;
+
+/// What a matrix element's file says.
+#[derive(Debug)]
+pub struct Matrix {
+    pub legs: usize,
+    pub wavefunctions: Vec<Wavefunction>,
+    pub amplitudes: Vec<Vertex>,
+    pub diagrams: u32,
+    /// From amplitudes to the JAMPs; where coupling orders are split, to each of them by itself.
+    pub jamp: LinearMap,
+    pub color: ColorMatrix,
+    /// NCOLOR.
+    pub flows: usize,
+    /// JAMP2 by JAMPs; none in a standalone output.
+    pub jamp2: Vec<FlowWeight>,
+    pub amp2: Vec<Amp2>,
+    /// How `SMATRIX<i>` sums over helicities.
+    pub sum: sum::Helicities,
+    /// Elements of RES.
+    results: usize,
+}
+
+/// The units of one matrix element, and where they are.
+pub struct Units<'l> {
+    /// What is before the names.
+    pub prefix: String,
+    /// `SMATRIX<i>`.
+    pub smatrix: &'l Unit,
+    /// `MATRIX<i>`.
+    pub matrix: &'l Unit,
+}
+
+/// Finds `SMATRIX<i>` and `MATRIX<i>`, or without a number `<prefix>SMATRIX` and `<prefix>MATRIX`.
+pub fn units<'l>(library: &'l Library, path: &Path, number: &str) -> Result<Units<'l>> {
+    let fail = |what: String| Error::Import {
+        path: path.to_path_buf(),
+        what,
+    };
+    let mut names = library.names_in(path);
+    names.sort_unstable();
+    let ending = format!("SMATRIX{number}");
+    let prefix = names.iter().find_map(|name| {
+        let prefix = name.strip_suffix(ending.as_str())?;
+        // `--prefix=proc` puts the name of the process there, without an underscore behind it.
+        let matrix = format!("{prefix}MATRIX{number}");
+        let named = prefix.is_empty() || prefix.ends_with('_') || names.contains(&matrix.as_str());
+        named.then_some(prefix)
+    });
+    let Some(prefix) = prefix else {
+        return Err(fail(format!(
+            "there is no {ending}; this is no matrix element as MG5aMC writes it"
+        )));
+    };
+    let find = |name: String| match library.unit(&name) {
+        Ok(Some(unit)) => Ok(&**unit),
+        Ok(None) => Err(fail(format!("there is no {name}"))),
+        Err(error) => Err(error),
+    };
+    Ok(Units {
+        prefix: prefix.to_owned(),
+        smatrix: find(format!("{prefix}{ending}"))?,
+        matrix: find(format!("{prefix}MATRIX{number}"))?,
+    })
+}
+
+/// Reads a matrix element.
+pub fn read<'l>(
+    units: &Units<'l>,
+    model: &mut ModelReader<'l>,
+    routines: &mut Routines<'l>,
+    small_width: f64,
+    beams: &Beams,
+) -> Result<Matrix> {
+    let unit = units.matrix;
+    let body = unit.body()?;
+    let smatrix = units.smatrix.body()?;
+    let frame = model.interpreter.declare_unit(units.smatrix, &smatrix)?;
+    let legs = match model.interpreter.int_constant(&frame, "NEXTERNAL") {
+        Some(n @ 3..=MAX_LEGS) => n as usize,
+        Some(n) => {
+            return Err(unit.error(format!("NEXTERNAL = {n} is no number of external legs")));
+        }
+        None => {
+            return Err(unit.error(format!(
+                "NEXTERNAL is not known (included files that are missing: {})",
+                match frame.missing_includes.is_empty() {
+                    true => "none".into(),
+                    false => frame.missing_includes.join(", "),
+                }
+            )));
+        }
+    };
+    let diagrams = model.interpreter.int_constant(&frame, "NDIAGS");
+    let frame = model.interpreter.declare_unit(unit, &body)?;
+    let flows = match model.interpreter.int_constant(&frame, "NCOLOR") {
+        Some(n @ 1..=MAX_FLOWS) => n as usize,
+        Some(n) => return Err(unit.error(format!("NCOLOR = {n} is no number of colour flows"))),
+        None => return Err(unit.error("there is no PARAMETER NCOLOR")),
+    };
+    let graphs = model.interpreter.int_constant(&frame, "NGRAPHS");
+    let small = Value::Real(model.interpreter.builder.real(small_width));
+    set_by_madevent(&mut model.interpreter, small);
+    let mut run = || call(unit, model, routines, legs);
+    let (helas, results) = run()?;
+    let (again, results_again) = run()?;
+    if helas != again {
+        return Err(unit.error(format!(
+            "a second call of {} computes something else than the first",
+            unit.name
+        )));
+    }
+    let sum = sum::read(units, model.interpreter.library, legs, results.len(), beams)?;
+    let flow_count = flows;
+    let squares = |results: &Results| {
+        squares::read(
+            &model.interpreter,
+            results,
+            &sum.results,
+            flow_count,
+            helas.amplitudes.len(),
+        )
+        .map_err(|what| unit.error(what))
+    };
+    let first = squares(&results)?;
+    if squares(&results_again)? != first {
+        return Err(unit.error(format!(
+            "a second call of {} sums something else than the first",
+            unit.name
+        )));
+    }
+    let Squares {
+        jamp,
+        color,
+        jamp2,
+        amp2,
+    } = first;
+    if graphs.is_some_and(|n| n != helas.amplitudes.len() as i64) {
+        return Err(unit.error(format!(
+            "{} amplitudes are computed, and NGRAPHS is {}",
+            helas.amplitudes.len(),
+            graphs.unwrap_or(0)
+        )));
+    }
+    // One JAMP for each colour flow, and JAMP2 its modulus squared.
+    let plain = (0..)
+        .zip(&jamp2)
+        .all(|(i, weight)| *weight == FlowWeight::of_jamp(i));
+    let jamp2 = match plain && (jamp2.is_empty() || jamp2.len() == jamp.outputs.len()) {
+        true => Vec::new(),
+        false => jamp2,
+    };
+    let mut sum = sum.helicities;
+    if color.is_positive() {
+        sum.weights = HelicitySum::Positive;
+    }
+    let last = amp2.last().map_or(0, |a| a.diagram);
+    let diagrams = diagrams.and_then(|n| u32::try_from(n).ok());
+    Ok(Matrix {
+        legs,
+        wavefunctions: helas.wavefunctions,
+        diagrams: diagrams.unwrap_or(helas.amplitudes.len() as u32).max(last),
+        amplitudes: helas.amplitudes,
+        jamp,
+        color,
+        flows,
+        jamp2,
+        amp2,
+        sum,
+        results: results.len(),
+    })
+}
+
+impl Matrix {
+    /// Sees whether `SMATRIX<i>` makes of AMP2 and JAMP2 what MadEvent does; `configurations` are CONFSUB.
+    pub fn check_channels(
+        &self,
+        units: &Units,
+        library: &Library,
+        configurations: &[u32],
+    ) -> Result<()> {
+        let tables = sum::Tables {
+            amp2: self.amp2.iter().map(|a| a.diagram).collect(),
+            configurations,
+            flows: self.flows,
+        };
+        sum::check_channels(units, library, self.legs, self.results, &self.sum, &tables)
+    }
+}
+
+/// What a call of `MATRIX<i>` leaves: its results, and AMP2 and JAMP2.
+pub struct Results {
+    /// The function's value, or the elements of RES.
+    pub values: Vec<Value>,
+    /// Elements of AMP2 (from 1) that it set.
+    pub amp2: Vec<(i64, Value)>,
+    /// Elements of JAMP2 (from 1) that it set.
+    pub jamp2: Vec<(i64, Value)>,
+}
+
+impl Results {
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+}
+
+/// What other parts of MadEvent have set when it calls a matrix element.
+fn set_by_madevent(interpreter: &mut Interpreter, small_width: Value) {
+    let known = |b| Preset::Value(Value::Logical(Truth::Known(b)));
+    let presets = [
+        ("NARROW_WIDTH", 0, Preset::Value(small_width)),
+        ("TO_DETERMINE_ZERO_HEL", 0, known(false)),
+        ("TO_CHANNEL_STRAT", 1, Preset::Value(Value::Int(1))),
+        ("TO_MATRIX", 1, known(true)),
+        ("TO_AMPS", AMP2, Preset::Before),
+        ("TO_AMPS", JAMP2, Preset::Before),
+    ];
+    for (block, place, preset) in presets {
+        interpreter.presets.insert((block.into(), place), preset);
+    }
+}
+
+/// Places of AMP2 and JAMP2 in COMMON /TO_AMPS/, where they are in before 3.6; behind it they are arguments.
+const AMP2: usize = 0;
+const JAMP2: usize = 1;
+
+/// Runs `MATRIX<i>` once.
+fn call<'l>(
+    unit: &'l Unit,
+    model: &mut ModelReader<'l>,
+    routines: &mut Routines<'l>,
+    legs: usize,
+) -> Result<(helas::Calls, Results)> {
+    let interpreter = &mut model.interpreter;
+    let momenta = interpreter.place();
+    let helicities = interpreter.place();
+    let signs = interpreter.place();
+    for leg in 0..legs {
+        // IC is +1 for every leg.
+        interpreter.set((signs.0, leg as i64), Value::Int(1));
+    }
+    let squares = [AMP2, JAMP2].map(|place| interpreter.common_place("TO_AMPS", place));
+    for at in squares {
+        interpreter.forget(at);
+    }
+    let mut result = None;
+    let mut places: Vec<Location> = Vec::new();
+    for dummy in &unit.arguments {
+        places.push(match dummy.as_str() {
+            "P" => momenta,
+            "NHEL" => helicities,
+            "IC" => signs,
+            "AMP2" => squares[AMP2],
+            "JAMP2" => squares[JAMP2],
+            // Number of the helicity configuration: for bookkeeping alone, and without a value here.
+            "IHEL" => interpreter.place(),
+            "IVEC" => {
+                let at = interpreter.place();
+                interpreter.set(at, Value::Int(1));
+                at
+            }
+            "RES" if unit.result.is_none() => {
+                let at = interpreter.place();
+                result = Some(at);
+                at
+            }
+            _ => {
+                return Err(unit.error(format!(
+                    "{} has an argument {dummy}, which no matrix element has",
+                    unit.name
+                )));
+            }
+        });
+    }
+    let helas = Helas::new(
+        momenta.0,
+        helicities.0,
+        legs,
+        std::mem::take(&mut model.names),
+        routines,
+    );
+    let helas = Rc::new(RefCell::new(helas));
+    interpreter.externals = Some(helas.clone());
+    let done = interpreter.enter(unit, &places, 0);
+    interpreter.externals = None;
+    // The interpreter's was the only other one.
+    let helas = Rc::try_unwrap(helas).map_err(|_| unit.error("the interpreter still runs"))?;
+    let (calls, names) = helas.into_inner().finish(routines);
+    model.names = names;
+    let (frame, _) = done?;
+    let interpreter = &mut model.interpreter;
+    let values = match (result, &unit.result) {
+        (Some(at), _) => {
+            let size = interpreter.size_of(&frame, "RES").unwrap_or(1);
+            if size > MAX_RESULTS {
+                return Err(unit.error(format!("RES has {size} elements")));
+            }
+            let zero = Value::Real(interpreter.builder.real(0.0));
+            let value = |i| interpreter.get((at.0, i)).cloned().unwrap_or(zero.clone());
+            (0..size as i64).map(value).collect()
+        }
+        (None, Some((name, _))) => {
+            let value = interpreter.value_of(&frame, name);
+            vec![value.map_err(|what| unit.error(what))?]
+        }
+        (None, None) => return Err(unit.error(format!("{} has no result", unit.name))),
+    };
+    let first = |name: &str, usual: i64| interpreter.first_index(&frame, name).unwrap_or(usual);
+    let (amp2, jamp2) = (first("AMP2", 1), first("JAMP2", 0));
+    let set = |at: Location, first: i64| {
+        let mut elements: Vec<(i64, Value)> = interpreter
+            .elements(at)
+            .map(|(i, value)| (i + first, value.clone()))
+            .collect();
+        elements.sort_by_key(|e| e.0);
+        elements
+    };
+    Ok((
+        calls,
+        Results {
+            values,
+            amp2: set(squares[AMP2], amp2),
+            jamp2: set(squares[JAMP2], jamp2),
+        },
+    ))
+}
+
+/// Combinations of coupling orders that RES may hold.
+const MAX_RESULTS: u64 = 4096;
+
+/// The form that a value is, where it is one.
+fn form_of(value: &Value) -> Option<&Form> {
+    match value {
+        Value::Form(form) => Some(form),
+        _ => None,
+    }
+}

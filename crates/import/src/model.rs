@@ -1,0 +1,272 @@
+//! Parameters and couplings: `Source/MODEL` run on symbols.
+//!
+//! `COUP` is run as at the start of a program, with READLHA true and the card's parameters as
+//! inputs, and then `UPDATE_AS_PARAM` as for an event, with G as the last input. What is in the
+//! COMMON blocks afterwards are the formulas. `SETPARA`, which reads the card and calls `COUP`, is looked at
+//! for doing so (`setpara`).
+
+mod setpara;
+
+use super::source::Source;
+use super::statement::Statement;
+use super::symbolic::Interpreter;
+use super::unit::{Library, NodeKind, blocks};
+use super::value::{Truth, Value};
+use mebridge_process::arith::{Builder, Op, ValueId};
+use mebridge_process::card::Card;
+use mebridge_process::model::{CardParameter, Model, Named};
+use mebridge_support::error::{Error, Result};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// Which parameters the card holds: `Cards/ident_card.dat`, lines of block, indices and name.
+pub fn read_ident_card(path: &Path) -> Result<Vec<CardParameter>> {
+    let bytes = super::source::read_bounded(path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut parameters = Vec::new();
+    let (mut places, mut names) = (HashSet::new(), HashSet::new());
+    for (i, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or("");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [block, index @ .., name] = words.as_slice() else {
+            continue;
+        };
+        // The file opens with comments in the manner of Fortran.
+        if block.bytes().all(|b| b.eq_ignore_ascii_case(&b'c')) {
+            continue;
+        }
+        let index: std::result::Result<Vec<i32>, _> = index.iter().map(|w| w.parse()).collect();
+        let index = index.map_err(|_| Error::Import {
+            path: path.to_path_buf(),
+            what: format!("line {}: expected a block, indices and a name", i + 1),
+        })?;
+        let new = CardParameter {
+            name: name.to_ascii_uppercase(),
+            block: block.to_ascii_lowercase(),
+            index,
+            default: 0.0,
+        };
+        let place = (new.block.clone(), new.index.clone());
+        if !places.insert(place) || !names.insert(new.name.clone()) {
+            return Err(Error::Import {
+                path: path.to_path_buf(),
+                what: format!(
+                    "line {}: an entry of the card, or a name, stands here twice",
+                    i + 1
+                ),
+            });
+        }
+        parameters.push(new);
+    }
+    Ok(parameters)
+}
+
+/// The values of `Source/param_card.inc`: assignments of numbers to names.
+pub fn read_values(path: &Path) -> Result<Vec<CardParameter>> {
+    let source = Source::read(path)?;
+    let library = Library::default();
+    let mut interpreter = Interpreter::new(&library, Builder::new(0));
+    let mut frame = interpreter.frame(path);
+    let mut parameters = Vec::new();
+    for node in blocks(&source, 0, source.len())? {
+        let fault = |what: String| Error::Fortran {
+            file: path.to_path_buf(),
+            line: node.line,
+            what,
+        };
+        let NodeKind::Plain(Statement::Assign(name, _, value)) = &node.kind else {
+            continue;
+        };
+        let value = interpreter.eval(&mut frame, value).map_err(fault)?;
+        let value = value.real(&mut interpreter.builder).map_err(fault)?;
+        let value = interpreter.builder.constant(value);
+        let value = value.filter(|c| c.re.is_finite());
+        let value = value.ok_or_else(|| fault(format!("{name} is no finite number")))?;
+        parameters.push(CardParameter {
+            name: name.clone(),
+            block: String::new(),
+            index: Vec::new(),
+            default: value.re,
+        });
+    }
+    Ok(parameters)
+}
+
+/// A model that was run, ready to be asked for masses, widths and couplings.
+pub struct ModelReader<'l> {
+    pub interpreter: Interpreter<'l>,
+    inputs: Vec<CardParameter>,
+    folder: PathBuf,
+    /// Parameters of the card that SETPARA does not read.
+    unread: Vec<String>,
+    /// What was asked for.
+    pub names: Names,
+}
+
+/// Masses, widths and couplings that a matrix element uses, in the order in which it asks for them.
+#[derive(Default)]
+pub struct Names {
+    parameters: Vec<Named>,
+    couplings: Vec<Named>,
+    parameter_index: HashMap<(String, ValueId), u32>,
+    coupling_index: HashMap<(String, ValueId), u32>,
+}
+
+impl Names {
+    /// Index of a mass or width.
+    pub fn parameter(&mut self, name: &str, value: ValueId) -> u32 {
+        let key = (name.to_owned(), value);
+        let parameters = &mut self.parameters;
+        *self.parameter_index.entry(key).or_insert_with(|| {
+            parameters.push(Named {
+                name: name.to_owned(),
+                value,
+            });
+            parameters.len() as u32 - 1
+        })
+    }
+
+    /// Index of a coupling.
+    pub fn coupling(&mut self, name: &str, value: ValueId) -> u32 {
+        let key = (name.to_owned(), value);
+        let couplings = &mut self.couplings;
+        *self.coupling_index.entry(key).or_insert_with(|| {
+            couplings.push(Named {
+                name: name.to_owned(),
+                value,
+            });
+            couplings.len() as u32 - 1
+        })
+    }
+}
+
+impl<'l> ModelReader<'l> {
+    /// Runs the model's subroutines. `inputs` are what the card holds.
+    pub fn run(library: &'l Library, folder: &Path, inputs: Vec<CardParameter>) -> Result<Self> {
+        let builder = Builder::new(inputs.len() as u32 + 1);
+        let (read, builder) = setpara::run(library, &inputs, builder)?;
+        let mut interpreter = Interpreter::new(library, builder);
+        interpreter.defer = true;
+        let unit = |name: &str| {
+            library.unit(name)?.cloned().ok_or_else(|| Error::Import {
+                path: folder.to_path_buf(),
+                what: format!(
+                    "no *.f file here has the subroutine {name}, which MG5aMC writes to couplings.f"
+                ),
+            })
+        };
+        let coup = unit("COUP")?;
+        let body = coup.body()?;
+        let mut frame = interpreter.declare_unit(&coup, &body)?;
+        for (i, input) in inputs.iter().enumerate() {
+            let changed = read.changed.iter().find(|(changed, _)| *changed == i);
+            let value = match changed {
+                Some(&(_, value)) => value,
+                None => interpreter.builder.input(i as u32),
+            };
+            let value = Value::Real(value);
+            interpreter.set_name(&mut frame, &input.name, value);
+        }
+        // Couplings of loops only; MadEvent leaves the switch off.
+        let off = Value::Logical(Truth::Known(false));
+        interpreter.set_name(&mut frame, "UPDATELOOP", off);
+        interpreter.run(&mut frame, &body)?;
+        interpreter.outer = interpreter.locations(&frame);
+
+        let g = interpreter.builder.input(inputs.len() as u32);
+        let update = unit("UPDATE_AS_PARAM")?;
+        let body = update.body()?;
+        let mut frame = interpreter.frame_of(&update);
+        for dummy in &update.arguments {
+            let at = interpreter.bind_new(&mut frame, dummy);
+            interpreter.set(at, Value::Int(1));
+        }
+        interpreter.declare_in(&mut frame, &update, &body)?;
+        interpreter.set_name(&mut frame, "G", Value::Real(g));
+        interpreter.run(&mut frame, &body)?;
+        interpreter.outer.extend(interpreter.locations(&frame));
+        interpreter.defer = false;
+        Ok(ModelReader {
+            interpreter,
+            inputs,
+            folder: folder.to_path_buf(),
+            unread: read.unread,
+            names: Names::default(),
+        })
+    }
+
+    /// The model with what was asked for and nothing else, with the card's values as defaults.
+    /// `madevent` says that MadEvent reads the card, and no standalone program.
+    pub fn finish(self, card: Option<&Card>, madevent: bool) -> Result<Model> {
+        let g_input = self.inputs.len() as u32;
+        let Names {
+            parameters,
+            couplings,
+            ..
+        } = self.names;
+        let roots: Vec<ValueId> = parameters
+            .iter()
+            .chain(&couplings)
+            .map(|named| named.value)
+            .collect();
+        let (mut program, ids) = self.interpreter.builder.finish().pruned(&roots);
+        let mut kept: Vec<Option<u32>> = vec![None; self.inputs.len()];
+        for op in &program.ops {
+            if let Op::Input(n) = *op
+                && n < g_input
+            {
+                kept[n as usize] = Some(0);
+            }
+        }
+        let mut inputs = Vec::new();
+        for (input, place) in self.inputs.into_iter().zip(&mut kept) {
+            if place.is_some() && self.unread.contains(&input.name) {
+                return Err(Error::Import {
+                    path: self.folder.join("rw_para.f"),
+                    what: format!(
+                        "SETPARA does not read the parameter {}, which the process needs",
+                        input.name
+                    ),
+                });
+            }
+            if place.is_some() {
+                *place = Some(inputs.len() as u32);
+                inputs.push(input);
+            }
+        }
+        let new_g = inputs.len() as u32;
+        for op in &mut program.ops {
+            if let Op::Input(n) = op {
+                *n = match kept.get(*n as usize) {
+                    Some(place) => place.unwrap_or(new_g),
+                    None => new_g,
+                };
+            }
+        }
+        program.inputs = new_g + 1;
+        let renamed = |list: Vec<Named>| -> Vec<Named> {
+            list.into_iter()
+                .filter_map(|n| {
+                    ids[n.value as usize].map(|value| Named {
+                        name: n.name,
+                        value,
+                    })
+                })
+                .collect()
+        };
+        let mut model = Model {
+            card: inputs,
+            program,
+            parameters: renamed(parameters),
+            couplings: renamed(couplings),
+            widths_signed: madevent,
+        };
+        if let Some(card) = card {
+            let values = model.card_values(card)?;
+            for (parameter, value) in model.card.iter_mut().zip(values) {
+                parameter.default = value;
+            }
+        }
+        Ok(model)
+    }
+}

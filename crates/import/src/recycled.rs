@@ -1,0 +1,123 @@
+//! Helicity recycling: whether its routines are those of the matrix elements.
+//!
+//! MG5aMC makes `matrix<i>_optim.f` of `matrix<i>_orig.f`. In the place of an amplitude routine `R_0` it calls
+//! `RP1N_n`, which leaves wavefunction n away, and multiplies with that (`CombineAmp`): `R_0 = sum RP1N_n(k) W_n(k)`. Both
+//! are files of `Source/DHELAS`, and an edit of one alone makes two matrix elements of one directory.
+
+use super::directory::Directory;
+use super::lorentz::{Role, Routines};
+use super::unit::Library;
+use mebridge_support::error::Result;
+use num_complex::Complex64;
+use std::path::Path;
+
+/// What stands between a routine's name and the leg that is left away.
+const MARK: &str = "P1N_";
+/// Two routines are the same where they differ by less: numbers of order 1 without poles.
+const SAME: f64 = 1e-9;
+
+/// Pairs of routines of a P directory's DHELAS that are not the same: `(FFV1_0, FFV1P1N_3)`. What cannot be read, or whose
+/// name does not tell its wavefunctions, is passed over.
+pub fn recycled_otherwise(dir: &Path) -> Result<Vec<(String, String)>> {
+    let directory = Directory::open(dir)?;
+    let mut library = Library::default();
+    library.include_folders = vec![directory.source.clone(), directory.model.clone()];
+    library.add_folder(&directory.dhelas)?;
+    let mut names: Vec<String> = library.names().map(str::to_owned).collect();
+    names.sort();
+    let mut found = Vec::new();
+    for name in names {
+        if let Some((base, leg)) = name.split_once(MARK)
+            && let Ok(leg) = leg.parse::<usize>()
+        {
+            let amplitude = format!("{base}_0");
+            if same(&library, &amplitude, &name, leg).unwrap_or(Some(true)) == Some(false) {
+                found.push((amplitude, name));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Complex numbers of the wavefunctions that ALOHA's name tells, momentum included.
+fn sizes(name: &str, count: usize) -> Option<Vec<u32>> {
+    let size = |letter: char| match letter {
+        'F' | 'V' => Some(6),
+        'S' => Some(3),
+        _ => None,
+    };
+    let letters = name.chars().take_while(char::is_ascii_alphabetic);
+    let sizes: Option<Vec<u32>> = letters.map(size).collect();
+    sizes.filter(|sizes| sizes.len() == count)
+}
+
+/// Whether two routines are the same; `None` where that cannot be told.
+fn same(library: &Library, amplitude: &str, recycled: &str, leg: usize) -> Result<Option<bool>> {
+    let mut routines = Routines::new(library, 0.0);
+    routines.momentum_may_be_unset = true;
+    let (Some(of_all), Some(of_others)) = (
+        routines.signature(amplitude)?,
+        routines.signature(recycled)?,
+    ) else {
+        return Ok(None);
+    };
+    let count = of_all.roles.iter().filter(|&&r| r == Role::Wavefunction);
+    let Some(sizes) = sizes(amplitude, count.count()) else {
+        return Ok(None);
+    };
+    let Some(left) = leg.checked_sub(1).filter(|&left| left < sizes.len()) else {
+        return Ok(None);
+    };
+    let mut others = sizes.clone();
+    others.remove(left);
+    let of_all = routines.routine(amplitude, &of_all, &sizes)?;
+    let of_others = routines.routine(recycled, &of_others, &others)?;
+    let (a, b) = (
+        &routines.found[of_all as usize],
+        &routines.found[of_others as usize],
+    );
+    let same_rest = (a.couplings, a.massive) == (b.couplings, b.massive)
+        && routines.globals(of_all) == routines.globals(of_others);
+    if !same_rest || !a.is_amplitude() || b.outputs.len() != sizes[left] as usize {
+        return Ok(None);
+    }
+    // Numbers without a pattern; momenta add to nothing.
+    let mut state = 1u64;
+    let mut number = || {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (state >> 40) as f64 / (1u64 << 23) as f64 - 1.0
+    };
+    for _ in 0..3 {
+        let mut waves: Vec<Vec<Complex64>> = sizes
+            .iter()
+            .map(|&size| {
+                (0..size)
+                    .map(|_| Complex64::new(number(), number()))
+                    .collect()
+            })
+            .collect();
+        for k in 0..2 {
+            let rest: Complex64 = (0..waves.len())
+                .filter(|&i| i != left)
+                .map(|i| waves[i][k])
+                .sum();
+            waves[left][k] = -rest;
+        }
+        let more = (0..a.program_inputs() - sizes.iter().sum::<u32>())
+            .map(|_| Complex64::new(number(), number()))
+            .collect::<Vec<_>>();
+        let all = [waves.concat(), more.clone()].concat();
+        let taken = waves.remove(left);
+        let whole = a.evaluate(&all)[0];
+        let parts = b.evaluate(&[waves.concat(), more].concat());
+        let pairs = || parts.iter().zip(&taken).skip(2);
+        let sum: Complex64 = pairs().map(|(x, y)| x * y).sum();
+        let scale: f64 = pairs().map(|(x, y)| (x * y).norm()).sum();
+        if (whole - sum).norm() > SAME * (scale + whole.norm()) {
+            return Ok(Some(false));
+        }
+    }
+    Ok(Some(true))
+}

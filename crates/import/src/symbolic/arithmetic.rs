@@ -1,0 +1,188 @@
+//! Operators between values, by Fortran's rules of types.
+
+use crate::expression::Parsed;
+use crate::form::Form;
+use crate::value::{Value, owned};
+use mebridge_process::arith::{Builder, Comparison, Function, Op};
+use num_complex::Complex64;
+use std::rc::Rc;
+
+/// Index of an element in column-major order.
+pub fn offset(name: &str, dims: &[(i64, Option<i64>)], indices: &[i64]) -> Parsed<i64> {
+    if dims.len() != indices.len() {
+        return Err(format!(
+            "{name} has {} dimensions and is used with {}",
+            dims.len(),
+            indices.len()
+        ));
+    }
+    let range = || format!("{name}: index {indices:?} is out of bounds");
+    let mut offset = 0i64;
+    let mut stride = 1i64;
+    for (i, ((low, high), index)) in dims.iter().zip(indices).enumerate() {
+        if index < low || high.is_some_and(|h| *index > h) {
+            return Err(range());
+        }
+        let step = index.checked_sub(*low).and_then(|d| d.checked_mul(stride));
+        offset = step.and_then(|s| offset.checked_add(s)).ok_or_else(range)?;
+        if i + 1 < dims.len() {
+            let high = high.ok_or_else(|| format!("the bounds of {name} are not known"))?;
+            let extent = high.checked_sub(*low).and_then(|e| e.checked_add(1));
+            stride = extent
+                .and_then(|e| stride.checked_mul(e))
+                .ok_or_else(range)?;
+        }
+    }
+    Ok(offset)
+}
+
+/// Minus a value.
+pub fn negated(value: &Value, b: &mut Builder) -> Parsed<Value> {
+    match value {
+        Value::Int(i) => Ok(Value::Int(i.checked_neg().ok_or("integer overflow")?)),
+        Value::Form(form) => {
+            let form = (**form).clone();
+            let form = form.scaled(Complex64::new(-1.0, 0.0), 1.0)?;
+            Ok(Value::Form(Rc::new(form)))
+        }
+        _ => {
+            let (v, real) = value.number(b)?;
+            if real {
+                // Not Neg, which would give the imaginary part of a REAL value, 0, a sign: on a
+                // branch cut that is the other side.
+                let zero = b.real(0.0);
+                return Ok(Value::Real(b.push(Op::Sub(zero, v))));
+            }
+            Ok(Value::Complex(b.push(Op::Neg(v))))
+        }
+    }
+}
+
+/// A sum, or a difference where `negative`.
+pub fn sum(x: Value, y: Value, negative: bool, b: &mut Builder) -> Parsed<Value> {
+    match (x, y) {
+        (Value::Form(x), Value::Form(y)) => {
+            let mut x = owned(x);
+            x.add(owned(y), negative)?;
+            Ok(Value::Form(Rc::new(x)))
+        }
+        (Value::Form(x), y) => match is_zero(&y, b)? {
+            true => Ok(Value::Form(x)),
+            false => Err("a number is added to amplitudes".into()),
+        },
+        (x, Value::Form(y)) => match (is_zero(&x, b)?, negative) {
+            (true, false) => Ok(Value::Form(y)),
+            (true, true) => negated(&Value::Form(y), b),
+            (false, _) => Err("amplitudes are added to a number".into()),
+        },
+        (x, y) if negative => arithmetic(&x, &y, b, i64::checked_sub, Op::Sub),
+        (x, y) => arithmetic(&x, &y, b, i64::checked_add, Op::Add),
+    }
+}
+
+/// A product, or a quotient where `divides`.
+pub fn product(x: Value, y: Value, divides: bool, b: &mut Builder) -> Parsed<Value> {
+    match (x, y) {
+        (Value::Form(_), Value::Form(_)) if divides => Err("a quotient of amplitudes".into()),
+        (Value::Form(x), Value::Form(y)) => {
+            let product = owned(x).product(owned(y))?;
+            Ok(Value::Form(Rc::new(product)))
+        }
+        (Value::Form(x), y) => scaled(owned(x), &y, divides, b),
+        (x, Value::Form(y)) if !divides => scaled(owned(y), &x, false, b),
+        (_, Value::Form(_)) => Err("a number is divided by amplitudes".into()),
+        (x, y) if divides => arithmetic(&x, &y, b, i64::checked_div, Op::Div),
+        (x, y) => arithmetic(&x, &y, b, i64::checked_mul, Op::Mul),
+    }
+}
+
+fn scaled(form: Form, by: &Value, divides: bool, b: &mut Builder) -> Parsed<Value> {
+    let by = known(by, b)?;
+    if by == Complex64::new(0.0, 0.0) && !divides {
+        let zero = b.real(0.0);
+        return Ok(match form.is_real() {
+            true => Value::Real(zero),
+            false => Value::Complex(zero),
+        });
+    }
+    let form = match (divides, by.im == 0.0) {
+        (false, _) => form.scaled(by, 1.0)?,
+        (true, true) => form.scaled(Complex64::new(1.0, 0.0), by.re)?,
+        (true, false) => form.scaled(by.inv(), 1.0)?,
+    };
+    Ok(Value::Form(Rc::new(form)))
+}
+
+fn known(value: &Value, b: &mut Builder) -> Parsed<Complex64> {
+    let (value, _) = value.number(b)?;
+    let known = b.constant(value);
+    known.ok_or_else(|| "amplitudes are multiplied with what is no constant".into())
+}
+
+fn is_zero(value: &Value, b: &mut Builder) -> Parsed<bool> {
+    let (value, _) = value.number(b)?;
+    Ok(b.constant(value) == Some(Complex64::new(0.0, 0.0)))
+}
+
+/// An operation on numbers; of integers an integer.
+fn arithmetic(
+    x: &Value,
+    y: &Value,
+    b: &mut Builder,
+    of_ints: impl Fn(i64, i64) -> Option<i64>,
+    op: impl Fn(u32, u32) -> Op,
+) -> Parsed<Value> {
+    if let (Value::Int(x), Value::Int(y)) = (x, y) {
+        let result = of_ints(*x, *y).ok_or("integer overflow or division by zero")?;
+        return Ok(Value::Int(result));
+    }
+    let (x, x_real) = x.number(b)?;
+    let (y, y_real) = y.number(b)?;
+    let v = b.push(op(x, y));
+    Ok(if x_real && y_real {
+        Value::Real(v)
+    } else {
+        Value::Complex(v)
+    })
+}
+
+/// A power; with a whole exponent exact in the sense of repeated products.
+pub fn power(base: &Value, exponent: &Value, b: &mut Builder) -> Parsed<Value> {
+    if let Value::Int(n) = exponent {
+        if let Value::Int(base) = base {
+            let n = u32::try_from(*n).map_err(|_| "a negative power of an integer")?;
+            let result = base.checked_pow(n).ok_or("integer overflow")?;
+            return Ok(Value::Int(result));
+        }
+        let n = i32::try_from(*n).map_err(|_| "a power is out of range")?;
+        let (v, real) = base.number(b)?;
+        let v = b.push(Op::PowI(v, n));
+        return Ok(if real {
+            Value::Real(v)
+        } else {
+            Value::Complex(v)
+        });
+    }
+    let (x, x_real) = base.number(b)?;
+    let (y, y_real) = exponent.number(b)?;
+    let v = b.push(Op::Pow(x, y));
+    if !(x_real && y_real) {
+        return Ok(Value::Complex(v));
+    }
+    // Of a negative number a power that is not whole has no REAL value.
+    if b.constant(x).is_some_and(|x| x.re >= 0.0) {
+        return Ok(Value::Real(v));
+    }
+    if b.constant(y).is_some_and(|y| y.re.fract() == 0.0) {
+        return Ok(Value::Real(b.push(Op::Call(Function::Re, v))));
+    }
+    let zero = b.real(0.0);
+    let nan = b.real(f64::NAN);
+    Ok(Value::Real(b.push(Op::Select {
+        test: Comparison::Lt,
+        lhs: x,
+        rhs: zero,
+        yes: nan,
+        no: v,
+    })))
+}

@@ -1,0 +1,351 @@
+//! Expressions and calls.
+
+use super::*;
+use mebridge_process::arith::Function;
+
+impl<'l> Interpreter<'l> {
+    // ----- expressions ---------------------------------------------------------------------
+
+    /// The value of an expression.
+    pub fn eval(&mut self, frame: &mut Frame, expr: &Expr) -> Parsed<Value> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return Err("the formulas take too many steps".into());
+        }
+        match expr {
+            Expr::Int(i) => Ok(Value::Int(*i)),
+            Expr::Real(x) => Ok(Value::Real(self.builder.real(*x))),
+            Expr::Complex(parts) => {
+                let re = self.eval(frame, &parts.0)?.real(&mut self.builder)?;
+                let im = self.eval(frame, &parts.1)?.real(&mut self.builder)?;
+                Ok(Value::Complex(self.builder.push(Op::Complex(re, im))))
+            }
+            Expr::Logical(known) => Ok(Value::Logical(Truth::Known(*known))),
+            Expr::Text(_) => Ok(Value::Text),
+            Expr::Name(name) => self.eval_name(frame, name),
+            Expr::Apply(name, arguments) => self.eval_apply(frame, name, arguments),
+            Expr::Sum(terms) => self.eval_sum(frame, terms),
+            Expr::Product(factors) => self.eval_product(frame, factors),
+            Expr::Power(parts) => {
+                let base = self.eval(frame, &parts.0)?;
+                let exponent = self.eval(frame, &parts.1)?;
+                if self.plain_powers && frame.depth == 0 {
+                    self.is_plain(&base, &exponent)?;
+                }
+                power(&base, &exponent, &mut self.builder)
+            }
+            Expr::Compare(test, sides) => {
+                let a = self.eval(frame, &sides.0)?;
+                let b = self.eval(frame, &sides.1)?;
+                Truth::compare(*test, &a, &b, &mut self.builder).map(Value::Logical)
+            }
+            Expr::Not(inner) => {
+                let truth = self.eval(frame, inner)?.truth()?;
+                Ok(Value::Logical(truth.not(&mut self.builder)))
+            }
+            Expr::And(all) => {
+                let mut truth = Truth::Known(true);
+                for part in all {
+                    if truth == Truth::Known(false) {
+                        break;
+                    }
+                    let next = self.eval(frame, part)?.truth()?;
+                    truth = truth.and(next, &mut self.builder);
+                }
+                Ok(Value::Logical(truth))
+            }
+            Expr::Or(all) => {
+                let mut truth = Truth::Known(false);
+                for part in all {
+                    if truth == Truth::Known(true) {
+                        break;
+                    }
+                    let next = self.eval(frame, part)?.truth()?;
+                    truth = truth.or(next, &mut self.builder);
+                }
+                Ok(Value::Logical(truth))
+            }
+            Expr::Component(what) => Err(format!("{what} cannot be read")),
+            Expr::Range(..) => Err("an array section cannot be read here".into()),
+        }
+    }
+
+    /// Whether a power has one value at whatever signs of zeros, and a finite one.
+    fn is_plain(&self, base: &Value, exponent: &Value) -> Parsed<()> {
+        let fixed = |value: &Value| match value {
+            Value::Real(v) | Value::Complex(v) => self.builder.constant(*v),
+            _ => None,
+        };
+        if matches!(base, Value::Int(_)) || fixed(base).is_some() {
+            return Ok(());
+        }
+        let exponent = match (exponent, fixed(exponent)) {
+            (Value::Int(n), _) => *n as f64,
+            (_, Some(c)) if c.im == 0.0 => c.re,
+            _ => return Err("a power whose exponent is no number".into()),
+        };
+        if exponent < 0.0 {
+            return Err("a negative power, which has no value at zero".into());
+        }
+        match base {
+            Value::Complex(_) if exponent.fract() != 0.0 => {
+                Err("a power of a complex number that is not whole".into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn eval_name(&mut self, frame: &mut Frame, name: &str) -> Parsed<Value> {
+        if let Some(Symbol {
+            place: Place::Constant(value),
+            ..
+        }) = frame.symbols.get(name)
+        {
+            return Ok(value.clone());
+        }
+        let at = self.location(frame, name, &[])?;
+        self.value_at(frame, name, at)
+    }
+
+    fn value_at(&mut self, frame: &Frame, name: &str, at: Location) -> Parsed<Value> {
+        let ty = self.type_of(frame, name);
+        match self.read(at) {
+            Some(Value::Broken(why)) => return Err(why.to_string()),
+            Some(value) => {
+                let value = value.clone();
+                return self.as_declared(frame, name, value, ty);
+            }
+            None => {}
+        }
+        match self
+            .unset(at, ty)
+            .or_else(|| self.global(frame, name, at, ty))
+        {
+            Some(value) => Ok(value),
+            None if frame.missing_includes.is_empty() => Err(format!(
+                "{name} has no value here: nothing has set it, and the Fortran would take what happens to \
+                 be in memory"
+            )),
+            None => Err(format!(
+                "{name} has no value here (included files that are missing: {})",
+                frame.missing_includes.join(", ")
+            )),
+        }
+    }
+
+    /// A value as a variable of this type sees it. Arguments are passed by reference: of a COMPLEX one a REAL
+    /// dummy sees the real part, which stands first; all other differences would mix up bits.
+    fn as_declared(&mut self, frame: &Frame, name: &str, value: Value, ty: Type) -> Parsed<Value> {
+        let symbol = frame.symbols.get(name);
+        let scalar = symbol.is_none_or(|s| s.dims.is_none());
+        if frame.unit.is_empty() && symbol.is_none_or(|s| s.ty.is_none()) {
+            // A file of numbers without declarations, such as pmass.inc.
+            return Ok(value);
+        }
+        match (&value, ty) {
+            (Value::Complex(v), Type::Real) if scalar => {
+                let re = self.builder.push(Op::Call(Function::Re, *v));
+                Ok(Value::Real(re))
+            }
+            (Value::Complex(_), Type::Real)
+            | (Value::Real(_), Type::Complex | Type::Integer)
+            | (Value::Complex(_), Type::Integer)
+            | (Value::Int(_), Type::Real | Type::Complex)
+            | (Value::Logical(_), Type::Integer | Type::Real | Type::Complex)
+            | (_, Type::Single) => Err(format!("{name} is declared as another type than it holds")),
+            _ => Ok(value),
+        }
+    }
+
+    /// A variable of a COMMON block that nothing has set, as an input.
+    fn global(&mut self, frame: &Frame, name: &str, at: Location, ty: Type) -> Option<Value> {
+        let scalar = frame.symbols.get(name).is_some_and(|s| s.dims.is_none());
+        let globals = self.globals.as_mut()?;
+        let Origin::Common(block, place) = &self.origins[at.0] else {
+            return None;
+        };
+        if !scalar || !matches!(ty, Type::Real | Type::Complex) {
+            return None;
+        }
+        globals.push(Global {
+            name: name.to_owned(),
+            block: block.clone(),
+            place: *place,
+            ty,
+        });
+        let input = self.builder.new_input();
+        let value = match ty {
+            Type::Real => Value::Real(input),
+            _ => Value::Complex(input),
+        };
+        self.initial(at, value.clone());
+        Some(value)
+    }
+
+    fn eval_apply(&mut self, frame: &mut Frame, name: &str, args: &[Expr]) -> Parsed<Value> {
+        let is_array = frame.symbols.get(name).is_some_and(|s| s.dims.is_some());
+        let outer = || !frame.symbols.contains_key(name) && self.outer.contains_key(name);
+        if is_array || (frame.implicit != Implicit::None && outer()) {
+            let at = self.location(frame, name, args)?;
+            return self.value_at(frame, name, at);
+        }
+        let unit = self.library.unit(name).map_err(|e| e.to_string())?;
+        let unit = unit.filter(|unit| unit.result.is_some()).cloned();
+        if unit.is_some() {
+            self.known(frame, name)?;
+        }
+        if let Some(externals) = self.externals.clone()
+            && let Ok(mut externals) = externals.try_borrow_mut()
+            && let Some(value) = externals.function(self, frame, name, args)
+        {
+            return value;
+        }
+        if let Some(unit) = unit {
+            return self.call_function(frame, &unit, args);
+        }
+        let mut values = Vec::with_capacity(args.len());
+        for argument in args {
+            values.push(self.eval(frame, argument)?);
+        }
+        intrinsic::call(name, &values, &mut self.builder)
+            .unwrap_or_else(|| Err(format!("the function {name} is not known")))
+    }
+
+    fn eval_sum(&mut self, frame: &mut Frame, terms: &[(bool, Expr)]) -> Parsed<Value> {
+        let Some((first, rest)) = terms.split_first() else {
+            return Err("an empty sum".into());
+        };
+        let mut total = self.eval(frame, &first.1)?;
+        if first.0 {
+            total = negated(&total, &mut self.builder)?;
+        }
+        self.add_terms(frame, total, rest)
+    }
+
+    /// Adds terms to a value.
+    pub(super) fn add_terms(
+        &mut self,
+        frame: &mut Frame,
+        mut total: Value,
+        terms: &[(bool, Expr)],
+    ) -> Parsed<Value> {
+        for (negative, term) in terms {
+            let value = self.eval(frame, term)?;
+            total = sum(total, value, *negative, &mut self.builder)?;
+        }
+        Ok(total)
+    }
+
+    fn eval_product(&mut self, frame: &mut Frame, factors: &[(bool, Expr)]) -> Parsed<Value> {
+        let mut total: Option<Value> = None;
+        for (divides, factor) in factors {
+            let value = self.eval(frame, factor)?;
+            total = Some(match total {
+                None => value,
+                Some(total) => product(total, value, *divides, &mut self.builder)?,
+            });
+        }
+        total.ok_or_else(|| "an empty product".into())
+    }
+
+    // ----- calls ---------------------------------------------------------------------------
+
+    fn call_function(&mut self, frame: &mut Frame, unit: &Unit, args: &[Expr]) -> Parsed<Value> {
+        let name = unit.name.clone();
+        let (callee, _) = self.call(frame, unit, args)?;
+        let Some((result, _)) = &unit.result else {
+            return Err(format!("{name} is no function"));
+        };
+        if self.type_of(frame, &name) != self.type_of(&callee, result) {
+            return Err(format!(
+                "{name} is declared as a function of another type than it is"
+            ));
+        }
+        let at = match callee.symbols.get(result).map(|s| &s.place) {
+            Some(Place::At(at)) => *at,
+            _ => return Err(format!("the function {name} sets no result")),
+        };
+        self.value_at(&callee, result, at)
+    }
+
+    /// Runs a unit with arguments by reference.
+    pub fn call(&mut self, frame: &mut Frame, unit: &Unit, args: &[Expr]) -> Parsed<(Frame, Flow)> {
+        let name = &unit.name;
+        if frame.depth >= MAX_CALLS {
+            return Err(format!("calls nest more than {MAX_CALLS} deep at {name}"));
+        }
+        if args.len() != unit.arguments.len() {
+            return Err(format!(
+                "{name} is called with {} arguments and takes {}",
+                args.len(),
+                unit.arguments.len()
+            ));
+        }
+        let mut places = Vec::with_capacity(args.len());
+        for argument in args {
+            places.push(self.reference(frame, argument)?);
+        }
+        self.enter(unit, &places, frame.depth + 1)
+            .map_err(|e| e.to_string())
+    }
+
+    /// Runs a unit whose dummy arguments are stored at these places.
+    pub fn enter(
+        &mut self,
+        unit: &Unit,
+        places: &[Location],
+        depth: usize,
+    ) -> Result<(Frame, Flow)> {
+        let mut callee = self.frame_of(unit);
+        callee.depth = depth;
+        // A caller's whole array is seen from its first element on.
+        for (dummy, &at) in unit.arguments.iter().zip(places) {
+            self.symbol(&mut callee, dummy).place = Place::At(at);
+        }
+        let body = unit.body()?;
+        self.declare_in(&mut callee, unit, &body)?;
+        match self.run(&mut callee, &body)? {
+            flow @ (Flow::Next | Flow::Return) => Ok((callee, flow)),
+            Flow::Goto(label) => Err(unit.error(format!("there is no label {label} to jump to"))),
+            Flow::Exit | Flow::Cycle => Err(unit.error("EXIT or CYCLE outside of a loop")),
+        }
+    }
+
+    /// The value of a result or argument of a unit that was run.
+    pub fn value_of(&mut self, frame: &Frame, name: &str) -> Parsed<Value> {
+        match frame.symbols.get(name).map(|s| &s.place) {
+            Some(&Place::At(at)) => self.value_at(frame, name, at),
+            _ => Err(format!("{name} is not set")),
+        }
+    }
+
+    /// A place of its own for an argument.
+    pub fn place(&mut self) -> Location {
+        (self.new_storage(), 0)
+    }
+
+    /// Where an argument is stored; what is no variable gets a place of its own.
+    pub fn reference(&mut self, frame: &mut Frame, argument: &Expr) -> Parsed<Location> {
+        match argument {
+            Expr::Name(name) => {
+                let constant = matches!(
+                    frame.symbols.get(name).map(|s| &s.place),
+                    Some(Place::Constant(_))
+                );
+                if !constant {
+                    return self.location(frame, name, &[]);
+                }
+            }
+            Expr::Apply(name, subscripts)
+                if frame.symbols.get(name).is_some_and(|s| s.dims.is_some()) =>
+            {
+                return self.location(frame, name, subscripts);
+            }
+            _ => {}
+        }
+        let value = self.eval(frame, argument)?;
+        let at = (self.new_storage(), 0);
+        self.write(at, value);
+        Ok(at)
+    }
+}

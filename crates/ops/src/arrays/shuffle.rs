@@ -1,0 +1,472 @@
+//! Sums of numbers over shuffles of orders.
+//!
+//! Where the currents of some rungs are those of the orders with the smallest first (Kleiss and Kuijf, Nucl. Phys. B312
+//! (1989) 616), so are their products with what is around them: `N(a, 1, b) = (-1)^|a| sum of N(1, s)` over all shuffles
+//! `s` of `a` backwards with `b`. Sums that begin with the same rungs are added up once: with `S(p; a, b)` the sum over the
+//! shuffles of `a` and `b` behind `p`, `S(p; xa, yb) = S(px; a, yb) + S(py; xa, b)`. And each serves two orders, as `a` and
+//! `b` are shuffled alike.
+//!
+//! An order gets several such sums, of its rungs from the one behind the first k to the m-th for some k and m: they are
+//! added up before they go on.
+
+use mebridge_process::color_ordered::{number_of, orders, parts};
+use rustc_hash::FxHashMap as HashMap;
+use serde::{Deserialize, Serialize};
+
+/// Numbers that are shuffled, and what the results are added to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShuffleOp {
+    /// The numbers: products of these pairs, from and to in [`super::Pools::pairs`].
+    pub pairs: [u32; 2],
+    /// How they are shuffled: which of [`super::Pools::shuffles`].
+    pub shuffle: u32,
+    /// Where the results go, in vectors from the first number of an element: from and to in [`super::Pools::targets`].
+    pub targets: [u32; 2],
+}
+
+/// Elements whose numbers are there at a time.
+pub const TOGETHER: u32 = 4;
+/// Elements that are shuffled at a time, at most.
+pub const AT_A_TIME: u32 = 2;
+
+/// How numbers of the orders with the smallest first become those of all orders.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shuffle {
+    /// Numbers that there are.
+    pub given: u32,
+    /// The same with sums on the way, which come behind them.
+    pub all: u32,
+    /// Sums on the way: which number becomes the sum of which two.
+    pub sums: Vec<[u16; 3]>,
+    /// The numbers that each result is made of; those on the way are numbered by themselves.
+    pub of: Vec<u16>,
+    /// Results that are made alike, one after the other.
+    pub alike: Vec<Alike>,
+    /// Steps, each of some sums and then some of `alike`: where both end.
+    pub steps: Vec<[u32; 2]>,
+}
+
+/// Results that are made alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alike {
+    /// How many they are.
+    pub results: u32,
+    /// Of how many given numbers each is the sum, and how many are subtracted; the same of those on the way.
+    pub counts: [u8; 4],
+}
+
+impl Alike {
+    /// Numbers of each.
+    pub fn numbers(&self) -> usize {
+        self.counts.iter().map(|&count| usize::from(count)).sum()
+    }
+}
+
+type Letters = Vec<u8>;
+
+/// Blocks of the rungs k + 1 to m, which are shuffled: an m, and ascending k.
+pub type Blocks = (usize, Vec<usize>);
+
+impl Shuffle {
+    /// For all orders of so many rungs, seven at most, where those from the one behind the first k to the m-th are
+    /// shuffled, for these ascending m with ascending k each; and the order that each result is of. Numbers are those of
+    /// the first m, for all [`parts`] that can be behind it; of each those of the first k, for all that can be before.
+    pub fn new(rungs: usize, blocks: &[Blocks]) -> (Shuffle, Vec<Letters>) {
+        let mut shuffle = Shuffle::default();
+        let mut sources = Vec::new();
+        for (m, before) in blocks {
+            let first = sources.len();
+            let mut of_end = 0;
+            for &k in before {
+                sources.push(Source::new(rungs, (k, *m), of_end));
+                of_end += sources.last().map_or(0, Source::given);
+            }
+            for source in &mut sources[first..] {
+                source.stride = of_end;
+                source.first += shuffle.given;
+            }
+            let ends: usize = (m + 1..=rungs).product();
+            shuffle.given += ends as u32 * of_end;
+        }
+        shuffle.all = shuffle.given;
+        // Blocks with the same first rung are shuffled one after the other: where nothing comes between, others use the memory
+        // of their sums again.
+        for source in &mut sources {
+            source.kept = match blocks.len() {
+                1 => (source.starts.len() as u32).div_ceil(rungs as u32),
+                _ => source.starts.len() as u32,
+            };
+            source.scratch = shuffle.all;
+            shuffle.all += source.kept * source.on_the_way();
+        }
+        // What is behind the shortest, and then the first rung, vary slowest.
+        let shortest = blocks.first().map_or(rungs, |block| block.0);
+        let place = |order: &Letters| (order[shortest..].iter().rev().copied().collect(), order[0]);
+        let mut all: Vec<((Letters, u8), Letters)> = orders(rungs)
+            .into_iter()
+            .map(|order| (place(&order), order))
+            .collect();
+        all.sort();
+        let mut there: HashMap<u32, u32> = HashMap::default();
+        let mut orders_of_results = Vec::new();
+        for orders in all.chunk_by(|a, b| a.0 == b.0) {
+            let mut results = Vec::new();
+            for (_, order) in orders {
+                let mut kinds: [Vec<u16>; 4] = Default::default();
+                for source in &sources {
+                    let (number, scratch) = source.places(order);
+                    let place = |i: u32| match i.checked_sub(source.block.given) {
+                        None => number + i,
+                        Some(i) => scratch + i,
+                    };
+                    if source.on_the_way() > 0 && there.insert(scratch, number) != Some(number) {
+                        let sums = source.block.sums.iter();
+                        let sums = sums.map(|sum| sum.map(|i| place(i) as u16));
+                        shuffle.sums.extend(sums);
+                    }
+                    let (of, minus) = source.block.term(&ranks(source.of(order)));
+                    for i in of.into_iter().flatten().map(place) {
+                        match i.checked_sub(shuffle.given) {
+                            None => kinds[usize::from(minus)].push(i as u16),
+                            Some(i) => kinds[2 + usize::from(minus)].push(i as u16),
+                        }
+                    }
+                }
+                let counts = kinds.each_ref().map(|kind| kind.len() as u8);
+                results.push((counts, kinds.concat(), order));
+            }
+            results.sort_by_key(|(counts, _, _)| *counts);
+            let first = shuffle.alike.len();
+            for (counts, of, order) in results {
+                match shuffle.alike[first..].last_mut() {
+                    Some(alike) if alike.counts == counts => alike.results += 1,
+                    _ => shuffle.alike.push(Alike { results: 1, counts }),
+                }
+                shuffle.of.extend(of);
+                orders_of_results.push(order.clone());
+            }
+            let ends = [shuffle.sums.len(), shuffle.alike.len()];
+            shuffle.steps.push(ends.map(|end| end as u32));
+        }
+        (shuffle, orders_of_results)
+    }
+
+    /// Numbers of such blocks, for all that can be before and behind them.
+    pub fn numbers(rungs: usize, blocks: &[Blocks]) -> usize {
+        let of = |(m, before): &Blocks| {
+            let ends: usize = (m + 1..=rungs).product();
+            let of = |&k: &usize| -> usize {
+                let starts: usize = (m - k + 1..=*m).product();
+                starts * (1..m - k).product::<usize>()
+            };
+            ends * before.iter().map(of).sum::<usize>()
+        };
+        blocks.iter().map(of).sum()
+    }
+
+    /// Number of results.
+    pub fn results(&self) -> usize {
+        self.alike.iter().map(|alike| alike.results as usize).sum()
+    }
+
+    /// Whether it stays within its numbers, and its steps within sums and results.
+    pub fn holds(&self) -> bool {
+        let within = |&number: &u16| u32::from(number) < self.all;
+        let on_the_way = self.all.saturating_sub(self.given);
+        let limits = [self.given, self.given, on_the_way, on_the_way];
+        let mut left = &self.of[..];
+        let of_results = self.alike.iter().all(|alike| {
+            let size = alike.numbers();
+            let Some(all) = size.checked_mul(alike.results as usize) else {
+                return false;
+            };
+            let Some((mine, behind)) = left.split_at_checked(all) else {
+                return false;
+            };
+            left = behind;
+            size > 0
+                && mine.chunks_exact(size).all(|numbers| {
+                    let kinds = alike.counts.iter().zip(limits);
+                    let limits = kinds.flat_map(|(&count, limit)| (0..count).map(move |_| limit));
+                    numbers
+                        .iter()
+                        .zip(limits)
+                        .all(|(&n, limit)| u32::from(n) < limit)
+                })
+        });
+        let ends = self.steps.last().copied().unwrap_or_default();
+        self.given <= self.all
+            && self.sums.iter().flatten().all(within)
+            && self.sums.iter().all(|sum| u32::from(sum[0]) >= self.given)
+            && of_results
+            && left.is_empty()
+            && self.steps.is_sorted_by(|a, b| a[0] <= b[0] && a[1] <= b[1])
+            && ends.map(|end| end as usize) == [self.sums.len(), self.alike.len()]
+    }
+
+    /// Additions of real numbers.
+    pub fn additions(&self) -> usize {
+        2 * (self.sums.len() + self.of.len())
+    }
+}
+
+/// The numbers of all blocks of the rungs behind the first k to the m-th.
+struct Source {
+    ends: [usize; 2],
+    block: Block,
+    /// What can be before a block, by ranks, and what can be behind.
+    starts: HashMap<Letters, u32>,
+    behind: HashMap<Letters, u32>,
+    /// The first number, from those of one end to those of the next, and the first of the sums.
+    first: u32,
+    stride: u32,
+    scratch: u32,
+    /// Of how many blocks sums are kept.
+    kept: u32,
+}
+
+impl Source {
+    fn new(rungs: usize, (k, m): (usize, usize), first: u32) -> Source {
+        let numbered = |parts: Vec<Letters>| parts.into_iter().zip(0..).collect();
+        Source {
+            ends: [k, m],
+            block: Block::new((m - k) as u8),
+            starts: numbered(parts(m, k)),
+            behind: numbered(parts(rungs, rungs - m)),
+            first,
+            stride: 0,
+            scratch: 0,
+            kept: 1,
+        }
+    }
+
+    /// Numbers of one end.
+    fn given(&self) -> u32 {
+        self.starts.len() as u32 * self.block.given
+    }
+
+    /// Sums of one block.
+    fn on_the_way(&self) -> u32 {
+        self.block.all - self.block.given
+    }
+
+    /// The rungs of an order that are shuffled.
+    fn of<'a>(&self, order: &'a [u8]) -> &'a [u8] {
+        &order[self.ends[0]..self.ends[1]]
+    }
+
+    /// The first number and the first sum of the block of an order.
+    fn places(&self, order: &[u8]) -> (u32, u32) {
+        let [k, m] = self.ends;
+        let end = self.behind.get(&order[m..]).copied().unwrap_or(0);
+        let start = &ranks(&order[..m])[..k];
+        let start = self.starts.get(start).copied().unwrap_or(0);
+        (
+            self.first + end * self.stride + start * self.block.given,
+            self.scratch + start % self.kept * self.on_the_way(),
+        )
+    }
+}
+
+/// Numbers of one current of rungs, by ranks.
+struct Block {
+    given: u32,
+    all: u32,
+    sums: Vec<[u32; 3]>,
+    parts: Vec<(u8, Sums)>,
+}
+
+impl Block {
+    fn new(rungs: u8) -> Block {
+        let rest: Letters = (1..rungs).collect();
+        let given = (1..u32::from(rungs)).product();
+        let mut block = Block {
+            given,
+            all: given,
+            sums: Vec::new(),
+            parts: Vec::new(),
+        };
+        block.parts = block.behind(&[], &rest, given);
+        block
+    }
+
+    /// What an order is: a number or the sum of two, and whether with the other sign.
+    fn term(&self, order: &[u8]) -> ([Option<u32>; 2], bool) {
+        let least = order.iter().position(|&x| x == 0).unwrap_or(0);
+        let a: Letters = order[..least].iter().rev().copied().collect();
+        let b = order.get(least + 1..).unwrap_or(&[]);
+        let of = match (&a[..], b) {
+            (one, []) | ([], one) => [Some(number_of(one) as u32), None],
+            (a, b) => of(&self.parts, &[], a, b).map(Some),
+        };
+        (of, least % 2 == 1)
+    }
+
+    /// Sums of what comes next behind a beginning, by what that is: kept from this place on.
+    fn behind(&mut self, start: &[u8], rest: &[u8], mut next: u32) -> Vec<(u8, Sums)> {
+        let mut all = Vec::new();
+        for &x in rest {
+            let start = [start, &[x]].concat();
+            let rest: Letters = rest.iter().copied().filter(|&y| y != x).collect();
+            let mine = splits(&rest);
+            let behind = next + mine.len() as u32;
+            self.all = self.all.max(behind);
+            let parts = match mine.is_empty() {
+                true => Vec::new(),
+                false => self.behind(&start, &rest, behind),
+            };
+            let mut sums = Sums::default();
+            for ((a, b), to) in mine.into_iter().zip(next..) {
+                let [first, second] = of(&parts, &start, &a, &b);
+                self.sums.push([to, first, second]);
+                sums.insert((a, b), to);
+            }
+            next = behind;
+            all.push((x, sums));
+        }
+        all
+    }
+}
+
+/// Sums of shuffles by what is shuffled, neither of which is empty.
+type Sums = HashMap<(Letters, Letters), u32>;
+
+/// The two numbers whose sum is that of the shuffles of `a` and `b` behind a beginning.
+fn of(parts: &[(u8, Sums)], start: &[u8], a: &[u8], b: &[u8]) -> [u32; 2] {
+    let one = |first: u8, rest: &[u8], other: &[u8]| {
+        if rest.is_empty() {
+            return number_of(&[start, &[first], other].concat()) as u32;
+        }
+        let sums = parts.iter().find(|part| part.0 == first);
+        sums.map_or(0, |(_, sums)| sums[&sorted(rest.to_vec(), other.to_vec())])
+    };
+    [one(a[0], &a[1..], b), one(b[0], &b[1..], a)]
+}
+
+fn sorted(a: Letters, b: Letters) -> (Letters, Letters) {
+    if (a.len(), &a) < (b.len(), &b) {
+        (a, b)
+    } else {
+        (b, a)
+    }
+}
+
+/// Two orders, neither empty, that have these letters together; each two once.
+fn splits(letters: &[u8]) -> Vec<(Letters, Letters)> {
+    let mut all: Vec<(Letters, Letters)> = Vec::new();
+    for order in all_orders(letters) {
+        for at in 1..order.len() {
+            let (a, b) = order.split_at(at);
+            let split = sorted(a.to_vec(), b.to_vec());
+            if split.0 == a {
+                all.push(split);
+            }
+        }
+    }
+    all.sort_by_key(|(a, _)| a.len());
+    all
+}
+
+fn all_orders(letters: &[u8]) -> Vec<Letters> {
+    let of = |order: &Letters| order.iter().map(|&i| letters[usize::from(i)]).collect();
+    orders(letters.len()).iter().map(of).collect()
+}
+
+/// Of each letter how many are smaller.
+fn ranks(letters: &[u8]) -> Letters {
+    let rank = |x: &u8| letters.iter().filter(|y| *y < x).count() as u8;
+    letters.iter().map(rank).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mebridge_process::color_ordered::shuffles;
+
+    /// Every order gets the shuffles that it is, with their sign, of all beginnings and ends.
+    #[test]
+    fn results_are_sums_over_shuffles() {
+        let all: [fn(usize) -> Vec<Blocks>; 6] = [
+            |n| vec![(n, vec![0])],
+            |n| vec![(n, vec![1])],
+            |n| vec![(n, vec![0, 1])],
+            |n| vec![(n, vec![0, 2])],
+            |n| vec![(n - 1, vec![1]), (n, vec![0, 1])],
+            |n| vec![(n - 2, vec![0, 1]), (n - 1, vec![0, 1, 2]), (n, vec![2])],
+        ];
+        let cases = (2..=7).flat_map(|rungs| all.map(|blocks| (rungs, blocks(rungs.max(3)))));
+        let fits = |blocks: &[Blocks], rungs| {
+            let mut all = blocks.iter();
+            all.all(|(m, before)| *m <= rungs && before.iter().all(|k| k < m))
+        };
+        for (rungs, blocks) in cases.filter(|(rungs, blocks)| fits(blocks, *rungs)) {
+            let (shuffle, targets) = Shuffle::new(rungs, &blocks);
+            assert!(shuffle.holds());
+            assert_eq!(shuffle.given as usize, Shuffle::numbers(rungs, &blocks));
+            let mut numbers: Vec<i64> = (0..i64::from(shuffle.given))
+                .map(|i| i * i * 7919 % 65537)
+                .collect();
+            let mut given = numbers.iter().copied();
+            // The numbers by what is before, the order of what is shuffled, and what is behind.
+            let mut known: HashMap<[Letters; 3], i64> = HashMap::default();
+            for (m, before) in &blocks {
+                for end in parts(rungs, rungs - m) {
+                    let others: Letters = (0..rungs as u8).filter(|r| !end.contains(r)).collect();
+                    for start in before.iter().flat_map(|&k| parts(*m, k)) {
+                        let start: Letters = start.iter().map(|&i| others[i as usize]).collect();
+                        let mut rest = others.clone();
+                        rest.retain(|r| !start.contains(r));
+                        for order in all_orders(&rest[1..]) {
+                            let order = [&rest[..1], &order].concat();
+                            let place = [start.clone(), order, end.clone()];
+                            known.insert(place, given.next().unwrap());
+                        }
+                    }
+                }
+            }
+            assert_eq!(given.next(), None);
+            numbers.resize(shuffle.all as usize, 0);
+            let mut found = HashMap::default();
+            let (mut sums, mut alike, mut of, mut targets) =
+                (0, 0, shuffle.of.iter(), targets.into_iter());
+            for [end_of_sums, end] in shuffle
+                .steps
+                .iter()
+                .map(|step| step.map(|end| end as usize))
+            {
+                for &[to, a, b] in &shuffle.sums[sums..end_of_sums] {
+                    numbers[to as usize] = numbers[a as usize] + numbers[b as usize];
+                }
+                for alike in &shuffle.alike[alike..end] {
+                    for _ in 0..alike.results {
+                        let kinds = [(0, 1), (0, -1), (shuffle.given, 1), (shuffle.given, -1)];
+                        let mut sum = 0;
+                        for (count, (first, sign)) in alike.counts.iter().zip(kinds) {
+                            let mine = of.by_ref().take(usize::from(*count));
+                            let numbers = mine.map(|&i| numbers[usize::from(i) + first as usize]);
+                            sum += sign * numbers.sum::<i64>();
+                        }
+                        assert!(found.insert(targets.next().unwrap(), sum).is_none());
+                    }
+                }
+                (sums, alike) = (end_of_sums, end);
+            }
+            let all = orders(rungs);
+            assert_eq!((found.len(), shuffle.results()), (all.len(), all.len()));
+            for order in all {
+                let of = |(m, k): (usize, usize)| {
+                    let (start, end) = (order[..k].to_vec(), order[m..].to_vec());
+                    let (terms, minus) = shuffles(&order[k..m]);
+                    let terms = terms
+                        .into_iter()
+                        .map(|s| known[&[start.clone(), s, end.clone()]]);
+                    let sum: i64 = terms.sum();
+                    if minus { -sum } else { sum }
+                };
+                let all = blocks.iter();
+                let all = all.flat_map(|(m, before)| before.iter().map(|&k| (*m, k)));
+                assert_eq!(found[&order], all.map(of).sum::<i64>(), "{order:?}");
+            }
+        }
+    }
+}

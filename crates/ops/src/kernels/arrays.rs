@@ -1,0 +1,476 @@
+//! Operations on arrays of wavefunctions ([`crate::arrays`]).
+//!
+//! Sums are added up in registers over all that meet, and two elements (of spinors) or four (of products) at a time share
+//! what they load.
+
+mod chiral;
+mod shuffle;
+mod vectors;
+
+pub use shuffle::Shuffles;
+
+use super::Memory;
+use super::ffv::{propagate_in, propagate_out, slash};
+use super::sums::current;
+use crate::arrays::{
+    Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Pair, Place, Pools, Spinors, Triple,
+};
+use mebridge_simd::{Cx, Real, Simd, Task, prefetch};
+
+/// Operations of a list, one after the other.
+pub struct Arrays<'a, T: Real> {
+    /// They.
+    pub ops: &'a [ArrayOp],
+    /// What they name.
+    pub pools: &'a Pools,
+    /// The shifts.
+    pub shifts: &'a [u32],
+    /// The memory.
+    pub base: *mut T,
+}
+
+/// `run`: all operations satisfy [`Pools::holds`] for these shifts and the memory at `base`.
+impl<T: Real> Task<T> for Arrays<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = T>>(self) {
+        let at = At {
+            pools: self.pools,
+            shifts: self.shifts,
+            m: Memory::<V>::new(self.base),
+        };
+        for (i, op) in self.ops.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe {
+                if let Some(next) = self.ops.get(i + AHEAD)
+                    && self.pools.far
+                {
+                    at.fetch(next);
+                }
+                if op.spinors != Spinors::Dirac {
+                    at.chiral(op);
+                    continue;
+                }
+                match op.kind {
+                    ArrayKind::LineIn => at.line::<true>(op),
+                    ArrayKind::LineOut => at.line::<false>(op),
+                    ArrayKind::Current => at.currents(op),
+                    ArrayKind::Vector => match op.folded {
+                        Folded::Nothing => at.vectors(op),
+                        Folded::Last => at.folded_vectors::<false>(op),
+                        Folded::Both => at.folded_vectors::<true>(op),
+                    },
+                    ArrayKind::Sum => at.sums(op),
+                    ArrayKind::Contract => at.contract(op),
+                    ArrayKind::Products => at.products_of_pairs(op),
+                }
+            }
+        }
+    }
+}
+
+/// Operations ahead of which memory is asked for.
+const AHEAD: usize = 2;
+/// Vectors of an array that are asked for, at most.
+const FETCHED: u32 = 4 * ELEMENT;
+
+struct At<'a, V: Simd> {
+    pools: &'a Pools,
+    shifts: &'a [u32],
+    m: Memory<V>,
+}
+
+/// What products are added to, and where they go: an address, and how far it is from one to the next.
+#[derive(Clone, Copy)]
+struct Way {
+    from: Option<(u32, u32)>,
+    to: (u32, u32),
+}
+
+/// Four complex numbers.
+type Four<V> = [Cx<V>; 4];
+
+#[inline(always)]
+fn scaled<V: Simd>(x: Four<V>, c: Cx<V>) -> Four<V> {
+    [x[0] * c, x[1] * c, x[2] * c, x[3] * c]
+}
+
+/// All methods: the operation holds, see [`Arrays`].
+impl<V: Simd> At<'_, V> {
+    /// Asks for what comes from far: currents of rungs.
+    #[inline(always)]
+    unsafe fn fetch(&self, op: &ArrayOp) {
+        let rungs = match op.kind {
+            ArrayKind::LineIn | ArrayKind::LineOut => op.pairs,
+            ArrayKind::Contract => op.wide,
+            _ => return,
+        };
+        // SAFETY: the operation holds.
+        unsafe {
+            for pair in self.pairs(rungs) {
+                let first = self.element(&pair.b, 0);
+                let last = self.element(&pair.b, op.count - 1);
+                for vector in first..first + (last - first + ELEMENT).min(FETCHED) {
+                    prefetch(self.m.pointer(vector));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn pairs(&self, of: [u32; 2]) -> &[Pair] {
+        // SAFETY: the operation holds.
+        unsafe {
+            self.pools
+                .pairs
+                .get_unchecked(of[0] as usize..of[1] as usize)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn triples(&self, op: &ArrayOp) -> &[Triple] {
+        let [from, to] = op.triples;
+        // SAFETY: the operation holds.
+        unsafe { self.pools.triples.get_unchecked(from as usize..to as usize) }
+    }
+
+    #[inline(always)]
+    unsafe fn addends(&self, op: &ArrayOp) -> &[Addend] {
+        let [from, to] = op.addends;
+        // SAFETY: the operation holds.
+        unsafe { self.pools.addends.get_unchecked(from as usize..to as usize) }
+    }
+
+    /// Address of the element that belongs to an element of the result.
+    #[inline(always)]
+    unsafe fn element(&self, place: &Place, r: u32) -> u32 {
+        // SAFETY: the operation holds.
+        unsafe { self.first(place) + self.offset(place, r) }
+    }
+
+    /// Address of the first element.
+    #[inline(always)]
+    unsafe fn first(&self, place: &Place) -> u32 {
+        // SAFETY: the operation holds.
+        unsafe { place.address + self.shifts.get_unchecked(place.shift as usize) }
+    }
+
+    /// From there to the element that belongs to an element of the result.
+    #[inline(always)]
+    unsafe fn offset(&self, place: &Place, r: u32) -> u32 {
+        // SAFETY: the operation holds.
+        unsafe { *self.pools.indices.get_unchecked((place.index + r) as usize) }
+    }
+
+    /// One component of an element.
+    #[inline(always)]
+    unsafe fn part(&self, element: u32, component: u32) -> Cx<V> {
+        // SAFETY: the operation holds. (All components are at constant distances from one pointer.)
+        unsafe {
+            let at = self
+                .m
+                .pointer(element)
+                .add(2 * component as usize * V::LANES);
+            Cx::new(V::load(at), V::load(at.add(V::LANES)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn line<const IN: bool>(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let factor = self.m.complex(op.factors[0]);
+            let step = if op.twos { 2 } else { 1 };
+            for r in (0..op.count).step_by(step) {
+                let zero = Cx::new(V::zero(), V::zero());
+                let (mut first, mut second) = ([zero; 4], [zero; 4]);
+                for pair in self.pairs(op.pairs) {
+                    let v = self.m.four(self.element(&pair.b, r));
+                    self.vertex::<IN>(&mut first, self.element(&pair.a, r), v);
+                    if step == 2 {
+                        self.vertex::<IN>(&mut second, self.element(&pair.a, r + 1), v);
+                    }
+                }
+                let out = op.out + r * ELEMENT;
+                self.m
+                    .put_four(out, scaled(self.propagated::<IN>(op, first), factor));
+                if step == 2 {
+                    let second = scaled(self.propagated::<IN>(op, second), factor);
+                    self.m.put_four(out + ELEMENT, second);
+                }
+            }
+        }
+    }
+
+    /// Adds a slashed vector times a spinor.
+    #[inline(always)]
+    unsafe fn vertex<const IN: bool>(&self, sum: &mut Four<V>, spinor: u32, v: Four<V>) {
+        let [plus, minus, up, down] = v;
+        // SAFETY: the operation holds.
+        unsafe {
+            *sum = match IN {
+                true => {
+                    let (f0, f1) = (self.part(spinor, 0), self.part(spinor, 1));
+                    let (c, d) = (
+                        plus.mul_add(f0, down.mul_add(f1, sum[2])),
+                        up.mul_add(f0, minus.mul_add(f1, sum[3])),
+                    );
+                    let (f2, f3) = (self.part(spinor, 2), self.part(spinor, 3));
+                    [
+                        minus.mul_add(f2, down.neg_mul_add(f3, sum[0])),
+                        plus.mul_add(f3, up.neg_mul_add(f2, sum[1])),
+                        c,
+                        d,
+                    ]
+                }
+                false => {
+                    let (f2, f3) = (self.part(spinor, 2), self.part(spinor, 3));
+                    let (a, b) = (
+                        plus.mul_add(f2, up.mul_add(f3, sum[0])),
+                        down.mul_add(f2, minus.mul_add(f3, sum[1])),
+                    );
+                    let (f0, f1) = (self.part(spinor, 0), self.part(spinor, 1));
+                    [
+                        a,
+                        b,
+                        minus.mul_add(f0, up.neg_mul_add(f1, sum[2])),
+                        plus.mul_add(f1, down.neg_mul_add(f0, sum[3])),
+                    ]
+                }
+            };
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn propagated<const IN: bool>(&self, op: &ArrayOp, sum: Four<V>) -> Four<V> {
+        if !op.propagate {
+            return sum;
+        }
+        // SAFETY: the operation holds.
+        unsafe {
+            let (p, mass) = (self.m.momentum(op.momentum), self.m.real(op.mass));
+            match IN {
+                true => propagate_in(sum, p, mass, false),
+                false => propagate_out(sum, p, mass, false),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn currents(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let factor = self.m.complex(op.factors[0]);
+            for r in 0..op.count {
+                let zero = Cx::new(V::zero(), V::zero());
+                let mut sum = [zero; 4];
+                for pair in self.pairs(op.pairs) {
+                    let f1 = self.m.four(self.element(&pair.a, r));
+                    let f2 = self.m.four(self.element(&pair.b, r));
+                    let v = current(f1, f2);
+                    sum = [sum[0] + v[0], sum[1] + v[1], sum[2] + v[2], sum[3] + v[3]];
+                }
+                let sum = formed(scaled(sum, factor), op.form);
+                self.m.put_four(op.out + r * ELEMENT, sum);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn sums(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            for r in 0..op.count {
+                let zero = Cx::new(V::zero(), V::zero());
+                let mut sum = [zero; 4];
+                for addend in self.addends(op) {
+                    let shift = self.shifts.get_unchecked(addend.shift as usize);
+                    let v = self.m.four(addend.address + shift + r * ELEMENT);
+                    for i in 0..4 {
+                        sum[i] = if addend.minus {
+                            sum[i] - v[i]
+                        } else {
+                            sum[i] + v[i]
+                        };
+                    }
+                }
+                let mut sum = formed(sum, op.form);
+                if op.scaled {
+                    sum = scaled(sum, self.m.complex(op.factors[0]));
+                }
+                self.m.put_four(op.out + r * ELEMENT, sum);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn contract(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let (pairs, wide) = (self.pairs(op.pairs), self.pairs(op.wide));
+            if self.pools.fours {
+                for r in (0..op.count).step_by(4) {
+                    self.four_products(op, pairs, wide, [r, r + 1, r + 2, r + 3]);
+                }
+                return;
+            }
+            // One pair after the other, so that its arrays stay in the first cache.
+            let (out, buffer) = ((op.out, op.stride), (self.pools.buffer, 2));
+            let count = pairs.len() + wide.len();
+            for (i, pair) in pairs.iter().chain(wide).enumerate() {
+                let way = Way {
+                    from: match i == 0 {
+                        true => None,
+                        false => Some(buffer),
+                    },
+                    to: if i + 1 == count { out } else { buffer },
+                };
+                self.products(op, pair, way);
+            }
+            for r in 0..if count == 0 { op.count } else { 0 } {
+                let zero = Cx::new(V::zero(), V::zero());
+                self.m.put_complex(op.out + r * op.stride, zero);
+            }
+            if op.splits[0] == op.splits[1] && op.numbers[0] == op.numbers[1] {
+                return;
+            }
+            for r in 0..op.count {
+                let at = op.out + r * op.stride;
+                let mut sum = [self.m.complex(at)];
+                self.add_numbers(op, [r], &mut sum);
+                self.m.put_complex(at, sum[0]);
+            }
+        }
+    }
+
+    /// The products of a pair.
+    #[inline(always)]
+    unsafe fn products(&self, op: &ArrayOp, pair: &Pair, Way { from, to }: Way) {
+        // SAFETY: the operation holds.
+        unsafe {
+            for r in 0..op.count {
+                let sum = match from {
+                    None => Cx::new(V::zero(), V::zero()),
+                    Some((from, stride)) => self.m.complex(from + r * stride),
+                };
+                let sum = self.add_product(pair, r, sum);
+                self.m.put_complex(to.0 + r * to.1, sum);
+            }
+        }
+    }
+
+    /// Adds what numbers and splits give: of one element, or of four as [`At::four_products`] has them.
+    #[inline(always)]
+    unsafe fn add_numbers<const K: usize>(&self, op: &ArrayOp, r: [u32; K], s: &mut [Cx<V>; K]) {
+        // SAFETY: the operation holds.
+        unsafe {
+            for pair in self.pairs(op.numbers) {
+                let z = self.m.complex(self.element(&pair.b, r[0]));
+                for k in 0..K {
+                    s[k] = self.m.complex(self.element(&pair.a, r[k])).mul_add(z, s[k]);
+                }
+            }
+            let [from, to] = op.splits;
+            for split in self.pools.splits.get_unchecked(from as usize..to as usize) {
+                // Of four elements the first and the second differ by the first end, the first and the third by the second.
+                let [fa, fb] = &split.first;
+                let [ae, be] = &split.second;
+                let (other, behind) = if K == 4 { (r[1], r[2]) } else { (r[0], r[0]) };
+                let (fa, fb) = (self.numbers(fa, r[0], other), self.numbers(fb, r[0], other));
+                let (ae, be) = (
+                    self.numbers(ae, r[0], behind),
+                    self.numbers(be, r[0], behind),
+                );
+                let ae = [ae[0] + ae[0], ae[1] + ae[1]];
+                for k in 0..K {
+                    let x = fb[k % 2].mul_add(ae[k / 2], s[k]);
+                    s[k] = fa[k % 2].neg_mul_add(be[k / 2], x);
+                }
+            }
+        }
+    }
+
+    /// The numbers of two elements.
+    #[inline(always)]
+    unsafe fn numbers(&self, place: &Place, first: u32, second: u32) -> [Cx<V>; 2] {
+        // SAFETY: the operation holds.
+        unsafe {
+            [
+                self.m.complex(self.element(place, first)),
+                self.m.complex(self.element(place, second)),
+            ]
+        }
+    }
+
+    /// Adds the products of a pair whose second array is over no end.
+    #[inline(always)]
+    unsafe fn add_wide(&self, pair: &Pair, r: [u32; 4], s: &mut Four<V>) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let b = self.element(&pair.b, r[0]);
+            let z = self.m.four(b);
+            for k in 0..4 {
+                let a = self.m.four(self.element(&pair.a, r[k]));
+                for i in 0..4 {
+                    s[k] = a[i].mul_add(z[i], s[k]);
+                }
+            }
+        }
+    }
+
+    /// Adds the product of a pair.
+    #[inline(always)]
+    unsafe fn add_product(&self, pair: &Pair, r: u32, mut sum: Cx<V>) -> Cx<V> {
+        // SAFETY: the operation holds.
+        unsafe {
+            let (a, b) = (self.element(&pair.a, r), self.element(&pair.b, r));
+            for i in 0..4 {
+                sum = self.part(a, i).mul_add(self.part(b, i), sum);
+            }
+            sum
+        }
+    }
+
+    /// The products of all pairs for the helicities of both ends: of the first end they differ between the first two and
+    /// the last two, of the second between these twos.
+    #[inline(always)]
+    unsafe fn four_products(&self, op: &ArrayOp, pairs: &[Pair], wide: &[Pair], r: [u32; 4]) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let mut s = [Cx::new(V::zero(), V::zero()); 4];
+            for pair in pairs {
+                let (a0, a1) = (self.element(&pair.a, r[0]), self.element(&pair.a, r[1]));
+                let (b0, b1) = (self.element(&pair.b, r[0]), self.element(&pair.b, r[2]));
+                for i in 0..4 {
+                    let (x, y) = (self.part(a0, i), self.part(a1, i));
+                    let (z, w) = (self.part(b0, i), self.part(b1, i));
+                    s[0] = x.mul_add(z, s[0]);
+                    s[1] = y.mul_add(z, s[1]);
+                    s[2] = x.mul_add(w, s[2]);
+                    s[3] = y.mul_add(w, s[3]);
+                }
+            }
+            for pair in wide {
+                self.add_wide(pair, r, &mut s);
+            }
+            self.add_numbers(op, r, &mut s);
+            for (r, s) in r.into_iter().zip(s) {
+                self.m.put_complex(op.out + r * op.stride, s);
+            }
+        }
+    }
+}
+
+/// A vector in another form than the plain one.
+#[inline(always)]
+fn formed<V: Simd>(v: Four<V>, form: Form) -> Four<V> {
+    match form {
+        Form::Plain => v,
+        Form::Lower => [v[0], -v[1], -v[2], -v[3]],
+        Form::Slashed => {
+            let s = slash(v);
+            [s.plus, s.minus, s.up, s.down]
+        }
+    }
+}

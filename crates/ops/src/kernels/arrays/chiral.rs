@@ -1,0 +1,143 @@
+//! Operations on spinors of one chirality ([`Spinors`]).
+
+use super::super::ffv::{propagate_first, propagate_second};
+use super::At;
+use crate::arrays::{ArrayKind, ArrayOp, CHIRAL, Spinors};
+use mebridge_simd::{Cx, Simd};
+
+/// All methods: the operation holds, see [`super::Arrays`].
+impl<V: Simd> At<'_, V> {
+    #[inline(always)]
+    pub(super) unsafe fn chiral(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            match (op.kind, op.spinors, op.alike) {
+                (ArrayKind::LineIn, Spinors::First, _) => self.chiral_line::<true, true>(op),
+                (ArrayKind::LineIn, ..) => self.chiral_line::<true, false>(op),
+                (ArrayKind::LineOut, Spinors::First, _) => self.chiral_line::<false, true>(op),
+                (ArrayKind::LineOut, ..) => self.chiral_line::<false, false>(op),
+                (ArrayKind::Contract, _, 3) => self.chiral_products::<3>(op),
+                (ArrayKind::Contract, _, 2) => self.chiral_products::<2>(op),
+                _ => self.chiral_products::<1>(op),
+            }
+        }
+    }
+
+    /// Both components of a spinor of one chirality.
+    #[inline(always)]
+    unsafe fn two(&self, element: u32) -> [Cx<V>; 2] {
+        // SAFETY: the operation holds.
+        unsafe { [self.part(element, 0), self.part(element, 1)] }
+    }
+
+    /// Spinors of which the first two components, or the last two, are there: a vertex exchanges them, and without mass a
+    /// propagator exchanges them back.
+    #[inline(always)]
+    unsafe fn chiral_line<const IN: bool, const FIRST: bool>(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            // With the propagator, which is real.
+            let p = match op.propagate {
+                true => {
+                    let ([e, x, y, z], inverse) =
+                        (self.m.momentum(op.momentum), self.m.real(op.factors[0]));
+                    [e * inverse, x * inverse, y * inverse, z * inverse]
+                }
+                false => [V::zero(); 4],
+            };
+            // Two at a time, as what a pair says is loaded once for both.
+            let twos = op.count / 2;
+            for i in 0..twos {
+                self.chiral_spinors::<IN, FIRST, 2>(op, [2 * i, 2 * i + 1], p);
+            }
+            if op.count % 2 == 1 {
+                self.chiral_spinors::<IN, FIRST, 1>(op, [op.count - 1], p);
+            }
+        }
+    }
+
+    /// Some elements, with the momentum over its square.
+    #[inline(always)]
+    unsafe fn chiral_spinors<const IN: bool, const FIRST: bool, const N: usize>(
+        &self,
+        op: &ArrayOp,
+        r: [u32; N],
+        p: [V; 4],
+    ) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let mut sums = [[Cx::new(V::zero(), V::zero()); 2]; N];
+            for pair in self.pairs(op.pairs) {
+                for i in 0..N {
+                    let v = self.m.four(self.element(&pair.b, r[i]));
+                    let f = self.two(self.element(&pair.a, r[i]));
+                    sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, f);
+                }
+            }
+            for pair in self.pairs(op.wide) {
+                for i in 0..N {
+                    let v = self.m.four(self.element(&pair.b, r[i]));
+                    let [x, y] = self.two(self.element(&pair.a, r[i]));
+                    sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, [-x, -y]);
+                }
+            }
+            for i in 0..N {
+                let mut sum = sums[i];
+                if op.propagate {
+                    sum = match FIRST {
+                        true => propagate_first::<V, IN>(sum, p),
+                        false => propagate_second::<V, IN>(sum, p),
+                    };
+                }
+                self.m.put_two(op.out + r[i] * CHIRAL, sum);
+            }
+        }
+    }
+
+    /// Products of spinors with two components, of `K` elements at once that have the first of a pair in common.
+    #[inline(always)]
+    unsafe fn chiral_products<const K: usize>(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let apart = op.count / K as u32;
+            for r in 0..apart {
+                let mut sums = [Cx::new(V::zero(), V::zero()); K];
+                for pair in self.pairs(op.pairs) {
+                    let [x, y] = self.two(self.element(&pair.a, r));
+                    let mut at = r;
+                    for sum in &mut sums {
+                        let b = self.element(&pair.b, at);
+                        *sum = x.mul_add(self.part(b, 0), y.mul_add(self.part(b, 1), *sum));
+                        at += apart;
+                    }
+                }
+                let mut at = r;
+                for sum in sums {
+                    self.m.put_complex(op.out + at * op.stride, sum);
+                    at += apart;
+                }
+            }
+        }
+    }
+}
+
+/// Adds a slashed vector times a spinor.
+#[inline(always)]
+fn add_vertex<V: Simd, const IN: bool, const FIRST: bool>(
+    sum: [Cx<V>; 2],
+    [plus, minus, up, down]: [Cx<V>; 4],
+    [x, y]: [Cx<V>; 2],
+) -> [Cx<V>; 2] {
+    // Rows and columns of the same matrices.
+    let (one, other) = if IN { (down, up) } else { (up, down) };
+    match IN == FIRST {
+        true => [
+            plus.mul_add(x, one.mul_add(y, sum[0])),
+            other.mul_add(x, minus.mul_add(y, sum[1])),
+        ],
+        false => [
+            minus.mul_add(x, one.neg_mul_add(y, sum[0])),
+            plus.mul_add(y, other.neg_mul_add(x, sum[1])),
+        ],
+    }
+}

@@ -1,0 +1,201 @@
+//! Products of pairs that are shuffled ([`crate::arrays::Shuffle`]) and added to JAMPs.
+//!
+//! What a JAMP gets is added up in registers. The products of four elements are computed at a time, and share their second
+//! vector where elements come in fours; two elements at a time are shuffled, and share the reading of the tables.
+
+use super::At;
+use crate::arrays::{AT_A_TIME, ELEMENT, Pools, Shuffle, ShuffleOp, TOGETHER};
+use crate::kernels::Memory;
+use mebridge_simd::{Cx, Real, Simd, Task, prefetch};
+
+/// Numbers and sums on the way, at most, of which those of two elements are in the caches.
+const MOST_OF_TWO: u32 = 3000;
+/// Products ahead of which the second vector is asked for.
+const PRODUCTS_AHEAD: usize = 3;
+/// Results ahead of which what they are added to is asked for.
+const RESULTS_AHEAD: usize = 12;
+
+/// Shuffles for some elements.
+pub struct Shuffles<'a, T: Real> {
+    /// The numbers and the results, one after the other.
+    pub ops: &'a [ShuffleOp],
+    /// What they name.
+    pub pools: &'a Pools,
+    /// The shifts.
+    pub shifts: &'a [u32],
+    /// The first element, and how many there are.
+    pub elements: [u32; 2],
+    /// The memory.
+    pub base: *mut T,
+    /// What the results of the first element are added to.
+    pub to: *mut T,
+    /// From there to that of the next one, in vectors.
+    pub stride: u32,
+}
+
+/// `run`: [`Pools::holds_shuffle`] for all elements, the shifts, the memory at `base` and what is at `to`; at most
+/// [`TOGETHER`] elements from a multiple of it on.
+impl<T: Real> Task<T> for Shuffles<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = T>>(self) {
+        let [_, count] = self.elements;
+        for op in self.ops {
+            // SAFETY: the caller's promise.
+            unsafe {
+                self.products::<V>(op);
+                let shuffle = self.pools.shuffles.get_unchecked(op.shuffle as usize);
+                let two = shuffle.all <= MOST_OF_TWO;
+                let mut element = 0;
+                while element < count {
+                    if two && element + 1 < count {
+                        self.shuffle::<V, 2>(op, shuffle, element);
+                        element += 2;
+                    } else {
+                        self.shuffle::<V, 1>(op, shuffle, element);
+                        element += 1;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// All methods: the caller's promise.
+impl<T: Real> Shuffles<'_, T> {
+    /// The numbers of all elements.
+    #[inline(always)]
+    unsafe fn products<V: Simd<Scalar = T>>(&self, op: &ShuffleOp) {
+        let m = Memory::<V>::new(self.base);
+        let at = At {
+            pools: self.pools,
+            shifts: self.shifts,
+            m,
+        };
+        let [first, count] = self.elements;
+        // SAFETY: the operation holds.
+        unsafe {
+            let pairs = at.pairs(op.pairs);
+            let mut out = self.pools.numbers;
+            // From the first elements that are shuffled at a time to the next.
+            let next = 2 * AT_A_TIME * pairs.len() as u32;
+            for (i, pair) in pairs.iter().enumerate() {
+                if let Some(ahead) = pairs.get(i + PRODUCTS_AHEAD)
+                    && self.pools.far
+                {
+                    let vector = at.element(&ahead.b, first);
+                    for i in 0..ELEMENT {
+                        prefetch(m.pointer(vector + i));
+                    }
+                }
+                if self.pools.fours {
+                    let zero = Cx::new(V::zero(), V::zero());
+                    let mut s = [zero; TOGETHER as usize];
+                    at.add_wide(pair, [first, first + 1, first + 2, first + 3], &mut s);
+                    m.put_complex(out, s[0]);
+                    m.put_complex(out + 2, s[1]);
+                    m.put_complex(out + next, s[2]);
+                    m.put_complex(out + next + 2, s[3]);
+                } else {
+                    for k in 0..count {
+                        let zero = Cx::new(V::zero(), V::zero());
+                        let x = at.add_product(pair, first + k, zero);
+                        m.put_complex(out + k / AT_A_TIME * next + 2 * (k % AT_A_TIME), x);
+                    }
+                }
+                out += 2 * AT_A_TIME;
+            }
+        }
+    }
+
+    /// For `K` elements from this one of them on.
+    #[inline(always)]
+    unsafe fn shuffle<V: Simd<Scalar = T>, const K: usize>(
+        &self,
+        op: &ShuffleOp,
+        shuffle: &Shuffle,
+        element: u32,
+    ) {
+        let (m, to) = (Memory::<V>::new(self.base), Memory::<V>::new(self.to));
+        let next = 2 * AT_A_TIME * shuffle.given;
+        let numbers = self.pools.numbers + element / AT_A_TIME * next + 2 * (element % AT_A_TIME);
+        let sums = self.pools.sums;
+        // (Closures would not be compiled for the SIMD level.)
+        macro_rules! given {
+            ($i:expr, $k:expr) => {
+                numbers + 2 * (AT_A_TIME * $i + $k as u32)
+            };
+        }
+        macro_rules! sum {
+            ($i:expr, $k:expr) => {
+                sums + 2 * (AT_A_TIME * $i + $k as u32)
+            };
+        }
+        macro_rules! at {
+            ($i:expr, $k:expr) => {{
+                let i = u32::from($i);
+                match i < shuffle.given {
+                    true => given!(i, $k),
+                    false => sum!(i - shuffle.given, $k),
+                }
+            }};
+        }
+        let [from, until] = op.targets;
+        let mut of = shuffle.of.as_ptr();
+        let (mut first_sum, mut first, mut done) = (0, 0, 0);
+        // SAFETY: the operation holds.
+        unsafe {
+            let targets = self
+                .pools
+                .targets
+                .get_unchecked(from as usize..until as usize);
+            for &[last_sum, last] in &shuffle.steps {
+                let (last_sum, last) = (last_sum as usize, last as usize);
+                for &[sum, a, b] in shuffle.sums.get_unchecked(first_sum..last_sum) {
+                    for k in 0..K {
+                        let x = m.complex(at!(a, k)) + m.complex(at!(b, k));
+                        m.put_complex(at!(sum, k), x);
+                    }
+                }
+                for alike in shuffle.alike.get_unchecked(first..last) {
+                    let [plus, minus, plus_sums, minus_sums] = alike.counts;
+                    let end = done + alike.results as usize;
+                    for i in done..end {
+                        let ahead = targets.get(i + RESULTS_AHEAD);
+                        let target = *targets.get_unchecked(i);
+                        let mut x = [Cx::new(V::zero(), V::zero()); K];
+                        for (k, x) in (0..).zip(&mut x) {
+                            let other = (element + k) * self.stride;
+                            if let Some(&ahead) = ahead {
+                                prefetch(to.pointer(ahead + other));
+                                prefetch(to.pointer(ahead + other + 1));
+                            }
+                            *x = to.complex(target + other);
+                        }
+                        macro_rules! add {
+                            ($count:expr, $at:ident, $sign:tt) => {
+                                for _ in 0..$count {
+                                    let number = u32::from(*of);
+                                    of = of.add(1);
+                                    for k in 0..K {
+                                        x[k] = x[k] $sign m.complex($at!(number, k));
+                                    }
+                                }
+                            };
+                        }
+                        add!(plus, given, +);
+                        add!(minus, given, -);
+                        add!(plus_sums, sum, +);
+                        add!(minus_sums, sum, -);
+                        for (k, x) in (0..).zip(&x) {
+                            to.put_complex(target + (element + k) * self.stride, *x);
+                        }
+                    }
+                    done = end;
+                }
+                (first_sum, first) = (last_sum, last);
+            }
+        }
+    }
+}

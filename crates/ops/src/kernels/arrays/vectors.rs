@@ -1,0 +1,341 @@
+//! Vectors of pairs and triples of vectors ([`crate::arrays::ArrayKind::Vector`]), and their products.
+//!
+//! The product of a vector with a momentum depends on its helicities alone, and the product of the outer vectors of a
+//! triple on theirs: where terms of triples come with pairs ([`crate::arrays::Folded`]), these numbers are computed
+//! before the vectors.
+
+use super::super::{add, dot, dot_momentum, sub};
+use super::{At, Four, formed, scaled};
+use crate::arrays::{ArrayOp, ELEMENT, Place, Triple};
+use crate::opcode::{COMPLEX, MOMENTUM};
+use mebridge_simd::{Cx, Real, Simd, Task};
+
+/// Vectors of an element over those of a number.
+const PER_NUMBER: u32 = ELEMENT / COMPLEX;
+
+/// All methods: the operation holds, see [`super::Arrays`].
+impl<V: Simd> At<'_, V> {
+    /// Triples with all of their terms.
+    #[inline(always)]
+    pub(super) unsafe fn vectors(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let zero = Cx::new(V::zero(), V::zero());
+            let ratio = self.ratio(op, op.products.is_some());
+            for r in 0..op.computed() {
+                let (mut sum, mut product) = ([zero; 4], zero);
+                for pair in self.pairs(op.pairs) {
+                    let p2 = self.m.momentum(pair.momenta[0]);
+                    let p3 = self.m.momentum(pair.momenta[1]);
+                    let p = add(p2, p3);
+                    let v2 = self.m.four(self.element(&pair.a, r));
+                    let v3 = self.m.four(self.element(&pair.b, r));
+                    let along = dot(v2, v3);
+                    let with2 = dot_momentum(add(p, p2), v3);
+                    let with3 = dot_momentum(add(p, p3), v2);
+                    product = product + along;
+                    sum = add_pair(sum, [v2, v3], [with2, with3], (along, sub(p3, p2)));
+                }
+                let mut fours = [zero; 4];
+                for triple in self.triples(op) {
+                    let [a, b, c] = &triple.places;
+                    let v2 = self.m.four(self.element(a, r));
+                    let v3 = self.m.four(self.element(b, r));
+                    let v4 = self.m.four(self.element(c, r));
+                    let with3 = dot(v2, v4);
+                    fours = add_times(fours, with3 + with3, v3);
+                    fours = add_times(fours, -dot(v3, v4), v2);
+                    fours = add_times(fours, -dot(v2, v3), v4);
+                }
+                self.put_vector(op, r, (sum, fours), product * ratio);
+            }
+        }
+    }
+
+    /// Triples without the terms that come with pairs: `BOTH` of them, or the last one.
+    #[inline(always)]
+    pub(super) unsafe fn folded_vectors<const BOTH: bool>(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let zero = Cx::new(V::zero(), V::zero());
+            let ratio = self.ratio(op, op.products.is_some());
+            let of_triples = self.numbers_of_pairs::<BOTH>(op);
+            self.numbers_of_triples(op, of_triples);
+            for r in 0..op.computed() {
+                let (mut sum, mut product) = ([zero; 4], zero);
+                let mut at = self.pools.first_numbers;
+                for pair in self.pairs(op.pairs) {
+                    let (a, b) = (self.offset(&pair.a, r), self.offset(&pair.b, r));
+                    let v2 = self.m.four(self.first(&pair.a) + a);
+                    let v3 = self.m.four(self.first(&pair.b) + b);
+                    let d = self.m.momentum(at);
+                    let with3 = at + MOMENTUM;
+                    let with2 = with3 + self.numbers_of(&pair.a, op);
+                    at = with2 + self.numbers_of(&pair.b, op);
+                    let with3 = self.m.complex(with3 + a / PER_NUMBER);
+                    let with2 = self.m.complex(with2 + b / PER_NUMBER);
+                    let along = dot(v2, v3);
+                    product = product + along;
+                    sum = add_pair(sum, [v2, v3], [with2, with3], (along, d));
+                }
+                let mut fours = [zero; 4];
+                for triple in self.triples(op) {
+                    let [a, b, c] = &triple.places;
+                    let v3 = self.m.four(self.element(b, r));
+                    let with3 = self.m.complex(at + self.offset_of_ends(triple, r));
+                    at += self.numbers_of_ends(triple, op);
+                    fours = add_times(fours, with3, v3);
+                    if !BOTH {
+                        let v2 = self.m.four(self.element(a, r));
+                        let v4 = self.m.four(self.element(c, r));
+                        fours = add_times(fours, -dot(v3, v4), v2);
+                    }
+                }
+                self.put_vector(op, r, (sum, fours), product * ratio);
+            }
+        }
+    }
+
+    /// Stores what pairs and triples give, and the product, with what they are multiplied by; and the conjugates that
+    /// follow.
+    #[inline(always)]
+    unsafe fn put_vector(
+        &self,
+        op: &ArrayOp,
+        r: u32,
+        (pairs, triples): (Four<V>, Four<V>),
+        product: Cx<V>,
+    ) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let factor = self.m.complex(op.factors[0]);
+            let mut sum = scaled(pairs, factor);
+            if op.triples[0] < op.triples[1] {
+                sum = add_times(sum, self.m.complex(op.factors[1]), triples);
+            }
+            self.m.put_four(op.out + r * ELEMENT, formed(sum, op.form));
+            if let Some(products) = op.products {
+                self.m.put_complex(products + 2 * r, product);
+            }
+            if op.mirror != 0 {
+                let sign = factor.re.same(f64::from(op.mirror));
+                let other = op.count - 1 - r;
+                if let Some(products) = op.products {
+                    let product = mirrored(product, sign);
+                    self.m.put_complex(products + 2 * other, product);
+                }
+                for z in &mut sum {
+                    *z = mirrored(*z, sign);
+                }
+                self.m
+                    .put_four(op.out + other * ELEMENT, formed(sum, op.form));
+            }
+        }
+    }
+
+    /// What depends on one vector of each pair alone: the difference of momenta, then the products of each element of both
+    /// vectors with momenta, with those terms of triples that are added to them. The place behind them.
+    #[inline(always)]
+    unsafe fn numbers_of_pairs<const BOTH: bool>(&self, op: &ArrayOp) -> u32 {
+        // SAFETY: the operation holds.
+        unsafe {
+            let [from, to] = op.products_of;
+            let products = self
+                .pools
+                .products
+                .get_unchecked(from as usize..to as usize);
+            let mut at = self.pools.first_numbers;
+            for (i, pair) in self.pairs(op.pairs).iter().enumerate() {
+                let p2 = self.m.momentum(pair.momenta[0]);
+                let p3 = self.m.momentum(pair.momenta[1]);
+                let p = add(p2, p3);
+                let (q2, q3) = (add(p, p2), add(p, p3));
+                self.m.put_momentum(at, sub(p3, p2));
+                let (of2, of3) = match products.get(i) {
+                    Some([of2, of3]) if BOTH => (Some(of2), Some(of3)),
+                    Some([of2, _]) => (Some(of2), None),
+                    None => (None, None),
+                };
+                at += MOMENTUM;
+                at = self.numbers_with::<false>(at, (&pair.a, of2), q3, op);
+                at = self.numbers_with::<true>(at, (&pair.b, of3), q2, op);
+            }
+            at
+        }
+    }
+
+    /// Products of a momentum with the elements of an array, plus or `MINUS` the array's own products, if there are any.
+    /// The place behind them.
+    #[inline(always)]
+    unsafe fn numbers_with<const MINUS: bool>(
+        &self,
+        at: u32,
+        (place, products): (&Place, Option<&Place>),
+        q: [V; 4],
+        op: &ArrayOp,
+    ) -> u32 {
+        // SAFETY: the operation holds: of its elements none is behind the last computed one, nor are their products.
+        unsafe {
+            let last = op.computed() - 1;
+            let size = self.numbers_of(place, op);
+            let elements = size / 2;
+            let products = match products {
+                Some(products) => {
+                    let step = self.offset(products, last) / (elements - 1).max(1);
+                    Some((self.first(products), step))
+                }
+                None => None,
+            };
+            for element in 0..elements {
+                let v = self.m.four(self.first(place) + element * ELEMENT);
+                let mut x = dot_momentum(q, v);
+                if let Some((products, step)) = products {
+                    let y = self.m.complex(products + element * step);
+                    x = if MINUS { x - y } else { x + y };
+                }
+                self.m.put_complex(at + 2 * element, x);
+            }
+            at + size
+        }
+    }
+
+    /// Twice the products of the outer vectors of each triple, of which each serves all elements of the inner one.
+    #[inline(always)]
+    unsafe fn numbers_of_triples(&self, op: &ArrayOp, mut at: u32) {
+        // SAFETY: the operation holds.
+        unsafe {
+            for triple in self.triples(op) {
+                let [a, b, c] = &triple.places;
+                for r in 0..op.computed() {
+                    if self.offset(b, r) == 0 {
+                        let v2 = self.m.four(self.element(a, r));
+                        let v4 = self.m.four(self.element(c, r));
+                        let x = dot(v2, v4);
+                        let at = at + self.offset_of_ends(triple, r);
+                        self.m.put_complex(at, x + x);
+                    }
+                }
+                at += self.numbers_of_ends(triple, op);
+            }
+        }
+    }
+
+    /// Vectors of a number for each element of an array that the computed elements need.
+    #[inline(always)]
+    unsafe fn numbers_of(&self, place: &Place, op: &ArrayOp) -> u32 {
+        // SAFETY: the operation holds.
+        unsafe { self.offset(place, op.computed() - 1) / PER_NUMBER + 2 }
+    }
+
+    /// The same for the outer vectors of a triple.
+    #[inline(always)]
+    unsafe fn numbers_of_ends(&self, triple: &Triple, op: &ArrayOp) -> u32 {
+        // SAFETY: the operation holds.
+        unsafe { self.offset_of_ends(triple, op.computed() - 1) + 2 }
+    }
+
+    #[inline(always)]
+    unsafe fn offset_of_ends(&self, triple: &Triple, r: u32) -> u32 {
+        // SAFETY: the operation holds.
+        unsafe { *self.pools.indices.get_unchecked((triple.ends + r) as usize) }
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn products_of_pairs(&self, op: &ArrayOp) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let ratio = self.ratio(op, op.scaled);
+            for r in 0..op.count {
+                let mut sum = Cx::new(V::zero(), V::zero());
+                for pair in self.pairs(op.pairs) {
+                    let v2 = self.m.four(self.element(&pair.a, r));
+                    let v3 = self.m.four(self.element(&pair.b, r));
+                    sum = sum + dot(v2, v3);
+                }
+                if op.scaled {
+                    sum = sum * ratio;
+                }
+                self.m.put_complex(op.out + 2 * r, sum);
+            }
+        }
+    }
+
+    /// What products are multiplied by, where that is asked for; 0 where there is no coupling.
+    #[inline(always)]
+    unsafe fn ratio(&self, op: &ArrayOp, asked: bool) -> Cx<V> {
+        if !asked {
+            // SAFETY: the operation holds.
+            return unsafe { Cx::new(V::zero(), V::zero()) };
+        }
+        let [under, over] = op.constants;
+        // SAFETY: the operation holds.
+        unsafe {
+            let mut result = [V::zero(); 2];
+            // Once an operation: a function of its own leaves the registers to the others.
+            V::call(Ratio {
+                under: self.m.pointer(under),
+                over: self.m.pointer(over),
+                result: result.as_mut_ptr().cast(),
+            });
+            Cx::new(result[0], result[1])
+        }
+    }
+}
+
+/// One complex number over another one, or 0 over 0; vectors of the real and the imaginary part behind each other.
+struct Ratio<S> {
+    under: *const S,
+    over: *const S,
+    result: *mut S,
+}
+
+impl<S: Real> Task<S> for Ratio<S> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = S>>(self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let under = Cx::new(V::load(self.under), V::load(self.under.add(V::LANES)));
+            let over = Cx::new(V::load(self.over), V::load(self.over.add(V::LANES)));
+            // Scaled, since squares of small couplings are too small.
+            let (zero, one) = (V::zero(), under.re.same(1.0));
+            let size = under.re.abs().max(under.im.abs());
+            let size = V::select(size.eq(zero), one, size);
+            let (re, im) = (under.re / size, under.im / size);
+            let norm = re.mul_add(re, im * im).max(one) * size;
+            let ratio = over * Cx::new(re / norm, -(im / norm));
+            ratio.re.store(self.result);
+            ratio.im.store(self.result.add(V::LANES));
+        }
+    }
+}
+
+/// Adds what two vectors give, from their products with momenta, their own and the difference of their momenta.
+#[inline(always)]
+fn add_pair<V: Simd>(
+    mut sum: Four<V>,
+    [v2, v3]: [Four<V>; 2],
+    [with2, with3]: [Cx<V>; 2],
+    (along, d): (Cx<V>, [V; 4]),
+) -> Four<V> {
+    for i in 0..4 {
+        let x = along.scale_add(d[i], sum[i]);
+        sum[i] = with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x));
+    }
+    sum
+}
+
+#[inline(always)]
+fn add_times<V: Simd>(mut sum: Four<V>, x: Cx<V>, v: Four<V>) -> Four<V> {
+    for i in 0..4 {
+        sum[i] = x.mul_add(v[i], sum[i]);
+    }
+    sum
+}
+
+/// The conjugate, times a sign.
+#[inline(always)]
+fn mirrored<V: Simd>(z: Cx<V>, sign: V) -> Cx<V> {
+    Cx::new(z.re * sign, -(z.im * sign))
+}

@@ -1,0 +1,393 @@
+//! External wavefunctions: `IXXXXX`, `OXXXXX`, `VXXXXX` and `SXXXXX` of HELAS, all helicities of a
+//! leg at once; those of spin 2 and 3/2, made of these, in `high_spin`.
+//!
+//! Conventions are HELAS's to the letter, the special cases included: a fermion or vector at
+//! rest, a vector along the z axis, a massless fermion along -z. Where the Fortran branches, all
+//! branches are computed here and the right one is selected for each event.
+//!
+//! Two quantities cancel for momenta close to the -z axis: `p0 + p3` and `|p| + p3`. In double
+//! precision they are computed (and rounded) as in HELAS, so that the result is the same also
+//! where it is inaccurate; in single precision by `pt^2 / (|p| - p3)`, which does not cancel.
+
+mod high_spin;
+
+use super::Memory;
+use high_spin::HighSpin;
+use mebridge_process::ExternalKind;
+use mebridge_process::external::MOMENTUM;
+use mebridge_simd::{Cx, Real, Simd};
+
+/// Computes the wavefunctions of an external leg and stores the one for `helicities[i]` at address
+/// `results[i]`: four components of a spinor or a vector, one of a scalar, 16 of spin 3/2 or 2. `sign` is `NSF`, `NSV`
+/// or `NSS`; `mass` is `None` where the mass is exactly zero; `momentum` is the physical one, with
+/// positive energy. Helicities are -1 and 1, for a massive vector also 0, for any vector also
+/// [`MOMENTUM`]; those of a scalar do not matter.
+///
+/// # Safety
+/// The CPU has the level of `V`; the addresses are valid in the memory at `base`, which is aligned
+/// to the register.
+#[inline(always)]
+pub unsafe fn external<V: Simd>(
+    kind: ExternalKind,
+    sign: i8,
+    mass: Option<V>,
+    momentum: [V; 4],
+    helicities: &[i8],
+    results: &[u32],
+    base: *mut V::Scalar,
+) {
+    let m = Memory::<V>::new(base);
+    let pairs = helicities.iter().zip(results);
+    // SAFETY: the caller promises valid addresses and the level.
+    unsafe {
+        match (kind, mass) {
+            (ExternalKind::FermionIn, None) => {
+                let leg = MasslessFermion::new(momentum);
+                for (&helicity, &result) in pairs {
+                    m.put_four(result, leg.incoming(helicity, sign));
+                }
+            }
+            (ExternalKind::FermionOut, None) => {
+                let leg = MasslessFermion::new(momentum);
+                for (&helicity, &result) in pairs {
+                    m.put_four(result, leg.outgoing(helicity, sign));
+                }
+            }
+            (ExternalKind::FermionIn, Some(mass)) => {
+                let leg = MassiveFermion::new(momentum, mass);
+                for (&helicity, &result) in pairs {
+                    m.put_four(result, leg.incoming(helicity, sign));
+                }
+            }
+            (ExternalKind::FermionOut, Some(mass)) => {
+                let leg = MassiveFermion::new(momentum, mass);
+                for (&helicity, &result) in pairs {
+                    m.put_four(result, leg.outgoing(helicity, sign));
+                }
+            }
+            (ExternalKind::Vector, mass) => {
+                let leg = Vector::new(momentum, mass);
+                for (&helicity, &result) in pairs {
+                    m.put_four(result, leg.wavefunction(helicity, sign));
+                }
+            }
+            (ExternalKind::Tensor | ExternalKind::RaritaIn | ExternalKind::RaritaOut, mass) => {
+                // Rare and large: a function of its own leaves the registers to the others.
+                V::call(HighSpin {
+                    kind,
+                    sign,
+                    mass,
+                    momentum,
+                    helicities,
+                    results,
+                    base,
+                });
+            }
+            (ExternalKind::Scalar, _) => {
+                let zero = V::zero();
+                for &result in results {
+                    m.put_complex(result, Cx::new(zero.same(1.0), zero));
+                }
+            }
+        }
+    }
+}
+
+/// `|p| + p3` (never below 0), given `|p|`.
+#[inline(always)]
+fn light_cone<V: Simd>(p: [V; 4], size: V) -> V {
+    let zero = p[3].same(0.0);
+    let direct = size + p[3];
+    let result = if V::Scalar::DOUBLE {
+        direct
+    } else {
+        let pt2 = p[1] * p[1] + p[2] * p[2];
+        V::select(p[3].lt(zero), pt2 / (size - p[3]), direct)
+    };
+    result.max(zero)
+}
+
+/// Negates where the sign is negative.
+#[inline(always)]
+fn signed<V: Simd>(sign: i8, x: V) -> V {
+    if sign < 0 { -x } else { x }
+}
+
+/// What both helicities of a massless fermion share.
+struct MasslessFermion<V> {
+    /// `sqrt(p0 + p3)`, and zero along -z.
+    root: V,
+    /// For helicity +1: p1 over the root, along -z `-sqrt(2 p0)`.
+    p1: V,
+    /// p2 over the root, along -z zero.
+    p2: V,
+    zero: V,
+}
+
+impl<V: Simd> MasslessFermion<V> {
+    #[inline(always)]
+    fn new(p: [V; 4]) -> Self {
+        let zero = p[0].same(0.0);
+        let cone = light_cone(p, p[0]);
+        let transverse = p[1].abs().max(p[2].abs());
+        let backward = V::both(transverse.le(zero), p[3].lt(zero));
+        let cone = V::select(backward, zero, cone);
+        let special = cone.le(zero);
+        let root = V::select(special, p[0] + p[0], cone).sqrt();
+        let inverse = root.same(1.0) / root;
+        MasslessFermion {
+            root: V::select(special, zero, root),
+            p1: V::select(special, -root, p[1] * inverse),
+            p2: V::select(special, zero, p[2] * inverse),
+            zero,
+        }
+    }
+
+    /// The two components, before they are put in order. `conjugate` is -1 for flowing out.
+    #[inline(always)]
+    fn chi(&self, helicity: i8, sign: i8, conjugate: i8) -> (Cx<V>, Cx<V>) {
+        (
+            Cx::new(signed(sign, self.root), self.zero),
+            Cx::new(signed(helicity, self.p1), signed(sign * conjugate, self.p2)),
+        )
+    }
+
+    #[inline(always)]
+    fn incoming(&self, helicity: i8, sign: i8) -> [Cx<V>; 4] {
+        let zero = Cx::new(self.zero, self.zero);
+        let (a, b) = self.chi(helicity, sign, 1);
+        if helicity * sign > 0 {
+            [zero, zero, a, b]
+        } else {
+            [b, a, zero, zero]
+        }
+    }
+
+    #[inline(always)]
+    fn outgoing(&self, helicity: i8, sign: i8) -> [Cx<V>; 4] {
+        let zero = Cx::new(self.zero, self.zero);
+        let (a, b) = self.chi(helicity, sign, -1);
+        if helicity * sign > 0 {
+            [a, b, zero, zero]
+        } else {
+            [zero, zero, b, a]
+        }
+    }
+}
+
+/// What both helicities of a massive fermion share.
+struct MassiveFermion<V: Simd> {
+    /// `sqrt(p0 + |p|)` and mass over that.
+    omega: [V; 2],
+    /// First component of chi.
+    chi1: V,
+    /// p1 and p2 over `sqrt(2 |p| (|p| + p3))`; along -z -1 and 0.
+    p1: V,
+    p2: V,
+    /// At rest.
+    rest: V::Mask,
+    /// Roots of the mass for the rest frame: of |m|, and that with the sign of m.
+    sqm: [V; 2],
+    zero: V,
+}
+
+impl<V: Simd> MassiveFermion<V> {
+    #[inline(always)]
+    fn new(p: [V; 4], mass: V) -> Self {
+        let zero = p[0].same(0.0);
+        let one = zero.same(1.0);
+        // Not fused: rounded as in HELAS, for |p| + p3 may cancel.
+        let size = (p[1] * p[1] + p[2] * p[2] + p[3] * p[3]).sqrt().min(p[0]);
+        let rest = size.eq(zero);
+        let omega = (p[0] + size).sqrt();
+        let cone = light_cone(p, size);
+        let special = cone.eq(zero);
+        let half = zero.same(0.5);
+        let chi1 = (cone * half / size).sqrt();
+        let scale = one / ((size + size) * cone).sqrt();
+        let root = mass.abs().sqrt();
+        MassiveFermion {
+            omega: [omega, mass / omega],
+            chi1,
+            p1: V::select(special, -one, p[1] * scale),
+            p2: V::select(special, zero, p[2] * scale),
+            rest,
+            sqm: [root, root.copysign(mass)],
+            zero,
+        }
+    }
+
+    /// The two halves for `nh = helicity * sign`: spinors chi times the two omegas.
+    #[inline(always)]
+    fn halves(&self, helicity: i8, sign: i8, conjugate: i8) -> ([Cx<V>; 2], [Cx<V>; 2]) {
+        let nh = helicity * sign;
+        let chi1 = Cx::new(self.chi1, self.zero);
+        let chi2 = Cx::new(signed(nh, self.p1), signed(conjugate, self.p2));
+        // sf(1) = sf(2) = 1 for particles, nh and -nh for antiparticles.
+        let (sf1, sf2) = if sign > 0 { (1, 1) } else { (nh, -nh) };
+        if nh > 0 {
+            let (a, b) = (signed(sf1, self.omega[1]), signed(sf2, self.omega[0]));
+            (
+                [chi1.scale(a), chi2.scale(a)],
+                [chi1.scale(b), chi2.scale(b)],
+            )
+        } else {
+            let (a, b) = (signed(sf1, self.omega[0]), signed(sf2, self.omega[1]));
+            (
+                [chi2.scale(a), chi1.scale(a)],
+                [chi2.scale(b), chi1.scale(b)],
+            )
+        }
+    }
+
+    /// Puts the four real numbers of a fermion at rest where the momentum is zero.
+    #[inline(always)]
+    fn at_rest(&self, moving: [Cx<V>; 4], rest: [V; 4]) -> [Cx<V>; 4] {
+        [
+            self.choose(moving[0], rest[0]),
+            self.choose(moving[1], rest[1]),
+            self.choose(moving[2], rest[2]),
+            self.choose(moving[3], rest[3]),
+        ]
+    }
+
+    #[inline(always)]
+    fn choose(&self, moving: Cx<V>, rest: V) -> Cx<V> {
+        Cx::new(
+            V::select(self.rest, rest, moving.re),
+            V::select(self.rest, self.zero, moving.im),
+        )
+    }
+
+    #[inline(always)]
+    fn incoming(&self, helicity: i8, sign: i8) -> [Cx<V>; 4] {
+        let ([a, b], [c, d]) = self.halves(helicity, sign, 1);
+        let [root, signed_root] = self.sqm;
+        let rest = if helicity * sign > 0 {
+            [signed_root, self.zero, signed(sign, root), self.zero]
+        } else {
+            [self.zero, signed(sign, root), self.zero, signed_root]
+        };
+        self.at_rest([a, b, c, d], rest)
+    }
+
+    #[inline(always)]
+    fn outgoing(&self, helicity: i8, sign: i8) -> [Cx<V>; 4] {
+        let ([a, b], [c, d]) = self.halves(helicity, sign, -1);
+        let [root, signed_root] = self.sqm;
+        let rest = if helicity * sign > 0 {
+            [signed(helicity, root), self.zero, signed_root, self.zero]
+        } else {
+            [self.zero, signed_root, self.zero, signed(-helicity, root)]
+        };
+        self.at_rest([c, d, a, b], rest)
+    }
+}
+
+/// What all helicities of a vector share; `h` is `sqrt(1/2)`.
+struct Vector<V: Simd> {
+    /// `h p1/pt`, `h p2/pt`, along the z axis `h sign(p3)` and 0.
+    c1: V,
+    c2: V,
+    /// `h pt / |p|`.
+    z: V,
+    /// `p3 / |p|`.
+    cos: V,
+    /// Helicity 0: energy and momentum components.
+    longitudinal: [V; 4],
+    /// The momentum, and one over the mass or, where there is none, over the energy.
+    p: [V; 4],
+    scale: V,
+    zero: V,
+}
+
+impl<V: Simd> Vector<V> {
+    #[inline(always)]
+    fn new(p: [V; 4], mass: Option<V>) -> Self {
+        let zero = p[0].same(0.0);
+        let one = zero.same(1.0);
+        let h = zero.same(std::f64::consts::FRAC_1_SQRT_2);
+        let pt2 = p[1] * p[1] + p[2] * p[2];
+        let pt = pt2.sqrt();
+        let Some(mass) = mass else {
+            let (c1, c2) = Self::azimuth(p, pt, h);
+            let inverse = one / p[0];
+            return Vector {
+                c1,
+                c2,
+                z: h * pt * inverse,
+                cos: p[3] * inverse,
+                longitudinal: [zero; 4],
+                p,
+                scale: inverse,
+                zero,
+            };
+        };
+        let size = (pt2 + p[3] * p[3]).sqrt().min(p[0]);
+        let pt = pt.min(size);
+        let rest = size.eq(zero);
+        let (c1, c2) = Self::azimuth(p, pt, h);
+        let inverse = one / size;
+        let inverse_mass = one / mass;
+        let emp = p[0] * inverse_mass * inverse;
+        // At rest quantised along +z.
+        Vector {
+            c1: V::select(rest, h, c1),
+            c2: V::select(rest, zero, c2),
+            z: V::select(rest, zero, h * pt * inverse),
+            cos: V::select(rest, one, p[3] * inverse),
+            longitudinal: [
+                size * inverse_mass,
+                V::select(rest, zero, p[1] * emp),
+                V::select(rest, zero, p[2] * emp),
+                V::select(rest, one, p[3] * emp),
+            ],
+            p,
+            scale: inverse_mass,
+            zero,
+        }
+    }
+
+    #[inline(always)]
+    fn azimuth(p: [V; 4], pt: V, h: V) -> (V, V) {
+        let zero = pt.same(0.0);
+        let along = pt.eq(zero);
+        let inverse = h / pt;
+        (
+            V::select(along, h.copysign(p[3]), p[1] * inverse),
+            V::select(along, zero, p[2] * inverse),
+        )
+    }
+
+    #[inline(always)]
+    fn wavefunction(&self, helicity: i8, sign: i8) -> [Cx<V>; 4] {
+        let zero = self.zero;
+        if helicity == MOMENTUM {
+            let [e, x, y, z] = self.p;
+            return [
+                Cx::new(e * self.scale, zero),
+                Cx::new(x * self.scale, zero),
+                Cx::new(y * self.scale, zero),
+                Cx::new(z * self.scale, zero),
+            ];
+        }
+        if helicity == 0 {
+            let [e, x, y, z] = self.longitudinal;
+            return [
+                Cx::new(e, zero),
+                Cx::new(x, zero),
+                Cx::new(y, zero),
+                Cx::new(z, zero),
+            ];
+        }
+        [
+            Cx::new(zero, zero),
+            Cx::new(
+                signed(-helicity, self.cos * self.c1),
+                signed(-sign, self.c2),
+            ),
+            Cx::new(signed(-helicity, self.cos * self.c2), signed(sign, self.c1)),
+            Cx::new(signed(helicity, self.z), zero),
+        ]
+    }
+}

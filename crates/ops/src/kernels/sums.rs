@@ -1,0 +1,438 @@
+//! Currents of a recursion: sums of vertices, added up in registers before the propagator.
+//!
+//! The operations here have no fixed length; what stands in one is said at each function. A
+//! *mode* tells what becomes of the sum: see [`Mode`].
+
+use super::ffv::{propagate_in, propagate_out, slash};
+use super::{Inputs, Memory, Table, add, dot, dot_momentum, sub};
+use crate::opcode::Mode;
+use mebridge_simd::{Cx, Simd};
+
+/// Reads an operation of no fixed length.
+struct Stream<'a>(&'a [u32]);
+
+impl<'a> Stream<'a> {
+    #[inline(always)]
+    fn next(&mut self) -> u32 {
+        self.take(1)[0]
+    }
+
+    #[inline(always)]
+    fn take(&mut self, count: usize) -> &'a [u32] {
+        let (taken, rest) = self.0.split_at(count);
+        self.0 = rest;
+        taken
+    }
+
+    #[inline(always)]
+    fn two(&mut self, first: u32, second: u32) -> (&'a [u32], &'a [u32]) {
+        (self.take(first as usize), self.take(second as usize))
+    }
+}
+
+/// Multiplies by the factor, and stores or adds.
+#[inline(always)]
+unsafe fn finish<V: Simd>(m: Memory<V>, mode: u32, factor: u32, sum: [Cx<V>; 4], out: u32) {
+    // SAFETY: the caller promises valid addresses.
+    unsafe {
+        let factor = m.complex(factor);
+        let result = if mode & Mode::ADD != 0 {
+            let old = m.four(out);
+            [
+                factor.mul_add(sum[0], old[0]),
+                factor.mul_add(sum[1], old[1]),
+                factor.mul_add(sum[2], old[2]),
+                factor.mul_add(sum[3], old[3]),
+            ]
+        } else {
+            [
+                factor * sum[0],
+                factor * sum[1],
+                factor * sum[2],
+                factor * sum[3],
+            ]
+        };
+        m.put_four(out, result);
+    }
+}
+
+/// Four complex numbers with the opposite sign.
+#[inline(always)]
+fn negative<V: Simd>(z: [Cx<V>; 4]) -> [Cx<V>; 4] {
+    [
+        Cx::new(-z[0].re, -z[0].im),
+        Cx::new(-z[1].re, -z[1].im),
+        Cx::new(-z[2].re, -z[2].im),
+        Cx::new(-z[3].re, -z[3].im),
+    ]
+}
+
+/// For sums without a difference.
+const NO_TERMS: &[u32] = &[];
+
+/// Adds up terms of so many operands, and subtracts others. (A macro, as a closure would not be
+/// compiled for the SIMD level.)
+macro_rules! difference {
+    ($plus:expr, $minus:expr, [$($operand:ident),+], $sum:ident: $V:ident => $add:expr) => {{
+        let mut $sum = [Cx::new($V::zero(), $V::zero()); 4];
+        for [$($operand),+] in $minus.as_chunks().0.iter().copied() {
+            $sum = $add;
+        }
+        if !$minus.is_empty() {
+            $sum = negative($sum);
+        }
+        for [$($operand),+] in $plus.as_chunks().0.iter().copied() {
+            $sum = $add;
+        }
+        $sum
+    }};
+}
+
+/// Defines sums over products of slashed vectors and spinors, for one or several spinors at a time: each vector is
+/// loaded and slashed once for all of them.
+macro_rules! spinor_sums {
+    ($(#[$doc:meta])* $one:ident, $(#[$doc_of:meta])* $several:ident, $propagate:ident,
+     |$v:ident, $f:ident, $sum:ident| $add:expr) => {
+        $(#[$doc])*
+        #[inline(always)]
+        pub(super) unsafe fn $one<V: Simd>(operands: &[u32], m: Memory<V>) {
+            // SAFETY: the caller's promise.
+            unsafe { $several::<V, 1>(operands, m) }
+        }
+
+        $(#[$doc_of])*
+        #[inline(always)]
+        pub(super) unsafe fn $several<V: Simd, const N: usize>(operands: &[u32], m: Memory<V>) {
+            let mut ops = Stream(operands);
+            while !ops.0.is_empty() {
+                let head = ops.take(3);
+                let (plus, minus) = ops.two((N as u32 + 1) * head[1], (N as u32 + 1) * head[2]);
+                let (factor, momentum, mass) = (ops.next(), ops.next(), ops.next());
+                let results = ops.take(N);
+                // SAFETY: the caller promises valid addresses.
+                unsafe {
+                    let mut sums = [[Cx::new(V::zero(), V::zero()); 4]; N];
+                    for term in minus.chunks_exact(N + 1) {
+                        let $v = slash(m.four(term[N]));
+                        for i in 0..N {
+                            let ($f, $sum) = (m.four(term[i]), sums[i]);
+                            sums[i] = $add;
+                        }
+                    }
+                    if !minus.is_empty() {
+                        for i in 0..N {
+                            sums[i] = negative(sums[i]);
+                        }
+                    }
+                    for term in plus.chunks_exact(N + 1) {
+                        let $v = slash(m.four(term[N]));
+                        for i in 0..N {
+                            let ($f, $sum) = (m.four(term[i]), sums[i]);
+                            sums[i] = $add;
+                        }
+                    }
+                    for i in 0..N {
+                        if head[0] & Mode::BARE == 0 {
+                            sums[i] = $propagate(sums[i], m.momentum(momentum), m.real(mass), false);
+                        }
+                        finish(m, head[0], factor, sums[i], results[i]);
+                    }
+                }
+            }
+        }
+    };
+}
+
+spinor_sums! {
+    /// `(m - p/) sum of V/ f1`: mode, number of terms to add and to subtract, the terms (f1, V), factor,
+    /// momentum, mass, result. Without propagation momentum and mass stand there unused.
+    incoming,
+    /// The same of N spinors f1 in each term, with as many results.
+    incoming_of,
+    propagate_in,
+    |v, f, sum| [
+        v.minus.mul_add(f[2], v.down.neg_mul_add(f[3], sum[0])),
+        v.plus.mul_add(f[3], v.up.neg_mul_add(f[2], sum[1])),
+        v.plus.mul_add(f[0], v.down.mul_add(f[1], sum[2])),
+        v.up.mul_add(f[0], v.minus.mul_add(f[1], sum[3])),
+    ]
+}
+
+spinor_sums! {
+    /// `sum of f2 V/ (m + p/)`, laid out as for [`incoming`] with terms (f2, V).
+    outgoing,
+    /// The same of N spinors f2 in each term, with as many results.
+    outgoing_of,
+    propagate_out,
+    |v, f, sum| [
+        v.plus.mul_add(f[2], v.up.mul_add(f[3], sum[0])),
+        v.down.mul_add(f[2], v.minus.mul_add(f[3], sum[1])),
+        v.minus.mul_add(f[0], v.up.neg_mul_add(f[1], sum[2])),
+        v.plus.mul_add(f[1], v.down.neg_mul_add(f[0], sum[3])),
+    ]
+}
+
+/// Vectors `sum of f2 gamma f1`: mode, number of terms to add and to subtract, the terms (f1, f2),
+/// factor, result.
+#[inline(always)]
+pub(super) unsafe fn vector<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let head = ops.take(3);
+        let (plus, minus) = ops.two(2 * head[1], 2 * head[2]);
+        let tail = ops.take(2);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let sum = difference!(plus, minus, [f1, f2], sum: V => {
+                add_four(sum, current(m.four(f1), m.four(f2)))
+            });
+            finish(m, head[0], tail[0], sum, tail[1]);
+        }
+    }
+}
+
+#[inline(always)]
+fn add_four<V: Simd>(a: [Cx<V>; 4], b: [Cx<V>; 4]) -> [Cx<V>; 4] {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
+}
+
+/// `f2 gamma f1`.
+#[inline(always)]
+pub(super) fn current<V: Simd>(f1: [Cx<V>; 4], f2: [Cx<V>; 4]) -> [Cx<V>; 4] {
+    let s = f1[2].mul_add(f2[0], f1[1] * f2[3]);
+    let t = f1[3].mul_add(f2[1], f1[0] * f2[2]);
+    let x = f1[0].neg_mul_add(f2[3], f1[2] * f2[1]);
+    let y = f1[1].neg_mul_add(f2[2], f1[3] * f2[0]);
+    let i = x - y;
+    [s + t, x + y, Cx::new(-i.im, i.re), s - t]
+}
+
+/// Vectors from three-vector vertices, and from four-vector vertices of colour-ordered gluons: mode,
+/// number of three-vector terms, of four-vector terms to add and to subtract, the terms (V2, V3, p2,
+/// p3), the terms (V2, V3, V4), a factor for each kind, result. A three-vector term is subtracted
+/// by exchanging 2 and 3.
+#[inline(always)]
+pub(super) unsafe fn three_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let head = ops.take(4);
+        let threes = ops.take(4 * head[1] as usize);
+        let (plus, minus) = ops.two(3 * head[2], 3 * head[3]);
+        let tail = ops.take(3);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let sum = difference!(threes, NO_TERMS, [v2, v3, p2, p3], sum: V => {
+                let (v2, v3) = (m.four(v2), m.four(v3));
+                let (p2, p3) = (m.momentum(p2), m.momentum(p3));
+                let p = add(p2, p3);
+                let along = dot(v2, v3);
+                let with2 = dot_momentum(add(p, p2), v3);
+                let with3 = dot_momentum(add(p, p3), v2);
+                let d = sub(p3, p2);
+                for i in 0..4 {
+                    let x = along.scale_add(d[i], sum[i]);
+                    sum[i] = with3.neg_mul_add(v3[i], with2.mul_add(v2[i], x));
+                }
+                sum
+            });
+            finish(m, head[0], tail[0], sum, tail[2]);
+            if head[2] + head[3] == 0 {
+                continue;
+            }
+            let sum = difference!(plus, minus, [v2, v3, v4], sum: V => {
+                let (v2, v3, v4) = (m.four(v2), m.four(v3), m.four(v4));
+                let (with2, with3, with4) = (dot(v3, v4), dot(v2, v4), dot(v2, v3));
+                let with3 = with3 + with3;
+                for i in 0..4 {
+                    let x = with3.mul_add(v3[i], sum[i]);
+                    sum[i] = with4.neg_mul_add(v4[i], with2.neg_mul_add(v2[i], x));
+                }
+                sum
+            });
+            finish(m, Mode::ADD, tail[1], sum, tail[2]);
+        }
+    }
+}
+
+/// Vectors from four-vector vertices, `V3 (V2 V4) - V4 (V2 V3)`: mode, number of terms, the terms
+/// (V2, V3, V4), factor, result. A term is subtracted by exchanging 3 and 4.
+#[inline(always)]
+pub(super) unsafe fn four_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let (mode, count) = (ops.next(), ops.next());
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let mut sum = [Cx::new(V::zero(), V::zero()); 4];
+            for term in ops.take(3 * count as usize).chunks_exact(3) {
+                let v2 = m.four(term[0]);
+                let v3 = m.four(term[1]);
+                let v4 = m.four(term[2]);
+                let (with3, with4) = (dot(v2, v4), dot(v2, v3));
+                for i in 0..4 {
+                    let x = with3.mul_add(v3[i], sum[i]);
+                    sum[i] = with4.neg_mul_add(v4[i], x);
+                }
+            }
+            let tail = ops.take(2);
+            finish(m, mode, tail[0], sum, tail[1]);
+        }
+    }
+}
+
+/// Amplitudes as products of two spinors.
+#[inline(always)]
+pub(super) unsafe fn dot_spinors<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
+    for op in operands.chunks_exact(3) {
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let a = m.four(inputs.address(op[0]));
+            let b = m.four(inputs.address(op[1]));
+            m.put_complex(op[2], product::<V, false>(a, b));
+        }
+    }
+}
+
+/// Amplitudes as products of two vectors.
+#[inline(always)]
+pub(super) unsafe fn dot_vectors<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
+    for op in operands.chunks_exact(3) {
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let a = m.four(inputs.address(op[0]));
+            let b = m.four(inputs.address(op[1]));
+            m.put_complex(op[2], dot(a, b));
+        }
+    }
+}
+
+/// Amplitudes as products of two vectors or of two spinors for two helicities, given their tables, that have one of the
+/// two factors in common: that is loaded once for both. The second helicity's products go that many vectors behind the
+/// first one's.
+#[inline(always)]
+pub(super) unsafe fn products_of_two<V: Simd, const VECTORS: bool>(
+    operands: &[u32],
+    tables: [Table; 2],
+    pair_stride: u32,
+    m: Memory<V>,
+) {
+    for op in operands.chunks_exact(3) {
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let [a, c] = [tables[0].address(op[0]), tables[1].address(op[0])];
+            let [b, d] = [tables[0].address(op[1]), tables[1].address(op[1])];
+            let (first, second) = match a == c {
+                true => {
+                    let (a, b, d) = (m.four(a), m.four(b), m.four(d));
+                    (product::<V, VECTORS>(a, b), product::<V, VECTORS>(a, d))
+                }
+                false => {
+                    let (b, a, c) = (m.four(b), m.four(a), m.four(c));
+                    (product::<V, VECTORS>(a, b), product::<V, VECTORS>(c, b))
+                }
+            };
+            m.put_complex(op[2], first);
+            m.put_complex(op[2] + pair_stride, second);
+        }
+    }
+}
+
+/// Of two vectors with the metric, of two spinors without.
+#[inline(always)]
+fn product<V: Simd, const VECTORS: bool>(a: [Cx<V>; 4], b: [Cx<V>; 4]) -> Cx<V> {
+    match VECTORS {
+        true => dot(a, b),
+        false => {
+            let product = a[0] * b[0];
+            let product = a[1].mul_add(b[1], product);
+            let product = a[2].mul_add(b[2], product);
+            a[3].mul_add(b[3], product)
+        }
+    }
+}
+
+/// Products of one spinor with several: that spinor, how many there are, then pairs of the other
+/// spinor and where the product goes. Spinors are looked up in the helicity's table.
+#[inline(always)]
+pub(super) unsafe fn dots<V: Simd, I: Inputs>(operands: &[u32], inputs: I, m: Memory<V>) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let head = ops.take(2);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let b = m.four(inputs.address(head[0]));
+            for pair in ops.take(2 * head[1] as usize).chunks_exact(2) {
+                let a = m.four(inputs.address(pair[0]));
+                let product = b[0] * a[0];
+                let product = b[1].mul_add(a[1], product);
+                let product = b[2].mul_add(a[2], product);
+                m.put_complex(pair[1], b[3].mul_add(a[3], product));
+            }
+        }
+    }
+}
+
+/// [`dots`] for two helicities, given their tables, that differ in the first spinor of each
+/// operation alone: each of the others is loaded once for both. The second helicity's products
+/// go that many vectors behind the first one's.
+#[inline(always)]
+pub(super) unsafe fn dots_of_two<V: Simd>(
+    operands: &[u32],
+    tables: [Table; 2],
+    pair_stride: u32,
+    m: Memory<V>,
+) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let head = ops.take(2);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let b = m.four(tables[0].address(head[0]));
+            let c = m.four(tables[1].address(head[0]));
+            for pair in ops.take(2 * head[1] as usize).chunks_exact(2) {
+                let a = m.four(tables[0].address(pair[0]));
+                let mut first = b[0] * a[0];
+                let mut second = c[0] * a[0];
+                for i in 1..4 {
+                    first = b[i].mul_add(a[i], first);
+                    second = c[i].mul_add(a[i], second);
+                }
+                m.put_complex(pair[1], first);
+                m.put_complex(pair[1] + pair_stride, second);
+            }
+        }
+    }
+}
+
+/// Sums of wavefunctions: how many to add and how many to subtract, these, result.
+#[inline(always)]
+pub(super) unsafe fn add_wavefunctions<V: Simd>(operands: &[u32], m: Memory<V>) {
+    let mut ops = Stream(operands);
+    while !ops.0.is_empty() {
+        let head = ops.take(2);
+        let (plus, minus) = ops.two(head[0], head[1]);
+        // SAFETY: the caller promises valid addresses.
+        unsafe {
+            let sum = difference!(plus, minus, [v], sum: V => add_four(sum, m.four(v)));
+            m.put_four(ops.next(), sum);
+        }
+    }
+}
+
+/// Conjugates, or their opposites: wavefunction, result.
+#[inline(always)]
+pub(super) unsafe fn conjugate<V: Simd, const MINUS: bool>(operands: &[u32], m: Memory<V>) {
+    for op in operands.chunks_exact(2) {
+        for i in 0..4 {
+            // SAFETY: the caller promises valid addresses.
+            unsafe {
+                let z = m.complex(op[0] + 2 * i);
+                let z = match MINUS {
+                    false => Cx::new(z.re, -z.im),
+                    true => Cx::new(-z.re, z.im),
+                };
+                m.put_complex(op[1] + 2 * i, z);
+            }
+        }
+    }
+}

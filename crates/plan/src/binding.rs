@@ -1,0 +1,289 @@
+//! A model with numbers: masses, widths and couplings for one parameter card.
+//!
+//! Couplings follow each event's G. Most are polynomials in G (`GC_11 = i G`), and those are
+//! kept as such, so that a backend evaluates them on vectors of events; any other formula is
+//! evaluated event by event as the model's program says.
+
+use mebridge_process::arith::{Function, Op, Program, evaluate_op};
+use mebridge_process::model::Model;
+use mebridge_process::{Leg, Quantity};
+use mebridge_support::error::{Error, Result};
+use num_complex::Complex64;
+
+/// Highest power of G that is looked for; higher ones go by their formula.
+const MAX_POWER: usize = 12;
+
+/// Numbers of a model for one parameter card.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// Values of [`Model::parameters`] (masses and widths).
+    pub parameters: Vec<f64>,
+    /// For each of [`Model::couplings`] how it follows G.
+    pub couplings: Vec<Coupling>,
+    /// The formulas, for couplings that are no polynomials.
+    formulas: Option<Formulas>,
+}
+
+/// How a coupling follows the strong coupling G.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Coupling {
+    /// `sum of c[k] G^k`.
+    Polynomial(Vec<Complex64>),
+    /// By its formula, see [`Binding::evaluate_formulas`].
+    Formula,
+}
+
+#[derive(Clone, Debug)]
+struct Formulas {
+    model: Model,
+    card: Vec<f64>,
+}
+
+impl Binding {
+    /// Puts the numbers of a card (in the order of [`Model::card`]) into a model.
+    pub fn new(model: &Model, card: &[f64]) -> Result<Binding> {
+        if card.len() != model.card.len() {
+            return Err(Error::InvalidProcess {
+                what: format!(
+                    "{} card values for {} parameters",
+                    card.len(),
+                    model.card.len()
+                ),
+            });
+        }
+        let g_default = 1.0;
+        let values = model.evaluate(card, g_default);
+        let varies = model.program.dependence(|n| n == model.g_input());
+        let mut parameters = Vec::with_capacity(model.parameters.len());
+        for named in &model.parameters {
+            let value = values[named.value as usize];
+            if varies[named.value as usize] {
+                return Err(Error::InvalidProcess {
+                    what: format!("{} depends on the strong coupling", named.name),
+                });
+            }
+            if !value.re.is_finite() || value.im != 0.0 {
+                return Err(Error::BadParameter {
+                    name: named.name.clone(),
+                    value,
+                });
+            }
+            parameters.push(value.re);
+        }
+        let polynomials = polynomials(&model.program, card, model.g_input());
+        let mut couplings = Vec::with_capacity(model.couplings.len());
+        for named in &model.couplings {
+            let value = values[named.value as usize];
+            if !(value.re.is_finite() && value.im.is_finite()) {
+                return Err(Error::BadParameter {
+                    name: named.name.clone(),
+                    value,
+                });
+            }
+            couplings.push(match &polynomials[named.value as usize] {
+                Some(coefficients) => Coupling::Polynomial(coefficients.clone()),
+                None => Coupling::Formula,
+            });
+        }
+        let formulas = couplings.contains(&Coupling::Formula).then(|| Formulas {
+            model: model.clone(),
+            card: card.to_vec(),
+        });
+        Ok(Binding {
+            parameters,
+            couplings,
+            formulas,
+        })
+    }
+
+    /// All couplings at one value of G.
+    pub fn evaluate(&self, g: f64, out: &mut Vec<Complex64>) {
+        out.clear();
+        for coupling in &self.couplings {
+            out.push(match coupling {
+                Coupling::Polynomial(c) => c
+                    .iter()
+                    .rev()
+                    .fold(Complex64::default(), |sum, c| sum * g + c),
+                Coupling::Formula => Complex64::default(),
+            });
+        }
+        self.evaluate_formulas(g, out);
+    }
+
+    /// Fills in those couplings that are no polynomials.
+    pub fn evaluate_formulas(&self, g: f64, out: &mut [Complex64]) {
+        let Some(formulas) = &self.formulas else {
+            return;
+        };
+        let values = formulas.model.evaluate(&formulas.card, g);
+        for (i, coupling) in self.couplings.iter().enumerate() {
+            if *coupling == Coupling::Formula {
+                out[i] = values[formulas.model.couplings[i].value as usize];
+            }
+        }
+    }
+
+    /// Whether some coupling is no polynomial in G.
+    pub fn has_formulas(&self) -> bool {
+        self.formulas.is_some()
+    }
+
+    /// The value of a mass or width in GeV.
+    pub fn value(&self, quantity: Quantity) -> f64 {
+        quantity.0.map_or(0.0, |i| self.parameters[i as usize])
+    }
+
+    /// Masses in GeV of the legs that come in, or of those that go out.
+    pub fn masses(&self, legs: &[Leg], incoming: bool) -> Vec<f64> {
+        let legs = legs.iter().filter(|leg| leg.incoming == incoming);
+        legs.map(|leg| self.value(leg.mass)).collect()
+    }
+}
+
+/// For each value of the program its coefficients as a polynomial in G, where it is one.
+fn polynomials(program: &Program, card: &[f64], g_input: u32) -> Vec<Option<Vec<Complex64>>> {
+    let constant = |c: Complex64| Some(vec![c]);
+    let mut known: Vec<Option<Vec<Complex64>>> = Vec::with_capacity(program.ops.len());
+    for op in &program.ops {
+        let get = |v: u32| known[v as usize].as_deref();
+        let all_constant = {
+            let mut all = !matches!(op, Op::Input(_));
+            op.for_each_operand(|v| all &= get(v).is_some_and(|c| c.len() == 1));
+            all
+        };
+        let value = match *op {
+            Op::Input(n) if n == g_input => Some(vec![Complex64::default(), 1.0.into()]),
+            Op::Input(n) => constant(card[n as usize].into()),
+            _ if all_constant => constant(evaluate_op(op, &[], |v| {
+                get(v).expect("operand is constant")[0]
+            })),
+            Op::Neg(a) => get(a).map(|a| a.iter().map(|c| -c).collect()),
+            Op::Add(a, b) => zip(get(a), get(b), 1.0),
+            Op::Sub(a, b) => zip(get(a), get(b), -1.0),
+            Op::Mul(a, b) => product(get(a), get(b)),
+            Op::Div(a, b) => match (get(a), get(b)) {
+                (Some(a), Some([b])) => Some(a.iter().map(|c| c / b).collect()),
+                _ => None,
+            },
+            Op::PowI(a, n) if (0..=MAX_POWER as i32).contains(&n) => {
+                let mut power = constant(1.0.into());
+                for _ in 0..n {
+                    power = product(power.as_deref(), get(a));
+                }
+                power
+            }
+            // Of a value that is REAL for every G; coefficients are then real.
+            Op::Call(Function::Re, a) => get(a).map(|a| a.iter().map(|c| c.re.into()).collect()),
+            Op::Call(Function::Im, a) => get(a).map(|a| a.iter().map(|c| c.im.into()).collect()),
+            Op::Call(Function::Conj, a) => get(a).map(|a| a.iter().map(|c| c.conj()).collect()),
+            Op::Complex(a, b) => {
+                let i_b: Option<Vec<Complex64>> =
+                    get(b).map(|b| b.iter().map(|c| c * Complex64::i()).collect());
+                zip(get(a), i_b.as_deref(), 1.0)
+            }
+            _ => None,
+        };
+        known.push(value);
+    }
+    known
+}
+
+fn zip(a: Option<&[Complex64]>, b: Option<&[Complex64]>, sign: f64) -> Option<Vec<Complex64>> {
+    let (a, b) = (a?, b?);
+    let at = |c: &[Complex64], k: usize| c.get(k).copied().unwrap_or_default();
+    Some(
+        (0..a.len().max(b.len()))
+            .map(|k| at(a, k) + at(b, k) * sign)
+            .collect(),
+    )
+}
+
+fn product(a: Option<&[Complex64]>, b: Option<&[Complex64]>) -> Option<Vec<Complex64>> {
+    let (a, b) = (a?, b?);
+    let degree = a.len() + b.len() - 2;
+    if degree > MAX_POWER {
+        return None;
+    }
+    let mut c = vec![Complex64::default(); degree + 1];
+    for (i, x) in a.iter().enumerate() {
+        for (j, y) in b.iter().enumerate() {
+            c[i + j] += x * y;
+        }
+    }
+    Some(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mebridge_process::arith::Builder;
+    use mebridge_process::model::{CardParameter, Named};
+
+    fn model() -> Model {
+        let mut b = Builder::new(2);
+        let (m, g) = (b.input(0), b.input(1));
+        let i = b.complex(0.0, 1.0);
+        let ig = b.push(Op::Mul(i, g));
+        let g2 = b.push(Op::PowI(g, 2));
+        let g2m = b.push(Op::Div(g2, m));
+        let one = b.real(1.0);
+        let both = b.push(Op::Add(g2m, one));
+        let root = b.push(Op::Call(Function::RealSqrt, g));
+        let name = |name: &str, value| Named {
+            name: name.into(),
+            value,
+        };
+        Model {
+            card: vec![CardParameter {
+                name: "M".into(),
+                block: "mass".into(),
+                index: vec![6],
+                default: 2.0,
+            }],
+            program: b.finish(),
+            parameters: vec![name("M", m)],
+            couplings: vec![name("GC_1", ig), name("GC_2", both), name("GC_3", root)],
+            widths_signed: false,
+        }
+    }
+
+    #[test]
+    fn couplings_are_polynomials_in_g_where_they_can_be() {
+        let model = model();
+        let binding = Binding::new(&model, &[2.0]).unwrap();
+        assert_eq!(binding.parameters, [2.0]);
+        let c = |re: f64, im: f64| Complex64::new(re, im);
+        assert_eq!(
+            binding.couplings[0],
+            Coupling::Polynomial(vec![c(0.0, 0.0), c(0.0, 1.0)])
+        );
+        assert_eq!(
+            binding.couplings[1],
+            Coupling::Polynomial(vec![c(1.0, 0.0), c(0.0, 0.0), c(0.5, 0.0)])
+        );
+        assert_eq!(binding.couplings[2], Coupling::Formula);
+        assert!(binding.has_formulas());
+    }
+
+    #[test]
+    fn evaluates_both_kinds_like_the_program() {
+        let model = model();
+        let binding = Binding::new(&model, &[2.0]).unwrap();
+        let mut out = Vec::new();
+        for g in [0.3, 1.0, 1.7] {
+            binding.evaluate(g, &mut out);
+            let values = model.evaluate(&[2.0], g);
+            for (coupling, value) in model.couplings.iter().zip(&out) {
+                let exact = values[coupling.value as usize];
+                assert!((exact - value).norm() < 1e-15, "{}", coupling.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_card_that_makes_a_coupling_infinite_is_refused() {
+        let error = Binding::new(&model(), &[0.0]).unwrap_err().to_string();
+        assert!(error.contains("GC_2"), "{error}");
+    }
+}

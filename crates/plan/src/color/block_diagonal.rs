@@ -1,0 +1,316 @@
+//! A colour matrix in blocks.
+//!
+//! With k commuting symmetries (see [`super::symmetry`]) the flows fall into orbits, of 2^k flows
+//! or of a smaller power of two. In each orbit the sums `y_chi = sum over v of chi(v) x_v` over
+//! its flows, one for each choice of k signs, replace the flows; the matrix has no entries
+//! between sums of different signs. So it falls into 2^k blocks, whose entries are
+//! `sum over v' in O' of chi(v') C(o, v') / |O'|` for orbits O, O' and any o in O. What it costs to
+//! come to the sums is k additions for each flow.
+//!
+//! Blocks fall into blocks again where they have symmetries of their own. Rows of zeros are left
+//! out.
+
+use super::symmetry::{Matrix, Work, commuting};
+use mebridge_process::color::ColorMatrix;
+use serde::{Deserialize, Serialize};
+
+/// Entries that the search may look at; a second or so.
+const WORK: usize = 300_000_000;
+/// The smallest matrix that is worth a search.
+const SMALLEST: usize = 4;
+/// Commuting symmetries used at once: their sums fit the registers.
+const AT_ONCE: usize = 3;
+
+/// A flow, or a sum that stands in its place.
+pub type Slot = u32;
+
+/// A colour matrix in blocks, and how to come there.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct BlockDiagonal {
+    /// Colour flows.
+    pub flows: usize,
+    /// Sums to take, in this order.
+    pub passes: Vec<Vec<Orbit>>,
+    /// The blocks that are left.
+    pub blocks: Vec<Block>,
+    /// What all entries are over.
+    pub denominator: f64,
+}
+
+/// Slots (1, 2, 4 or 8) to be replaced by their sums: slot number c, from 0, by the sum with a
+/// minus sign for the slots v which have an odd number of bits in common with c. Three slots are
+/// replaced by `a + b + c`, `2 a - b - c` and `sqrt(3) (b - c)`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Orbit(pub Vec<Slot>);
+
+/// A block.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Block {
+    /// The slots that it belongs to.
+    pub slots: Vec<Slot>,
+    /// Its entries, times the denominator.
+    pub matrix: Matrix,
+}
+
+impl BlockDiagonal {
+    /// The cheapest form of a matrix that is found.
+    pub fn new(color: &ColorMatrix) -> BlockDiagonal {
+        let flows = color.flows as usize;
+        let mut upper = color.upper.iter();
+        let matrix = Matrix::new(flows, |_, _| upper.next().copied().unwrap_or(f64::NAN));
+        let mut work = Work::limit(WORK);
+        let Form {
+            mut passes, blocks, ..
+        } = split(matrix, (0..flows as Slot).collect(), &mut work);
+        let used = blocks.iter().flat_map(|b| &b.slots).copied();
+        if !passes.is_empty() || used.zip(0..).any(|(slot, place)| slot != place) {
+            // The first pass takes all flows to their places.
+            passes.resize(passes.len().max(1), Vec::new());
+            let mut taken = vec![false; flows];
+            for &slot in passes[0].iter().flat_map(|o| &o.0) {
+                taken[slot as usize] = true;
+            }
+            let left = (0..flows as Slot).filter(|&s| !taken[s as usize]);
+            passes[0].extend(left.map(|s| Orbit(vec![s])));
+        }
+        BlockDiagonal {
+            flows,
+            passes,
+            blocks,
+            denominator: color.denominator,
+        }
+    }
+
+    /// Whether this is, as far as its layout goes, a form of that matrix: then a sum reads and
+    /// writes nothing but its flows.
+    pub fn fits(&self, color: &ColorMatrix) -> bool {
+        let known = |slot: &Slot| (*slot as usize) < self.flows;
+        let mut seen = vec![false; color.flows as usize];
+        let mut once = |slot: &Slot| !std::mem::replace(&mut seen[*slot as usize], true);
+        let mut orbits = self.passes.iter().flatten();
+        self.flows == color.flows as usize
+            && self.denominator == color.denominator
+            && orbits.all(|o| matches!(o.0.len(), 1 | 2 | 3 | 4 | 8) && o.0.iter().all(known))
+            && self.blocks.iter().all(|block| {
+                let slots = &block.slots;
+                block.matrix.is_square_of(slots.len())
+                    && slots.iter().all(|slot| known(slot) && once(slot))
+            })
+    }
+
+    /// The place of each slot where the slots of a block lie in a row: those of the blocks first, in
+    /// their order.
+    pub fn places(&self) -> Vec<u32> {
+        let mut places = vec![u32::MAX; self.flows];
+        let mut next = 0;
+        let of_blocks = self.blocks.iter().flat_map(|b| b.slots.iter().copied());
+        for slot in of_blocks.chain(0..self.flows as Slot) {
+            let place = &mut places[slot as usize];
+            if *place == u32::MAX {
+                *place = next;
+                next += 1;
+            }
+        }
+        places
+    }
+
+    /// Multiply-adds and additions of one sum: two for each entry, for real and imaginary part,
+    /// two for each row and as many for each addition.
+    pub fn multiply_adds(&self) -> usize {
+        let orbits = self.passes.iter().flatten();
+        let adds = orbits.map(|o| match o.0.len() {
+            3 => 5,
+            n => n * n.ilog2() as usize,
+        });
+        let sizes = self.blocks.iter().map(|b| b.slots.len());
+        2 * (adds.sum::<usize>() + sizes.map(|n| n * (n + 1) / 2 + n).sum::<usize>())
+    }
+}
+
+/// Passes and blocks of a part of the matrix.
+#[derive(Default)]
+struct Form {
+    cost: usize,
+    passes: Vec<Vec<Orbit>>,
+    blocks: Vec<Block>,
+}
+
+impl Form {
+    fn whole(slots: Vec<Slot>, matrix: Matrix) -> Form {
+        Form {
+            cost: cost_of_block(slots.len()),
+            passes: Vec::new(),
+            blocks: vec![Block { slots, matrix }],
+        }
+    }
+
+    /// Takes another part, whose passes start with number `after`.
+    fn add(&mut self, part: Form, after: usize) {
+        self.cost += part.cost;
+        let passes = after + part.passes.len();
+        self.passes
+            .resize(self.passes.len().max(passes), Vec::new());
+        for (all, more) in self.passes[after..].iter_mut().zip(part.passes) {
+            all.extend(more);
+        }
+        self.blocks.extend(part.blocks);
+    }
+}
+
+/// In units of one entry.
+fn cost_of_block(size: usize) -> usize {
+    size * (size + 1) / 2 + size + 1
+}
+
+/// The same; loads and stores take about the time of one addition.
+fn cost_of_orbits(orbits: &[Orbit]) -> usize {
+    let each = |o: &Orbit| match o.0.len() {
+        1 => 0,
+        n => n * (1 + n.ilog2() as usize),
+    };
+    orbits.iter().map(each).sum()
+}
+
+/// The cheapest form of a part of the matrix.
+fn split(matrix: Matrix, slots: Vec<Slot>, work: &mut Work) -> Form {
+    let mut form = Form::default();
+    let components = matrix.components();
+    if components.len() == 1 && components[0].len() == slots.len() {
+        return connected(matrix, slots, work);
+    }
+    for rows in components {
+        let part = matrix.part(&rows);
+        let slots: Vec<Slot> = rows.iter().map(|&r| slots[r as usize]).collect();
+        form.add(connected(part, slots, work), 0);
+    }
+    form
+}
+
+fn connected(matrix: Matrix, slots: Vec<Slot>, work: &mut Work) -> Form {
+    if slots.len() < SMALLEST {
+        return Form::whole(slots, matrix);
+    }
+    let mut symmetries = commuting(&matrix, AT_ONCE, work);
+    while !symmetries.is_empty() {
+        let Some(orbits) = orbits(&symmetries, slots.len()) else {
+            symmetries.pop();
+            continue;
+        };
+        let mut form = Form::default();
+        let pass: Vec<Orbit> = orbits.iter().map(|o| o.in_slots(&slots)).collect();
+        form.cost = cost_of_orbits(&pass);
+        form.passes.push(pass);
+        for block in 0..1 << symmetries.len() {
+            let (part, part_slots) = self::block(&matrix, &slots, &orbits, block);
+            form.add(split(part, part_slots, work), 1);
+        }
+        if form.cost < cost_of_block(slots.len()) {
+            return form;
+        }
+        break;
+    }
+    Form::whole(slots, matrix)
+}
+
+/// An orbit of a group of commuting signed involutions.
+pub(super) struct Labelled {
+    /// Its flows: number `a ^ b` is the image of number `a` under the product of the generators
+    /// of the orbit that have a bit in `b`.
+    flows: Vec<u32>,
+    /// The signs with which the first comes to the others, as bits like those of `b`.
+    signs: usize,
+    /// For each bit the generator, as a bit of the group.
+    generators: Vec<usize>,
+    /// For each other generator of the group: its bit, the flow to which it takes the first, and
+    /// whether with a minus sign.
+    fixing: Vec<(usize, usize, bool)>,
+}
+
+fn odd(bits: usize) -> bool {
+    bits.count_ones() % 2 == 1
+}
+
+impl Labelled {
+    /// The flow (by number) whose sum belongs to a block, if there is one.
+    fn sum_of(&self, block: usize) -> Option<usize> {
+        let mut c = 0;
+        for (bit, generator) in self.generators.iter().enumerate() {
+            c |= usize::from(block & generator != 0) << bit;
+        }
+        let fits = |&(generator, label, negative): &(usize, usize, bool)| {
+            (block & generator != 0) == (negative != odd(label & c))
+        };
+        self.fixing.iter().all(fits).then_some(c ^ self.signs)
+    }
+
+    pub(super) fn in_slots(&self, slots: &[Slot]) -> Orbit {
+        Orbit(self.flows.iter().map(|&f| slots[f as usize]).collect())
+    }
+}
+
+/// The orbits of commuting involutions. None if the signs within one are not those of a product.
+pub(super) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Option<Vec<Labelled>> {
+    let mut seen = vec![false; size];
+    let mut orbits = Vec::new();
+    for first in 0..size {
+        if seen[first] {
+            continue;
+        }
+        let mut flows = vec![first as u32];
+        let mut minus = vec![false];
+        let (mut generators, mut fixing) = (Vec::new(), Vec::new());
+        for (i, p) in group.iter().enumerate() {
+            let (to, s) = p.of(first);
+            match flows.iter().position(|&f| f as usize == to) {
+                Some(label) => fixing.push((1 << i, label, s != minus[label])),
+                None => {
+                    generators.push(1 << i);
+                    for label in 0..flows.len() {
+                        let (to, s) = p.of(flows[label] as usize);
+                        flows.push(to as u32);
+                        minus.push(s != minus[label]);
+                    }
+                }
+            }
+        }
+        for &f in &flows {
+            seen[f as usize] = true;
+        }
+        let bits = 0..generators.len();
+        let signs = bits.fold(0, |signs, bit| signs | usize::from(minus[1 << bit]) << bit);
+        if (0..flows.len()).any(|label| minus[label] != odd(label & signs)) {
+            return None;
+        }
+        orbits.push(Labelled {
+            flows,
+            signs,
+            generators,
+            fixing,
+        });
+    }
+    Some(orbits)
+}
+
+/// A block, given by the signs of the generators, and the slots of its sums.
+pub(super) fn block(
+    matrix: &Matrix,
+    slots: &[Slot],
+    orbits: &[Labelled],
+    block: usize,
+) -> (Matrix, Vec<Slot>) {
+    let with_sums = orbits.iter().filter_map(|o| Some((o, o.sum_of(block)?)));
+    let with_sums: Vec<_> = with_sums.collect();
+    let part = Matrix::new(with_sums.len(), |i, j| {
+        let row = matrix.row(with_sums[i].0.flows[0] as usize);
+        let (orbit, sum) = with_sums[j];
+        let terms = orbit.flows.iter().enumerate().map(|(label, &flow)| {
+            let x = row[flow as usize];
+            if odd(label & sum) { -x } else { x }
+        });
+        terms.sum::<f64>() / orbit.flows.len() as f64
+    });
+    let slots = with_sums
+        .iter()
+        .map(|(orbit, sum)| slots[orbit.flows[*sum] as usize]);
+    (part, slots.collect())
+}

@@ -1,0 +1,687 @@
+//! The plan compiler.
+
+use super::binding::Binding;
+use super::loops;
+use super::memory_reuse;
+use super::partial;
+use super::passes::Pass;
+use super::sums::Sums;
+use super::{ChannelPlan, Count, External, Factor, MomentumSum, Plan, Propagator};
+use mebridge_ops::opcode::{Layout, Momenta, Opcode};
+use mebridge_ops::recognize::{self, Recognized};
+use mebridge_ops::{Address, Batch, GeneralRoutine};
+use mebridge_process::{CouplingRef, ExternalKind, Process, Vertex, Wavefunction};
+use mebridge_support::error::{Error, Result};
+use num_complex::Complex64;
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Makes the plan of a process for the helicities with these indices.
+pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Result<Plan> {
+    compile_until(Pass::MemoryReuse, process, binding, helicities)
+}
+
+/// The same with the passes behind one left out (of those that are not of the recursion).
+pub(super) fn compile_until(
+    last: Pass,
+    process: &Process,
+    binding: &Binding,
+    helicities: &[u32],
+) -> Result<Plan> {
+    if process.amplitudes.is_empty() {
+        return loops::compile(process, binding, helicities, loops::Machine::Core);
+    }
+    let mut compiler = Compiler::new(
+        process,
+        binding,
+        helicities,
+        used(process, 0..process.amplitudes.len() as u32),
+    );
+    compiler.last = last;
+    compiler.externals();
+    compiler.currents()?;
+    compiler.amplitudes()?;
+    if last >= Pass::MemoryReuse {
+        memory_reuse::reuse(&mut compiler.plan);
+    }
+    compiler.plan.count = Count::of(&compiler.plan);
+    Ok(compiler.plan)
+}
+
+/// What is at hand while a plan is made.
+pub(super) struct Compiler<'a> {
+    pub(super) process: &'a Process,
+    pub(super) binding: &'a Binding,
+    pub(super) plan: Plan,
+    /// The last pass to do.
+    pub(super) last: Pass,
+    /// Which wavefunctions some amplitude needs.
+    used: Vec<bool>,
+    /// What is known of each wavefunction.
+    pub(super) lines: Vec<Line>,
+    /// For each helicity and leg, which of the leg's helicity values it is.
+    pub(super) digits: Vec<Vec<u32>>,
+    /// For each leg its helicity values.
+    pub(super) values: Vec<Vec<i8>>,
+    /// For each routine, and whether the mass is zero, the kernel; `None` for the general path.
+    recognized: HashMap<(u32, bool), Option<Recognized>>,
+    constants: HashMap<u64, Address>,
+    momenta: HashMap<Vec<i8>, Address>,
+    propagators: HashMap<(Address, u64, u64), Address>,
+    factors: HashMap<FactorKey, Address>,
+    general: HashMap<(u32, bool), u32>,
+}
+
+/// Coupling terms (index and coefficient bits) and the propagator.
+type FactorKey = (Vec<(u32, u64, u64)>, Option<Address>);
+
+/// A wavefunction: the legs below it and where it is for each of their helicities.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    /// Legs below it, with the sign of their momentum.
+    pub(super) signs: Vec<i8>,
+    /// For each leg the stride of its helicity in `instances` (0: not below).
+    strides: Vec<u32>,
+    /// Address for each combination of helicities; [`NOWHERE`] where it does not occur.
+    pub(super) instances: Vec<Address>,
+    /// For each combination that occurs one helicity configuration that has it.
+    pub(super) examples: Vec<(u32, usize)>,
+}
+
+const NOWHERE: Address = Address::MAX;
+
+impl<'a> Compiler<'a> {
+    pub(super) fn new(
+        process: &'a Process,
+        binding: &'a Binding,
+        helicities: &[u32],
+        used: Vec<bool>,
+    ) -> Self {
+        let legs = process.legs.len();
+        let rows: Vec<&Vec<i8>> = helicities
+            .iter()
+            .map(|&h| &process.helicities[h as usize])
+            .collect();
+        let values: Vec<Vec<i8>> = (0..legs)
+            .map(|leg| {
+                let mut seen: Vec<i8> = Vec::new();
+                for row in &rows {
+                    if !seen.contains(&row[leg]) {
+                        seen.push(row[leg]);
+                    }
+                }
+                seen
+            })
+            .collect();
+        let digits = rows
+            .iter()
+            .map(|row| {
+                (0..legs)
+                    .map(|leg| {
+                        let at = values[leg].iter().position(|&v| v == row[leg]);
+                        at.expect("every value was collected") as u32
+                    })
+                    .collect()
+            })
+            .collect();
+        let masses = process
+            .legs
+            .iter()
+            .map(|leg| binding.value(leg.mass))
+            .collect();
+        let mut compiler = Compiler {
+            process,
+            binding,
+            plan: Plan {
+                masses,
+                helicities: helicities.to_vec(),
+                flows: process.color.flows as usize,
+                ..Plan::default()
+            },
+            last: Pass::MemoryReuse,
+            used,
+            lines: Vec::with_capacity(process.wavefunctions.len()),
+            digits,
+            values,
+            recognized: HashMap::default(),
+            constants: HashMap::default(),
+            momenta: HashMap::default(),
+            propagators: HashMap::default(),
+            factors: HashMap::default(),
+            general: HashMap::default(),
+        };
+        compiler.plan.leg_momenta = compiler.allocate(4 * legs as u32);
+        compiler.plan.couplings = (0..process.model.couplings.len())
+            .map(|_| compiler.allocate(2))
+            .collect();
+        compiler
+    }
+
+    pub(super) fn allocate(&mut self, vectors: u32) -> Address {
+        let address = self.plan.vectors;
+        self.plan.vectors += vectors;
+        address
+    }
+
+    /// Gives every wavefunction its line, and makes the external ones.
+    pub(super) fn externals(&mut self) {
+        let process = self.process;
+        for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
+            let signs = match wavefunction {
+                Wavefunction::External(e) => {
+                    let mut signs = vec![0; process.legs.len()];
+                    // IXXXXX and IRXXXX hold -NSF times the momentum, the others +.
+                    signs[e.leg as usize] = match e.kind {
+                        ExternalKind::FermionIn | ExternalKind::RaritaIn => -e.sign,
+                        _ => e.sign,
+                    };
+                    signs
+                }
+                Wavefunction::Internal(vertex) => {
+                    let mut signs = vec![0i8; process.legs.len()];
+                    for &input in &vertex.inputs {
+                        for (sign, s) in signs.iter_mut().zip(&self.lines[input as usize].signs) {
+                            *sign += s;
+                        }
+                    }
+                    signs
+                }
+            };
+            let components = match wavefunction {
+                Wavefunction::External(e) => e.kind.components(),
+                Wavefunction::Internal(v) => {
+                    process.routines[v.routine as usize].outputs.len() as u32
+                }
+            };
+            let line = self.line(signs, components - 2, self.used[w]);
+            if let Wavefunction::External(e) = wavefunction
+                && self.used[w]
+            {
+                let leg = e.leg as usize;
+                let (helicities, results) = line
+                    .examples
+                    .iter()
+                    .map(|&(instance, h)| {
+                        let digit = self.digits[h][leg] as usize;
+                        (self.values[leg][digit], line.instances[instance as usize])
+                    })
+                    .unzip();
+                self.plan.externals.push(External {
+                    kind: e.kind,
+                    leg: e.leg,
+                    mass: self.binding.value(e.mass),
+                    sign: e.sign,
+                    helicities,
+                    results,
+                });
+            }
+            self.lines.push(line);
+        }
+    }
+
+    /// Kind and address of an external wavefunction with a helicity, which is computed if no row has it.
+    pub(super) fn external(
+        &mut self,
+        wavefunction: u32,
+        helicity: i8,
+    ) -> Result<(ExternalKind, Address)> {
+        let Wavefunction::External(e) = self.process.wavefunctions[wavefunction as usize] else {
+            return Err(Error::InvalidProcess {
+                what: format!("wavefunction {} is no external one", wavefunction + 1),
+            });
+        };
+        let mut known = self.values[e.leg as usize].iter();
+        let instances = &self.lines[wavefunction as usize].instances;
+        let known = known.position(|&h| h == helicity);
+        if let Some(&address) = known.and_then(|at| instances.get(at)) {
+            return Ok((e.kind, address));
+        }
+        let address = self.allocate(2 * (e.kind.components() - 2));
+        self.plan.externals.push(External {
+            kind: e.kind,
+            leg: e.leg,
+            mass: self.binding.value(e.mass),
+            sign: e.sign,
+            helicities: vec![helicity],
+            results: vec![address],
+        });
+        Ok((e.kind, address))
+    }
+
+    /// The line of a wavefunction with these legs below it, with memory for every combination
+    /// of helicities that occurs.
+    pub(super) fn line(&mut self, signs: Vec<i8>, components: u32, used: bool) -> Line {
+        let mut strides = vec![0; signs.len()];
+        let mut combinations = 1u32;
+        let recycle = self.last >= Pass::Recycling;
+        for (leg, _) in signs
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| **s != 0 || !recycle)
+        {
+            strides[leg] = combinations;
+            combinations *= self.values[leg].len() as u32;
+        }
+        let mut line = Line {
+            signs,
+            strides,
+            instances: vec![NOWHERE; combinations as usize],
+            examples: Vec::new(),
+        };
+        if used {
+            for (h, digits) in self.digits.iter().enumerate() {
+                let instance = line.instance(digits);
+                if line.instances[instance] == NOWHERE {
+                    line.instances[instance] = self.plan.vectors;
+                    self.plan.vectors += 2 * components;
+                    line.examples.push((instance as u32, h));
+                }
+            }
+        }
+        line
+    }
+
+    /// Which combination of helicities a line has when all helicities of a configuration that
+    /// it is in are reversed. `None` if there is no such combination.
+    pub(super) fn reversed(&self, line: &Line, h: usize) -> Option<usize> {
+        let mut instance = 0;
+        for (leg, &stride) in line.strides.iter().enumerate().filter(|(_, s)| **s != 0) {
+            let values = &self.values[leg];
+            let value = values[self.digits[h][leg] as usize];
+            instance += stride as usize * values.iter().position(|&v| v == -value)?;
+        }
+        (line.instances[instance] != NOWHERE).then_some(instance)
+    }
+
+    fn currents(&mut self) -> Result<()> {
+        let process = self.process;
+        let mut batches: BTreeMap<(usize, Opcode), Batch> = BTreeMap::new();
+        for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
+            let Wavefunction::Internal(vertex) = wavefunction else {
+                continue;
+            };
+            if !self.used[w] {
+                continue;
+            }
+            let call = self.call(vertex)?;
+            let line = &self.lines[w];
+            let level = line.signs.iter().filter(|s| **s != 0).count();
+            let batch = batches
+                .entry((level, call.opcode))
+                .or_insert_with(|| call.batch());
+            for &(instance, h) in &line.examples {
+                let digits = &self.digits[h];
+                batch.operands.extend(call.inputs.iter().map(|&input| {
+                    let input = &self.lines[input as usize];
+                    input.instances[input.instance(digits)]
+                }));
+                batch.operands.extend(&call.others);
+                batch.operands.push(line.instances[instance as usize]);
+            }
+        }
+        self.plan.currents = batches.into_values().collect();
+        Ok(())
+    }
+
+    fn amplitudes(&mut self) -> Result<()> {
+        let process = self.process;
+        let amplitude_base = self.allocate(2 * process.amplitudes.len() as u32);
+        let partial_base = self.allocate(2 * process.jamp.partial.len() as u32);
+        let jamp_base = self.allocate(2 * process.color.flows);
+        let amplitude = |i: u32| amplitude_base + 2 * i;
+        let all = 0..process.amplitudes.len() as u32;
+        self.plan.amplitudes = self.amplitude_batches(all, amplitude)?;
+        self.tables();
+        self.plan.jamp = Sums::new(
+            &process.jamp,
+            amplitude,
+            |i| partial_base + 2 * i,
+            |i| jamp_base + 2 * i,
+        );
+        self.plan.jamp_base = jamp_base;
+        self.plan.channels = channel_plan(process, amplitude);
+        Ok(())
+    }
+
+    /// These amplitudes, and where they go.
+    fn amplitude_batches(
+        &mut self,
+        numbers: impl Iterator<Item = u32> + Clone,
+        address: impl Fn(u32) -> Address,
+    ) -> Result<Vec<Batch>> {
+        let process = self.process;
+        let mut calls = Vec::new();
+        for i in numbers.clone() {
+            calls.push(self.call(&process.amplitudes[i as usize])?);
+        }
+        if self.last >= Pass::PartialVertices {
+            partial::share(self, &mut calls);
+        }
+        let mut batches: BTreeMap<Opcode, Batch> = BTreeMap::new();
+        for (i, call) in numbers.zip(&calls) {
+            let batch = batches.entry(call.opcode).or_insert_with(|| call.batch());
+            batch.operands.extend(&call.inputs);
+            batch.operands.extend(&call.others);
+            batch.operands.push(address(i));
+        }
+        Ok(batches.into_values().collect())
+    }
+
+    /// Adds the amplitudes that AMP2 are made of to a plan that computes colour flows without them.
+    pub(super) fn squared_amplitudes(&mut self) -> Result<()> {
+        let process = self.process;
+        let mut currents = std::mem::take(&mut self.plan.currents);
+        self.currents()?;
+        let numbers: Vec<u32> = squared(process).collect();
+        let base = self.allocate(2 * numbers.len() as u32);
+        let mut place = vec![0; process.amplitudes.len()];
+        for (&number, at) in numbers.iter().zip(0..) {
+            place[number as usize] = base + 2 * at;
+        }
+        let address = |i: u32| place[i as usize];
+        let amplitudes = self.amplitude_batches(numbers.iter().copied(), address)?;
+        self.plan.amplitudes.extend(amplitudes);
+        currents.append(&mut self.plan.currents);
+        self.plan.currents = currents;
+        // One helicity at a time: only products at the root can be those of two.
+        self.tables();
+        self.plan.channels = channel_plan(process, address);
+        Ok(())
+    }
+
+    /// For each helicity the address of each line.
+    pub(super) fn tables(&mut self) {
+        let lines = &self.lines;
+        let address = |line: &Line, digits: &[u32]| line.instances[line.instance(digits)];
+        let table = |digits: &Vec<u32>| lines.iter().map(|l| address(l, digits)).collect();
+        self.plan.tables = self.digits.iter().map(table).collect();
+        self.plan.groups = (0..self.digits.len() as u32).map(|h| vec![h]).collect();
+    }
+
+    /// How a vertex is computed: its kernel, and every address but those of its inputs, which
+    /// depend on helicity, and of its result.
+    fn call(&mut self, vertex: &Vertex) -> Result<Call> {
+        let mass = self.binding.value(vertex.mass);
+        let width = self.binding.value(vertex.width);
+        let massless = mass == 0.0;
+        let routine = &self.process.routines[vertex.routine as usize];
+        let amplitude = routine.is_amplitude();
+        let recognized = self
+            .recognized
+            .entry((vertex.routine, massless))
+            .or_insert_with(|| recognize::recognize(routine, massless))
+            .clone();
+        let Some(recognized) = recognized else {
+            return self.general_call(vertex, mass, width);
+        };
+        let layout = recognized
+            .opcode
+            .layout()
+            .expect("recognition gives kernels with a layout of their own");
+        let inputs: Vec<u32> = recognized
+            .input_permutation
+            .iter()
+            .map(|&i| vertex.inputs[i])
+            .collect();
+        let result = self.sum_of(&inputs);
+        let mut others = Vec::new();
+        let propagator = (!amplitude).then(|| self.propagator(&result, mass, width));
+        for terms in &recognized.factors {
+            others.push(self.factor(&vertex.couplings, terms, propagator));
+        }
+        self.momenta_and_masses(&layout, &inputs, &result, [mass, width], &mut others);
+        Ok(Call {
+            opcode: recognized.opcode,
+            layout,
+            inputs,
+            others,
+        })
+    }
+
+    /// A vertex that no kernel knows: its routine's own arithmetic, bare couplings as factors.
+    fn general_call(&mut self, vertex: &Vertex, mass: f64, width: f64) -> Result<Call> {
+        let routine = &self.process.routines[vertex.routine as usize];
+        let plan = &mut self.plan;
+        let massless = mass == 0.0;
+        let index = match self.general.get(&(vertex.routine, massless)) {
+            Some(&index) => index,
+            None => {
+                if !recognize::momentum_is_conserved(routine) {
+                    return Err(Error::UnknownMomentum {
+                        routine: routine.name.clone(),
+                    });
+                }
+                plan.general.push(GeneralRoutine {
+                    routine: routine.clone(),
+                    massless,
+                });
+                let index = plan.general.len() as u32 - 1;
+                self.general.insert((vertex.routine, massless), index);
+                index
+            }
+        };
+        let layout = Layout::of_routine(routine);
+        let mut others: Vec<Address> = (0..routine.couplings as usize)
+            .map(|i| {
+                let alone = [(i, Complex64::new(1.0, 0.0))];
+                self.factor(&vertex.couplings, &alone, None)
+            })
+            .collect();
+        let result = self.sum_of(&vertex.inputs);
+        let masses = [mass, width];
+        self.momenta_and_masses(&layout, &vertex.inputs, &result, masses, &mut others);
+        Ok(Call {
+            opcode: Opcode::General(index),
+            layout,
+            inputs: vertex.inputs.clone(),
+            others,
+        })
+    }
+
+    fn momenta_and_masses(
+        &mut self,
+        layout: &Layout,
+        inputs: &[u32],
+        result: &[i8],
+        masses: [f64; 2],
+        others: &mut Vec<Address>,
+    ) {
+        match layout.momenta {
+            Momenta::None => {}
+            Momenta::Result => others.push(self.momentum(result)),
+            Momenta::Inputs => {
+                for &input in inputs {
+                    let signs = self.lines[input as usize].signs.clone();
+                    others.push(self.momentum(&signs));
+                }
+            }
+        }
+        for value in masses.into_iter().take(layout.masses) {
+            others.push(self.constant(value));
+        }
+    }
+
+    pub(super) fn sum_of(&self, inputs: &[u32]) -> Vec<i8> {
+        let mut signs = vec![0i8; self.process.legs.len()];
+        for &input in inputs {
+            for (sign, s) in signs.iter_mut().zip(&self.lines[input as usize].signs) {
+                *sign += s;
+            }
+        }
+        signs
+    }
+
+    pub(super) fn constant(&mut self, x: f64) -> Address {
+        if let Some(&address) = self.constants.get(&x.to_bits()) {
+            return address;
+        }
+        let address = self.allocate(1);
+        self.plan.constants.push((address, x));
+        self.constants.insert(x.to_bits(), address);
+        address
+    }
+
+    pub(super) fn momentum(&mut self, signs: &[i8]) -> Address {
+        if let Some(&address) = self.momenta.get(signs) {
+            return address;
+        }
+        let address = self.allocate(4);
+        self.plan.momenta.push(MomentumSum {
+            address,
+            signs: signs.to_vec(),
+        });
+        self.momenta.insert(signs.to_vec(), address);
+        address
+    }
+
+    pub(super) fn propagator(&mut self, signs: &[i8], mass: f64, width: f64) -> Address {
+        let momentum = self.momentum(signs);
+        let key = (momentum, mass.to_bits(), width.to_bits());
+        if let Some(&address) = self.propagators.get(&key) {
+            return address;
+        }
+        let address = self.allocate(2);
+        self.plan.propagators.push(Propagator {
+            address,
+            momentum,
+            mass,
+            width,
+        });
+        self.propagators.insert(key, address);
+        address
+    }
+
+    pub(super) fn factor(
+        &mut self,
+        couplings: &[CouplingRef],
+        terms: &[(usize, Complex64)],
+        propagator: Option<Address>,
+    ) -> Address {
+        let terms: Vec<(u32, Complex64)> = terms
+            .iter()
+            .map(|&(argument, c)| {
+                let coupling = couplings[argument];
+                let c = if coupling.negative { -c } else { c };
+                // Zeros of one sign only, so that what is equal looks equal.
+                (coupling.coupling, c + Complex64::default())
+            })
+            .collect();
+        let bits = terms
+            .iter()
+            .map(|&(i, c)| (i, c.re.to_bits(), c.im.to_bits()))
+            .collect();
+        let key = (bits, propagator);
+        if let Some(&address) = self.factors.get(&key) {
+            return address;
+        }
+        let address = self.allocate(2);
+        self.plan.factors.push(Factor {
+            address,
+            terms,
+            propagator,
+        });
+        self.factors.insert(key, address);
+        address
+    }
+}
+
+impl Line {
+    /// Which combination of helicities of the legs below a helicity configuration has.
+    pub(super) fn instance(&self, digits: &[u32]) -> usize {
+        let terms = self.strides.iter().zip(digits);
+        terms.map(|(stride, digit)| stride * digit).sum::<u32>() as usize
+    }
+}
+
+/// How a vertex is computed.
+pub(super) struct Call {
+    pub(super) opcode: Opcode,
+    pub(super) layout: Layout,
+    /// Numbers of the wavefunctions that meet, in the kernel's order.
+    pub(super) inputs: Vec<u32>,
+    /// Factors, momenta and masses.
+    pub(super) others: Vec<Address>,
+}
+
+impl Call {
+    fn batch(&self) -> Batch {
+        Batch {
+            opcode: self.opcode,
+            stride: self.layout.len(),
+            operands: Vec::new(),
+        }
+    }
+}
+
+/// The amplitudes that AMP2 are made of, by number.
+pub(super) fn squared(process: &Process) -> impl Iterator<Item = u32> + use<> {
+    let squares = process.channels.amp2.iter().flat_map(|amp2| &amp2.squares);
+    squares
+        .flatten()
+        .copied()
+        .collect::<BTreeSet<u32>>()
+        .into_iter()
+}
+
+/// Which wavefunctions some of these amplitudes need.
+pub(super) fn used(process: &Process, amplitudes: impl Iterator<Item = u32>) -> Vec<bool> {
+    let mut used = vec![false; process.wavefunctions.len()];
+    for amplitude in amplitudes {
+        for &input in &process.amplitudes[amplitude as usize].inputs {
+            used[input as usize] = true;
+        }
+    }
+    for (w, wavefunction) in process.wavefunctions.iter().enumerate().rev() {
+        if let Wavefunction::Internal(vertex) = wavefunction
+            && used[w]
+        {
+            for &input in &vertex.inputs {
+                used[input as usize] = true;
+            }
+        }
+    }
+    used
+}
+
+/// The tables of channels for amplitudes at these addresses.
+fn channel_plan(process: &Process, amplitude: impl Fn(u32) -> Address) -> ChannelPlan {
+    let (sets, tables) = amp2_index(process);
+    let address = |square: Vec<u32>| square.into_iter().map(&amplitude).collect();
+    let addresses = |squares: Vec<Vec<u32>>| squares.into_iter().map(address).collect();
+    ChannelPlan {
+        amp2: sets.into_iter().map(addresses).collect(),
+        ..tables
+    }
+}
+
+/// For each AMP2 the sets of amplitudes that are added before squaring, and the tables that
+/// refer to it.
+pub(super) fn amp2_index(process: &Process) -> (Vec<Vec<Vec<u32>>>, ChannelPlan) {
+    let channels = &process.channels;
+    let mut amp2_of_diagram = vec![None; process.diagrams as usize + 1];
+    let mut sets: Vec<Vec<Vec<u32>>> = Vec::new();
+    for entry in &channels.amp2 {
+        // A diagram may be listed more than once: its squares add up.
+        match amp2_of_diagram[entry.diagram as usize] {
+            Some(at) => {
+                let at: u32 = at;
+                sets[at as usize].extend(entry.squares.iter().cloned());
+            }
+            None => {
+                amp2_of_diagram[entry.diagram as usize] = Some(sets.len() as u32);
+                sets.push(entry.squares.clone());
+            }
+        }
+    }
+    let denominator = channels
+        .config_diagram
+        .iter()
+        .filter_map(|&d| amp2_of_diagram[d as usize])
+        .collect();
+    let tables = ChannelPlan {
+        denominator,
+        amp2_of_diagram,
+        ..ChannelPlan::default()
+    };
+    (sets, tables)
+}

@@ -1,0 +1,191 @@
+//! From a process to a plan: which operations a backend runs, on what, in which order.
+//!
+//! A plan is made for one process, one parameter card and one list of helicities. It recycles
+//! helicities: a wavefunction depends only on the helicities of the legs below it, and is
+//! computed once for each combination of those. Everything that does not depend on helicity
+//! (momenta of the lines, propagators, couplings) is computed once an event.
+//!
+//! Memory is an array of vectors as described in [`mebridge_ops`]. For a block of events a backend
+//! fills in [`Plan::constants`] (once), couplings, momenta, propagators and factors, then the
+//! external wavefunctions, then runs the batches of [`Plan::currents`] in order. After that, for
+//! each helicity, it runs [`Plan::amplitudes`] with that helicity's table, and
+//! [`Plan::jamp`]. A process without diagrams has [`Plan::loops`] in place of these. A plan for a CPU may leave currents to
+//! [`Plan::tiles`], to be computed in between.
+
+pub mod binding;
+pub mod color;
+mod compile;
+pub mod count;
+pub mod loops;
+pub mod memory_reuse;
+mod partial;
+pub mod passes;
+pub mod recursion;
+pub mod sums;
+pub mod tiling;
+mod validate;
+
+pub use compile::compile;
+pub use count::Count;
+pub use validate::ValidPlan;
+
+use loops::Loops;
+use mebridge_ops::{Address, Batch, GeneralRoutine};
+use mebridge_process::ExternalKind;
+use mebridge_process::channels::Channels;
+use num_complex::Complex64;
+use serde::{Deserialize, Serialize};
+use sums::Sums;
+
+/// How to evaluate a process.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Plan {
+    /// Vectors of memory that one block of events takes.
+    pub vectors: u32,
+    /// Masses of the external legs, in order.
+    pub masses: Vec<f64>,
+    /// Address of the momenta of the external legs, as the events give them, leg after leg.
+    pub leg_momenta: Address,
+    /// Real constants (masses and widths of inner lines), the same for all events.
+    pub constants: Vec<(Address, f64)>,
+    /// Where each coupling of the model goes.
+    pub couplings: Vec<Address>,
+    /// Sums of external momenta.
+    pub momenta: Vec<MomentumSum>,
+    /// Propagators `1 / (p^2 - m (m - i width))`.
+    pub propagators: Vec<Propagator>,
+    /// Coupling times propagator.
+    pub factors: Vec<Factor>,
+    /// External wavefunctions.
+    pub externals: Vec<External>,
+    /// Off-shell wavefunctions.
+    pub currents: Vec<Batch>,
+    /// The amplitudes of one helicity; the addresses of their inputs are numbers of
+    /// wavefunctions, to be looked up in the helicity's table.
+    pub amplitudes: Vec<Batch>,
+    /// Good helicities, as indices into the process's table, in its order.
+    pub helicities: Vec<u32>,
+    /// For each good helicity the address of each wavefunction.
+    pub tables: Vec<Vec<Address>>,
+    /// The good helicities (indices into `tables`) in the order in which they are evaluated, in
+    /// groups of one or two. The two of a group differ only in the first wavefunction of each
+    /// [`Opcode::Dots`](mebridge_ops::Opcode::Dots), and all amplitudes are of that kind.
+    pub groups: Vec<Vec<u32>>,
+    /// Currents that are computed between groups, by ascending groups.
+    pub tiles: Vec<Tile>,
+    /// Vectors from where the first helicity of a group has its amplitudes and JAMP to where the
+    /// second has them.
+    pub pair_stride: u32,
+    /// From amplitudes to JAMP.
+    pub jamp: Sums,
+    /// Address of the first JAMP; the others follow.
+    pub jamp_base: Address,
+    /// Number of colour flows.
+    pub flows: usize,
+    /// Squared single diagrams.
+    pub channels: ChannelPlan,
+    /// Lorentz structures that no kernel knows, by the index in [`Opcode::General`](mebridge_ops::Opcode::General).
+    pub general: Vec<GeneralRoutine>,
+    /// Of a process without diagrams what is run in place of currents, amplitudes and JAMP sums.
+    pub loops: Option<Loops>,
+    /// How much work there is.
+    pub count: Count,
+}
+
+/// A sum of external momenta.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MomentumSum {
+    /// Where its four components go.
+    pub address: Address,
+    /// For each leg +1, -1 or 0.
+    pub signs: Vec<i8>,
+}
+
+/// A propagator.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Propagator {
+    /// Where it goes (complex).
+    pub address: Address,
+    /// Address of its momentum.
+    pub momentum: Address,
+    /// Mass.
+    pub mass: f64,
+    /// Width.
+    pub width: f64,
+}
+
+/// A linear combination of couplings, times a propagator where there is one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Factor {
+    /// Where it goes (complex).
+    pub address: Address,
+    /// Couplings, by index, with their coefficients.
+    pub terms: Vec<(u32, Complex64)>,
+    /// Address of the propagator.
+    pub propagator: Option<Address>,
+}
+
+/// An external wavefunction for all helicities of its leg that occur.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct External {
+    /// Which kind.
+    pub kind: ExternalKind,
+    /// The leg.
+    pub leg: u32,
+    /// Its mass.
+    pub mass: f64,
+    /// +1 or -1, see [`mebridge_process::External`].
+    pub sign: i8,
+    /// Helicities.
+    pub helicities: Vec<i8>,
+    /// Where the wavefunction of each helicity goes.
+    pub results: Vec<Address>,
+}
+
+/// Currents that are computed right ahead of a group of helicities, behind the groups before it,
+/// see [`tiling`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tile {
+    /// The group, as an index into [`Plan::groups`].
+    pub group: u32,
+    /// The currents.
+    pub currents: Vec<Batch>,
+}
+
+/// What multichannel weights and colour choices need. AMP2 come either from the amplitudes of each
+/// helicity (`amp2`), or from operations of their own (`squares`, `totals`).
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ChannelPlan {
+    /// For each AMP2 the sets of amplitudes (addresses) that are added before squaring.
+    pub amp2: Vec<Vec<Vec<Address>>>,
+    /// Operations that compute AMP2, summed over helicities; run only if channels are asked for.
+    pub squares: Vec<Batch>,
+    /// For each AMP2 where these leave it.
+    pub totals: Vec<Address>,
+    /// For each configuration that this process has, the index of its AMP2: the sum over these
+    /// is the denominator of the weight.
+    pub denominator: Vec<u32>,
+    /// For each diagram number the index of its AMP2, if it has one.
+    pub amp2_of_diagram: Vec<Option<u32>>,
+}
+
+impl ChannelPlan {
+    /// Number of AMP2, 0 if the plan does not compute them.
+    pub fn len(&self) -> usize {
+        self.amp2.len().max(self.totals.len())
+    }
+
+    /// Diagrams (from 0) that have an AMP2 and a configuration, each with its AMP2: those that a sampler draws from.
+    pub fn drawn(&self, channels: &Channels) -> Vec<(u32, u32)> {
+        let amp2 = |(diagram, amp2): (u32, &Option<u32>)| {
+            channels.config_of(diagram)?;
+            Some((diagram - 1, (*amp2)?))
+        };
+        (0..).zip(&self.amp2_of_diagram).filter_map(amp2).collect()
+    }
+
+    /// Whether the plan computes no AMP2.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,288 @@
+//! Where wavefunctions lie: memory of those that nothing will read again serves for others.
+//!
+//! A block of events that fits into L2 is evaluated without waiting for memory. The
+//! operations are in an order in which small currents come first; here each wavefunction (and each
+//! matrix of squared diagrams) gets its place when it is computed and gives it back behind the
+//! batch that reads it last. What helicities look up is kept to the next tile behind the last of
+//! them, or to the end. What was freed last is used first, as it is the likeliest to be in the
+//! first cache; a place that is too large is divided where there is no other.
+
+use super::Plan;
+use mebridge_ops::visit::{Access, visit};
+use mebridge_ops::{Address, Batch, GeneralRoutine};
+use std::collections::BTreeMap;
+
+/// A wavefunction or a matrix.
+#[derive(Clone, Copy)]
+struct Object {
+    start: Address,
+    vectors: u32,
+    first: usize,
+    last: usize,
+}
+
+/// Gives all wavefunctions new places. `None`, and the plan as it was, if its operations are not
+/// whole.
+pub fn reuse(plan: &mut Plan) -> Option<()> {
+    let looked_up = looked_up(plan)?;
+    let objects = objects(plan, &looked_up)?;
+    let mut map = Map::new(plan, &objects);
+    let mut new = plan.clone();
+    map.persistent(&mut new);
+    let steps = steps(plan).count();
+    let mut ends: Vec<Vec<&Object>> = vec![Vec::new(); steps];
+    let mut coming = objects.iter().peekable();
+    for step in 0..steps {
+        while let Some(object) = coming.next_if(|object| object.first == step) {
+            map.place(object);
+            ends[object.last].push(object);
+        }
+        for object in std::mem::take(&mut ends[step]) {
+            map.free(object);
+        }
+    }
+    let tiles = new.tiles.iter_mut().flat_map(|tile| &mut tile.currents);
+    let batches = new.currents.iter_mut().chain(&mut new.channels.squares);
+    for batch in batches.chain(tiles) {
+        map.batch(batch, &plan.general, false)?;
+    }
+    for external in &mut new.externals {
+        external.results.iter_mut().for_each(|r| *r = map.of(*r));
+    }
+    for (table, old) in new.tables.iter_mut().zip(&plan.tables) {
+        table.fill(0);
+        for &i in &looked_up {
+            table[i as usize] = map.of(old[i as usize]);
+        }
+    }
+    for batch in &mut new.amplitudes {
+        map.batch(batch, &plan.general, true)?;
+    }
+    new.vectors = map.end;
+    *plan = new;
+    Some(())
+}
+
+/// What is done at once.
+enum Step<'a> {
+    Externals,
+    Batch(&'a Batch),
+    Groups(&'a [Vec<u32>]),
+}
+
+/// What a plan does, in order.
+fn steps(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
+    let before = plan.currents.iter().chain(&plan.channels.squares);
+    // Where the groups of a tile begin.
+    let start_of = |tile: usize| match plan.tiles.get(tile) {
+        Some(tile) => tile.group as usize,
+        None => plan.groups.len(),
+    };
+    let groups = move |start, tile| Step::Groups(&plan.groups[start..start_of(tile)]);
+    let tiles = plan.tiles.iter().zip(1..).flat_map(move |(tile, next)| {
+        let currents = tile.currents.iter().map(Step::Batch);
+        currents.chain([groups(tile.group as usize, next)])
+    });
+    std::iter::once(Step::Externals)
+        .chain(before.map(Step::Batch))
+        .chain([groups(0, 0)])
+        .chain(tiles)
+}
+
+/// Which entries of tables the amplitudes look up.
+pub(super) fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
+    let mut used = Vec::new();
+    for batch in &plan.amplitudes {
+        visit(batch, &plan.general, true, &mut |operand, access| {
+            if let Access::Indexed(_) = access {
+                used.push(operand);
+            }
+        })?;
+    }
+    used.sort_unstable();
+    used.dedup();
+    Some(used)
+}
+
+/// What can be placed anew, in the order in which it is computed.
+fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Object>> {
+    let mut objects = Objects {
+        at: vec![None; plan.vectors as usize],
+        all: Vec::new(),
+    };
+    for (at, step) in steps(plan).enumerate() {
+        match step {
+            Step::Externals => {
+                for external in &plan.externals {
+                    let vectors = 2 * (external.kind.components() - 2);
+                    for &result in &external.results {
+                        objects.write(result, vectors, at);
+                    }
+                }
+            }
+            Step::Batch(batch) => {
+                visit(
+                    batch,
+                    &plan.general,
+                    false,
+                    &mut |to, access| match access {
+                        Access::Write(vectors) | Access::Update(vectors) => {
+                            objects.write(to, vectors, at);
+                        }
+                        Access::Read(_) => objects.read(to, at),
+                        Access::Indexed(_) | Access::Number => {}
+                    },
+                )?;
+            }
+            Step::Groups(groups) => {
+                for &h in groups.iter().flatten() {
+                    for &i in looked_up {
+                        objects.read(plan.tables[h as usize][i as usize], at);
+                    }
+                }
+            }
+        }
+    }
+    // Totals have to stay together.
+    for &total in &plan.channels.totals {
+        objects.at[total as usize] = None;
+    }
+    let Objects { at, mut all } = objects;
+    all.retain(|object| at[object.start as usize].is_some());
+    all.sort_by_key(|object| (object.first, object.start));
+    Some(all)
+}
+
+/// What was seen so far of what can be placed anew.
+struct Objects {
+    /// For each address which object begins there.
+    at: Vec<Option<u32>>,
+    all: Vec<Object>,
+}
+
+impl Objects {
+    fn write(&mut self, start: Address, vectors: u32, step: usize) {
+        let next = self.all.len() as u32;
+        let object = *self.at[start as usize].get_or_insert(next);
+        if object == next {
+            self.all.push(Object {
+                start,
+                vectors,
+                first: step,
+                last: step,
+            });
+        }
+        self.all[object as usize].last = step;
+    }
+
+    fn read(&mut self, start: Address, step: usize) {
+        if let Some(object) = self.at[start as usize] {
+            self.all[object as usize].last = step;
+        }
+    }
+}
+
+/// From old addresses to new ones.
+struct Map {
+    new: Vec<Address>,
+    /// Free places by size.
+    free: BTreeMap<u32, Vec<Address>>,
+    end: Address,
+}
+
+impl Map {
+    /// What is not an object keeps its order, at the beginning.
+    fn new(plan: &Plan, objects: &[Object]) -> Self {
+        let mut movable = vec![false; plan.vectors as usize];
+        for object in objects {
+            movable[object.start as usize..][..object.vectors as usize].fill(true);
+        }
+        let mut end = 0;
+        let new = movable
+            .iter()
+            .map(|movable| {
+                end += u32::from(!movable);
+                end.wrapping_sub(1)
+            })
+            .collect();
+        Map {
+            new,
+            free: BTreeMap::new(),
+            end,
+        }
+    }
+
+    fn of(&self, old: Address) -> Address {
+        self.new[old as usize]
+    }
+
+    fn place(&mut self, object: &Object) {
+        let at = self.find(object.vectors).unwrap_or_else(|| {
+            self.end += object.vectors;
+            self.end - object.vectors
+        });
+        for i in 0..object.vectors {
+            self.new[(object.start + i) as usize] = at + i;
+        }
+    }
+
+    /// A free place of this size, or the front of the smallest larger one.
+    fn find(&mut self, vectors: u32) -> Option<Address> {
+        let mut places = self.free.range_mut(vectors..);
+        let (size, at) = places.find_map(|(&size, at)| Some((size, at.pop()?)))?;
+        if size > vectors {
+            let rest = self.free.entry(size - vectors).or_default();
+            rest.push(at + vectors);
+        }
+        Some(at)
+    }
+
+    fn free(&mut self, object: &Object) {
+        let at = self.of(object.start);
+        self.free.entry(object.vectors).or_default().push(at);
+    }
+
+    /// Rewrites the operands of a batch.
+    fn batch(&self, batch: &mut Batch, general: &[GeneralRoutine], tables: bool) -> Option<()> {
+        let mut operands = Vec::with_capacity(batch.operands.len());
+        visit(batch, general, tables, &mut |operand, access| {
+            operands.push(match access {
+                Access::Number | Access::Indexed(_) => operand,
+                Access::Read(_) | Access::Write(_) | Access::Update(_) => self.of(operand),
+            });
+        })?;
+        batch.operands = operands;
+        Some(())
+    }
+
+    /// Rewrites everything that does not move.
+    fn persistent(&self, plan: &mut Plan) {
+        let to = |at: &mut Address| *at = self.of(*at);
+        to(&mut plan.leg_momenta);
+        plan.constants.iter_mut().for_each(|c| to(&mut c.0));
+        plan.couplings.iter_mut().for_each(to);
+        plan.momenta.iter_mut().for_each(|m| to(&mut m.address));
+        for propagator in &mut plan.propagators {
+            to(&mut propagator.address);
+            to(&mut propagator.momentum);
+        }
+        for factor in &mut plan.factors {
+            to(&mut factor.address);
+            factor.propagator.iter_mut().for_each(to);
+        }
+        plan.jamp.sums.iter_mut().for_each(|s| to(&mut s.address));
+        plan.jamp.units.iter_mut().for_each(to);
+        for term in &mut plan.jamp.terms {
+            to(&mut term.re);
+            to(&mut term.im);
+        }
+        to(&mut plan.jamp_base);
+        plan.channels.totals.iter_mut().for_each(to);
+        plan.channels
+            .amp2
+            .iter_mut()
+            .flatten()
+            .flatten()
+            .for_each(to);
+    }
+}

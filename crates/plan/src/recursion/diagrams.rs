@@ -1,0 +1,497 @@
+//! Diagrams as trees that grow from one external leg.
+//!
+//! MG5aMC's listing cuts every diagram at a place of its own choosing. Here all of them are cut
+//! at the same external leg, the *root*: what is left is a tree, and every inner line of it is
+//! the current of a set of the other legs. A vertex may then have to give another of its legs
+//! than it does in the listing; its constant in that form follows from the constants of the
+//! kernels (see [`Form::ratio`]).
+//!
+//! Trees are hash-consed: equal trees of different diagrams are the same tree. Where a vertex is
+//! antisymmetric in legs of the same kind, their order is made unique and the sign kept apart. The
+//! four-gluon vertex stands in the listing as three differences of metric products, which are
+//! linearly dependent; here each difference is two trees, one for each product, so that what is
+//! equal looks equal.
+
+use super::squares::Cut;
+use mebridge_ops::opcode::Opcode;
+use mebridge_ops::recognize::Recognized;
+use mebridge_process::{CouplingRef, ExternalKind, Process, Quantity, Vertex, Wavefunction};
+use num_complex::Complex64;
+use rustc_hash::FxHashMap as HashMap;
+use std::ops::{Deref, DerefMut};
+
+/// Index of a tree in [`Forest::trees`].
+pub type TreeId = u32;
+
+/// What flows along a line. Two lines over the same legs whose kind, mass and width agree can be
+/// added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Line {
+    /// The legs below, one bit each.
+    pub legs: u64,
+    /// Kind of wavefunction.
+    pub kind: LineKind,
+    /// Mass of the propagator.
+    pub mass: Quantity,
+    /// Its width.
+    pub width: Quantity,
+}
+
+/// Kinds of wavefunctions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LineKind {
+    /// A fermion that flows into the vertex above (`f1` there).
+    In,
+    /// A fermion that flows out of it (`f2` there).
+    Out,
+    /// A vector.
+    Vector,
+}
+
+/// A structure without regard to which leg is the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// (f1, f2, V).
+    Ffv,
+    /// Three vectors.
+    Vvv,
+    /// Four vectors, a product of two metrics (see [`Branch::lone`]).
+    Vvvv,
+}
+
+/// A family with one of its legs as the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Form {
+    /// The family.
+    pub family: Family,
+    /// Which leg is the result; `None` for an amplitude.
+    pub result: Option<u8>,
+}
+
+impl Form {
+    /// The form of a kernel, with the family's legs that its inputs are, in the kernel's order.
+    pub fn of(opcode: Opcode) -> Option<(Form, &'static [u8])> {
+        let form = |family, result, legs: &'static [u8]| Some((Form { family, result }, legs));
+        match opcode {
+            Opcode::Ffv0 => form(Family::Ffv, None, &[0, 1, 2]),
+            Opcode::Ffv1 => form(Family::Ffv, Some(0), &[1, 2]),
+            Opcode::Ffv2 => form(Family::Ffv, Some(1), &[0, 2]),
+            Opcode::Ffv3 => form(Family::Ffv, Some(2), &[0, 1]),
+            Opcode::Vvv0 => form(Family::Vvv, None, &[0, 1, 2]),
+            Opcode::Vvv1 => form(Family::Vvv, Some(0), &[1, 2]),
+            Opcode::VvvvDiff0 => form(Family::Vvvv, None, &[0, 1, 2, 3]),
+            Opcode::VvvvDiff1 => form(Family::Vvvv, Some(0), &[1, 2, 3]),
+            _ => None,
+        }
+    }
+
+    /// Constant of this form relative to the amplitude of the same vertex: ALOHA's off-shell
+    /// fermions carry a factor -1, its vectors none.
+    pub fn ratio(self) -> f64 {
+        match (self.family, self.result) {
+            (Family::Ffv, Some(0 | 1)) => -1.0,
+            _ => 1.0,
+        }
+    }
+}
+
+impl Family {
+    /// Number of legs.
+    pub fn legs(self) -> usize {
+        match self {
+            Family::Ffv | Family::Vvv => 3,
+            Family::Vvvv => 4,
+        }
+    }
+
+    /// What flows up from the vertex when this leg is the result.
+    fn kind(self, leg: u8) -> LineKind {
+        match (self, leg) {
+            // A result in place of f1 is what comes in there from above: it goes on as f2.
+            (Family::Ffv, 0) => LineKind::Out,
+            (Family::Ffv, 1) => LineKind::In,
+            _ => LineKind::Vector,
+        }
+    }
+}
+
+/// A vertex of the process, without regard to which leg is the result.
+#[derive(Clone, Debug)]
+pub struct Interaction {
+    /// Its structure.
+    pub family: Family,
+    /// Its constant as an amplitude: couplings with their coefficients, the first of which is 1.
+    pub factor: Vec<(CouplingRef, Complex64)>,
+}
+
+/// A tree: a leg, or a vertex with trees on all of its legs but the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tree {
+    /// An external wavefunction of the process.
+    Leg(u32),
+    /// A vertex.
+    Vertex(Branch),
+}
+
+/// A vertex with what grows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Branch {
+    /// Index into [`Forest::interactions`].
+    pub interaction: u32,
+    /// Which leg of its family is the result.
+    pub result: u8,
+    /// The trees on the other legs, in the order of the family's legs that follow.
+    pub children: Children,
+    /// Of three vectors that meet in a fourth, which one gives the result its direction: the
+    /// others are multiplied with each other. 0 for all other families.
+    pub lone: u8,
+}
+
+/// Two or three trees, in place: there are many branches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Children {
+    trees: [TreeId; 3],
+    count: u8,
+}
+
+impl Children {
+    fn push(&mut self, tree: TreeId) {
+        self.trees[usize::from(self.count)] = tree;
+        self.count += 1;
+    }
+}
+
+impl FromIterator<TreeId> for Children {
+    fn from_iter<I: IntoIterator<Item = TreeId>>(trees: I) -> Children {
+        let mut children = Children::default();
+        trees.into_iter().for_each(|tree| children.push(tree));
+        children
+    }
+}
+
+impl Deref for Children {
+    type Target = [TreeId];
+
+    fn deref(&self) -> &[TreeId] {
+        &self.trees[..usize::from(self.count)]
+    }
+}
+
+impl DerefMut for Children {
+    fn deref_mut(&mut self) -> &mut [TreeId] {
+        &mut self.trees[..usize::from(self.count)]
+    }
+}
+
+/// Branches or trees with coefficients.
+pub type Combination<T> = Vec<(T, f64)>;
+
+/// All diagrams of a process, rooted.
+pub struct Forest {
+    /// The distinct vertices.
+    pub interactions: Vec<Interaction>,
+    /// The distinct trees; children come before their parents.
+    pub trees: Vec<Tree>,
+    /// The line of each tree.
+    pub lines: Vec<Line>,
+    /// For each amplitude of the process the branches at the root whose sum it is.
+    pub tops: Vec<Vec<(Branch, Complex64)>>,
+    /// The external wavefunction at the root.
+    pub root: u32,
+    /// The vertices of each amplitude.
+    diagrams: Vec<Vec<Node>>,
+    ids: HashMap<Tree, TreeId>,
+    interaction_ids: HashMap<InteractionKey, u32>,
+}
+
+/// Family, and couplings with the bits of their rounded coefficients.
+type InteractionKey = (Family, Vec<(CouplingRef, u64, u64)>);
+
+/// A vertex of one diagram, before it is rooted.
+struct Node {
+    interaction: u32,
+    /// What each leg of the family leads to.
+    ends: Vec<End>,
+}
+
+#[derive(Clone, Copy)]
+enum End {
+    /// An external wavefunction.
+    Leg(u32),
+    /// Another vertex of the diagram, arriving at its leg, along a line with this mass and
+    /// width.
+    Node(usize, u8, Quantity, Quantity),
+    /// Not known yet.
+    Open,
+}
+
+/// The legs of vertices that lead to other vertices: each inner line from both of its ends.
+fn inner_ends(nodes: &[Node]) -> Vec<(usize, u8)> {
+    let ends = |(i, node): (usize, &Node)| {
+        let ends = node.ends.iter().zip(0..);
+        let inner = ends.filter(|(end, _)| matches!(end, End::Node(..)));
+        inner.map(|(_, leg)| (i, leg)).collect::<Vec<_>>()
+    };
+    nodes.iter().enumerate().flat_map(ends).collect()
+}
+
+impl Forest {
+    /// Roots all diagrams of a process at an external wavefunction. `None` where a vertex is not
+    /// of a family that can be turned.
+    pub fn grow(
+        process: &Process,
+        root: u32,
+        recognize: &mut dyn FnMut(&Vertex) -> Option<Recognized>,
+    ) -> Option<Forest> {
+        let mut forest = Forest {
+            interactions: Vec::new(),
+            trees: Vec::new(),
+            lines: Vec::new(),
+            tops: Vec::new(),
+            root,
+            diagrams: Vec::new(),
+            ids: HashMap::default(),
+            interaction_ids: HashMap::default(),
+        };
+        for amplitude in &process.amplitudes {
+            let mut nodes = Vec::new();
+            let mut scale = Complex64::new(1.0, 0.0);
+            forest.node(process, amplitude, recognize, &mut nodes, &mut scale)?;
+            let at = nodes.iter().enumerate().find_map(|(i, node)| {
+                let is_root = |end: &End| matches!(end, End::Leg(w) if *w == root);
+                node.ends.iter().position(is_root).map(|leg| (i, leg as u8))
+            });
+            let (node, leg) = at?;
+            let branches = forest.branches(process, &nodes, node, leg);
+            let scaled = branches.into_iter().map(|(b, sign)| (b, scale * sign));
+            forest.tops.push(scaled.collect());
+            forest.diagrams.push(nodes);
+        }
+        Some(forest)
+    }
+
+    /// Appends the vertex and all below it in the listing, and multiplies `scale` by what their
+    /// interactions leave out of their constants; gives the vertex's number and which of its legs
+    /// was the result in the listing.
+    fn node(
+        &mut self,
+        process: &Process,
+        vertex: &Vertex,
+        recognize: &mut dyn FnMut(&Vertex) -> Option<Recognized>,
+        nodes: &mut Vec<Node>,
+        scale: &mut Complex64,
+    ) -> Option<(usize, Option<u8>)> {
+        let recognized = recognize(vertex)?;
+        let (form, legs) = Form::of(recognized.opcode)?;
+        let [factor] = &recognized.factors[..] else {
+            return None;
+        };
+        let first = factor.first()?.1;
+        *scale *= first / form.ratio();
+        let factor = factor
+            .iter()
+            .map(|&(argument, c)| (vertex.couplings[argument], c / first))
+            .collect();
+        let interaction = self.interaction(form.family, factor);
+        let index = nodes.len();
+        nodes.push(Node {
+            interaction,
+            ends: vec![End::Open; form.family.legs()],
+        });
+        for (&leg, &input) in legs.iter().zip(&recognized.input_permutation) {
+            let input = vertex.inputs[input];
+            let end = match &process.wavefunctions[input as usize] {
+                Wavefunction::External(_) => End::Leg(input),
+                Wavefunction::Internal(below) => {
+                    let (child, result) = self.node(process, below, recognize, nodes, scale)?;
+                    let result = result?;
+                    let (mass, width) = (below.mass, below.width);
+                    nodes[child].ends[result as usize] = End::Node(index, leg, mass, width);
+                    End::Node(child, result, mass, width)
+                }
+            };
+            nodes[index].ends[leg as usize] = end;
+        }
+        Some((index, form.result))
+    }
+
+    fn interaction(&mut self, family: Family, factor: Vec<(CouplingRef, Complex64)>) -> u32 {
+        let rounded = |x: f64| (x * 1e9).round().to_bits();
+        let bits = factor
+            .iter()
+            .map(|(coupling, c)| (*coupling, rounded(c.re), rounded(c.im)))
+            .collect();
+        let interactions = &mut self.interactions;
+        *self
+            .interaction_ids
+            .entry((family, bits))
+            .or_insert_with(|| {
+                interactions.push(Interaction { family, factor });
+                interactions.len() as u32 - 1
+            })
+    }
+
+    /// The vertex with one of its legs as the result, as a sum of branches whose legs are in
+    /// their unique order.
+    fn branches(
+        &mut self,
+        process: &Process,
+        nodes: &[Node],
+        node: usize,
+        result: u8,
+    ) -> Combination<Branch> {
+        let interaction = nodes[node].interaction;
+        let family = self.interactions[interaction as usize].family;
+        // The legs that follow the result, such that the family is again itself with the result
+        // first: a rotation for three vectors, an exchange of pairs for four.
+        let order: &[u8] = match (family, result) {
+            (Family::Ffv, 0) => &[1, 2],
+            (Family::Ffv, 1) => &[0, 2],
+            (Family::Ffv, _) => &[0, 1],
+            (Family::Vvv, 0) => &[1, 2],
+            (Family::Vvv, 1) => &[2, 0],
+            (Family::Vvv, _) => &[0, 1],
+            (Family::Vvvv, 0) => &[1, 2, 3],
+            (Family::Vvvv, 1) => &[0, 3, 2],
+            (Family::Vvvv, 2) => &[3, 0, 1],
+            (Family::Vvvv, _) => &[2, 1, 0],
+        };
+        let mut products: Combination<Children> = vec![(Children::default(), 1.0)];
+        for &leg in order {
+            let trees = self.trees_at(process, nodes, nodes[node].ends[leg as usize]);
+            let append = |&(children, c): &(Children, f64)| {
+                let append = |&(tree, s): &(TreeId, f64)| {
+                    let mut children = children;
+                    children.push(tree);
+                    (children, c * s)
+                };
+                trees.iter().map(append).collect::<Vec<_>>()
+            };
+            products = products.iter().flat_map(append).collect();
+        }
+        let mut branches = Vec::new();
+        for (children, c) in products {
+            // Vectors in the order of the legs below them, so that it does not depend on how
+            // these legs meet.
+            let mut sorted: Vec<usize> = (0..children.len()).collect();
+            if family != Family::Ffv {
+                sorted.sort_by_key(|&i| self.lines[children[i] as usize].legs);
+            }
+            let branch = |lone: u8| Branch {
+                interaction,
+                result: if family == Family::Ffv { result } else { 0 },
+                children: sorted.iter().map(|&i| children[i]).collect(),
+                lone,
+            };
+            match family {
+                Family::Ffv => branches.push((branch(0), c)),
+                Family::Vvv if sorted[0] == 0 => branches.push((branch(0), c)),
+                Family::Vvv => branches.push((branch(0), -c)),
+                Family::Vvvv => {
+                    // Of V2, V3, V4 the difference is V3 (V2 V4) - V4 (V2 V3).
+                    for (lone, sign) in [(1, 1.0), (2, -1.0)] {
+                        let at = sorted.iter().position(|&i| i == lone);
+                        let at = at.expect("a permutation") as u8;
+                        branches.push((branch(at), c * sign));
+                    }
+                }
+            }
+        }
+        branches
+    }
+
+    /// What hangs at an end of a vertex, as a sum of trees.
+    fn trees_at(&mut self, process: &Process, nodes: &[Node], end: End) -> Combination<TreeId> {
+        match end {
+            End::Open => unreachable!("every end of a whole diagram leads somewhere"),
+            End::Leg(w) => {
+                let Wavefunction::External(e) = process.wavefunctions[w as usize] else {
+                    unreachable!("a leg is an external wavefunction");
+                };
+                let kind = match e.kind {
+                    ExternalKind::FermionIn => LineKind::In,
+                    ExternalKind::FermionOut => LineKind::Out,
+                    _ => LineKind::Vector,
+                };
+                let line = Line {
+                    legs: 1 << e.leg,
+                    kind,
+                    mass: e.mass,
+                    width: Quantity::ZERO,
+                };
+                vec![(self.insert(Tree::Leg(w), line), 1.0)]
+            }
+            End::Node(node, result, mass, width) => {
+                let branches = self.branches(process, nodes, node, result);
+                let tree = |(branch, sign): (Branch, f64)| {
+                    let legs = branch.children.iter();
+                    let legs = legs.map(|&c| self.lines[c as usize].legs).sum();
+                    let family = self.interactions[branch.interaction as usize].family;
+                    let line = Line {
+                        legs,
+                        kind: family.kind(branch.result),
+                        mass,
+                        width,
+                    };
+                    (self.insert(Tree::Vertex(branch), line), sign)
+                };
+                branches.into_iter().map(tree).collect()
+            }
+        }
+    }
+
+    /// All ways to cut an amplitude at an inner line, the smaller side propagated. `None` if it
+    /// has four-vector vertices.
+    pub fn cuts(&mut self, process: &Process, amplitude: usize) -> Option<Vec<Cut>> {
+        let nodes = std::mem::take(&mut self.diagrams[amplitude]);
+        let mut cuts = Vec::new();
+        for (node, leg) in inner_ends(&nodes) {
+            let trees = self.trees_at(process, &nodes, nodes[node].ends[leg as usize]);
+            let branches = self.branches(process, &nodes, node, leg);
+            if let ([(tree, _)], [(bare, _)]) = (&trees[..], &branches[..]) {
+                let legs = bare.children.iter().map(|&c| self.lines[c as usize].legs);
+                let (above, below) = (legs.sum::<u64>(), self.lines[*tree as usize].legs);
+                if (above.count_ones(), above) > (below.count_ones(), below) {
+                    cuts.push(Cut {
+                        bare: *bare,
+                        tree: *tree,
+                    });
+                }
+            }
+        }
+        self.diagrams[amplitude] = nodes;
+        (!cuts.is_empty()).then_some(cuts)
+    }
+
+    /// An order of trees by their vertices: first those with the fewest four-vector vertices, then
+    /// the fewest three-vector ones. Trees that are equally simple tend to enter the colour flows
+    /// with coefficients of the same size.
+    pub fn simplicity(&self) -> Vec<(u32, u32)> {
+        let mut all: Vec<(u32, u32)> = Vec::with_capacity(self.trees.len());
+        for tree in &self.trees {
+            let Tree::Vertex(branch) = tree else {
+                all.push((0, 0));
+                continue;
+            };
+            let own = match self.interactions[branch.interaction as usize].family {
+                Family::Ffv => (0, 0),
+                Family::Vvv => (0, 1),
+                Family::Vvvv => (1, 0),
+            };
+            let children = branch.children.iter().map(|&c| all[c as usize]);
+            all.push(children.fold(own, |a, b| (a.0 + b.0, a.1 + b.1)));
+        }
+        all
+    }
+
+    fn insert(&mut self, tree: Tree, line: Line) -> TreeId {
+        if let Some(&id) = self.ids.get(&tree) {
+            return id;
+        }
+        let id = self.trees.len() as TreeId;
+        self.trees.push(tree);
+        self.lines.push(line);
+        self.ids.insert(tree, id);
+        id
+    }
+}

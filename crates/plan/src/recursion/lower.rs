@@ -1,0 +1,624 @@
+//! From currents to operations.
+
+use super::color_ordered::{ColorOrdered, CurrentId, Make, Product};
+use super::diagrams::{Family, Forest, Form, Line, LineKind, Tree};
+use super::parity;
+use crate::compile::Compiler;
+use crate::passes::Pass;
+use crate::sums::Sums;
+use mebridge_ops::opcode::{Mode, Opcode};
+use mebridge_ops::{Address, Batch};
+use mebridge_process::{CouplingRef, LinearMap, Quantity, Source, Term};
+use num_complex::Complex64;
+use rustc_hash::FxHashMap as HashMap;
+use std::collections::BTreeMap;
+
+/// Operations that do not depend on each other, by what must come before: number of legs, then
+/// the operation's place among those that work on currents of as many.
+type Batches = BTreeMap<(usize, usize, Opcode), Vec<Address>>;
+
+/// Place of conjugates: behind what they are conjugates of.
+const CONJUGATES: usize = 100;
+
+/// Place of sums of currents: behind all vertices and their conjugates.
+const SUMS: usize = 200;
+
+/// Whether nothing but a leg at the root follows a fermion. Its propagator then goes to the other
+/// factor of the product: what the root makes of a leg is a handful of spinors, the currents that
+/// it is multiplied with are many.
+pub(super) fn at_the_top(compiler: &Compiler, line: &Line) -> bool {
+    let below = line.legs.count_ones() as usize;
+    line.kind != LineKind::Vector && below + 2 == compiler.process.legs.len()
+}
+
+/// A current without a line of the compiler.
+pub const NOWHERE: u32 = u32::MAX;
+
+/// Terms of one current that are computed by one operation. Three- and four-vector vertices
+/// share one, each with a factor of its own.
+#[derive(Clone, Debug)]
+pub(super) struct Share {
+    pub(super) opcode: Opcode,
+    /// Interaction and coefficient; the second is that of the four-vector vertices.
+    factors: [Option<(u32, Complex64)>; 2],
+    plus: Vec<Vec<u32>>,
+    minus: Vec<Vec<u32>>,
+    /// Four-vector vertices `2 V3 (V2 V4) - V2 (V3 V4) - V4 (V2 V3)`, to add and to subtract.
+    fours: [Vec<Vec<u32>>; 2],
+}
+
+/// Fills the compiler's plan. `None` where the root's vertices are not of a fermion and a vector.
+///
+/// Gives the line of each current, [`NOWHERE`] for one that is not needed.
+pub fn lower(
+    compiler: &mut Compiler,
+    forest: &Forest,
+    color_ordered: &ColorOrdered,
+) -> Option<Vec<u32>> {
+    let roots = Roots::find(forest, color_ordered)?;
+    let needed = needed(color_ordered, &roots);
+    let parity = match compiler.last >= Pass::Conjugates {
+        true => parity::signs(compiler, forest, color_ordered),
+        false => vec![None; color_ordered.currents.len()],
+    };
+    let mut batches = Batches::new();
+    let mut nodes = vec![NOWHERE; color_ordered.currents.len()];
+    for (id, current) in color_ordered.currents.iter().enumerate() {
+        if !needed[id] {
+            continue;
+        }
+        if let Make::Leg = current.make {
+            if let Tree::Leg(w) = forest.trees[current.trees[0].0 as usize] {
+                nodes[id] = w;
+            }
+            continue;
+        }
+        let level = current.line.legs.count_ones() as usize;
+        let signs = legs_of(compiler, forest, current.trees[0].0);
+        let line = compiler.line(signs.clone(), 4, true);
+        nodes[id] = compiler.lines.len() as u32;
+        compiler.lines.push(line);
+        if let Make::Vertices(products) = &current.make {
+            let quantities = (current.line.mass, current.line.width);
+            let line = (!at_the_top(compiler, &current.line)).then_some(quantities);
+            let helicities = conjugates(
+                compiler,
+                nodes[id],
+                parity[id],
+                (level, CONJUGATES),
+                &mut batches,
+            );
+            for (place, share) in shares(forest, products, &nodes)?.iter().enumerate() {
+                let mode = if place == 0 { Mode::STORE } else { Mode::ADD };
+                let bare = if line.is_none() { Mode::BARE } else { 0 };
+                let others = others(compiler, forest, share, &signs, line);
+                let operands = batches.entry((level, place, share.opcode)).or_default();
+                emit(
+                    compiler,
+                    share,
+                    nodes[id],
+                    &helicities,
+                    mode | bare,
+                    others,
+                    operands,
+                );
+            }
+        }
+    }
+    for (id, current) in color_ordered.currents.iter().enumerate() {
+        if let (true, Make::Sum(terms)) = (needed[id], &current.make) {
+            let level = current.line.legs.count_ones() as usize;
+            let place = (level, SUMS + CONJUGATES);
+            let helicities = conjugates(compiler, nodes[id], parity[id], place, &mut batches);
+            let operands = batches.entry((level, SUMS, Opcode::Add)).or_default();
+            add(compiler, nodes[id], &helicities, terms, &nodes, operands);
+        }
+    }
+    let products = roots.lower(compiler, forest, color_ordered, &nodes, &mut batches);
+    let plan = &mut compiler.plan;
+    plan.currents = batches
+        .into_iter()
+        .map(|((_, _, opcode), operands)| Batch::stream(opcode, operands))
+        .collect();
+    let products_size = 2 * roots.products.len() as u32;
+    let pair_stride = products_size + 2 * compiler.process.color.flows;
+    let product_base = compiler.allocate(2 * pair_stride);
+    let jamp_base = product_base + products_size;
+    compiler.tables();
+    compiler.plan.groups = groups(compiler, forest);
+    compiler.plan.pair_stride = pair_stride;
+    let plan = &mut compiler.plan;
+    plan.jamp_base = jamp_base;
+    plan.jamp = Sums::new(
+        &roots.jamp,
+        |i| product_base + 2 * i,
+        |_| unreachable!("no partial sums"),
+        |i| jamp_base + 2 * i,
+    );
+    plan.amplitudes = vec![Batch::stream(Opcode::Dots, dots(&products, product_base))];
+    Some(nodes)
+}
+
+/// The products of spinors at the root, and the colour flows as sums of them.
+struct Roots {
+    /// Interaction, which leg of it the root is seen as, spinor, vector: all of them computed
+    /// from vertices.
+    products: Vec<(u32, u8, CurrentId, CurrentId)>,
+    jamp: LinearMap,
+}
+
+/// The root with a vector attached, with the product's other spinors and where they go.
+struct Partner {
+    node: u32,
+    products: Vec<(u32, u32)>,
+}
+
+impl Roots {
+    fn find(forest: &Forest, color_ordered: &ColorOrdered) -> Option<Roots> {
+        let mut roots = Roots {
+            products: Vec::new(),
+            jamp: LinearMap::default(),
+        };
+        let mut known = HashMap::default();
+        for flow in &color_ordered.flows {
+            let mut sum: BTreeMap<u32, Complex64> = BTreeMap::new();
+            for product in flow {
+                let family = forest.interactions[product.interaction as usize].family;
+                let [spinor, vector] = product.children[..] else {
+                    return None;
+                };
+                if family != Family::Ffv || product.result > 1 {
+                    return None;
+                }
+                for &(spinor, c) in &color_ordered.resolve(spinor) {
+                    for &(vector, d) in &color_ordered.resolve(vector) {
+                        let key = (product.interaction, product.result, spinor, vector);
+                        let at = *known.entry(key).or_insert_with(|| {
+                            roots.products.push(key);
+                            roots.products.len() as u32 - 1
+                        });
+                        *sum.entry(at).or_default() += product.coefficients[0] * c * d;
+                    }
+                }
+            }
+            let terms = sum.into_iter().filter(|(_, c)| c.norm() > 1e-12);
+            let term = |(at, c): (u32, Complex64)| Term {
+                source: Source::Amplitude(at),
+                factor: (whole(c.re), whole(c.im)),
+            };
+            roots.jamp.outputs.push(terms.map(term).collect());
+        }
+        Some(roots)
+    }
+
+    /// Attaches the vectors to the root.
+    fn lower(
+        &self,
+        compiler: &mut Compiler,
+        forest: &Forest,
+        color_ordered: &ColorOrdered,
+        nodes: &[u32],
+        batches: &mut Batches,
+    ) -> Vec<Partner> {
+        let mut partners: Vec<Partner> = Vec::new();
+        let mut known: HashMap<_, usize> = HashMap::default();
+        for (at, &(interaction, result, spinor, vector)) in self.products.iter().enumerate() {
+            let line = color_ordered.currents[spinor as usize].line;
+            let line = at_the_top(compiler, &line).then_some((line.mass, line.width));
+            let partner = *known
+                .entry((interaction, result, vector, line))
+                .or_insert_with(|| {
+                    let opcode = match result {
+                        0 => Opcode::SumFfv2,
+                        _ => Opcode::SumFfv1,
+                    };
+                    let children = vec![forest.root, nodes[vector as usize]];
+                    let share = Share {
+                        opcode,
+                        factors: [Some((interaction, Complex64::new(1.0, 0.0))), None],
+                        plus: vec![children],
+                        minus: Vec::new(),
+                        fours: Default::default(),
+                    };
+                    let node = at_the_root(compiler, forest, &share, line, batches);
+                    partners.push(Partner {
+                        node,
+                        products: Vec::new(),
+                    });
+                    partners.len() - 1
+                });
+            partners[partner]
+                .products
+                .push((nodes[spinor as usize], at as u32));
+        }
+        // Partners over the same legs meet the same spinors: keep them together.
+        partners.sort_by_key(|p| {
+            let signs = &compiler.lines[p.node as usize].signs;
+            (signs.iter().filter(|s| **s != 0).count(), signs.clone())
+        });
+        partners
+    }
+}
+
+/// Helicities in groups of two that differ only in the helicity of the root.
+fn groups(compiler: &Compiler, forest: &Forest) -> Vec<Vec<u32>> {
+    let root = &compiler.lines[forest.root as usize].signs;
+    let mut groups: Vec<Vec<u32>> = Vec::new();
+    let mut open: HashMap<Vec<u32>, usize> = HashMap::default();
+    for (h, digits) in (0..).zip(&compiler.digits) {
+        let rest = digits.iter().zip(root).filter(|(_, sign)| **sign == 0);
+        let rest: Vec<u32> = rest.map(|(digit, _)| *digit).collect();
+        match open.remove(&rest) {
+            Some(group) => groups[group].push(h),
+            None => {
+                open.insert(rest, groups.len());
+                groups.push(vec![h]);
+            }
+        }
+    }
+    groups
+}
+
+/// The operations of [`Opcode::Dots`], the root's side first.
+fn dots(partners: &[Partner], product_base: Address) -> Vec<Address> {
+    let mut operands = Vec::new();
+    for partner in partners {
+        operands.extend([partner.node, partner.products.len() as u32]);
+        for &(spinor, at) in &partner.products {
+            operands.extend([spinor, product_base + 2 * at]);
+        }
+    }
+    operands
+}
+
+/// A number without what rounding has added to a small fraction.
+fn whole(x: f64) -> f64 {
+    let sixths = (x * 6.0).round() / 6.0;
+    if (x - sixths).abs() < 1e-12 {
+        sixths
+    } else {
+        x
+    }
+}
+
+/// Which currents the products at the root need.
+fn needed(color_ordered: &ColorOrdered, roots: &Roots) -> Vec<bool> {
+    let mut needed = vec![false; color_ordered.currents.len()];
+    for &(_, _, spinor, vector) in &roots.products {
+        needed[spinor as usize] = true;
+        needed[vector as usize] = true;
+    }
+    // Sums use currents of the same line, which may come behind them.
+    loop {
+        let mut more = false;
+        for id in (0..color_ordered.currents.len()).rev() {
+            if !needed[id] {
+                continue;
+            }
+            let mut need = |other: CurrentId| {
+                more |= !needed[other as usize];
+                needed[other as usize] = true;
+            };
+            match &color_ordered.currents[id].make {
+                Make::Leg => {}
+                Make::Sum(terms) => terms.iter().for_each(|t| need(t.0)),
+                Make::Vertices(products) => {
+                    products
+                        .iter()
+                        .flat_map(|p| &p.children)
+                        .for_each(|&c| need(c));
+                }
+            }
+        }
+        if !more {
+            return needed;
+        }
+    }
+}
+
+/// The legs below a tree, with the signs of their momenta.
+pub(super) fn legs_of(compiler: &Compiler, forest: &Forest, tree: u32) -> Vec<i8> {
+    match &forest.trees[tree as usize] {
+        Tree::Leg(w) => compiler.lines[*w as usize].signs.clone(),
+        Tree::Vertex(branch) => {
+            let mut signs = vec![0i8; compiler.process.legs.len()];
+            for &child in branch.children.iter() {
+                for (sign, s) in signs.iter_mut().zip(legs_of(compiler, forest, child)) {
+                    *sign += s;
+                }
+            }
+            signs
+        }
+    }
+}
+
+/// A share under construction: its terms have one factor, but for a sign.
+fn same(a: Option<(u32, Complex64)>, b: (u32, Complex64), sign: f64) -> bool {
+    a.is_none_or(|(interaction, c)| {
+        interaction == b.0 && (c * sign - b.1).norm() < 1e-9 * b.1.norm()
+    })
+}
+
+/// Groups the terms of a current by kernel and factor.
+pub(super) fn shares(forest: &Forest, products: &[Product], nodes: &[u32]) -> Option<Vec<Share>> {
+    let mut shares: Vec<Share> = Vec::new();
+    let mut push =
+        |opcode: Opcode, slot: usize, interaction: u32, c: Complex64, children: Vec<u32>| {
+            let factor = (interaction, c);
+            let fits = |share: &Share| {
+                share.opcode == opcode
+                    && (same(share.factors[slot], factor, 1.0)
+                        || same(share.factors[slot], factor, -1.0))
+            };
+            let at = match shares.iter().position(fits) {
+                Some(at) => at,
+                None => {
+                    shares.push(Share {
+                        opcode,
+                        factors: [None, None],
+                        plus: Vec::new(),
+                        minus: Vec::new(),
+                        fours: Default::default(),
+                    });
+                    shares.len() - 1
+                }
+            };
+            let share = &mut shares[at];
+            let plus = same(share.factors[slot], factor, 1.0);
+            share.factors[slot].get_or_insert(factor);
+            match (slot, plus) {
+                (1, _) => share.fours[usize::from(!plus)].push(children),
+                (_, true) => share.plus.push(children),
+                (_, false) => share.minus.push(children),
+            }
+        };
+    for product in products {
+        let family = forest.interactions[product.interaction as usize].family;
+        let children: Vec<u32> = product
+            .children
+            .iter()
+            .map(|&c| nodes[c as usize])
+            .collect();
+        let c = product.coefficients;
+        let id = product.interaction;
+        match (family, product.result) {
+            (Family::Ffv, 0) => push(Opcode::SumFfv1, 0, id, c[0], children),
+            (Family::Ffv, 1) => push(Opcode::SumFfv2, 0, id, c[0], children),
+            (Family::Ffv, _) => push(Opcode::SumFfv3, 0, id, c[0], children),
+            (Family::Vvv, _) => push(Opcode::SumVvv1, 0, id, c[0], children),
+            (Family::Vvvv, _) => {
+                if c.iter().sum::<Complex64>().norm() > 1e-9 {
+                    return None;
+                }
+                let rotated =
+                    |k: usize| vec![children[(k + 1) % 3], children[k], children[(k + 2) % 3]];
+                let is_middle = |k: &usize| {
+                    let others = c[(k + 1) % 3] - c[(k + 2) % 3];
+                    others.norm() < 1e-9
+                };
+                if let Some(k) = (0..3).find(is_middle) {
+                    push(Opcode::SumVvv1, 1, id, c[k] / 2.0, rotated(k));
+                } else {
+                    // V3 (V2 V4) - V4 (V2 V3) of (A, B, C), and of (B, A, C).
+                    for (k, order) in [(1, [0, 1, 2]), (0, [1, 0, 2])] {
+                        if c[k].norm() > 1e-9 {
+                            let children = order.iter().map(|&i: &usize| children[i]).collect();
+                            push(Opcode::SumVvvvDiff1, 0, id, c[k], children);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Some(shares)
+}
+
+/// The factors of a share: coefficient times the vertex's constant in this form, times couplings
+/// and propagator.
+fn factors(
+    compiler: &mut Compiler,
+    forest: &Forest,
+    share: &Share,
+    propagator: Option<Address>,
+) -> Vec<Address> {
+    let used: Vec<(u32, Complex64)> = match share.factors {
+        [a, b] if share.opcode == Opcode::SumVvv1 => {
+            let some = a.or(b).into_iter();
+            some.chain(b.or(a)).collect()
+        }
+        [a, _] => a.into_iter().collect(),
+    };
+    // A bare product at the root is part of an amplitude.
+    let result = match share.opcode {
+        Opcode::SumFfv1 => Some(0),
+        Opcode::SumFfv2 => Some(1),
+        _ => Some(2),
+    };
+    used.into_iter()
+        .map(|(interaction, coefficient)| {
+            let interaction = &forest.interactions[interaction as usize];
+            let form = Form {
+                family: interaction.family,
+                result: result.filter(|_| propagator.is_some()),
+            };
+            let couplings: Vec<CouplingRef> = interaction.factor.iter().map(|(c, _)| *c).collect();
+            let terms: Vec<(usize, Complex64)> = interaction
+                .factor
+                .iter()
+                .enumerate()
+                .map(|(i, (_, c))| (i, c * coefficient * form.ratio()))
+                .collect();
+            compiler.factor(&couplings, &terms, propagator)
+        })
+        .collect()
+}
+
+/// What an operation needs beside its terms.
+pub(super) struct Others {
+    factors: Vec<Address>,
+    momentum: Address,
+    mass: Address,
+}
+
+/// What the operation of a share needs, on a line with these signs of momenta: propagated with a
+/// mass and a width, or bare.
+pub(super) fn others(
+    compiler: &mut Compiler,
+    forest: &Forest,
+    share: &Share,
+    signs: &[i8],
+    line: Option<(Quantity, Quantity)>,
+) -> Others {
+    let Some((mass, width)) = line else {
+        let unused = compiler.constant(0.0);
+        return Others {
+            factors: factors(compiler, forest, share, None),
+            momentum: unused,
+            mass: unused,
+        };
+    };
+    let mass = compiler.binding.value(mass);
+    let width = compiler.binding.value(width);
+    let propagator = compiler.propagator(signs, mass, width);
+    Others {
+        factors: factors(compiler, forest, share, Some(propagator)),
+        momentum: compiler.momentum(signs),
+        mass: compiler.constant(mass),
+    }
+}
+
+/// A new line for the root with a vector attached, propagated or not; gives its number.
+fn at_the_root(
+    compiler: &mut Compiler,
+    forest: &Forest,
+    share: &Share,
+    line: Option<(Quantity, Quantity)>,
+    batches: &mut Batches,
+) -> u32 {
+    let signs = compiler.sum_of(&share.plus[0]);
+    let made = compiler.line(signs.clone(), 4, true);
+    let helicities = made.examples.clone();
+    compiler.lines.push(made);
+    let node = compiler.lines.len() as u32 - 1;
+    let mode = match line {
+        Some(_) => Mode::STORE,
+        None => Mode::BARE,
+    };
+    let others = others(compiler, forest, share, &signs, line);
+    let operands = batches.entry((usize::MAX, 0, share.opcode)).or_default();
+    emit(compiler, share, node, &helicities, mode, others, operands);
+    node
+}
+
+/// A combination of helicities of a line, and a configuration that has it.
+pub(super) type Example = (u32, usize);
+
+/// The helicities for which a current is to be computed. The others are conjugates of these, by
+/// operations that are added here.
+fn conjugates(
+    compiler: &Compiler,
+    node: u32,
+    parity: Option<f64>,
+    (level, place): (usize, usize),
+    batches: &mut Batches,
+) -> Vec<Example> {
+    let line = &compiler.lines[node as usize];
+    let Some(sign) = parity else {
+        return line.examples.clone();
+    };
+    let opcode = if sign > 0.0 {
+        Opcode::Conjugate
+    } else {
+        Opcode::MinusConjugate
+    };
+    let mut computed = Vec::new();
+    for &(instance, h) in &line.examples {
+        let here = line.instances[instance as usize];
+        match compiler.reversed(line, h).map(|i| line.instances[i]) {
+            Some(there) if there < here => {
+                let operands = batches.entry((level, place, opcode)).or_default();
+                operands.extend([there, here]);
+            }
+            _ => computed.push((instance, h)),
+        }
+    }
+    computed
+}
+
+/// Writes the operations of a share for these combinations of helicities.
+pub(super) fn emit(
+    compiler: &mut Compiler,
+    share: &Share,
+    node: u32,
+    helicities: &[Example],
+    mode: u32,
+    others: Others,
+    operands: &mut Vec<Address>,
+) {
+    // Of vectors the last two may be exchanged in place of a sign.
+    let exchange = matches!(share.opcode, Opcode::SumVvv1 | Opcode::SumVvvvDiff1);
+    let mut plus = share.plus.clone();
+    let mut minus = share.minus.clone();
+    if exchange {
+        for mut children in minus.drain(..) {
+            let last = children.len() - 1;
+            children.swap(last - 1, last);
+            plus.push(children);
+        }
+    }
+    for &(instance, h) in helicities {
+        operands.extend([mode, plus.len() as u32]);
+        match share.opcode {
+            Opcode::SumVvv1 => operands.extend(share.fours.iter().map(|f| f.len() as u32)),
+            Opcode::SumVvvvDiff1 => {}
+            _ => operands.push(minus.len() as u32),
+        }
+        for children in plus.iter().chain(&minus) {
+            inputs(compiler, h, children, operands);
+            if share.opcode == Opcode::SumVvv1 {
+                for &child in children {
+                    let signs = compiler.lines[child as usize].signs.clone();
+                    operands.push(compiler.momentum(&signs));
+                }
+            }
+        }
+        for children in share.fours.iter().flatten() {
+            inputs(compiler, h, children, operands);
+        }
+        operands.extend(&others.factors);
+        if matches!(share.opcode, Opcode::SumFfv1 | Opcode::SumFfv2) {
+            operands.extend([others.momentum, others.mass]);
+        }
+        operands.push(compiler.lines[node as usize].instances[instance as usize]);
+    }
+}
+
+/// Addresses of wavefunctions in a helicity configuration.
+fn inputs(compiler: &Compiler, h: usize, children: &[u32], operands: &mut Vec<Address>) {
+    for &child in children {
+        let line = &compiler.lines[child as usize];
+        operands.push(line.instances[line.instance(&compiler.digits[h])]);
+    }
+}
+
+/// Writes the operations of a current that is a sum of others.
+fn add(
+    compiler: &Compiler,
+    node: u32,
+    helicities: &[Example],
+    terms: &[(CurrentId, f64)],
+    nodes: &[u32],
+    operands: &mut Vec<Address>,
+) {
+    let with = |sign: f64| -> Vec<u32> {
+        let terms = terms.iter().filter(|t| t.1 == sign);
+        terms.map(|t| nodes[t.0 as usize]).collect()
+    };
+    let (plus, minus) = (with(1.0), with(-1.0));
+    for &(instance, h) in helicities {
+        operands.extend([plus.len() as u32, minus.len() as u32]);
+        inputs(compiler, h, &plus, operands);
+        inputs(compiler, h, &minus, operands);
+        operands.push(compiler.lines[node as usize].instances[instance as usize]);
+    }
+}

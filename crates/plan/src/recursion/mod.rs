@@ -1,0 +1,115 @@
+//! From a list of diagrams to a recursion.
+//!
+//! A plan made here computes the colour flows alone, not the amplitudes of single diagrams; the
+//! squares of those, which channels ask for, are computed beside ([`squares`]). All diagrams are rooted at one external fermion ([`diagrams`]), sums of trees that
+//! always occur together become currents (`columns`, [`color_ordered`]), and the currents become operations
+//! (`lower`). Where a process has vertices that cannot be turned, or sums that do not factor,
+//! there is no such plan and the list of diagrams is evaluated as it is.
+
+mod basis;
+pub mod color_ordered;
+mod columns;
+pub mod diagrams;
+mod lower;
+mod parity;
+pub mod squares;
+
+use super::binding::Binding;
+use super::compile::{Compiler, squared, used};
+use super::passes::Pass;
+use super::{Count, Plan, memory_reuse, tiling};
+use color_ordered::ColorOrdered;
+use diagrams::Forest;
+use mebridge_ops::recognize::{Recognized, recognize};
+use mebridge_process::{ExternalKind, Process, Vertex, Wavefunction};
+use rustc_hash::FxHashMap as HashMap;
+use squares::Squares;
+
+/// A recursive plan without tiles, as GPUs take it, if the process has one.
+pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Option<Plan> {
+    compile_until(Pass::MemoryReuse, process, binding, helicities)
+}
+
+/// The same with the passes behind one left out.
+pub fn compile_until(
+    last: Pass,
+    process: &Process,
+    binding: &Binding,
+    helicities: &[u32],
+) -> Option<Plan> {
+    make(last, process, binding, helicities, false)
+}
+
+/// A recursive plan that tells helicities apart: AMP2 come from the amplitudes of single diagrams beside the recursion.
+pub fn compile_each(process: &Process, binding: &Binding, helicities: &[u32]) -> Option<Plan> {
+    make(Pass::Tiling, process, binding, helicities, true)
+}
+
+fn make(
+    last: Pass,
+    process: &Process,
+    binding: &Binding,
+    helicities: &[u32],
+    each: bool,
+) -> Option<Plan> {
+    if process.amplitudes.is_empty() {
+        return None;
+    }
+    let mut known: HashMap<(u32, bool), Option<Recognized>> = HashMap::default();
+    let mut recognize = |vertex: &Vertex| {
+        let massless = binding.value(vertex.mass) == 0.0;
+        let routine = &process.routines[vertex.routine as usize];
+        known
+            .entry((vertex.routine, massless))
+            .or_insert_with(|| recognize(routine, massless))
+            .clone()
+    };
+    // No vertex of spin 3/2 or 2 can be part of one.
+    let large =
+        |w: &Wavefunction| matches!(w, Wavefunction::External(e) if e.kind.components() > 6);
+    if process.wavefunctions.iter().any(large) {
+        return None;
+    }
+    // The root that gives the fewest trees.
+    let mut best: Option<Forest> = None;
+    for (w, wavefunction) in process.wavefunctions.iter().enumerate() {
+        let Wavefunction::External(e) = wavefunction else {
+            continue;
+        };
+        if !matches!(e.kind, ExternalKind::FermionIn | ExternalKind::FermionOut) {
+            continue;
+        }
+        let forest = Forest::grow(process, w as u32, &mut recognize)?;
+        if best
+            .as_ref()
+            .is_none_or(|best| forest.trees.len() < best.trees.len())
+        {
+            best = Some(forest);
+        }
+    }
+    let mut forest = best?;
+    let color_ordered = ColorOrdered::find(&forest, &process.jamp, last)?;
+    let mut used = match each {
+        true => used(process, squared(process)),
+        false => vec![false; process.wavefunctions.len()],
+    };
+    for (used, wavefunction) in used.iter_mut().zip(&process.wavefunctions) {
+        *used |= matches!(wavefunction, Wavefunction::External(_));
+    }
+    let mut compiler = Compiler::new(process, binding, helicities, used);
+    compiler.last = last;
+    compiler.externals();
+    let nodes = lower::lower(&mut compiler, &forest, &color_ordered)?;
+    if each {
+        compiler.squared_amplitudes().ok()?;
+    } else if let Some(squares) = Squares::find(process, helicities, &mut forest) {
+        squares.lower(&mut compiler, &forest, &color_ordered, &nodes)?;
+    }
+    if last >= Pass::Tiling {
+        tiling::reuse(&mut compiler.plan, &process.helicities);
+    } else if last >= Pass::MemoryReuse {
+        memory_reuse::reuse(&mut compiler.plan);
+    }
+    compiler.plan.count = Count::of(&compiler.plan);
+    Some(compiler.plan)
+}

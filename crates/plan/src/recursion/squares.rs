@@ -1,0 +1,337 @@
+//! Squared single diagrams, summed over helicities, without the diagrams' amplitudes.
+//!
+//! A diagram that is cut at one of its inner lines is a product `a . b` of what grows on the two
+//! sides. Each side depends on the helicities of its own legs alone, so the sum over all
+//! helicities factors:
+//!
+//! `sum over h of |a . b|^2 = sum over i, j of A_ij B_ij` with `A_ij = sum over h_a of a_i a_j^*`,
+//!
+//! and `B` likewise: as in a density matrix. This holds if the good helicities are all combinations of
+//! those of the two sides, but for some that contribute nothing; the bridge checks it at the points of
+//! its trial.
+//!
+//! All helicities reversed, a side of a single diagram is the mirrored one (see
+//! [`Opcode::DensitySpinor`]) but for a factor: its vertices treat both chiralities alike, numerators of
+//! propagators have real masses, and a width or a complex coupling is part of one common factor. (Sums of
+//! diagrams have no such factor.) So one of each two helicities that are each other's reverse is computed,
+//! on either side. Where a helicity has no reverse, or is its own, the list of diagrams serves.
+
+use super::color_ordered::{ColorOrdered, Make, Product};
+use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeId};
+use super::lower::{Example, NOWHERE, Share, at_the_top, emit, legs_of, others, shares};
+use crate::ChannelPlan;
+use crate::compile::{Compiler, Line, amp2_index};
+use mebridge_ops::opcode::{MATRIX, Mode, Opcode};
+use mebridge_ops::{Address, Batch};
+use mebridge_process::Process;
+use num_complex::Complex64;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+use std::collections::BTreeMap;
+
+/// A diagram cut in two: the branch on one side, the tree on the other with the line's propagator.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Cut {
+    /// What is not propagated.
+    pub bare: Branch,
+    /// The other side.
+    pub tree: TreeId,
+}
+
+/// The AMP2 of a process, one cut for each.
+pub struct Squares {
+    cuts: Vec<Cut>,
+}
+
+impl Squares {
+    /// Chooses a cut for each AMP2. `None` if an AMP2 is not the square of one amplitude without
+    /// four-vector vertices, or a helicity configuration has no reverse.
+    pub fn find(process: &Process, helicities: &[u32], forest: &mut Forest) -> Option<Squares> {
+        if !all_have_reverses(&process.helicities, helicities) {
+            return None;
+        }
+        let (sets, _) = amp2_index(process);
+        let mut ways: Vec<Vec<Cut>> = Vec::new();
+        for squares in &sets {
+            let [square] = &squares[..] else { return None };
+            let [amplitude] = square[..] else { return None };
+            ways.push(forest.cuts(process, amplitude as usize)?);
+        }
+        let legs = |forest: &Forest, cut: &Cut| {
+            let below = forest.lines[cut.tree as usize].legs.count_ones();
+            below.max(process.legs.len() as u32 - below)
+        };
+        for ways in &mut ways {
+            let least = ways.iter().map(|cut| legs(forest, cut)).min()?;
+            ways.retain(|cut| legs(forest, cut) == least);
+        }
+        // Bare branches that can serve most diagrams first.
+        let mut serves: HashMap<&Branch, u32> = HashMap::default();
+        for cut in ways.iter().flatten() {
+            *serves.entry(&cut.bare).or_default() += 1;
+        }
+        let mut used: HashMap<&Branch, u32> = HashMap::default();
+        let mut cuts = Vec::new();
+        for ways in &ways {
+            let best = ways.iter().min_by_key(|cut| {
+                let new = !used.contains_key(&cut.bare);
+                (new, u32::MAX - serves[&cut.bare])
+            })?;
+            *used.entry(&best.bare).or_default() += 1;
+            cuts.push(best.clone());
+        }
+        Some(Squares { cuts })
+    }
+
+    /// Adds the operations to the compiler's plan. `nodes` are the lines of the currents.
+    pub(super) fn lower(
+        &self,
+        compiler: &mut Compiler,
+        forest: &Forest,
+        color_ordered: &ColorOrdered,
+        nodes: &[u32],
+    ) -> Option<()> {
+        let mut lowering = Lowering {
+            forest,
+            lines: HashMap::default(),
+            whole: HashSet::default(),
+            batches: BTreeMap::new(),
+        };
+        for cut in &self.cuts {
+            for &child in cut.bare.children.iter() {
+                lowering.needs_whole(child);
+            }
+            lowering.needs_whole_children(cut.tree);
+        }
+        for (id, current) in color_ordered.currents.iter().enumerate() {
+            if let ([(tree, _)], true) = (&current.trees[..], nodes[id] != NOWHERE)
+                && !matches!(current.make, Make::Sum(_))
+                && !at_the_top(compiler, &current.line)
+            {
+                lowering.lines.insert(*tree, nodes[id]);
+            }
+        }
+        let mut plan: Vec<Batch> = Vec::new();
+        let mut below: BTreeMap<TreeId, Address> = BTreeMap::new();
+        let mut above: BTreeMap<&Branch, (Address, Opcode)> = BTreeMap::new();
+        for cut in &self.cuts {
+            for &child in cut.bare.children.iter().chain([&cut.tree]) {
+                lowering.tree(compiler, child)?;
+            }
+            below
+                .entry(cut.tree)
+                .or_insert_with(|| compiler.allocate(MATRIX));
+            let opcode = density(forest, cut.tree);
+            above
+                .entry(&cut.bare)
+                .or_insert_with(|| (compiler.allocate(MATRIX), opcode));
+        }
+        let batches = std::mem::take(&mut lowering.batches).into_iter();
+        plan.extend(batches.map(|((_, opcode), operands)| Batch::stream(opcode, operands)));
+        let mut squares: BTreeMap<Opcode, Vec<Address>> = BTreeMap::new();
+        for (&tree, &matrix) in &below {
+            let operands = squares.entry(density(forest, tree)).or_default();
+            square(compiler, lowering.lines[&tree], matrix, operands);
+        }
+        plan.extend(
+            squares
+                .into_iter()
+                .map(|(opcode, operands)| Batch::stream(opcode, operands)),
+        );
+        // One bare branch after the other, all in the same memory.
+        let nodes = lowering.overlaid(compiler, above.keys().copied());
+        for ((&branch, &(matrix, opcode)), node) in above.iter().zip(nodes) {
+            let examples = half(compiler, &compiler.lines[node as usize]);
+            for share in lowering.shares(branch)? {
+                let signs = compiler.lines[node as usize].signs.clone();
+                let others = others(compiler, forest, &share, &signs, None);
+                let mut operands = Vec::new();
+                emit(
+                    compiler,
+                    &share,
+                    node,
+                    &examples,
+                    Mode::BARE,
+                    others,
+                    &mut operands,
+                );
+                plan.push(Batch::stream(share.opcode, operands));
+            }
+            let mut operands = Vec::new();
+            square(compiler, node, matrix, &mut operands);
+            plan.push(Batch::stream(opcode, operands));
+        }
+        let mut traces: BTreeMap<Opcode, Vec<Address>> = BTreeMap::new();
+        let totals = compiler.allocate(self.cuts.len() as u32);
+        for (cut, total) in self.cuts.iter().zip(totals..) {
+            let opcode = match density(forest, cut.tree) {
+                Opcode::DensityVector => Opcode::TraceVector,
+                _ => Opcode::TraceSpinor,
+            };
+            let operands = traces.entry(opcode).or_default();
+            operands.extend([above[&cut.bare].0, below[&cut.tree], total]);
+        }
+        plan.extend(
+            traces
+                .into_iter()
+                .map(|(opcode, operands)| Batch::stream(opcode, operands)),
+        );
+        let (_, tables) = amp2_index(compiler.process);
+        compiler.plan.channels = ChannelPlan {
+            squares: plan,
+            totals: (totals..totals + self.cuts.len() as u32).collect(),
+            ..tables
+        };
+        Some(())
+    }
+}
+
+/// How the matrix of a side is made, by what flows along the line that is cut.
+fn density(forest: &Forest, tree: TreeId) -> Opcode {
+    match forest.lines[tree as usize].kind {
+        LineKind::Vector => Opcode::DensityVector,
+        LineKind::In | LineKind::Out => Opcode::DensitySpinor,
+    }
+}
+
+/// The operation that makes the matrix of a line.
+fn square(compiler: &Compiler, node: u32, matrix: Address, operands: &mut Vec<Address>) {
+    let line = &compiler.lines[node as usize];
+    let half = half(compiler, line);
+    operands.push(half.len() as u32);
+    operands.extend(half.iter().map(|&(i, _)| line.instances[i as usize]));
+    operands.push(matrix);
+}
+
+/// One combination of helicities of each two of a line that are each other's reverse.
+fn half(compiler: &Compiler, line: &Line) -> Vec<Example> {
+    let examples = line.examples.iter().copied();
+    let first = |&(instance, h): &Example| {
+        let reversed = compiler.reversed(line, h);
+        reversed.is_some_and(|reversed| (instance as usize) < reversed)
+    };
+    examples.filter(first).collect()
+}
+
+/// Whether every helicity configuration has another one as its reverse.
+fn all_have_reverses(helicities: &[Vec<i8>], good: &[u32]) -> bool {
+    let rows: HashSet<&[i8]> = good.iter().map(|&h| &helicities[h as usize][..]).collect();
+    rows.iter().all(|row| {
+        let reversed: Vec<i8> = row.iter().map(|h| -h).collect();
+        !row.contains(&0) && rows.contains(&reversed[..])
+    })
+}
+
+/// Single trees on their way to operations.
+struct Lowering<'a> {
+    forest: &'a Forest,
+    /// The compiler's line of each tree.
+    lines: HashMap<TreeId, u32>,
+    /// Trees of which all helicities are needed, as others grow from them.
+    whole: HashSet<TreeId>,
+    /// By number of legs.
+    batches: BTreeMap<(u32, Opcode), Vec<Address>>,
+}
+
+impl Lowering<'_> {
+    /// Notes that all helicities of a tree are needed.
+    fn needs_whole(&mut self, tree: TreeId) {
+        if self.whole.insert(tree) {
+            self.needs_whole_children(tree);
+        }
+    }
+
+    /// The same of the trees that a tree grows from.
+    fn needs_whole_children(&mut self, tree: TreeId) {
+        if let Tree::Vertex(branch) = self.forest.trees[tree as usize] {
+            for &child in branch.children.iter() {
+                self.needs_whole(child);
+            }
+        }
+    }
+
+    /// Sees to it that a tree has a line.
+    fn tree(&mut self, compiler: &mut Compiler, tree: TreeId) -> Option<()> {
+        if self.lines.contains_key(&tree) {
+            return Some(());
+        }
+        let branch = match &self.forest.trees[tree as usize] {
+            Tree::Leg(w) => {
+                self.lines.insert(tree, *w);
+                return Some(());
+            }
+            Tree::Vertex(branch) => branch,
+        };
+        for &child in branch.children.iter() {
+            self.tree(compiler, child)?;
+        }
+        let line = self.forest.lines[tree as usize];
+        let signs = legs_of(compiler, self.forest, tree);
+        let made = compiler.line(signs.clone(), 4, true);
+        compiler.lines.push(made);
+        let node = compiler.lines.len() as u32 - 1;
+        for share in self.shares(branch)? {
+            let quantities = Some((line.mass, line.width));
+            let others = others(compiler, self.forest, &share, &signs, quantities);
+            let at = (line.legs.count_ones(), share.opcode);
+            let operands = self.batches.entry(at).or_default();
+            let of_line = &compiler.lines[node as usize];
+            let examples = match self.whole.contains(&tree) {
+                true => of_line.examples.clone(),
+                false => half(compiler, of_line),
+            };
+            emit(
+                compiler,
+                &share,
+                node,
+                &examples,
+                Mode::STORE,
+                others,
+                operands,
+            );
+        }
+        self.lines.insert(tree, node);
+        Some(())
+    }
+
+    /// Lines for branches, all of them in the same place.
+    fn overlaid<'b>(
+        &self,
+        compiler: &mut Compiler,
+        branches: impl Iterator<Item = &'b Branch>,
+    ) -> Vec<u32> {
+        let start = compiler.plan.vectors;
+        let mut end = start;
+        let mut nodes = Vec::new();
+        for branch in branches {
+            compiler.plan.vectors = start;
+            let signs = compiler.sum_of(&self.children(branch));
+            let line = compiler.line(signs, 4, true);
+            compiler.lines.push(line);
+            nodes.push(compiler.lines.len() as u32 - 1);
+            end = end.max(compiler.plan.vectors);
+        }
+        compiler.plan.vectors = end;
+        nodes
+    }
+
+    fn children(&self, branch: &Branch) -> Vec<u32> {
+        branch.children.iter().map(|c| self.lines[c]).collect()
+    }
+
+    /// The operation of a branch.
+    fn shares(&self, branch: &Branch) -> Option<Vec<Share>> {
+        let family = self.forest.interactions[branch.interaction as usize].family;
+        if family == Family::Vvvv {
+            return None;
+        }
+        let one = Complex64::new(1.0, 0.0);
+        let nodes = self.children(branch);
+        let product = Product {
+            interaction: branch.interaction,
+            result: branch.result,
+            children: (0..nodes.len() as u32).collect(),
+            coefficients: [one, Complex64::default(), Complex64::default()],
+        };
+        shares(self.forest, &[product], &nodes)
+    }
+}

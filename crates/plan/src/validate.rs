@@ -1,0 +1,274 @@
+//! Validation: whether a plan can be run.
+//!
+//! Engines follow the addresses of a plan without looking, and index by its tables. Here it is seen, of a plan
+//! that was compiled as of one that comes from a file, that no address lies outside of its memory, no index
+//! outside of its table, and that it is one for the process. A [`ValidPlan`] is the proof, and all that an engine
+//! takes.
+
+use super::compile::amp2_index;
+use super::sums::Sum;
+use super::{External, Plan};
+use mebridge_ops::opcode::{Layout, Opcode};
+use mebridge_ops::visit::{Access, visit};
+use mebridge_ops::{Address, Batch};
+use mebridge_process::Process;
+use mebridge_support::error::{Error, Result};
+use std::collections::HashSet;
+use std::ops::Deref;
+
+/// Most vectors of a plan: what the engine puts behind them still has addresses.
+const MOST_VECTORS: u32 = 1 << 30;
+/// Largest helicity, up to the sign, that external wavefunctions know (see
+/// [`mebridge_process::external`]).
+const LARGEST_HELICITY: u8 = 4;
+
+/// A plan that has been validated. It cannot be changed any more.
+#[derive(Clone, Debug)]
+pub struct ValidPlan(Plan);
+
+impl Deref for ValidPlan {
+    type Target = Plan;
+
+    fn deref(&self) -> &Plan {
+        &self.0
+    }
+}
+
+impl ValidPlan {
+    /// The plan, to be changed.
+    pub fn into_inner(self) -> Plan {
+        self.0
+    }
+}
+
+impl Plan {
+    /// The plan as one that an engine of this process takes. What it computes is not looked at.
+    ///
+    /// # Errors
+    /// [`Error::InvalidProcess`] for a plan of another process, or one whose addresses or indices lie
+    /// outside of what they belong to.
+    pub fn validate(self, process: &Process) -> Result<ValidPlan> {
+        let valid = self.is_for(process)
+            && self.vectors <= MOST_VECTORS
+            && self.event_in_order(process)
+            && self.operations_in_order()
+            && self.jamps_in_order()
+            && self.loops.is_some() == process.amplitudes.is_empty()
+            && self
+                .loops
+                .as_ref()
+                .is_none_or(|loops| loops.in_order(&self))
+            && self.channels_in_order(process);
+        match valid {
+            true => Ok(ValidPlan(self)),
+            false => Err(Error::InvalidProcess {
+                what: "a plan that is none of this process".into(),
+            }),
+        }
+    }
+
+    /// Whether it has the legs, helicities, couplings, colour flows and routines of that process.
+    pub fn is_for(&self, process: &Process) -> bool {
+        let helicities = &self.helicities;
+        let known = |&h: &u32| (h as usize) < process.helicities.len();
+        let mut seen = vec![false; helicities.len()];
+        let mut once = |h: &u32| {
+            let seen = seen.get_mut(*h as usize);
+            seen.is_some_and(|seen| !std::mem::replace(seen, true))
+        };
+        helicities.iter().all(known)
+            && self.tables.len() == helicities.len()
+            && self.flows == process.color.flows as usize
+            && self.masses.len() == process.legs.len()
+            && self.couplings.len() == process.model.couplings.len()
+            && self.groups.iter().all(|g| matches!(g.len(), 1 | 2))
+            && self.groups.iter().flatten().all(&mut once)
+            && seen.iter().all(|&seen| seen)
+            && self.general.iter().all(|general| {
+                let mut routines = process.routines.iter();
+                routines.any(|routine| *routine == general.routine)
+            })
+    }
+
+    /// Whether so many vectors from an address on belong to the plan.
+    fn holds(&self, address: Address, vectors: u32) -> bool {
+        u64::from(address) + u64::from(vectors) <= u64::from(self.vectors)
+    }
+
+    /// The same, for the second helicity of a group where there are groups of two.
+    fn holds_for_all(&self, address: Address, vectors: u32) -> bool {
+        let shift = if self.has_pairs() {
+            self.pair_stride
+        } else {
+            0
+        };
+        address
+            .checked_add(shift)
+            .is_some_and(|last| self.holds(last, vectors))
+    }
+
+    fn has_pairs(&self) -> bool {
+        self.groups.iter().any(|group| group.len() == 2)
+    }
+
+    /// What is computed once an event.
+    fn event_in_order(&self, process: &Process) -> bool {
+        let legs = process.legs.len();
+        let coupling = |term: &(u32, _)| (term.0 as usize) < self.couplings.len();
+        let external = |e: &External| {
+            let vectors = 2 * (e.kind.components() - 2);
+            (e.leg as usize) < legs
+                && e.sign.unsigned_abs() == 1
+                && e.helicities.len() == e.results.len()
+                && e.helicities
+                    .iter()
+                    .all(|h| h.unsigned_abs() <= LARGEST_HELICITY)
+                && e.results.iter().all(|&to| self.holds(to, vectors))
+        };
+        self.holds(self.leg_momenta, 4 * legs as u32)
+            && self.constants.iter().all(|&(to, _)| self.holds(to, 1))
+            && self.couplings.iter().all(|&to| self.holds(to, 2))
+            && self
+                .momenta
+                .iter()
+                .all(|sum| self.holds(sum.address, 4) && sum.signs.len() == legs)
+            && self
+                .propagators
+                .iter()
+                .all(|p| self.holds(p.address, 2) && self.holds(p.momentum, 4))
+            && self.factors.iter().all(|f| {
+                self.holds(f.address, 2)
+                    && f.terms.iter().all(coupling)
+                    && f.propagator.is_none_or(|p| self.holds(p, 2))
+            })
+            && self.externals.iter().all(external)
+    }
+
+    /// The batches, and the groups ahead of which tiles are taken.
+    fn operations_in_order(&self) -> bool {
+        // For each wavefunction the vectors that amplitudes look at.
+        let lines = self.tables.iter().map(Vec::len).min().unwrap_or(0);
+        let mut looked = vec![0u32; lines];
+        let currents = self.currents.iter();
+        let squares = self.channels.squares.iter();
+        let direct = |batch: &Batch| {
+            !self.gives_amplitudes(batch) && self.batch_in_order(batch, false, &mut |_, _| false)
+        };
+        let looking = |batch: &Batch| {
+            self.gives_amplitudes(batch)
+                && (batch.opcode == Opcode::Dots || !self.has_pairs())
+                && self.batch_in_order(batch, true, &mut |line, vectors| {
+                    let looked = looked.get_mut(line as usize);
+                    looked
+                        .map(|looked| *looked = vectors.max(*looked))
+                        .is_some()
+                })
+        };
+        let tiles = self.tiles.iter().flat_map(|tile| &tile.currents);
+        currents.chain(squares.clone()).chain(tiles).all(direct)
+            && self.tiles.is_sorted_by(|a, b| a.group < b.group)
+            && self
+                .tiles
+                .iter()
+                .all(|tile| (tile.group as usize) < self.groups.len())
+            && squares
+                .clone()
+                .all(|batch| !matches!(batch.opcode, Opcode::General(_)))
+            && self.amplitudes.iter().all(looking)
+            && self.tables.iter().all(|table| {
+                let mut lines = table.iter().zip(&looked);
+                lines.all(|(&at, &vectors)| vectors == 0 || self.holds(at, vectors))
+            })
+    }
+
+    /// Whether the kernel of a batch belongs among the amplitudes.
+    fn gives_amplitudes(&self, batch: &Batch) -> bool {
+        match batch.opcode {
+            Opcode::Dots => true,
+            Opcode::General(i) => {
+                let general = self.general.get(i as usize);
+                general.is_some_and(|g| g.routine.is_amplitude())
+            }
+            opcode => opcode.layout().is_some_and(|layout| layout.amplitude),
+        }
+    }
+
+    /// Whether all operations are whole and name only addresses of the plan; `look` judges numbers
+    /// of wavefunctions.
+    fn batch_in_order(
+        &self,
+        batch: &Batch,
+        tables: bool,
+        look: &mut impl FnMut(u32, u32) -> bool,
+    ) -> bool {
+        let layout = match batch.opcode {
+            Opcode::General(i) => {
+                let general = self.general.get(i as usize);
+                general.map(|g| Layout::of_routine(&g.routine))
+            }
+            opcode => opcode.layout(),
+        };
+        let mut good = layout.is_none_or(|layout| layout.len() == batch.stride);
+        let whole = visit(batch, &self.general, tables, &mut |at, access| {
+            good &= match access {
+                Access::Number => true,
+                Access::Indexed(vectors) => look(at, vectors),
+                Access::Write(vectors) if tables => self.holds_for_all(at, vectors),
+                Access::Read(vectors) | Access::Write(vectors) | Access::Update(vectors) => {
+                    self.holds(at, vectors)
+                }
+            }
+        });
+        whole.is_some() && good
+    }
+
+    /// From amplitudes to JAMP.
+    fn jamps_in_order(&self) -> bool {
+        let jamp = &self.jamp;
+        let complex = |&at: &Address| self.holds_for_all(at, 2);
+        let flows = u32::try_from(2 * self.flows);
+        let count =
+            |of: fn(&Sum) -> u32| jamp.sums.iter().map(|sum| of(sum) as usize).sum::<usize>();
+        let units = |sum: &Sum| {
+            sum.units
+                .iter()
+                .fold(0, |all: u32, &n| all.saturating_add(n))
+        };
+        count(units) == jamp.units.len()
+            && count(|sum| sum.terms) == jamp.terms.len()
+            && jamp.sums.iter().all(|sum| complex(&sum.address))
+            && jamp.units.iter().all(complex)
+            && jamp
+                .terms
+                .iter()
+                .all(|t| self.holds_for_all(t.re, 1) && self.holds_for_all(t.im, 1))
+            && flows.is_ok_and(|flows| self.holds_for_all(self.jamp_base, flows))
+    }
+
+    /// AMP2: all of the process, or none.
+    fn channels_in_order(&self, process: &Process) -> bool {
+        let channels = &self.channels;
+        let (sets, tables) = amp2_index(process);
+        let amp2 = channels.amp2.iter().flatten();
+        let square = |square: &Vec<Address>| {
+            !square.is_empty() && square.iter().all(|&at| self.holds_for_all(at, 2))
+        };
+        let one_way = match channels.amp2.is_empty() {
+            true => channels.totals.is_empty() == channels.squares.is_empty(),
+            false => channels.totals.is_empty() && channels.squares.is_empty(),
+        };
+        let tables_fit = channels.len() == sets.len()
+            && channels.denominator == tables.denominator
+            && channels.amp2_of_diagram == tables.amp2_of_diagram;
+        one_way
+            && (tables_fit || channels.is_empty())
+            && { amp2 }.all(square)
+            && channels.totals.iter().all(|&at| self.holds(at, 1))
+    }
+
+    /// Whether the plan computes the AMP2 that the process has.
+    pub fn has_channels_of(&self, process: &Process) -> bool {
+        let diagrams = process.channels.amp2.iter().map(|amp2| amp2.diagram);
+        self.channels.len() == diagrams.collect::<HashSet<_>>().len()
+    }
+}

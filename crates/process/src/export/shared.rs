@@ -1,0 +1,91 @@
+//! What the matrix elements of one output share: parameters, couplings and Lorentz structures.
+
+use crate::Process;
+use crate::arith::{Builder, Op, Program, ValueId};
+use crate::lorentz::Routine;
+use crate::model::{CardParameter, Model, Named};
+
+/// The union of what some processes need.
+#[derive(Default)]
+pub struct Shared {
+    /// The model of all of them.
+    pub model: Model,
+    pub routines: Vec<Routine>,
+}
+
+impl Shared {
+    /// Puts the models of processes together. Equal names must mean the same.
+    pub fn of(processes: &[Process]) -> Result<Shared, String> {
+        let mut shared = Shared::default();
+        for process in processes {
+            for parameter in &process.model.card {
+                add(&mut shared.model.card, parameter, |p| &p.name)?;
+            }
+            for routine in &process.routines {
+                add(&mut shared.routines, routine, |r| &r.name)?;
+            }
+        }
+        let card = shared.model.card;
+        let mut builder = Builder::new(card.len() as u32 + 1);
+        for process in processes {
+            let model = &process.model;
+            let values = copy(&mut builder, model, &card);
+            let each = [
+                (&mut shared.model.parameters, &model.parameters),
+                (&mut shared.model.couplings, &model.couplings),
+            ];
+            for (all, these) in each {
+                for named in these {
+                    let named = Named {
+                        name: named.name.clone(),
+                        value: values[named.value as usize],
+                    };
+                    add(all, &named, |n| &n.name)?;
+                }
+            }
+        }
+        shared.model.card = card;
+        shared.model.program = builder.finish();
+        Ok(shared)
+    }
+
+    /// For each value of the model's program, whether it depends on G.
+    pub fn per_event(&self) -> Vec<bool> {
+        let g = self.model.g_input();
+        self.model.program.dependence(|input| input == g)
+    }
+}
+
+/// Adds something that has a name, unless it is there.
+fn add<T: Clone + PartialEq>(
+    all: &mut Vec<T>,
+    new: &T,
+    name: impl Fn(&T) -> &String,
+) -> Result<(), String> {
+    match all.iter().find(|old| name(old) == name(new)) {
+        Some(old) if old == new => Ok(()),
+        Some(_) => Err(format!("{} means two things", name(new))),
+        None => {
+            all.push(new.clone());
+            Ok(())
+        }
+    }
+}
+
+/// A model's program, with these parameters of the card as its inputs; gives where its values are.
+fn copy(builder: &mut Builder, model: &Model, card: &[CardParameter]) -> Vec<ValueId> {
+    let Program { ops, .. } = &model.program;
+    let mut values: Vec<ValueId> = Vec::with_capacity(ops.len());
+    for op in ops {
+        let value = match *op {
+            Op::Input(n) => {
+                let own = model.card.get(n as usize);
+                let place = own.and_then(|own| card.iter().position(|p| p.name == own.name));
+                builder.input(place.unwrap_or(card.len()) as u32)
+            }
+            _ => builder.push(op.map_operands(|v| values[v as usize])),
+        };
+        values.push(value);
+    }
+    values
+}

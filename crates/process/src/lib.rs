@@ -1,0 +1,357 @@
+//! The process as data.
+//!
+//! A [`Process`] holds everything that is needed to evaluate one squared matrix element, and
+//! nothing that depends on how it is evaluated: external legs, the helicity table, the model's
+//! parameters and couplings as formulas, the Lorentz structures as arithmetic, the wavefunctions
+//! and amplitudes of the diagrams, the map from amplitudes to colour flows, the colour matrix
+//! and the tables of channels. The order of helicities, diagrams, colour flows and
+//! configurations is MG5aMC's own; all indices here count from 0, MG5aMC's from 1.
+//!
+//! Conventions, all of them HELAS's and ALOHA's as MG5aMC writes them:
+//! * metric (+,-,-,-), momenta `(E, px, py, pz)` in GeV, incoming ones with positive energy;
+//! * a wavefunction is an array of complex numbers whose first two hold the momentum that flows
+//!   along it, `(E + i pz, px + i py)`, and whose others are its components;
+//! * spinors in the chiral (Weyl) representation, left-handed components first;
+//! * `|M|^2 = 1/IDEN * sum over helicities of JAMP^dagger CF JAMP / DENOM`.
+
+pub mod arith;
+pub mod card;
+pub mod channels;
+pub mod color;
+pub mod color_ordered;
+pub mod evaluate;
+pub mod example;
+pub mod export;
+pub mod external;
+pub mod file;
+pub mod half_ladders;
+pub mod lorentz;
+pub mod model;
+pub mod phase_space;
+mod prune;
+#[cfg(any(test, feature = "samples"))]
+pub mod random_routines;
+#[cfg(any(test, feature = "samples"))]
+pub mod sample_routines;
+mod validate;
+
+use channels::Channels;
+use color::{ColorMatrix, FlowWeight};
+use color_ordered::ColorOrdered;
+use lorentz::Routine;
+use model::Model;
+use serde::{Deserialize, Serialize};
+
+/// One squared matrix element as data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Process {
+    /// What MG5aMC calls it, such as `g g > t t~ g WEIGHTED<=3 @1`.
+    pub name: String,
+    /// Name of the model, such as `sm`, where it is known; otherwise empty.
+    pub model_name: String,
+    /// The external legs in MG5aMC's order, incoming ones first.
+    pub legs: Vec<Leg>,
+    /// PDG codes of the legs for other particles with the same matrix element (`c c~` beside `u u~`).
+    pub other_flavours: Vec<Vec<i32>>,
+    /// `NHEL`: one row of leg helicities for each helicity configuration.
+    pub helicities: Vec<Vec<i8>>,
+    /// How the contributions of helicity configurations are added.
+    pub helicity_sum: HelicitySum,
+    /// What the contribution of each helicity configuration is multiplied by, where beams are polarised; none
+    /// where none is. A configuration with the weight 0 does not contribute to AMP2 and JAMP2 either.
+    pub beam_weights: Vec<f64>,
+    /// `IDEN`: average over initial helicities and colours, and the identical-particle factor.
+    pub iden: u32,
+    /// Parameters and couplings.
+    pub model: Model,
+    /// The Lorentz structures that occur.
+    pub routines: Vec<Routine>,
+    /// Wavefunctions, each naming only earlier ones; MG5aMC's reuse of `W` is undone.
+    pub wavefunctions: Vec<Wavefunction>,
+    /// `AMP`: the amplitudes, in MG5aMC's order.
+    pub amplitudes: Vec<Vertex>,
+    /// Number of diagrams that the amplitudes belong to.
+    pub diagrams: u32,
+    /// `JAMP`: from amplitudes to colour flows.
+    pub jamp: LinearMap,
+    /// `CF` and `DENOM`.
+    pub color: ColorMatrix,
+    /// `JAMP2` of each colour flow; none where there is one JAMP for each, and its weight is `|JAMP|^2`.
+    pub flow_weights: Vec<FlowWeight>,
+    /// `AMP2`, `CONFSUB` and `ICOLAMP`.
+    pub channels: Channels,
+    /// Which generation of the Fortran contract the directory was written for.
+    pub contract: Contract,
+    /// How colour flows follow without diagrams, where that is known. Where there are no diagrams, JAMPs and the colour
+    /// matrix are those of this form, and `color` has no entries.
+    pub color_ordered: Option<ColorOrdered>,
+}
+
+/// JAMPs from which on [`Process::is_served_by_color_order`], with a massive and a massless quark line and of gluons alone,
+/// on a CPU, on a GPU and in single precision there: measured. (H200, g g > t t~ g g g: 1.12 times the recursion's speed
+/// in double precision, 0.90 in single precision.)
+const FEWEST_JAMPS: [[usize; 3]; 3] = [[720, 6, 2], [120, 120, 6], [720, 120, 6]];
+
+/// The same of a quark line that takes up a boson, on a CPU, and of one that takes up the only vector that two fermions
+/// become, which are few diagrams: diagrams serve GPUs.
+const FEWEST_WITH_BOSON: [usize; 2] = [1, 2];
+
+/// How `SMATRIX<i>` adds the contributions of helicity configurations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HelicitySum {
+    /// None can be negative.
+    #[default]
+    Positive,
+    /// As they are, as in a standalone output. They can be negative where an interference of coupling orders
+    /// is selected (`QCD^2==2`).
+    Signed,
+    /// By their absolute values, as in MadEvent, which gives the sum the sign of the helicity that it chooses.
+    Absolute,
+}
+
+/// The two generations of the Fortran contract.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Contract {
+    /// The process does not say.
+    #[default]
+    Unknown,
+    /// `fbridgesequence` without `igraph`: MG5aMC up to 3.6.
+    WithoutIgraph,
+    /// `fbridgesequence` with `igraph`: MG5aMC from 3.7 on.
+    WithIgraph,
+}
+
+impl Process {
+    /// Number of colour flows.
+    pub fn color_flows(&self) -> usize {
+        match (self.flow_weights.len(), &self.color_ordered) {
+            (0, Some(ordered)) if self.amplitudes.is_empty() && !ordered.flows.is_empty() => {
+                ordered.flows.len()
+            }
+            (0, _) => self.color.flows as usize,
+            (flows, _) => flows,
+        }
+    }
+
+    /// Whether the colour-ordered form is faster than the diagrams, where there are both; `single`: in single precision.
+    pub fn is_served_by_color_order(&self, on_gpu: bool, single: bool) -> bool {
+        let fewest = FEWEST_JAMPS[usize::from(on_gpu) + usize::from(on_gpu && single)];
+        let enough = |form: &ColorOrdered| {
+            let fewest = match (&form.line, &form.boson) {
+                (_, Some(_)) if on_gpu => return false,
+                (_, Some(boson)) => {
+                    let one = boson.wavefunctions.len() > 1 && boson.vectors.len() == 1;
+                    FEWEST_WITH_BOSON[usize::from(one)]
+                }
+                (Some(line), None) if line.mass != Quantity::ZERO => fewest[0],
+                (Some(_), None) => fewest[1],
+                (None, None) => fewest[2],
+            };
+            form.jamps() >= fewest
+        };
+        !self.amplitudes.is_empty() && self.color_ordered.as_ref().is_some_and(enough)
+    }
+
+    /// The process by recursion alone, without its diagrams and their channels, if it has such a form.
+    pub fn by_color_order(&self) -> Option<Process> {
+        let ordered = self.color_ordered.as_ref()?;
+        let external = |w: &Wavefunction| matches!(w, Wavefunction::External(_));
+        let externals = self.wavefunctions.iter().take_while(|w| external(w));
+        Some(Process {
+            wavefunctions: externals.cloned().collect(),
+            amplitudes: Vec::new(),
+            jamp: LinearMap::default(),
+            color: ColorMatrix {
+                flows: ordered.jamps() as u32,
+                denominator: ordered.denominator,
+                upper: Vec::new(),
+            },
+            channels: Channels {
+                amp2: Vec::new(),
+                ..self.channels.clone()
+            },
+            ..self.clone()
+        })
+    }
+
+    /// The process with these values of the card as its own.
+    pub fn with_card(&self, card: &[f64]) -> Process {
+        let mut process = self.clone();
+        for (parameter, value) in process.model.card.iter_mut().zip(card) {
+            parameter.default = *value;
+        }
+        process
+    }
+
+    /// For each leg what its momentum counts in the sum that is zero: 1 coming in, -1 going out.
+    pub fn signs(&self) -> Vec<f64> {
+        let sign = |leg: &Leg| if leg.incoming { 1.0 } else { -1.0 };
+        self.legs.iter().map(sign).collect()
+    }
+}
+
+/// An external leg.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Leg {
+    /// PDG code of the (first) particle that this leg stands for; 0 where the directory does not say.
+    pub pdg: i32,
+    /// Whether the leg is in the initial state.
+    pub incoming: bool,
+    /// Its mass.
+    pub mass: Quantity,
+}
+
+/// A mass or a width: a parameter of the model, or zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Quantity(pub Option<u32>);
+
+impl Quantity {
+    /// Exactly zero.
+    pub const ZERO: Quantity = Quantity(None);
+}
+
+/// A wavefunction: an external one or the outcome of a vertex.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Wavefunction {
+    /// An external wavefunction.
+    External(External),
+    /// An off-shell wavefunction.
+    Internal(Vertex),
+}
+
+/// Call of `IXXXXX`, `OXXXXX`, `VXXXXX`, `SXXXXX`, `TXXXXX`, `IRXXXX` or `ORXXXX`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct External {
+    /// Which of them.
+    pub kind: ExternalKind,
+    /// The leg.
+    pub leg: u32,
+    /// Its mass.
+    pub mass: Quantity,
+    /// `NSF`, `NSV`, `NSS`, `NST` or `NSR`, +1 or -1.
+    pub sign: i8,
+}
+
+/// The kinds of external wavefunctions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ExternalKind {
+    /// `IXXXXX`: a fermion flowing in.
+    FermionIn,
+    /// `OXXXXX`: a fermion flowing out.
+    FermionOut,
+    /// `VXXXXX`: a vector boson.
+    Vector,
+    /// `SXXXXX`: a scalar.
+    Scalar,
+    /// `TXXXXX`: a tensor, of spin 2.
+    Tensor,
+    /// `IRXXXX`: a massive particle of spin 3/2 (Rarita-Schwinger), flowing in.
+    RaritaIn,
+    /// `ORXXXX`: the same, flowing out.
+    RaritaOut,
+}
+
+impl ExternalKind {
+    /// The kind of wavefunction that a routine of this name makes.
+    pub fn of_routine(name: &str) -> Option<ExternalKind> {
+        match name {
+            "IXXXXX" => Some(ExternalKind::FermionIn),
+            "OXXXXX" => Some(ExternalKind::FermionOut),
+            "VXXXXX" => Some(ExternalKind::Vector),
+            "SXXXXX" => Some(ExternalKind::Scalar),
+            "TXXXXX" => Some(ExternalKind::Tensor),
+            "IRXXXX" => Some(ExternalKind::RaritaIn),
+            "ORXXXX" => Some(ExternalKind::RaritaOut),
+            _ => None,
+        }
+    }
+
+    /// Name of the routine that makes it.
+    pub fn routine(self) -> &'static str {
+        match self {
+            ExternalKind::FermionIn => "IXXXXX",
+            ExternalKind::FermionOut => "OXXXXX",
+            ExternalKind::Vector => "VXXXXX",
+            ExternalKind::Scalar => "SXXXXX",
+            ExternalKind::Tensor => "TXXXXX",
+            ExternalKind::RaritaIn => "IRXXXX",
+            ExternalKind::RaritaOut => "ORXXXX",
+        }
+    }
+
+    /// The helicities that such a particle can have, with or without mass; in halves for fermions.
+    pub fn helicities(self, massive: bool) -> &'static [i8] {
+        match self {
+            ExternalKind::FermionIn | ExternalKind::FermionOut => &[-1, 1],
+            ExternalKind::Vector if massive => &[-1, 0, 1],
+            ExternalKind::Vector => &[-1, 1],
+            ExternalKind::Scalar => &[0],
+            ExternalKind::Tensor if massive => &[-2, -1, 0, 1, 2],
+            ExternalKind::Tensor => &[-2, 2],
+            ExternalKind::RaritaIn | ExternalKind::RaritaOut if massive => &[-3, -1, 1, 3],
+            // HELAS's wavefunctions of these are not to be relied on.
+            ExternalKind::RaritaIn | ExternalKind::RaritaOut => &[],
+        }
+    }
+
+    /// Complex numbers in the wavefunction, the two of the momentum included.
+    pub fn components(self) -> u32 {
+        match self {
+            ExternalKind::FermionIn | ExternalKind::FermionOut | ExternalKind::Vector => 6,
+            ExternalKind::Scalar => 3,
+            ExternalKind::Tensor | ExternalKind::RaritaIn | ExternalKind::RaritaOut => 18,
+        }
+    }
+}
+
+/// A call of a Lorentz structure.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Vertex {
+    /// Index into [`Process::routines`].
+    pub routine: u32,
+    /// The wavefunctions that meet, in the routine's order: indices into
+    /// [`Process::wavefunctions`].
+    pub inputs: Vec<u32>,
+    /// The couplings, in the routine's order.
+    pub couplings: Vec<CouplingRef>,
+    /// Mass of the outgoing line (of an amplitude: zero).
+    pub mass: Quantity,
+    /// Width of the outgoing line (of an amplitude: zero).
+    pub width: Quantity,
+}
+
+/// A coupling, or minus a coupling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CouplingRef {
+    /// Index into [`Model::couplings`].
+    pub coupling: u32,
+    /// Whether its negative is meant.
+    pub negative: bool,
+}
+
+/// Linear combinations of amplitudes, by way of shared partial sums.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinearMap {
+    /// `TMP_JAMP`: partial sums in an order in which each names only earlier ones.
+    pub partial: Vec<Vec<Term>>,
+    /// `JAMP`: the outcomes.
+    pub outputs: Vec<Vec<Term>>,
+}
+
+/// One term of a linear combination.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Term {
+    /// What is added.
+    pub source: Source,
+    /// Real and imaginary part of its coefficient.
+    pub factor: (f64, f64),
+}
+
+/// What a term of a [`LinearMap`] refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Source {
+    /// An amplitude.
+    Amplitude(u32),
+    /// A partial sum.
+    Partial(u32),
+}

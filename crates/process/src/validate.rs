@@ -1,0 +1,377 @@
+//! Checks that a process is whole: that every index in it points at something.
+
+use super::color::ColorMatrix;
+use super::color_ordered::{ColorOrdered, MOST_RUNGS, OrderedVertex};
+use super::{LinearMap, Process, Quantity, Source, Vertex, Wavefunction};
+use mebridge_support::error::{Error, Result};
+
+/// Legs that a process may have; wavefunctions are told apart by sets of legs in 32 bits.
+const MAX_LEGS: usize = 32;
+/// Combinations of leg helicities that a process may have: 2^22.
+const MAX_HELICITIES: usize = 1 << 22;
+
+/// The legs below these wavefunctions together, unless one is below two of them.
+fn union(inputs: &[u32], below: &[u32]) -> Option<u32> {
+    inputs.iter().try_fold(0, |union, &input| {
+        let mask = below[input as usize];
+        (union & mask == 0).then_some(union | mask)
+    })
+}
+
+impl Process {
+    /// Checks every index and length. A process that passes can be evaluated without any
+    /// index running out of bounds.
+    pub fn validate(&self) -> Result<()> {
+        let bad = |what: String| Err(Error::InvalidProcess { what });
+        let legs = self.legs.len();
+        if legs < 3 {
+            return bad(format!("{legs} external legs, at least 3 are needed"));
+        }
+        if legs > MAX_LEGS {
+            return bad(format!(
+                "{legs} external legs, at most {MAX_LEGS} are possible"
+            ));
+        }
+        if self.iden == 0 {
+            return bad("IDEN is 0".into());
+        }
+        if self.helicities.is_empty() {
+            return bad("the helicity table is empty".into());
+        }
+        for (i, row) in self.helicities.iter().enumerate() {
+            if row.len() != legs {
+                return bad(format!(
+                    "helicity {} has {} entries for {legs} legs",
+                    i + 1,
+                    row.len()
+                ));
+            }
+        }
+        let rows = self.helicities.len();
+        if ![0, rows].contains(&self.beam_weights.len()) {
+            let weights = self.beam_weights.len();
+            return bad(format!("{weights} weights of beams for {rows} helicities"));
+        }
+        let bad_weight = |w: &&f64| !(w.is_finite() && **w >= 0.0);
+        if let Some(w) = self.beam_weights.iter().find(bad_weight) {
+            return bad(format!("a weight of beams is {w}"));
+        }
+        // Up to 3 for spin 3/2 (in halves); 4 is ALOHA's sign for the gauge test of a vector.
+        if let Some(h) = self
+            .helicities
+            .iter()
+            .flatten()
+            .find(|h| !(-4..=4).contains(*h))
+        {
+            return bad(format!("the helicity table has an entry {h}"));
+        }
+        let mut combinations = 1usize;
+        for leg in 0..legs {
+            let mut values: Vec<i8> = self.helicities.iter().map(|row| row[leg]).collect();
+            values.sort_unstable();
+            values.dedup();
+            combinations = combinations.saturating_mul(values.len());
+        }
+        if combinations > MAX_HELICITIES {
+            return bad(format!(
+                "{combinations} combinations of leg helicities, at most {MAX_HELICITIES} are possible"
+            ));
+        }
+        self.validate_model()?;
+        for routine in &self.routines {
+            if let Some(defect) = routine.program.defect() {
+                return bad(format!("routine {}: {defect}", routine.name));
+            }
+            if routine.inputs.iter().any(|&n| !(3..=64).contains(&n)) {
+                return bad(format!("routine {}: wavefunction size", routine.name));
+            }
+            // In 64 bits: the numbers of a damaged file may be anything.
+            let wavefunctions: u64 = routine.inputs.iter().map(|&n| u64::from(n)).sum();
+            let rest = u64::from(routine.couplings) + if routine.massive { 2 } else { 0 };
+            if u64::from(routine.program.inputs) != wavefunctions + rest {
+                return bad(format!("routine {}: wrong number of inputs", routine.name));
+            }
+            let values = routine.program.ops.len();
+            if routine.outputs.is_empty() || routine.outputs.len() == 2 {
+                return bad(format!("routine {}: no result", routine.name));
+            }
+            if routine.outputs.iter().any(|&v| v as usize >= values) {
+                return bad(format!("routine {}: result out of range", routine.name));
+            }
+        }
+        let mut components = Vec::with_capacity(self.wavefunctions.len());
+        // The legs below each wavefunction, a bit each: no leg comes in twice.
+        let mut below: Vec<u32> = Vec::with_capacity(self.wavefunctions.len());
+        for (i, wavefunction) in self.wavefunctions.iter().enumerate() {
+            match wavefunction {
+                Wavefunction::External(e) => {
+                    if e.leg as usize >= legs {
+                        return bad(format!("wavefunction {}: no leg {}", i + 1, e.leg + 1));
+                    }
+                    if e.sign != 1 && e.sign != -1 {
+                        return bad(format!("wavefunction {}: sign {}", i + 1, e.sign));
+                    }
+                    self.validate_quantity(e.mass)?;
+                    components.push(e.kind.components());
+                    below.push(1 << e.leg);
+                }
+                Wavefunction::Internal(vertex) => {
+                    self.validate_vertex(vertex, &components, false)?;
+                    let routine = &self.routines[vertex.routine as usize];
+                    components.push(routine.outputs.len() as u32);
+                    match union(&vertex.inputs, &below) {
+                        Some(mask) => below.push(mask),
+                        None => {
+                            return bad(format!("wavefunction {}: a leg comes in twice", i + 1));
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(ordered) = &self.color_ordered {
+            self.validate_ordered(ordered)?;
+        } else if self.amplitudes.is_empty() {
+            return bad("there are no amplitudes".into());
+        }
+        let by_order = self.amplitudes.is_empty();
+        for (i, vertex) in self.amplitudes.iter().enumerate() {
+            self.validate_vertex(vertex, &components, true)?;
+            if union(&vertex.inputs, &below).map(u32::count_ones) != Some(legs as u32) {
+                return bad(format!("amplitude {}: not every leg comes in once", i + 1));
+            }
+        }
+        if !by_order && self.diagrams as usize > self.amplitudes.len() {
+            return bad(format!(
+                "{} diagrams have only {} amplitudes",
+                self.diagrams,
+                self.amplitudes.len()
+            ));
+        }
+        for leg in &self.legs {
+            self.validate_quantity(leg.mass)?;
+        }
+        self.jamp.validate(self.amplitudes.len())?;
+        let flows = self.color.flows as usize;
+        let (outputs, entries) = match &self.color_ordered {
+            Some(ordered) if by_order && flows == ordered.jamps() => (0, 0),
+            _ => (flows, ColorMatrix::triangle(flows)),
+        };
+        if flows == 0 || self.jamp.outputs.len() != outputs || self.color.upper.len() != entries {
+            return bad(format!(
+                "{} colour flows, {} JAMPs and {} entries of the colour matrix do not match",
+                flows,
+                self.jamp.outputs.len(),
+                self.color.upper.len()
+            ));
+        }
+        if !(self.color.denominator.is_finite() && self.color.denominator > 0.0) {
+            return bad(format!("DENOM is {}", self.color.denominator));
+        }
+        for weight in &self.flow_weights {
+            let pairs = weight.moduli.iter().flatten();
+            if pairs
+                .flat_map(|&(a, b)| [a, b])
+                .any(|jamp| jamp as usize >= flows)
+            {
+                return bad("JAMP2 names a JAMP that is not there".into());
+            }
+        }
+        self.validate_channels(self.color_flows())
+    }
+
+    fn validate_ordered(&self, ordered: &ColorOrdered) -> Result<()> {
+        let bad = |what: &str| {
+            Err(Error::InvalidProcess {
+                what: format!("colour-ordered form: {what}"),
+            })
+        };
+        let ends = [ordered.ends[0], ordered.ends[1]];
+        let mut legs = vec![0; self.legs.len()];
+        let boson = ordered.boson.as_ref();
+        let of_boson = boson.map_or(&[][..], |boson| &boson.wavefunctions);
+        for w in ordered.rungs.iter().chain(&ends).chain(of_boson) {
+            match self.wavefunctions.get(*w as usize) {
+                Some(Wavefunction::External(e)) if e.kind.components() == 6 => {
+                    legs[e.leg as usize] += 1;
+                }
+                _ => return bad("an end or a rung is no external fermion or vector"),
+            }
+        }
+        if !(1..=MOST_RUNGS).contains(&ordered.rungs.len()) || legs.iter().any(|n| *n != 1) {
+            return bad("not every leg is an end, a rung or a boson");
+        }
+        if boson.is_some() && ordered.line.is_none() {
+            return bad("there is no quark line that takes up a boson");
+        }
+        let vectors = boson.map_or(&[][..], |boson| &boson.vectors);
+        let made = vectors.iter().filter_map(|vector| vector.made.as_ref());
+        let whole = match (of_boson.len(), made.clone().count()) {
+            (0, 0) => boson.is_none(),
+            (1, 0) => vectors.len() == 1,
+            (2, made) => made > 0 && made == vectors.len(),
+            _ => false,
+        };
+        if !whole {
+            return bad("its boson is neither a vector nor made of two fermions");
+        }
+        let jamps = ordered.jamps();
+        let fits = |v: &OrderedVertex, neighbours: usize| {
+            let routine = self.routines.get(v.routine as usize);
+            let mut seen = v.inputs.clone();
+            seen.sort_unstable();
+            routine.is_some_and(|r| {
+                r.inputs == vec![6; neighbours]
+                    && r.outputs.len() == 6
+                    && r.couplings as usize == v.couplings.len()
+            }) && seen.iter().copied().eq(0..neighbours as u8)
+                && v.couplings
+                    .iter()
+                    .all(|c| (c.coupling as usize) < self.model.couplings.len())
+                && v.factor.0.is_finite()
+                && v.factor.1.is_finite()
+        };
+        let two = ordered.line.iter().chain([&ordered.two]);
+        let two = two
+            .chain(made)
+            .chain(vectors.iter().map(|vector| &vector.taken));
+        if !(two.clone().all(|v| fits(v, 2)) && ordered.three.iter().all(|v| fits(v, 3))) {
+            return bad("a vertex names what is not there");
+        }
+        for vertex in two.chain(&ordered.three) {
+            self.validate_quantity(vertex.mass)?;
+            self.validate_quantity(vertex.width)?;
+        }
+        let finite = ordered.row.iter().all(|x| x.is_finite());
+        let numbers = finite && ordered.denominator.is_finite() && ordered.closing.is_finite();
+        if ordered.row.len() != jamps || !numbers || ordered.denominator <= 0.0 {
+            return bad("its colour matrix is none");
+        }
+        let mut terms = ordered.flows.iter().flatten();
+        match terms.all(|t| (t.jamp as usize) < jamps) {
+            true => Ok(()),
+            false => bad("a colour flow names a JAMP that is not there"),
+        }
+    }
+
+    fn validate_model(&self) -> Result<()> {
+        let model = &self.model;
+        let bad = |what: String| Err(Error::InvalidProcess { what });
+        if let Some(defect) = model.program.defect() {
+            return bad(format!("model: {defect}"));
+        }
+        if model.program.inputs != model.g_input() + 1 {
+            return bad("model: wrong number of inputs".into());
+        }
+        let values = model.program.ops.len();
+        for named in model.parameters.iter().chain(&model.couplings) {
+            if named.value as usize >= values {
+                return bad(format!("model: {} has no value", named.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn validate_quantity(&self, quantity: Quantity) -> Result<()> {
+        match quantity.0 {
+            Some(i) if i as usize >= self.model.parameters.len() => Err(Error::InvalidProcess {
+                what: format!("no mass or width number {i}"),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_vertex(&self, vertex: &Vertex, components: &[u32], amplitude: bool) -> Result<()> {
+        let bad = |what: String| Err(Error::InvalidProcess { what });
+        let Some(routine) = self.routines.get(vertex.routine as usize) else {
+            return bad(format!("no routine number {}", vertex.routine));
+        };
+        let name = &routine.name;
+        if routine.is_amplitude() != amplitude {
+            return bad(format!("{name} is called for the wrong kind of result"));
+        }
+        if routine.inputs.len() != vertex.inputs.len()
+            || routine.couplings as usize != vertex.couplings.len()
+        {
+            return bad(format!("{name} is called with the wrong arguments"));
+        }
+        for (&input, &needed) in vertex.inputs.iter().zip(&routine.inputs) {
+            match components.get(input as usize) {
+                Some(&has) if has >= needed => {}
+                Some(_) => return bad(format!("{name}: wavefunction {} is too short", input + 1)),
+                None => return bad(format!("{name}: wavefunction {} is not earlier", input + 1)),
+            }
+        }
+        for coupling in &vertex.couplings {
+            if coupling.coupling as usize >= self.model.couplings.len() {
+                return bad(format!("{name}: no coupling number {}", coupling.coupling));
+            }
+        }
+        self.validate_quantity(vertex.mass)?;
+        self.validate_quantity(vertex.width)
+    }
+
+    fn validate_channels(&self, flows: usize) -> Result<()> {
+        let bad = |what: String| Err(Error::InvalidProcess { what });
+        let channels = &self.channels;
+        for amp2 in &channels.amp2 {
+            if amp2.diagram == 0 || amp2.diagram > self.diagrams {
+                return bad(format!("AMP2 of diagram {}", amp2.diagram));
+            }
+            if amp2.squares.is_empty() || amp2.squares.iter().any(Vec::is_empty) {
+                return bad(format!("AMP2({}) is the square of nothing", amp2.diagram));
+            }
+            let amplitudes = self.amplitudes.len();
+            if amp2
+                .squares
+                .iter()
+                .flatten()
+                .any(|&a| a as usize >= amplitudes)
+            {
+                return bad(format!("AMP2({}) names no amplitude", amp2.diagram));
+            }
+        }
+        if channels.config_diagram.len() != channels.color_allowed.len() {
+            return bad(format!(
+                "{} configurations in CONFSUB, {} in ICOLAMP",
+                channels.config_diagram.len(),
+                channels.color_allowed.len()
+            ));
+        }
+        if channels.config_diagram.iter().any(|&d| d > self.diagrams) {
+            return bad("CONFSUB names a diagram that does not exist".into());
+        }
+        if channels.color_allowed.iter().any(|row| row.len() != flows) {
+            return bad("a row of ICOLAMP has the wrong length".into());
+        }
+        let legs = self.legs.len();
+        if self.other_flavours.iter().any(|row| row.len() != legs) {
+            return bad("a row of IDUP has the wrong length".into());
+        }
+        if channels.color_flows.iter().any(|row| row.len() != legs) {
+            return bad("a row of ICOLUP has the wrong length".into());
+        }
+        Ok(())
+    }
+}
+
+impl LinearMap {
+    fn validate(&self, amplitudes: usize) -> Result<()> {
+        let earlier = |source: Source, partial: usize| match source {
+            Source::Amplitude(i) => (i as usize) < amplitudes,
+            Source::Partial(i) => (i as usize) < partial,
+        };
+        let whole = |terms: &[super::Term], partial: usize| {
+            terms.iter().all(|t| earlier(t.source, partial))
+        };
+        let partial = self.partial.len();
+        let ok = self.partial.iter().enumerate().all(|(i, t)| whole(t, i))
+            && self.outputs.iter().all(|t| whole(t, partial));
+        if ok {
+            Ok(())
+        } else {
+            Err(Error::InvalidProcess {
+                what: "a JAMP names an amplitude or a partial sum that is not there".into(),
+            })
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The SIMD levels and which of them this CPU has.
+
+use super::{Real, Simd};
+use mebridge_support::error::{Error, Result};
+use std::fmt;
+
+/// A SIMD level, in ascending order of width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// One event at a time.
+    None,
+    /// 128-bit registers (SSE4.2).
+    Sse4,
+    /// 256-bit registers (AVX2 and FMA; with them all such CPUs have BMI2).
+    Avx2,
+    /// 256-bit registers with AVX-512VL.
+    Avx512y,
+    /// 512-bit registers (AVX-512).
+    Avx512z,
+}
+
+impl Level {
+    /// All levels, in ascending order.
+    pub const ALL: [Level; 5] = [
+        Level::None,
+        Level::Sse4,
+        Level::Avx2,
+        Level::Avx512y,
+        Level::Avx512z,
+    ];
+
+    /// The name that users know.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::None => "none",
+            Level::Sse4 => "sse4",
+            Level::Avx2 => "avx2",
+            Level::Avx512y => "512y",
+            Level::Avx512z => "512z",
+        }
+    }
+
+    /// Numbers in a register of this level.
+    pub fn lanes<T: Real>(self) -> usize {
+        match self {
+            Level::None => T::None::LANES,
+            Level::Sse4 => T::Sse4::LANES,
+            Level::Avx2 => T::Avx2::LANES,
+            Level::Avx512y => T::Avx512y::LANES,
+            Level::Avx512z => T::Avx512z::LANES,
+        }
+    }
+
+    /// Whether there are 32 registers and not 16.
+    pub fn has_32_registers(self) -> bool {
+        matches!(self, Level::Avx512y | Level::Avx512z)
+    }
+
+    /// Whether this CPU has the level.
+    pub fn is_supported(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            match self {
+                Level::None => true,
+                Level::Sse4 => is_x86_feature_detected!("sse4.2"),
+                Level::Avx2 => {
+                    is_x86_feature_detected!("avx2")
+                        && is_x86_feature_detected!("fma")
+                        && is_x86_feature_detected!("bmi2")
+                }
+                Level::Avx512y | Level::Avx512z => {
+                    Level::Avx2.is_supported()
+                        && is_x86_feature_detected!("avx512f")
+                        && is_x86_feature_detected!("avx512vl")
+                        && is_x86_feature_detected!("avx512dq")
+                }
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            self == Level::None
+        }
+    }
+
+    /// The levels that this CPU has, in ascending order.
+    pub fn supported() -> Vec<Level> {
+        Level::ALL
+            .into_iter()
+            .filter(|level| level.is_supported())
+            .collect()
+    }
+
+    /// The widest level that this CPU has.
+    pub fn best() -> Level {
+        Level::supported().pop().unwrap_or(Level::None)
+    }
+
+    /// The level of this name if the CPU has it; [`Level::best`] for `auto` and the empty name.
+    pub fn choose(name: &str) -> Result<Level> {
+        let trimmed = name.trim();
+        if trimmed.is_empty() || trimmed.eq_ignore_ascii_case("auto") {
+            return Ok(Level::best());
+        }
+        let Some(level) = Level::ALL
+            .into_iter()
+            .find(|level| trimmed.eq_ignore_ascii_case(level.name()))
+        else {
+            return Err(Error::UnknownSimdLevel { name: name.into() });
+        };
+        if level.is_supported() {
+            Ok(level)
+        } else {
+            let names: Vec<&str> = Level::supported().iter().map(|l| l.name()).collect();
+            Err(Error::UnsupportedSimdLevel {
+                name: level.name(),
+                supported: names.join(", "),
+            })
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,696 @@
+//! The switches that a user sets in the environment, `CUDACPP_RUNTIME_*`.
+//!
+//! They are read once, when a bridge is made, into [`Switches`]. The family and the old names are
+//! those of the CUDACPP plugin, so that the scripts that users have go on to work. An empty value
+//! means "not set", as it does there. A name of the family that is not known is an error, because
+//! a misspelt switch that is silently ignored gives numbers that somebody did not ask for.
+
+pub mod environment;
+
+use crate::error::{Error, Result};
+use crate::message;
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Once;
+
+/// What all names of the family begin with.
+pub const PREFIX: &str = "CUDACPP_RUNTIME_";
+
+/// One switch of the family.
+#[derive(Clone, Copy, Debug)]
+pub struct Switch {
+    /// Its name without [`PREFIX`].
+    pub name: &'static str,
+    /// The values that it takes.
+    pub values: &'static str,
+    /// What it does, in one line.
+    pub meaning: &'static str,
+}
+
+/// Values of a switch that is on or off.
+const ON_OFF: &str = "on or off (0 and no are off, anything else is on)";
+
+/// Every switch that is known, those included that other parts of the program read.
+pub const SWITCHES: &[Switch] = &[
+    Switch {
+        name: "PROCESS",
+        values: "a .mebridge file, a P directory or a process (g g > t t~), #n behind it for its n-th matrix element",
+        meaning: "which process to evaluate",
+    },
+    Switch {
+        name: "PARAMCARD",
+        values: "a file",
+        meaning: "parameter card to use instead of the directory's Cards/param_card.dat",
+    },
+    Switch {
+        name: "BACKEND",
+        values: "auto, cpu or cuda",
+        meaning: "which engine evaluates; auto takes a GPU if there is one and calls are large enough for it, else the CPU",
+    },
+    Switch {
+        name: "SIMD",
+        values: "auto, none, sse4, avx2, 512y or 512z",
+        meaning: "SIMD level; auto takes the best that the CPU has",
+    },
+    Switch {
+        name: "FPTYPE",
+        values: "d, m or f",
+        meaning: "double, mixed (double amplitudes, single colour sum) or single precision",
+    },
+    Switch {
+        name: "THREADS",
+        values: "a number from 1 to 1024",
+        meaning: "CPU threads of one bridge (1 if not set)",
+    },
+    Switch {
+        name: "DEVICE",
+        values: "a number from 0, several such as 0,1, or all",
+        meaning: "GPUs of one bridge (one by the local rank of the job if not set)",
+    },
+    Switch {
+        name: "GOODHELICITIES",
+        values: "ALL or AUTO",
+        meaning: "ALL keeps the helicities whose contribution vanishes",
+    },
+    Switch {
+        name: "IGRAPH",
+        values: "auto, yes or no",
+        meaning: "whether the Fortran caller passes the igraph argument (MG5aMC 3.7 and later do)",
+    },
+    Switch {
+        name: "CACHE",
+        values: "a directory, or off",
+        meaning: "where processes and plans are kept for the next start (the user's cache if not set)",
+    },
+    Switch {
+        name: "VECSIZEUSED",
+        values: "a number",
+        meaning: "events of one call; read by MadEvent itself, not by mebridge",
+    },
+    Switch {
+        name: "FBRIDGEMODE",
+        values: "0, 1, -1 or -2",
+        meaning: "Fortran, bridge or both; read by MadEvent with the plugin. Executables of `mebridge link`: below 0 for both",
+    },
+    Switch {
+        name: "BLASCOLORSUM",
+        values: ON_OFF,
+        meaning: "colour sum on a GPU by cuBLAS (by size if not set)",
+    },
+    Switch {
+        name: "CUBLASTF32TENSOR",
+        values: ON_OFF,
+        meaning: "TF32 in cuBLAS, for colour sums in single precision on a GPU",
+    },
+    Switch {
+        name: "GPUGRAPHS",
+        values: ON_OFF,
+        meaning: "each evaluation on a GPU as one CUDA graph",
+    },
+    Switch {
+        name: "GPUMEMORY",
+        values: "a number above 0 and up to 1",
+        meaning: "share of the free memory of a GPU that one bridge may take (0.9 if not set)",
+    },
+    Switch {
+        name: "GPUGROUP",
+        values: "a number from 0",
+        meaning: "operations in one group of code generated for a GPU; 0: no generated code",
+    },
+    Switch {
+        name: "GPUFUNCTIONS",
+        values: ON_OFF,
+        meaning: "groups as functions of one kernel on a GPU, not as kernels of their own",
+    },
+    Switch {
+        name: "GPUTUNE",
+        values: ON_OFF,
+        meaning: "threads of a block on a GPU by the times of the first large launches (on if not set)",
+    },
+    Switch {
+        name: "HARMLESSCALLS",
+        values: "names of Fortran subroutines, with commas between them",
+        meaning: "calls in a directory whose source is missing and that leave the answer alone (timers, prints)",
+    },
+    Switch {
+        name: "VERBOSE",
+        values: ON_OFF,
+        meaning: "a line on stderr that says which process, card and engine a program uses (off if not set)",
+    },
+    Switch {
+        name: "ENABLEFPE",
+        values: "any",
+        meaning: "floating-point exceptions of the plugin's own programs, not used by mebridge",
+    },
+];
+
+/// Which engine evaluates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackendChoice {
+    /// The best that is there.
+    #[default]
+    Auto,
+    /// The SIMD engine.
+    Cpu,
+    /// NVIDIA GPUs.
+    Cuda,
+}
+
+/// Which GPUs serve a bridge, see `gpu::choose`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Devices {
+    /// One, by the local rank of the job.
+    #[default]
+    Auto,
+    /// These, counted from 0; there is at least one, and none is named twice.
+    These(Vec<usize>),
+    /// All that the process sees.
+    All,
+}
+
+impl Devices {
+    /// Reads the value of `DEVICE`.
+    fn parse(word: &str) -> Option<Devices> {
+        if word == "all" {
+            return Some(Devices::All);
+        }
+        let mut devices = Vec::new();
+        for number in word.split(',') {
+            let device = number.trim().parse().ok()?;
+            if devices.contains(&device) {
+                return None;
+            }
+            devices.push(device);
+        }
+        Some(Devices::These(devices))
+    }
+}
+
+/// Floating-point precision, the plugin's `FPTYPE`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// `d`: double precision throughout.
+    #[default]
+    Double,
+    /// `m`: amplitudes in double precision, the colour sum in single.
+    Mixed,
+    /// `f`: single precision throughout.
+    Float,
+}
+
+impl Precision {
+    /// The letter for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::Double => "d",
+            Precision::Mixed => "m",
+            Precision::Float => "f",
+        }
+    }
+}
+
+/// Whether the Fortran caller passes `igraph`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Igraph {
+    /// As the process says; with igraph where it does not say.
+    #[default]
+    Auto,
+    /// It does: MG5aMC 3.7 and later.
+    Yes,
+    /// It does not: MG5aMC up to 3.6.
+    No,
+}
+
+/// Where imported processes and plans are kept for the next start, see `cache`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CachePlace {
+    /// Nowhere.
+    #[default]
+    Off,
+    /// In the user's cache: `$XDG_CACHE_HOME/mebridge` or `~/.cache/mebridge`.
+    User,
+    /// In this directory.
+    Folder(PathBuf),
+}
+
+/// Where a process is to be taken from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessChoice {
+    /// A process file or a directory that MG5aMC wrote.
+    pub path: PathBuf,
+    /// Which of its `matrix<i>.f`, the n-th from 1 in the order of their numbers.
+    pub element: Option<usize>,
+}
+
+impl ProcessChoice {
+    /// Reads `path` or `path#n`.
+    pub fn parse(value: impl Into<OsString>) -> ProcessChoice {
+        let value = value.into();
+        if let Some((path, number)) = value.to_str().and_then(|v| v.rsplit_once('#'))
+            && let Ok(element @ 1..) = number.parse()
+            && !path.is_empty()
+        {
+            return ProcessChoice {
+                path: path.into(),
+                element: Some(element),
+            };
+        }
+        ProcessChoice {
+            path: value.into(),
+            element: None,
+        }
+    }
+}
+
+/// All switches that concern mebridge, with their values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Switches {
+    /// `PROCESS`.
+    pub process: Option<ProcessChoice>,
+    /// `PARAMCARD`.
+    pub param_card: Option<PathBuf>,
+    /// `BACKEND`.
+    pub backend: BackendChoice,
+    /// `SIMD`: the name of a level, or `None` for the best.
+    pub simd: Option<String>,
+    /// `FPTYPE`.
+    pub precision: Precision,
+    /// `THREADS`.
+    pub threads: usize,
+    /// `DEVICE`.
+    pub device: Devices,
+    /// `GOODHELICITIES=ALL`.
+    pub good_helicities_all: bool,
+    /// `IGRAPH`.
+    pub igraph: Igraph,
+    /// `BLASCOLORSUM`.
+    pub blas_color_sum: Option<bool>,
+    /// `CUBLASTF32TENSOR`.
+    pub tf32: Option<bool>,
+    /// `GPUGRAPHS`.
+    pub gpu_graphs: Option<bool>,
+    /// `GPUMEMORY`.
+    pub gpu_memory: Option<f64>,
+    /// `GPUGROUP`.
+    pub gpu_group: Option<usize>,
+    /// `GPUFUNCTIONS`.
+    pub gpu_functions: Option<bool>,
+    /// `GPUTUNE`.
+    pub gpu_tune: Option<bool>,
+    /// `VERBOSE`.
+    pub verbose: bool,
+    /// `HARMLESSCALLS`, in upper case.
+    pub harmless_calls: Vec<String>,
+    /// `CACHE`. Switches of the environment, or of the C interface, mean the user's cache where they
+    /// do not say otherwise; [`Switches::default`] means none.
+    pub cache: CachePlace,
+}
+
+impl Default for Switches {
+    fn default() -> Switches {
+        Switches {
+            process: None,
+            param_card: None,
+            backend: BackendChoice::default(),
+            simd: None,
+            precision: Precision::default(),
+            threads: 1,
+            device: Devices::default(),
+            good_helicities_all: false,
+            igraph: Igraph::default(),
+            blas_color_sum: None,
+            tf32: None,
+            gpu_graphs: None,
+            gpu_memory: None,
+            gpu_group: None,
+            gpu_functions: None,
+            gpu_tune: None,
+            verbose: false,
+            harmless_calls: Vec::new(),
+            cache: CachePlace::default(),
+        }
+    }
+}
+
+impl Switches {
+    /// The switches of this program's environment; in a program with more rights than its caller there are none
+    /// ([`environment`]).
+    pub fn from_env() -> Result<Switches> {
+        static TOLD: Once = Once::new();
+        let ours = |(name, _): (OsString, OsString)| name.to_string_lossy().starts_with(PREFIX);
+        if environment::has_more_rights() && std::env::vars_os().any(ours) {
+            TOLD.call_once(|| {
+                message::say(format!(
+                    "this program runs with more rights than who called it (set-user-id): {PREFIX}* is not looked at"
+                ));
+            });
+        }
+        Switches::from_pairs(environment::variables())
+    }
+
+    /// The switches among these pairs of names and values. Names outside the family are passed
+    /// over.
+    pub fn from_pairs<I, K, V>(pairs: I) -> Result<Switches>
+    where
+        I: IntoIterator<Item = (K, V)>,
+        K: Into<OsString>,
+        V: Into<OsString>,
+    {
+        let mut switches = Switches {
+            cache: CachePlace::User,
+            ..Switches::default()
+        };
+        for (name, value) in pairs {
+            let name = name.into();
+            let name = name.to_string_lossy();
+            if let Some(name) = name.strip_prefix(PREFIX) {
+                switches.set(name, value.into())?;
+            }
+        }
+        Ok(switches)
+    }
+
+    /// Sets one switch; `name` is without [`PREFIX`].
+    pub fn set(&mut self, name: &str, value: OsString) -> Result<()> {
+        let Some(switch) = SWITCHES.iter().find(|s| s.name == name) else {
+            return Err(Error::UnknownSwitch {
+                name: format!("{PREFIX}{name}"),
+                hint: hint(name),
+            });
+        };
+        if value.is_empty() {
+            return Ok(());
+        }
+        let word = value.to_string_lossy().trim().to_ascii_lowercase();
+        let bad = || bad_value(switch, value.to_string_lossy());
+        match name {
+            "PROCESS" => self.process = Some(ProcessChoice::parse(value)),
+            "PARAMCARD" => self.param_card = Some(value.into()),
+            "BACKEND" => {
+                self.backend = match word.as_str() {
+                    "auto" => BackendChoice::Auto,
+                    "cpu" => BackendChoice::Cpu,
+                    "cuda" => BackendChoice::Cuda,
+                    _ => return Err(bad()),
+                };
+            }
+            "SIMD" => {
+                self.simd = match word.as_str() {
+                    "auto" => None,
+                    "none" | "sse4" | "avx2" | "512y" | "512z" => Some(word),
+                    _ => return Err(bad()),
+                }
+            }
+            "FPTYPE" => {
+                self.precision = match word.as_str() {
+                    "d" => Precision::Double,
+                    "m" => Precision::Mixed,
+                    "f" => Precision::Float,
+                    _ => return Err(bad()),
+                }
+            }
+            "THREADS" => match word.parse() {
+                Ok(n @ 1..=1024) => self.threads = n,
+                _ => return Err(bad()),
+            },
+            "DEVICE" => self.device = Devices::parse(&word).ok_or_else(bad)?,
+            "GOODHELICITIES" => {
+                self.good_helicities_all = match word.as_str() {
+                    "all" => true,
+                    "auto" => false,
+                    _ => return Err(bad()),
+                }
+            }
+            "IGRAPH" => {
+                self.igraph = match word.as_str() {
+                    "auto" => Igraph::Auto,
+                    "yes" => Igraph::Yes,
+                    "no" => Igraph::No,
+                    _ => return Err(bad()),
+                }
+            }
+            "BLASCOLORSUM" => self.blas_color_sum = Some(on(&word)),
+            "CUBLASTF32TENSOR" => self.tf32 = Some(on(&word)),
+            "GPUGRAPHS" => self.gpu_graphs = Some(on(&word)),
+            "GPUFUNCTIONS" => self.gpu_functions = Some(on(&word)),
+            "GPUTUNE" => self.gpu_tune = Some(on(&word)),
+            "VERBOSE" => self.verbose = on(&word),
+            "HARMLESSCALLS" => {
+                let names = word.split(',').map(|name| name.trim().to_ascii_uppercase());
+                self.harmless_calls = names.filter(|name| !name.is_empty()).collect();
+            }
+            "GPUGROUP" => self.gpu_group = Some(word.parse().map_err(|_| bad())?),
+            "GPUMEMORY" => match word.parse() {
+                Ok(share) if 0.0 < share && share <= 1.0 => self.gpu_memory = Some(share),
+                _ => return Err(bad()),
+            },
+            "CACHE" => {
+                self.cache = match word.as_str() {
+                    "off" => CachePlace::Off,
+                    _ => CachePlace::Folder(value.into()),
+                }
+            }
+            // Read by MadEvent's side.
+            "VECSIZEUSED" | "FBRIDGEMODE" | "ENABLEFPE" => {}
+            // A row above without its reading here.
+            _ => return Err(bad()),
+        }
+        Ok(())
+    }
+}
+
+/// The value of a switch that is on or off. The plugin takes any value for on, so only what plainly
+/// says off is off.
+fn on(word: &str) -> bool {
+    !matches!(word, "0" | "off" | "no")
+}
+
+fn bad_value(switch: &Switch, value: impl Display) -> Error {
+    Error::BadSwitch {
+        name: format!("{PREFIX}{}", switch.name),
+        value: value.to_string(),
+        allowed: switch.values,
+    }
+}
+
+/// What an unknown name may have been meant to be.
+fn hint(name: &str) -> String {
+    match meant(name) {
+        Some(known) => format!("did you mean {PREFIX}{known}?"),
+        None => {
+            let names: Vec<&str> = SWITCHES.iter().map(|switch| switch.name).collect();
+            format!("behind {PREFIX} there may be {}", names.join(", "))
+        }
+    }
+}
+
+/// The known name that is most like this one, if it is like it: it is a part of the other, or of three
+/// letters no more than one is wrong.
+fn meant(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_uppercase();
+    let names = || SWITCHES.iter().map(|switch| switch.name);
+    let part = |known: &&str| name.len() >= 3 && (known.contains(&name) || name.contains(*known));
+    let edits = |known: &&str| edits(name.as_bytes(), known.as_bytes());
+    names()
+        .min_by_key(edits)
+        .filter(|known| 3 * edits(known) <= name.len())
+        .or_else(|| names().find(part))
+}
+
+/// Levenshtein distance.
+fn edits(a: &[u8], b: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let best = (diagonal + usize::from(x != y)).min(row[j] + 1);
+            diagonal = row[j + 1];
+            row[j + 1] = best.min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(name: &str, value: &str) -> Result<Switches> {
+        Switches::from_pairs([(format!("{PREFIX}{name}"), value)])
+    }
+
+    /// What an environment without switches means.
+    fn defaults() -> Switches {
+        Switches {
+            cache: CachePlace::User,
+            ..Switches::default()
+        }
+    }
+
+    #[test]
+    fn without_switches_there_are_defaults() {
+        let none: [(&str, &str); 0] = [];
+        assert_eq!(Switches::from_pairs(none).unwrap(), defaults());
+        assert_eq!(
+            Switches::from_pairs([("PATH", "/bin"), ("CUDACPP_OTHER", "1")]).unwrap(),
+            defaults()
+        );
+    }
+
+    #[test]
+    fn values_are_read() {
+        assert_eq!(one("FPTYPE", "m").unwrap().precision, Precision::Mixed);
+        assert_eq!(one("FPTYPE", "F").unwrap().precision, Precision::Float);
+        assert_eq!(one("THREADS", "4").unwrap().threads, 4);
+        assert_eq!(one("SIMD", "512y").unwrap().simd.as_deref(), Some("512y"));
+        assert_eq!(one("SIMD", "auto").unwrap().simd, None);
+        assert_eq!(one("BACKEND", "cpu").unwrap().backend, BackendChoice::Cpu);
+        let devices = |value| one("DEVICE", value).unwrap().device;
+        assert_eq!(devices("3"), Devices::These(vec![3]));
+        assert_eq!(devices("1, 0"), Devices::These(vec![1, 0]));
+        assert_eq!(devices("All"), Devices::All);
+        assert_eq!(devices(""), Devices::Auto);
+        assert_eq!(one("GPUMEMORY", "0.25").unwrap().gpu_memory, Some(0.25));
+        assert_eq!(one("GPUGROUP", "0").unwrap().gpu_group, Some(0));
+        assert!(one("GOODHELICITIES", "ALL").unwrap().good_helicities_all);
+        assert_eq!(one("IGRAPH", "no").unwrap().igraph, Igraph::No);
+        assert!(one("VERBOSE", "1").unwrap().verbose && !one("VERBOSE", "0").unwrap().verbose);
+        assert_eq!(
+            one("PARAMCARD", "a/b.dat").unwrap().param_card,
+            Some("a/b.dat".into())
+        );
+        assert_eq!(one("CACHE", "Off").unwrap().cache, CachePlace::Off);
+        let folder = CachePlace::Folder("A/b".into());
+        assert_eq!(one("CACHE", "A/b").unwrap().cache, folder);
+        assert_eq!(one("CACHE", "").unwrap().cache, CachePlace::User);
+        assert_eq!(one("THREADS", "").unwrap().threads, 1);
+    }
+
+    /// A switch in the table that nothing reads would be ignored without a word.
+    #[test]
+    fn every_switch_is_read() {
+        for switch in SWITCHES {
+            let values = ["1", "auto", "d"];
+            let read = values.iter().any(|value| one(switch.name, value).is_ok());
+            assert!(read, "{}", switch.name);
+        }
+    }
+
+    #[test]
+    fn switches_of_others_are_known() {
+        for name in ["VECSIZEUSED", "FBRIDGEMODE", "ENABLEFPE"] {
+            assert_eq!(one(name, "1").unwrap(), defaults());
+        }
+    }
+
+    #[test]
+    fn some_switches_are_on_off_or_neither() {
+        let field = |s: &Switches, name| match name {
+            "BLASCOLORSUM" => s.blas_color_sum,
+            "CUBLASTF32TENSOR" => s.tf32,
+            "GPUGRAPHS" => s.gpu_graphs,
+            "GPUTUNE" => s.gpu_tune,
+            _ => s.gpu_functions,
+        };
+        for name in [
+            "BLASCOLORSUM",
+            "CUBLASTF32TENSOR",
+            "GPUGRAPHS",
+            "GPUFUNCTIONS",
+            "GPUTUNE",
+        ] {
+            for (value, means) in [
+                ("", None),
+                ("1", Some(true)),
+                ("on", Some(true)),
+                ("any", Some(true)),
+                ("0", Some(false)),
+                ("Off", Some(false)),
+                ("no", Some(false)),
+            ] {
+                let switches = one(name, value).unwrap();
+                assert_eq!(field(&switches, name), means, "{name}={value}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_process_may_name_a_matrix_element() {
+        let choice = |v: &str| {
+            let c = ProcessChoice::parse(v);
+            (c.path.to_str().unwrap().to_owned(), c.element)
+        };
+        assert_eq!(choice("a/P1#2"), ("a/P1".into(), Some(2)));
+        assert_eq!(choice("a/P1"), ("a/P1".into(), None));
+        assert_eq!(choice("a#b/P1"), ("a#b/P1".into(), None));
+        assert_eq!(choice("P1#0"), ("P1#0".into(), None));
+    }
+
+    #[test]
+    fn an_unknown_switch_names_the_closest() {
+        let message = one("FPTYP", "d").unwrap_err().to_string();
+        assert!(message.contains("CUDACPP_RUNTIME_FPTYP "), "{message}");
+        assert!(message.contains("CUDACPP_RUNTIME_FPTYPE"), "{message}");
+        for (name, known) in [
+            ("PARAM_CARD", "PARAMCARD"),
+            ("VECSIZE", "VECSIZEUSED"),
+            ("verbos", "VERBOSE"),
+            ("NTHREADS", "THREADS"),
+        ] {
+            let message = one(name, "x").unwrap_err().to_string();
+            let hint = format!("(did you mean CUDACPP_RUNTIME_{known}?)");
+            assert!(message.contains(&hint), "{message}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_switch_that_is_like_none_gets_all_names() {
+        for name in ["FOO", "X", ""] {
+            let message = one(name, "1").unwrap_err().to_string();
+            assert!(!message.contains("did you mean"), "{message}");
+            for switch in SWITCHES {
+                assert!(message.contains(switch.name), "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_bad_value_names_switch_value_and_what_is_allowed() {
+        for (name, value) in [
+            ("FPTYPE", "double"),
+            ("THREADS", "0"),
+            ("THREADS", "many"),
+            ("SIMD", "avx"),
+            ("BACKEND", "gpu"),
+            ("DEVICE", "-1"),
+            ("DEVICE", "0,"),
+            ("DEVICE", "1,1"),
+            ("GPUMEMORY", "0"),
+            ("GPUMEMORY", "1.5"),
+            ("GPUMEMORY", "nan"),
+            ("GPUGROUP", "-1"),
+            ("GOODHELICITIES", "some"),
+            ("IGRAPH", "maybe"),
+        ] {
+            let message = one(name, value).unwrap_err().to_string();
+            let switch = SWITCHES.iter().find(|s| s.name == name).unwrap();
+            assert!(message.contains(&format!("{PREFIX}{name}")), "{message}");
+            assert!(message.contains(value), "{message}");
+            assert!(message.contains(switch.values), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_gpu_can_be_asked_for() {
+        assert_eq!(one("BACKEND", "cuda").unwrap().backend, BackendChoice::Cuda);
+    }
+
+    #[test]
+    fn edits_are_counted() {
+        assert_eq!(edits(b"", b"abc"), 3);
+        assert_eq!(edits(b"kitten", b"sitting"), 3);
+        assert_eq!(edits(b"same", b"same"), 0);
+    }
+}
