@@ -7,6 +7,7 @@
 mod again;
 mod card;
 mod device;
+mod plans;
 mod sampler;
 mod single;
 mod stated;
@@ -16,7 +17,6 @@ pub use sampler::Sampler;
 
 use crate::backend::{Backend, Clocks, Failure, Kernels, NOT_CONSERVED, OFF_SHELL, Timers};
 use crate::cache::Cache;
-use crate::cache::plans::Plans;
 use crate::color::BlockDiagonal;
 use crate::cpu::Scalar;
 use crate::error::{Error, Result};
@@ -31,6 +31,7 @@ use crate::simd::Level;
 use crate::target::{Calls, Target};
 use crate::trial::Trial;
 use again::Recipe;
+use plans::Plans;
 use single::Single;
 use stated::Stated;
 use std::sync::Arc;

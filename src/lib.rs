@@ -67,9 +67,7 @@ pub mod propagators;
 #[doc(hidden)]
 pub mod abi;
 #[doc(hidden)]
-pub mod cache;
-#[doc(hidden)]
-pub mod gpu;
+pub mod import_cached;
 #[doc(hidden)]
 pub mod locate;
 #[doc(hidden)]
@@ -87,11 +85,15 @@ pub use mebridge_support::{error, runtime};
 #[doc(hidden)]
 pub use mebridge_backend::{self as backend, trial};
 #[doc(hidden)]
+pub use mebridge_cache as cache;
+#[doc(hidden)]
 pub use mebridge_cpu as cpu;
 #[doc(hidden)]
 pub use mebridge_engine as engine;
 #[doc(hidden)]
 pub use mebridge_generate::model;
+#[doc(hidden)]
+pub use mebridge_gpu as gpu;
 #[doc(hidden)]
 pub use mebridge_ops as ops;
 #[doc(hidden)]

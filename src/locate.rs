@@ -17,10 +17,11 @@
 //! above the process's `P*` directory, or above the one of rule 3 for a process that comes from a
 //! file. Where there is none, the values stored in the process hold.
 
-use crate::cache::{Cache, processes::import_cached};
+use crate::cache::Cache;
 use crate::error::{Error, Result};
 use crate::generate::{Elements, generate, is_process};
 use crate::import::Options;
+use crate::import_cached::import_cached;
 use crate::model::Model;
 use crate::process::Process;
 use crate::process::card::Card;

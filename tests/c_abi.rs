@@ -1,9 +1,8 @@
 //! The C interface: its header, what the library exports, and a C program that uses it.
 
-mod common;
-
-use common::require;
 use mebridge::process::example;
+use mebridge_testing::compiler::{Tool, c_compiler};
+use mebridge_testing::require;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -123,23 +122,8 @@ fn nothing_but_the_interface_is_exported() {
     assert_eq!(names, expected);
 }
 
-/// The C compiler of this target, `CC` or the usual one; or a loud note that the test is skipped.
-fn compiler() -> Option<cc::Tool> {
-    let target = env!("MEBRIDGE_TARGET");
-    let mut build = cc::Build::new();
-    let build = build.target(target).host(target).opt_level(1).debug(false);
-    let found = build.cargo_metadata(false).try_get_compiler();
-    let works = |tool: &cc::Tool| tool.to_command().arg("--version").output().is_ok();
-    let compiler = found.ok().filter(works);
-    match &compiler {
-        Some(tool) => require::used("cxx", tool.path().display()),
-        None => require::skipped("cxx", "there is no C compiler (set CC to one)"),
-    }
-    compiler
-}
-
 /// Compiles and links a C program with the library.
-fn compile(compiler: &cc::Tool, source: &Path, program: &Path) {
+fn compile(compiler: &Tool, source: &Path, program: &Path) {
     let library = library();
     let deps = library.parent().unwrap();
     run(compiler
@@ -175,7 +159,7 @@ fn run(command: &mut Command) -> String {
 
 #[test]
 fn a_c_program_evaluates_an_event() {
-    let Some(compiler) = compiler() else { return };
+    let Some(compiler) = c_compiler() else { return };
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("one_event");
     compile(&compiler, &root().join("tests/c/one_event.c"), &program);
@@ -191,7 +175,7 @@ fn a_c_program_evaluates_an_event() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_c_program_that_does_what_it_should_not_is_told() {
-    let Some(compiler) = compiler() else { return };
+    let Some(compiler) = c_compiler() else { return };
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("doors");
     compile(&compiler, &root().join("tests/c/doors.c"), &program);
@@ -204,7 +188,7 @@ fn a_c_program_that_does_what_it_should_not_is_told() {
 
 #[test]
 fn a_process_linked_into_the_executable_is_found() {
-    let Some(compiler) = compiler() else { return };
+    let Some(compiler) = c_compiler() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("linked.c"), folder.path().join("linked"));
     let bytes = example::scalars().to_bytes().unwrap();

@@ -11,7 +11,7 @@ set -u
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 summary=$(mktemp)
-# Where each test notes what it used or skipped (tests/common/require.rs).
+# Where each test notes what it used or skipped (crates/testing/src/require.rs).
 MEBRIDGE_TEST_LOG=$(mktemp)
 export MEBRIDGE_TEST_LOG
 trap 'rm -f "$summary" "$MEBRIDGE_TEST_LOG"' EXIT

@@ -5,7 +5,7 @@
 //! numbers of the process and the SIMD level in `MEBRIDGE_TEST_CASE`.
 #![cfg(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64"))]
 
-mod common;
+use mebridge_testing as common;
 
 use mebridge::abi::c::{
     MEBRIDGE_OK, MebridgeBridge, MebridgeOptions, mebridge_create, mebridge_delete,

@@ -1,8 +1,8 @@
 //! Other values of the card.
 
 use super::Bridge;
+use crate::bridge::plans::Plans;
 use crate::cache::Cache;
-use crate::cache::plans::Plans;
 use crate::error::Result;
 use crate::float_environment::in_default_environment;
 use crate::plan::binding::Binding;

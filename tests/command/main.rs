@@ -5,8 +5,7 @@ mod arguments;
 mod bench;
 mod cache;
 mod check;
-#[path = "../common/mod.rs"]
-mod common;
+use mebridge_testing as common;
 mod compare;
 mod eval;
 #[cfg(unix)]

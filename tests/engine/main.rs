@@ -1,7 +1,6 @@
 //! Plans and the CPU engine, against reference numbers, the plain meaning of a process, and each other.
 
-#[path = "../common/mod.rs"]
-mod common;
+use mebridge_testing as common;
 mod generated;
 mod one_event;
 mod passes;

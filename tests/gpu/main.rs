@@ -14,8 +14,7 @@
 mod blas;
 mod chunks;
 mod cold;
-#[path = "../common/mod.rs"]
-mod common;
+use mebridge_testing as common;
 mod door;
 mod events;
 mod generated;

@@ -1,8 +1,7 @@
 //! The importer, and the Fortran that it reads back.
 
 mod by_hand;
-#[path = "../common/mod.rs"]
-mod common;
+use mebridge_testing as common;
 mod export;
 mod fixtures;
 mod reference;

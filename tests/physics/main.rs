@@ -12,8 +12,7 @@ mod channels;
 mod choices;
 mod closed_formulas;
 mod color_order;
-#[path = "../common/mod.rs"]
-mod common;
+use mebridge_testing as common;
 mod conservation;
 mod first_events;
 mod generated;

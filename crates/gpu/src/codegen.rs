@@ -1,0 +1,451 @@
+//! A whole process as straight-line code: one thread takes one event from its momenta to the
+//! answers, and keeps in registers whatever lies between.
+//!
+//! For small processes nothing is faster, as no working number touches memory and the compiler
+//! sees all constants. The operations of [`LevelSchedule`] become a graph of values; each value is a
+//! constant of the generated code, and comes right before it is first used, so that few are alive
+//! at a time: helicity after helicity, amplitude after amplitude, what these need first.
+//!
+//! The device functions are those of `cuda/`, which the caller puts in front (and behind them
+//! those of [`Opcode::General`](mebridge_ops::opcode::Opcode::General), called `General0`, ...).
+
+mod answer;
+mod clocks;
+mod expression;
+mod helicity;
+mod hoisting;
+mod register_allocation;
+pub mod sample;
+#[cfg(test)]
+mod tests;
+mod value_graph;
+mod values;
+
+use super::helicity_split::HelicitySplit;
+use super::level_schedule::LevelSchedule;
+use super::structures::{DeviceStructure, GeneratedArguments};
+use expression::number;
+use hoisting::Hoisted;
+use mebridge_ops::GeneralRoutine;
+use mebridge_plan::color::BlockDiagonal;
+use register_allocation::{Allocation, Step};
+use rustc_hash::FxHashSet;
+use std::fmt::Write;
+use value_graph::Id;
+use values::Whole;
+
+/// What straight-line code is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Generator<'a> {
+    /// The operations.
+    pub tables: &'a LevelSchedule,
+    /// Lorentz structures that no kernel knows.
+    pub general: &'a [GeneralRoutine],
+    /// The colour matrix.
+    pub split: &'a BlockDiagonal,
+    /// Masses of the legs.
+    pub masses: &'a [f64],
+    /// 1 for each leg that comes in, -1 for others.
+    pub signs: &'a [f64],
+    /// Numbers of the good helicities in the process's table, from 0.
+    pub helicities: &'a [u32],
+    /// AMP2 in the sum over all channels.
+    pub denominator: &'a [u32],
+    /// For each configuration the colour flows that it allows.
+    pub allowed: &'a [Vec<u32>],
+    /// 1 / IDEN.
+    pub normalization: f64,
+    /// Whether there are weights of channels.
+    pub channels: bool,
+    /// Whether colours are chosen.
+    pub colors: bool,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Blocks that should fit on a multiprocessor at the same time.
+    pub blocks: u32,
+    /// Numbers that lie in registers between operations; what is alive beyond that is put away
+    /// into the thread's own memory.
+    pub registers: usize,
+    /// Values of a group, 0 if all are one group.
+    pub group: usize,
+    /// Whether groups are functions of one kernel; then what goes from one to another lies in the
+    /// thread's own memory. Otherwise each is a kernel, and the answers another one.
+    pub functions: bool,
+    /// Where a thread takes a subset of the helicities of an event; then threads in x are events, threads
+    /// in y and blocks in x share the subsets, blocks in y the events, and the kernel leaves what
+    /// `cuda/answer.cuh` needs.
+    pub subsets: Option<&'a HelicitySplit>,
+    /// Values of subsets that depend on the helicities of at most so many fixed legs are computed by a
+    /// kernel of their own, which comes first.
+    pub hoisted: u32,
+    /// For samples: diagrams (from 0) that have an AMP2 and a configuration, each with its AMP2. Then kernels take
+    /// [`SampleArguments`](super::structures::SampleArguments).
+    pub sample: Option<&'a [(u32, u32)]>,
+    /// Whether there are clocks in it, which tell colour sums from all else; then kernels have a last
+    /// argument for what they say.
+    pub clocks: bool,
+}
+
+/// Device code of a whole process.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// The text.
+    pub text: String,
+    /// Its kernels, to be run one after the other. All take the same arguments.
+    pub kernels: Vec<String>,
+    /// Numbers of `memory` for each event, the events in blocks of LANES; 0 if none is needed.
+    pub vectors: u32,
+}
+
+/// The function that sums over colours.
+const COLOR_SUM: &str = "color_sum";
+
+/// How values are put away and brought back. The compiler must not see through that: what it
+/// could compute from a value it would keep alive with it.
+const SPILL_FUNCTIONS: &str = r#"
+#define SPILL_FUNCTIONS(T, NAME)                                                                              \
+    DEVICE void spill(Real *to, unsigned at, T x) {                                             \
+        *(T *)(to + at) = x;                                                                       \
+        asm volatile("" : : "l"(to) : "memory");                                                   \
+    }                                                                                              \
+    DEVICE void reload(T &x, Real *from, unsigned at) {                                        \
+        asm volatile("" : : "l"(from) : "memory");                                                 \
+        x = *(const T *)(from + at);                                                               \
+    }                                                                                              \
+    DEVICE void spill(Memory to, unsigned at, T x) {                                            \
+        to.put_##NAME(at, x);                                                                      \
+        asm volatile("" : : "l"(to.at) : "memory");                                                \
+    }                                                                                              \
+    DEVICE void reload(T &x, Memory from, unsigned at) {                                       \
+        asm volatile("" : : "l"(from.at) : "memory");                                              \
+        x = from.NAME(at);                                                                         \
+    }
+SPILL_FUNCTIONS(Real, real)
+SPILL_FUNCTIONS(Cx, complex)
+SPILL_FUNCTIONS(Momentum, momentum)
+SPILL_FUNCTIONS(Four, four)
+SPILL_FUNCTIONS(Matrix, matrix)
+
+struct __align__(16) Pair { double a, b; };
+
+DEVICE Momentum load_leg(const Pair *leg) {
+    const Pair a = leg[0], b = leg[1];
+    return momentum(Real(a.a), Real(a.b), Real(b.a), Real(b.b));
+}
+
+"#;
+
+impl Generator<'_> {
+    /// The device code. `None` if the tables make no sense.
+    pub fn source(&self) -> Option<Source> {
+        let whole = self.whole()?;
+        let mut text = self.colors_function();
+        text.push_str(SPILL_FUNCTIONS);
+        self.allowed_table(&mut text);
+        if let Some(subsets) = self.subsets {
+            let hoisted = self.hoist(&whole, subsets, self.hoisted)?;
+            return Some(self.of_subsets(&hoisted, subsets, text));
+        }
+        let steps = Allocation::new(&whole, self.registers, self.group);
+        let single = steps.groups.len() == 2;
+        Some(match (single, self.functions) {
+            (false, false) => self.kernels(&whole, &steps, text),
+            (false, true) => self.functions(&whole, &steps, text),
+            (true, _) => {
+                self.kernel_of("generated", &mut text, |text| {
+                    self.check(text);
+                    self.room(&steps, text);
+                    self.steps(&whole, steps.groups.iter().flatten(), text);
+                    match self.sample {
+                        Some(_) => self.answer_sample(&whole, text),
+                        None => self.answer(&whole, text),
+                    }
+                });
+                Source {
+                    text,
+                    kernels: vec!["generated".into()],
+                    vectors: 0,
+                }
+            }
+        })
+    }
+
+    /// What subsets have in common, and the subsets.
+    fn of_subsets(&self, hoisted: &Hoisted, subsets: &HelicitySplit, mut text: String) -> Source {
+        subset_tables(subsets, self.hoisted == 0, &mut text);
+        hoisted.tables(&mut text);
+        let vectors = hoisted.vectors;
+        let memory = format!(
+            "        const Memory hoisted = {{memory + (Size)(e / LANES) * {vectors} * LANES + e % LANES}};"
+        );
+        let before = Allocation::new(&hoisted.before, self.registers, 0);
+        self.kernel_of("hoisted", &mut text, |text| {
+            self.check(text);
+            self.room(&before, text);
+            let _ = writeln!(text, "{memory}");
+            let steps = before.groups.iter().flatten();
+            self.steps_with(&hoisted.before, steps, text, |id, text| {
+                let class = hoisted.before.graph.values[id].class;
+                for at in hoisted.puts.get(&id).into_iter().flatten() {
+                    let _ = writeln!(text, "        hoisted.put_{}({at}, x{id});", class.access());
+                }
+            });
+        });
+        let steps = Allocation::new(&hoisted.subset, self.registers, 0);
+        self.head("generated", &mut text);
+        let count = subsets.order.len();
+        let _ = write!(
+            text,
+            r#"
+    for (unsigned subset = blockIdx.x * blockDim.y + threadIdx.y; subset < {count}u;
+         subset += gridDim.x * blockDim.y)
+    for (unsigned first = blockIdx.y * blockDim.x; first < events;
+         first += gridDim.y * blockDim.x) {{
+        // Threads without an event repeat the last one.
+        const unsigned mine = first + threadIdx.x, e = mine < events ? mine : events - 1;
+"#
+        );
+        self.clocks_begin(&mut text);
+        if self.hoisted == 0 {
+            subset_helicities(subsets, &mut text);
+        }
+        hoisted.settings(&mut text);
+        let _ = writeln!(text, "{memory}");
+        self.room(&steps, &mut text);
+        self.steps(&hoisted.subset, steps.groups.iter().flatten(), &mut text);
+        self.leave(&hoisted.subset, subsets, &mut text);
+        self.clocks_end("threadIdx.x", &mut text);
+        text.push_str("    }\n}\n");
+        Source {
+            text,
+            kernels: vec!["hoisted".into(), "generated".into()],
+            vectors: vectors as u32,
+        }
+    }
+
+    /// Each group as a kernel.
+    fn kernels(&self, whole: &Whole, steps: &Allocation, mut text: String) -> Source {
+        let vectors = steps.kept;
+        let last = steps.groups.len() - 1;
+        let mut kernels = Vec::new();
+        for (i, group) in steps.groups.iter().enumerate() {
+            let name = format!("generated_{i}");
+            self.kernel_of(&name, &mut text, |text| {
+                if i == 0 {
+                    self.check(text);
+                }
+                let _ = writeln!(
+                    text,
+                    "        const Memory kept = {{memory + (Size)(e / LANES) * {vectors} * LANES + e % LANES}};"
+                );
+                self.steps(whole, group, text);
+                if i == last {
+                    self.answer(whole, text);
+                }
+            });
+            kernels.push(name);
+        }
+        Source {
+            text,
+            kernels,
+            vectors: vectors as u32,
+        }
+    }
+
+    /// Each group as a function of one kernel, which the compiler does not look into.
+    fn functions(&self, whole: &Whole, steps: &Allocation, mut text: String) -> Source {
+        let Some((last, groups)) = steps.groups.split_last() else {
+            return Source::default();
+        };
+        let (parameter, argument) = match self.clocks {
+            true => (", unsigned long long &color_cycles", ", color_cycles"),
+            false => ("", ""),
+        };
+        for (i, group) in groups.iter().enumerate() {
+            let _ = writeln!(
+                text,
+                "static __device__ __noinline__ void generated_{i}(Real *kept, unsigned e, unsigned events, const Pair *leg, const double *g_s, const double *formula_couplings{parameter}) {{"
+            );
+            text.push_str("        kept = (Real *)__builtin_assume_aligned(kept, 16);\n");
+            self.steps(whole, group, &mut text);
+            text.push_str("}\n");
+        }
+        self.kernel_of("generated", &mut text, |text| {
+            self.check(text);
+            self.room(steps, text);
+            for i in 0..groups.len() {
+                let _ = writeln!(
+                    text,
+                    "        generated_{i}(kept, e, events, leg, g_s, formula_couplings{argument});"
+                );
+            }
+            self.steps(whole, last, text);
+            self.answer(whole, text);
+        });
+        Source {
+            text,
+            kernels: vec!["generated".into()],
+            vectors: 0,
+        }
+    }
+
+    /// The beginning of a kernel, up to its arguments.
+    fn head(&self, name: &str, text: &mut String) {
+        let (threads, blocks) = (self.threads, self.blocks);
+        let (arguments, variables) = match self.sample {
+            Some(_) => ("SampleArguments", sample::VARIABLES.to_owned()),
+            None => ("GeneratedArguments", GeneratedArguments::variables()),
+        };
+        let _ = write!(
+            text,
+            r#"
+extern "C" __global__ void __launch_bounds__({threads}, {blocks})
+{name}(ARGUMENTS({arguments}) a) {{
+{variables}"#
+        );
+    }
+
+    /// A kernel that does something for each event.
+    fn kernel_of(&self, name: &str, text: &mut String, body: impl FnOnce(&mut String)) {
+        self.head(name, text);
+        let _ = write!(
+            text,
+            r#"
+    for (unsigned first = blockIdx.x * blockDim.x; first < events;
+         first += gridDim.x * blockDim.x) {{
+        // Threads without an event repeat the last one.
+        const unsigned mine = first + threadIdx.x, e = mine < events ? mine : events - 1;
+"#
+        );
+        match self.sample {
+            Some(_) if self.subsets.is_none() => text.push_str(sample::BEGIN),
+            Some(_) => {}
+            None => {
+                let _ = writeln!(
+                    text,
+                    "        const Pair *leg = (const Pair *)momenta + (Size)e * {};",
+                    2 * self.masses.len()
+                );
+            }
+        }
+        self.clocks_begin(text);
+        body(text);
+        self.clocks_end("threadIdx.x", text);
+        text.push_str("    }\n}\n");
+    }
+
+    /// A thread's own memory for what is put away.
+    fn room(&self, steps: &Allocation, text: &mut String) {
+        if steps.kept > 0 {
+            // Always the beginning of the array, which the compiler must not know: it would
+            // make registers of it.
+            let _ = writeln!(
+                text,
+                "        __align__(16) Real room[{}];\n        Real *const kept = room + (events >> 31) * 4;",
+                steps.kept + 4
+            );
+        }
+    }
+
+    fn steps<'b>(
+        &self,
+        whole: &Whole,
+        steps: impl IntoIterator<Item = &'b Step>,
+        text: &mut String,
+    ) {
+        self.steps_with(whole, steps, text, |_, _| {});
+    }
+
+    /// The same with something to be done behind each value.
+    fn steps_with<'b>(
+        &self,
+        whole: &Whole,
+        steps: impl IntoIterator<Item = &'b Step>,
+        text: &mut String,
+        behind: impl Fn(Id, &mut String),
+    ) {
+        let mut known = FxHashSet::default();
+        let mut declare = |id: Id, text: &mut String| {
+            let class = whole.graph.values[id].class.name();
+            if known.insert(id) {
+                let _ = writeln!(text, "        {class} x{id};");
+            }
+        };
+        for &step in steps {
+            let _ = match step {
+                Step::Compute(id) => {
+                    declare(id, text);
+                    let value = &whole.graph.values[id];
+                    let statement = format!("        x{id} = {};\n", whole.graph.text(id));
+                    match value.expression.calls(COLOR_SUM) {
+                        true => {
+                            let jamp = value
+                                .of
+                                .iter()
+                                .filter(|&&of| !whole.graph.values[of].literal);
+                            let jamp: Vec<String> = jamp.map(|of| format!("x{of}")).collect();
+                            self.clocked_colors(&jamp, &statement, &format!("x{id}"), text);
+                        }
+                        false => text.push_str(&statement),
+                    }
+                    behind(id, text);
+                    Ok(())
+                }
+                Step::Load(id) => {
+                    declare(id, text);
+                    let at = whole.graph.text(id);
+                    writeln!(text, "        reload(x{id}, hoisted, {at});")
+                }
+                Step::Spill(id, at) => writeln!(text, "        spill(kept, {at}, x{id});"),
+                Step::Reload(id, at) => {
+                    declare(id, text);
+                    writeln!(text, "        reload(x{id}, kept, {at});")
+                }
+            };
+        }
+    }
+
+    /// A check of the momenta.
+    fn check(&self, text: &mut String) {
+        self.read_legs(text);
+        text.push_str("        bool good = true;\n        Sum sum = {{{0, 0, 0, 0}}, 0};\n");
+        for (i, (&mass, &sign)) in self.masses.iter().zip(self.signs).enumerate() {
+            let leg = self.leg(i);
+            let _ = writeln!(
+                text,
+                "        good = good & on_shell({leg}, {});\n        sum = add_leg(sum, {leg}, {});",
+                number(mass),
+                number(sign)
+            );
+        }
+        text.push_str("        good = good & conserved(sum);\n");
+        text.push_str(self.note_bad());
+    }
+}
+
+/// Where the helicities of a subset stand among all, and those of its fixed legs if they are needed.
+fn subset_tables(subsets: &HelicitySplit, helicities: bool, text: &mut String) {
+    let mut table = |head: &str, numbers: &mut dyn Iterator<Item = String>| {
+        let list = numbers.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "__constant__ {head}[] = {{{list}}};");
+    };
+    let order = subsets.order.iter().flatten();
+    table("unsigned subset_order", &mut order.map(u32::to_string));
+    if helicities {
+        let each = subsets.helicities.iter().flatten();
+        table(
+            "signed char subset_helicities",
+            &mut each.map(i8::to_string),
+        );
+    }
+}
+
+fn subset_helicities(subsets: &HelicitySplit, text: &mut String) {
+    let legs = subsets.fixed.len();
+    for leg in (0..legs).filter(|&leg| subsets.fixed[leg]) {
+        let _ = writeln!(
+            text,
+            "        const int h{leg} = subset_helicities[subset * {legs} + {leg}];"
+        );
+    }
+}

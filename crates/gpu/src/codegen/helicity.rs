@@ -1,0 +1,495 @@
+//! Amplitudes, JAMP and colour sum of one helicity of one event as straight-line code.
+//!
+//! The wavefunctions are in the memory of blocks already. A thread takes them from there in such an
+//! order that few numbers are alive: each amplitude is added to the sums it belongs to as soon as it
+//! is there, a sum to those above it as soon as it is whole, and the next amplitude is the one that
+//! needs the fewest numbers that are not in registers. What lies at hand and when it is loaded again
+//! is decided here, not by the compiler, which would keep all it has ever loaded.
+//!
+//! A block takes the events of a block of memory and a few helicities that follow each other, a warp
+//! each, which have most of their wavefunctions in common.
+
+use super::expression::{Expression, number};
+use super::value_graph::{Id, Type, ValueGraph};
+use super::values::{Operand, Operation};
+use super::{COLOR_SUM, Generator, Source};
+use crate::level_schedule::{Kind, Squares};
+use crate::structures::{DeviceStructure, HelicityArguments};
+use mebridge_ops::Address;
+use mebridge_ops::opcode::Opcode;
+use mebridge_ops::visit::Access;
+use rustc_hash::FxHashMap as HashMap;
+use std::fmt::Write;
+
+/// Bytes of constant memory for the addresses of wavefunctions.
+const CONSTANT: usize = 48 << 10;
+/// The most colour flows.
+const FLOWS: usize = 32;
+/// The most amplitudes of a helicity.
+const AMPLITUDES: usize = 600;
+/// The most helicities.
+const HELICITIES: usize = 256;
+
+/// What a number is multiplied with where it is added to a sum.
+#[derive(Clone, Copy)]
+enum Factor {
+    One,
+    MinusOne,
+    I,
+    MinusI,
+    /// Whether real and imaginary part change places, and the factors of both parts.
+    Parts(bool, f64, f64),
+}
+
+/// Where a number goes.
+#[derive(Clone, Copy)]
+enum Target {
+    /// Into a sum.
+    Sum(usize, Factor),
+    /// Squared into an AMP2.
+    Square(usize),
+}
+
+/// A sum of amplitudes and other sums.
+struct Sum {
+    /// Where its value goes; none if it is a JAMP alone.
+    targets: Vec<Target>,
+    /// Terms that are not there yet.
+    open: usize,
+    begun: bool,
+    jamp: bool,
+}
+
+/// An amplitude.
+struct Product {
+    id: Id,
+    targets: Vec<Target>,
+}
+
+/// All of a helicity.
+struct Parts {
+    graph: ValueGraph,
+    products: Vec<Product>,
+    sums: Vec<Sum>,
+    /// For each JAMP the sum or the amplitude.
+    jamp: Vec<Jamp>,
+    /// Numbers of squares in each AMP2.
+    amp2: Vec<usize>,
+}
+
+#[derive(Clone, Copy)]
+enum Jamp {
+    Sum(usize),
+    Product(usize),
+}
+
+impl Generator<'_> {
+    /// Whether a helicity is small enough for this.
+    pub fn has_helicity(&self) -> bool {
+        let tables = self.tables;
+        let amplitudes = tables.amplitudes.iter().map(|run| {
+            let dots = run.kind == Kind::Opcode(Opcode::Dots);
+            run.count as usize * if dots { 4 } else { 1 }
+        });
+        tables.flows <= FLOWS
+            && (1..=HELICITIES).contains(&tables.waves.len())
+            && amplitudes.sum::<usize>() <= AMPLITUDES
+    }
+
+    /// The kernel `helicity`; `registers` is the room for wavefunctions that are kept. Its arguments: the
+    /// wavefunctions of each helicity and how many, the memory of blocks, how many events, and what
+    /// `cuda/answer.cuh` reads, each helicity a part; JAMP2 and AMP2 may be 0.
+    pub fn helicity(&self) -> Option<Source> {
+        if !self.has_helicity() {
+            return None;
+        }
+        let mut parts = self.parts_of_helicity()?;
+        let tables = self.tables;
+        let mut text = self.colors_function();
+        let row = tables.waves.first()?.len();
+        let order: Vec<u32> = tables.groups.iter().flatten().copied().collect();
+        let order: Vec<u32> = order.into_iter().filter(|&h| h != u32::MAX).collect();
+        let list = |numbers: &mut dyn Iterator<Item = u32>| {
+            numbers.map(|n| n.to_string()).collect::<Vec<_>>().join(",")
+        };
+        let count = order.len();
+        let _ = writeln!(
+            text,
+            "__constant__ unsigned short helicity_order[] = {{{}}};",
+            list(&mut order.iter().copied())
+        );
+        let of_row = if count * row * 4 <= CONSTANT && row > 0 {
+            let rows = order.iter().map(|&h| tables.waves.get(h as usize));
+            let rows: Vec<&Vec<Address>> = rows.collect::<Option<_>>()?;
+            let all = list(&mut rows.into_iter().flatten().copied());
+            let _ = writeln!(text, "__constant__ unsigned helicity_waves[] = {{{all}}};");
+            format!("helicity_waves + place * {row}")
+        } else {
+            "waves + (Size)h * wave_count".into()
+        };
+        let (threads, blocks) = (self.threads, self.blocks);
+        let variables = HelicityArguments::variables();
+        let flows = tables.flows;
+        let _ = write!(
+            text,
+            r#"
+/// Blocks in x share the helicities, in y the events. One block of threads for a block of memory, and a
+/// thread for each event and helicity: loops, where none is needed, would cost registers.
+extern "C" __global__ void __launch_bounds__({threads}, {blocks})
+helicity(ARGUMENTS(HelicityArguments) a) {{
+{variables}    const unsigned padded = (events + LANES - 1) / LANES * LANES;
+    const unsigned block = blockIdx.y;
+#ifdef __CUDA_ARCH__
+    {{
+        const unsigned threads = blockDim.x, t = threadIdx.x;
+#else
+    for (unsigned threads = emulator_threads, t = 0; t < threads; t++) {{
+#endif
+        const unsigned place = blockIdx.x * (threads / LANES) + t / LANES;
+        if (place >= {count}u) return;
+        const unsigned h = helicity_order[place], e = block * LANES + t % LANES;
+        const unsigned *const w = {of_row};
+        const Memory m = {{memory + (Size)block * vectors * LANES + t % LANES}};
+"#
+        );
+        self.clocks_begin(&mut text);
+        parts.write(self.registers, &mut text);
+        let names: Vec<String> = parts.jamp.iter().map(|j| j.name()).collect();
+        if self.colors {
+            text.push_str("        if (jamp2) {\n");
+            for (flow, name) in names.iter().enumerate() {
+                let _ = writeln!(
+                    text,
+                    "            jamp2[(Size)(h * {flows} + {flow}) * padded + e] = fused({name}.re, {name}.re, {name}.im * {name}.im);"
+                );
+            }
+            text.push_str("        }\n");
+        }
+        let place = "contributions[(Size)h * padded + e]";
+        let sum = format!("{COLOR_SUM}({})", names.join(", "));
+        match self.clocks {
+            true => {
+                let statement = format!("        Real sum = {sum};\n");
+                self.clocked_colors(&names, &statement, "sum", &mut text);
+                let _ = writeln!(text, "        {place} = sum;");
+            }
+            false => {
+                let _ = writeln!(text, "        {place} = {sum};");
+            }
+        }
+        self.clocks_end("t", &mut text);
+        text.push_str("    }\n}\n");
+        Some(Source {
+            text,
+            kernels: vec!["helicity".into()],
+            vectors: 0,
+        })
+    }
+
+    fn parts_of_helicity(&self) -> Option<Parts> {
+        let tables = self.tables;
+        let ends = self.ends();
+        let mut graph = ValueGraph::default();
+        // Amplitudes, and what lies at addresses of the workspace.
+        let mut products = Vec::new();
+        let mut at: HashMap<Address, Jamp> = HashMap::default();
+        let amplitudes = std::slice::from_ref(&tables.amplitudes);
+        for operation in self.operations(&ends, amplitudes) {
+            for (address, id) in self.products(&mut graph, &operation?)? {
+                at.insert(address, Jamp::Product(products.len()));
+                products.push(Product {
+                    id,
+                    targets: Vec::new(),
+                });
+            }
+        }
+        let mut sums: Vec<Sum> = Vec::new();
+        for operation in self.operations(&ends, &tables.sums) {
+            let (counts, rest) = operation?.operands.split_at_checked(5)?;
+            let (&result, mut rest) = rest.split_last()?;
+            let mut terms = Vec::new();
+            let units = [Factor::One, Factor::MinusOne, Factor::I, Factor::MinusI];
+            for (&count, factor) in counts.iter().zip(units) {
+                let (mine, others) = rest.split_at_checked(count as usize)?;
+                rest = others;
+                terms.extend(mine.iter().map(|&address| (address, factor)));
+            }
+            for term in rest.chunks_exact(4) {
+                let first = term[0].min(term[1]);
+                let factor = |i: u32| tables.numbers.get(i as usize).copied();
+                let factor = Factor::Parts(term[0] != first, factor(term[2])?, factor(term[3])?);
+                terms.push((first, factor));
+            }
+            let next = sums.len();
+            for &(address, factor) in &terms {
+                let target = Target::Sum(next, factor);
+                match *at.get(&address)? {
+                    Jamp::Sum(i) => sums[i].targets.push(target),
+                    Jamp::Product(i) => products[i].targets.push(target),
+                }
+            }
+            sums.push(Sum {
+                targets: Vec::new(),
+                open: terms.len(),
+                begun: false,
+                jamp: false,
+            });
+            at.insert(result, Jamp::Sum(next));
+        }
+        let mut all_amp2 = Vec::new();
+        if let (true, Squares::Amplitudes(amp2)) = (self.channels, &tables.squares) {
+            for (i, sets) in amp2.iter().enumerate() {
+                all_amp2.push(sets.len());
+                for set in sets {
+                    let mut target = Target::Square(i);
+                    if set.len() != 1 {
+                        sums.push(Sum {
+                            targets: vec![target],
+                            open: set.len(),
+                            begun: false,
+                            jamp: false,
+                        });
+                        target = Target::Sum(sums.len() - 1, Factor::One);
+                    }
+                    for address in set {
+                        match *at.get(address)? {
+                            Jamp::Sum(i) => sums[i].targets.push(target),
+                            Jamp::Product(i) => products[i].targets.push(target),
+                        }
+                    }
+                }
+            }
+        }
+        let jamp = (0..tables.flows as u32).map(|flow| at.get(&(tables.jamp + 2 * flow)).copied());
+        let jamp: Vec<Jamp> = jamp.collect::<Option<_>>()?;
+        for jamp in &jamp {
+            if let Jamp::Sum(i) = *jamp {
+                sums[i].jamp = true;
+            }
+        }
+        Some(Parts {
+            graph,
+            products,
+            sums,
+            jamp,
+            amp2: all_amp2,
+        })
+    }
+
+    /// The amplitudes of an operation, each with its address.
+    fn products(
+        &self,
+        graph: &mut ValueGraph,
+        operation: &Operation,
+    ) -> Option<Vec<(Address, Id)>> {
+        let Kind::Opcode(opcode) = operation.kind else {
+            return None;
+        };
+        let mut fetch = |operand: u32, access: Access| {
+            let (class, address) = match access {
+                Access::Indexed(vectors) => (Type::of(vectors)?, format!("w[{operand}]")),
+                Access::Read(vectors) => (Type::of(vectors)?, operand.to_string()),
+                _ => return None,
+            };
+            let function = match class {
+                Type::Real => "real",
+                Type::Complex => "complex",
+                Type::Momentum => "momentum",
+                Type::Four => "four",
+                Type::Matrix => "matrix",
+            };
+            Some(graph.push(class, Expression::Leaf(format!("m.{function}({address})"))))
+        };
+        let operands = self.operands(opcode, operation.operands, true, &mut fetch)?;
+        if opcode != Opcode::Dots {
+            let id = self.opcode(graph, opcode, &operands)?;
+            return Some(vec![(*operation.operands.last()?, id)]);
+        }
+        let Operand::Value(one) = *operands.first()? else {
+            return None;
+        };
+        let pairs = operands.get(2..)?.chunks(2).map(|pair| match *pair {
+            [Operand::Value(other), Operand::Result(at, _)] => {
+                let id = graph.call(Type::Complex, "DotSpinor0", &[one, other]);
+                Some((at, id))
+            }
+            _ => None,
+        });
+        pairs.collect()
+    }
+}
+
+impl Jamp {
+    fn name(self) -> String {
+        match self {
+            Jamp::Sum(i) => format!("s{i}"),
+            Jamp::Product(i) => format!("p{i}"),
+        }
+    }
+}
+
+impl Parts {
+    /// The code up to JAMP and AMP2. Wavefunctions of so many numbers stay in registers.
+    fn write(&mut self, registers: usize, text: &mut String) {
+        // From here on how many have been added.
+        let none = vec![0; self.amp2.len()];
+        let squares = std::mem::replace(&mut self.amp2, none);
+        for i in 0..self.sums.len() {
+            if self.sums[i].open == 0 {
+                let _ = writeln!(text, "        Cx s{i} = cx(0, 0);");
+                self.sums[i].begun = true;
+                self.give(Jamp::Sum(i), text);
+            }
+        }
+        for (i, _) in squares.iter().enumerate().filter(|(_, n)| **n == 0) {
+            let _ = writeln!(
+                text,
+                "        if (amp2) amp2[(Size)(h * {} + {i}) * padded + e] = 0;",
+                squares.len()
+            );
+        }
+        let mut here: Vec<Id> = Vec::new();
+        let mut left: Vec<usize> = (0..self.products.len()).collect();
+        let mut known = vec![0usize; self.graph.values.len()];
+        while let Some((next, _)) = left
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, i)| (self.cost(**i, &here), **i))
+        {
+            let product = left.remove(next);
+            let id = self.products[product].id;
+            let of = self.graph.values[id].of.clone();
+            for &of in &of {
+                match here.iter().position(|&h| h == of) {
+                    // Used last.
+                    Some(i) => {
+                        here.remove(i);
+                    }
+                    None => {
+                        let value = &self.graph.values[of];
+                        let class = value.class.name();
+                        let class = if known[of] == 0 { class } else { "" };
+                        known[of] += 1;
+                        let _ = writeln!(text, "        {class} x{of} = {};", self.graph.text(of));
+                    }
+                }
+                here.push(of);
+            }
+            let _ = writeln!(text, "        Cx p{product} = {};", self.graph.text(id));
+            self.give(Jamp::Product(product), text);
+            let size = |id: &Id| self.graph.values[*id].class.numbers();
+            while here.iter().map(size).sum::<usize>() > registers && !here.is_empty() {
+                here.remove(0);
+            }
+            text.push_str("        asm volatile(\"\" : : : \"memory\");\n");
+        }
+        debug_assert_eq!(self.amp2, squares);
+        for (i, _) in squares.iter().enumerate().filter(|(_, n)| **n > 0) {
+            let _ = writeln!(
+                text,
+                "        if (amp2) amp2[(Size)(h * {} + {i}) * padded + e] = a{i};",
+                squares.len()
+            );
+        }
+    }
+
+    /// What an amplitude costs next: numbers to load, and numbers that it adds to those alive.
+    fn cost(&self, product: usize, here: &[Id]) -> i64 {
+        let product = &self.products[product];
+        let of = &self.graph.values[product.id].of;
+        let loads = of.iter().filter(|id| !here.contains(id));
+        let loads: usize = loads.map(|&id| self.graph.values[id].class.numbers()).sum();
+        let mut alive = 0i64;
+        for target in &product.targets {
+            if let Target::Sum(i, _) = *target {
+                let sum = &self.sums[i];
+                if !sum.begun {
+                    alive += 2;
+                }
+                if sum.open == 1 && !sum.jamp {
+                    alive -= 2;
+                }
+            }
+        }
+        2 * loads as i64 + 3 * alive
+    }
+
+    /// Adds a number that is there to all it belongs to, and so on.
+    fn give(&mut self, from: Jamp, text: &mut String) {
+        let name = from.name();
+        let targets = match from {
+            Jamp::Sum(i) => self.sums[i].targets.clone(),
+            Jamp::Product(i) => self.products[i].targets.clone(),
+        };
+        for target in targets {
+            match target {
+                Target::Square(i) => {
+                    let _ = match self.amp2[i] {
+                        0 => writeln!(
+                            text,
+                            "        Real a{i} = fused({name}.re, {name}.re, {name}.im * {name}.im);"
+                        ),
+                        _ => writeln!(
+                            text,
+                            "        a{i} = fused({name}.re, {name}.re, fused({name}.im, {name}.im, a{i}));"
+                        ),
+                    };
+                    self.amp2[i] += 1;
+                }
+                Target::Sum(i, factor) => {
+                    let sum = &mut self.sums[i];
+                    let first = !std::mem::replace(&mut sum.begun, true);
+                    let s = format!("s{i}");
+                    let _ = match first {
+                        true => writeln!(text, "        Cx {s} = {};", factor.times(&name)),
+                        false => writeln!(text, "        {s} = {};", factor.added(&s, &name)),
+                    };
+                    sum.open -= 1;
+                    if sum.open == 0 {
+                        self.give(Jamp::Sum(i), text);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Factor {
+    fn times(self, name: &str) -> String {
+        match self {
+            Factor::One => name.into(),
+            Factor::MinusOne => format!("-{name}"),
+            Factor::I => format!("times_i({name})"),
+            Factor::MinusI => format!("-times_i({name})"),
+            Factor::Parts(swapped, x, y) => {
+                let (re, im) = parts(swapped);
+                format!(
+                    "cx({} * {name}.{re}, {} * {name}.{im})",
+                    number(x),
+                    number(y)
+                )
+            }
+        }
+    }
+
+    fn added(self, sum: &str, name: &str) -> String {
+        match self {
+            Factor::One => format!("{sum} + {name}"),
+            Factor::MinusOne => format!("{sum} - {name}"),
+            Factor::I => format!("add_i({sum}, {name})"),
+            Factor::MinusI => format!("sub_i({sum}, {name})"),
+            Factor::Parts(swapped, x, y) => {
+                let (re, im) = parts(swapped);
+                format!(
+                    "cx(fused({}, {name}.{re}, {sum}.re), fused({}, {name}.{im}, {sum}.im))",
+                    number(x),
+                    number(y)
+                )
+            }
+        }
+    }
+}
+
+fn parts(swapped: bool) -> (&'static str, &'static str) {
+    if swapped { ("im", "re") } else { ("re", "im") }
+}

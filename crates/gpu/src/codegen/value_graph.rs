@@ -1,0 +1,238 @@
+//! Values, each made of others, as they stand in the code.
+
+use super::expression::Expression;
+use mebridge_ops::Address;
+
+use mebridge_ops::opcode::{FOUR, MATRIX, MOMENTUM, Mode};
+use rustc_hash::FxHashMap as HashMap;
+use std::borrow::Cow;
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    Real,
+    Complex,
+    Momentum,
+    Four,
+    Matrix,
+}
+
+impl Type {
+    pub(super) fn of(vectors: u32) -> Option<Type> {
+        Some(match vectors {
+            1 => Type::Real,
+            2 => Type::Complex,
+            MOMENTUM => Type::Momentum,
+            FOUR => Type::Four,
+            MATRIX => Type::Matrix,
+            _ => return None,
+        })
+    }
+
+    /// Numbers that it consists of.
+    pub(super) fn numbers(self) -> usize {
+        match self {
+            Type::Real => 1,
+            Type::Complex => 2,
+            Type::Momentum => 4,
+            Type::Four => 8,
+            Type::Matrix => MATRIX as usize,
+        }
+    }
+
+    /// What functions that read and write it are called.
+    pub(super) fn access(self) -> &'static str {
+        match self {
+            Type::Real => "real",
+            Type::Complex => "complex",
+            Type::Momentum => "momentum",
+            Type::Four => "four",
+            Type::Matrix => "matrix",
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Type::Real => "Real",
+            Type::Complex => "Cx",
+            Type::Momentum => "Momentum",
+            Type::Four => "Four",
+            Type::Matrix => "Matrix",
+        }
+    }
+}
+
+/// The number of a value.
+pub(super) type Id = usize;
+
+/// A value of the generated code.
+pub(super) struct Value {
+    pub(super) class: Type,
+    /// What it is; of one that was computed before, where it lies.
+    pub(super) expression: Expression,
+    /// The values that it is made of.
+    pub(super) of: Vec<Id>,
+    /// Whether the expression stands wherever the value is used.
+    pub(super) literal: bool,
+    /// Whether it was computed before.
+    pub(super) stored: bool,
+}
+
+#[derive(Default)]
+pub(super) struct ValueGraph {
+    pub(super) values: Vec<Value>,
+    known: HashMap<Expression, Id>,
+    /// What lies at the addresses of the memory of events.
+    pub(super) memory: HashMap<Address, Id>,
+}
+
+impl ValueGraph {
+    /// A value, the known one where there is one of this expression.
+    pub(super) fn push(&mut self, class: Type, expression: Expression) -> Id {
+        self.add(class, expression, false)
+    }
+
+    fn add(&mut self, class: Type, expression: Expression, literal: bool) -> Id {
+        if let Some(&id) = self.known.get(&expression) {
+            return id;
+        }
+        self.known.insert(expression.clone(), self.values.len());
+        self.values.push(Value {
+            class,
+            of: expression.values(),
+            expression,
+            literal,
+            stored: false,
+        });
+        self.values.len() - 1
+    }
+
+    /// What a value is called where it is used.
+    pub(super) fn name(&self, id: Id) -> String {
+        match &self.values[id] {
+            value if value.literal => self.text(id),
+            _ => format!("x{id}"),
+        }
+    }
+
+    /// The expression of a value as it stands in the code.
+    pub(super) fn text(&self, id: Id) -> String {
+        self.values[id].expression.text(&|id| self.name(id))
+    }
+
+    /// A value that was computed before, and lies there.
+    pub(super) fn stored(&mut self, class: Type, at: String) -> Id {
+        self.values.push(Value {
+            class,
+            expression: Expression::Leaf(at),
+            of: Vec::new(),
+            literal: false,
+            stored: true,
+        });
+        self.values.len() - 1
+    }
+
+    /// A value that stands wherever it is used.
+    pub(super) fn literal(&mut self, class: Type, expression: Expression) -> Id {
+        self.add(class, expression, true)
+    }
+
+    /// The call of a function.
+    pub(super) fn call(
+        &mut self,
+        class: Type,
+        function: impl Into<Cow<'static, str>>,
+        of: &[Id],
+    ) -> Id {
+        let arguments = of.iter().map(|&id| Expression::Value(id));
+        self.push(class, Expression::call(function, arguments))
+    }
+
+    /// Two values with an operator between them.
+    pub(super) fn infix(&mut self, class: Type, a: Id, operator: &'static str, b: Id) -> Id {
+        let (a, b) = (Expression::Value(a), Expression::Value(b));
+        self.push(class, Expression::infix(a, operator, b))
+    }
+}
+
+impl ValueGraph {
+    /// A sum of terms, and others with a minus sign.
+    pub(super) fn terms(&mut self, term: &str, added: &[Vec<Id>], subtracted: &[Vec<Id>]) -> Id {
+        let mut sum = self.literal(Type::Four, Expression::call("no_four", []));
+        for of in subtracted {
+            sum = self.call(
+                Type::Four,
+                term.to_owned(),
+                &[of.as_slice(), &[sum]].concat(),
+            );
+        }
+        if !subtracted.is_empty() {
+            sum = self.call(Type::Four, "negative", &[sum]);
+        }
+        for of in added {
+            sum = self.call(
+                Type::Four,
+                term.to_owned(),
+                &[of.as_slice(), &[sum]].concat(),
+            );
+        }
+        sum
+    }
+
+    /// Times a factor, and added to what is there.
+    pub(super) fn finish(
+        &mut self,
+        mode: u32,
+        factor: Id,
+        sum: Id,
+        there: Option<Id>,
+    ) -> Option<Id> {
+        Some(match mode & Mode::ADD {
+            0 => self.call(Type::Four, "times", &[factor, sum]),
+            _ => self.call(Type::Four, "times_add", &[factor, sum, there?]),
+        })
+    }
+
+    /// The squared modulus of a complex number, added to another number.
+    pub(super) fn square(&mut self, id: Id, before: Option<Id>) -> Id {
+        let (re, im) = (|| Expression::re(id), || Expression::im(id));
+        let imaginary = match before {
+            None => Expression::infix(im(), "*", im()),
+            Some(sum) => Expression::call("fused", [im(), im(), Expression::Value(sum)]),
+        };
+        self.push(
+            Type::Real,
+            Expression::call("fused", [re(), re(), imaginary]),
+        )
+    }
+}
+
+/// Values in the order in which they are computed.
+#[derive(Default)]
+pub(super) struct Schedule {
+    done: Vec<bool>,
+    pub(super) order: Vec<Id>,
+}
+
+impl Schedule {
+    /// Puts a value at the end, before it what it is made of and is not there yet.
+    pub(super) fn need(&mut self, graph: &ValueGraph, id: Id) {
+        self.done.resize(graph.values.len(), false);
+        let mut stack = vec![(id, 0)];
+        while let Some((id, next)) = stack.pop() {
+            if self.done[id] {
+                continue;
+            }
+            let value = &graph.values[id];
+            if let Some(&of) = value.of.get(next) {
+                stack.push((id, next + 1));
+                stack.push((of, 0));
+                continue;
+            }
+            self.done[id] = true;
+            if !value.literal {
+                self.order.push(id);
+            }
+        }
+    }
+}

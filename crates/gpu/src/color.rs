@@ -1,0 +1,102 @@
+//! The colour matrix as the kernel of helicities wants it, see `cuda/helicities.cuh`.
+//!
+//! On the way to the blocks of a [`BlockDiagonal`] slots are replaced by sums; the slots of each block then
+//! lie in a row. Of the blocks the upper triangle is kept, [`ROWS`] rows at a time.
+
+use mebridge_plan::color::BlockDiagonal;
+
+/// Rows that are taken together, `ROWS` in the device code.
+const ROWS: usize = 4;
+
+/// The tables.
+#[derive(Clone, Debug, Default)]
+pub struct ColorTables {
+    /// For each run of sums: slots of each, how many, whether they read JAMP.
+    pub passes: Vec<u32>,
+    /// For each sum where its slots are read and where they are written.
+    pub orbits: Vec<u32>,
+    /// For groups of rows: place of the first, columns, rows, first column of entries.
+    pub rows: Vec<u32>,
+    /// For each column of a group of rows an entry for each row: doubled off the diagonal, zero below
+    /// it, over the denominator.
+    pub entries: Vec<f64>,
+}
+
+impl ColorTables {
+    /// The tables of a matrix.
+    pub fn new(split: &BlockDiagonal) -> ColorTables {
+        let mut tables = ColorTables::default();
+        let places = split.places();
+        if split.passes.is_empty() {
+            // JAMP as they are.
+            tables.passes.extend([1, split.flows as u32, 1]);
+            for (slot, &place) in places.iter().enumerate() {
+                tables.orbits.extend([slot as u32, place]);
+            }
+        }
+        for (i, orbits) in split.passes.iter().enumerate() {
+            for slots in [1, 2, 4, 8] {
+                // Slots by themselves go to their places once.
+                if slots == 1 && i > 0 {
+                    continue;
+                }
+                let mine = orbits.iter().filter(|o| o.0.len() == slots);
+                let mut count = 0;
+                for orbit in mine {
+                    let to = orbit.0.iter().map(|&s| places[s as usize]);
+                    match i {
+                        0 => tables.orbits.extend(&orbit.0),
+                        _ => tables.orbits.extend(to.clone()),
+                    }
+                    tables.orbits.extend(to);
+                    count += 1;
+                }
+                if count > 0 {
+                    tables
+                        .passes
+                        .extend([slots as u32, count, u32::from(i == 0)]);
+                }
+            }
+        }
+        let mut first = 0;
+        let mut groups = Vec::new();
+        for block in &split.blocks {
+            let size = block.slots.len();
+            for top in (0..size).step_by(ROWS) {
+                let rows = ROWS.min(size - top);
+                let entry = (tables.entries.len() / ROWS) as u32;
+                for column in top..size {
+                    for row in top..top + ROWS {
+                        tables.entries.push(if row >= size || row > column {
+                            0.0
+                        } else {
+                            let factor = if row == column { 1.0 } else { 2.0 };
+                            factor * block.matrix[(row, column)] / split.denominator
+                        });
+                    }
+                }
+                groups.push([
+                    (first + top) as u32,
+                    (size - top) as u32,
+                    rows as u32,
+                    entry,
+                ]);
+            }
+            first += size;
+        }
+        // The longest first, so that threads end together.
+        groups.sort_by_key(|g| std::cmp::Reverse(g[1]));
+        tables.rows = groups.concat();
+        tables
+    }
+
+    /// Number of runs of sums.
+    pub fn pass_count(&self) -> usize {
+        self.passes.len() / 3
+    }
+
+    /// Number of groups of rows.
+    pub fn row_count(&self) -> usize {
+        self.rows.len() / 4
+    }
+}

@@ -1,0 +1,252 @@
+//! Where the libraries of the CUDA toolkit are.
+//!
+//! The driver comes with the GPU; NVRTC and cuBLAS come with a toolkit, or by pip or conda, of some
+//! major version. One that is newer than the driver makes programs that the driver refuses, so
+//! such a one is taken only when there is no other.
+
+use libloading::Library;
+use mebridge_support::error::{Error, Result};
+use mebridge_support::runtime::environment;
+use std::path::{Path, PathBuf};
+
+/// A folder that is looked into before all others.
+pub const FOLDER: &str = "MEBRIDGE_NVRTC";
+
+/// The major versions of CUDA that are known.
+const MAJORS: std::ops::RangeInclusive<u32> = 12..=13;
+
+/// Loads the library whose file is called `lib<name>.so.<major>`, for a driver of this major
+/// version of CUDA, if it is known.
+pub fn load(
+    library: &'static str,
+    name: &str,
+    package: &str,
+    driver: Option<u32>,
+) -> Result<Found> {
+    let places = places();
+    let groups = files(name, driver);
+    for files in &groups {
+        for place in &places {
+            for file in files {
+                let path = place.join(file);
+                // Without a folder the system's loader looks for it.
+                if !place.as_os_str().is_empty() && !path.is_file() {
+                    continue;
+                }
+                load_neighbours(place, file);
+                // SAFETY: a library of NVIDIA's, whose initialisation has no conditions.
+                if let Ok(file) = unsafe { Library::new(&path) } {
+                    return Ok(Found {
+                        library,
+                        package: package.to_string(),
+                        path,
+                        file,
+                    });
+                }
+            }
+        }
+    }
+    let major = driver.unwrap_or(*MAJORS.end());
+    let suffix = if major < 13 {
+        format!("-cu{major}")
+    } else {
+        String::new()
+    };
+    let looked = places.iter().filter(|place| !place.as_os_str().is_empty());
+    let looked: Vec<_> = looked.map(|place| place.display().to_string()).collect();
+    Err(Error::GpuLibrary {
+        library,
+        package: format!("{package}{suffix}"),
+        what: format!(
+            "there is no {} among the system's libraries and those of LD_LIBRARY_PATH, nor in {}",
+            groups.concat().join(" or "),
+            if looked.is_empty() {
+                "any known folder".to_string()
+            } else {
+                looked.join(", ")
+            }
+        ),
+    })
+}
+
+/// What the system's loader said.
+pub fn said(error: &libloading::Error) -> String {
+    let source = std::error::Error::source(error);
+    source.map_or_else(|| error.to_string(), |source| source.to_string())
+}
+
+/// Loads what a library will look for by its name and, where pip installed it, does not find next to
+/// itself: `libnvrtc-builtins.so.13.0` of `libnvrtc.so.13`, `libcublasLt.so.13` of `libcublas.so.13`. What
+/// is loaded already is found.
+fn load_neighbours(place: &Path, file: &str) {
+    if place.as_os_str().is_empty() {
+        return;
+    }
+    let neighbours = [
+        ("libnvrtc.", "libnvrtc-builtins."),
+        ("libcublas.", "libcublasLt."),
+    ];
+    for (name, neighbour) in neighbours {
+        let Some(version) = file.strip_prefix(name) else {
+            continue;
+        };
+        for path in entries(place, &format!("{neighbour}{version}")) {
+            // SAFETY: as for the library itself. It stays for the life of the program.
+            if let Ok(library) = unsafe { Library::new(&path) } {
+                std::mem::forget(library);
+            }
+        }
+    }
+}
+
+/// A loaded library.
+pub struct Found {
+    library: &'static str,
+    package: String,
+    /// Which file it is; without a folder where the system's loader found it.
+    pub path: PathBuf,
+    file: Library,
+}
+
+impl Found {
+    /// A function by its name.
+    ///
+    /// # Safety
+    /// `F` is the type of the function.
+    pub unsafe fn get<F: Copy>(&self, name: &str) -> Result<F> {
+        // SAFETY: the caller's promise.
+        match unsafe { self.file.get::<F>(name) } {
+            Ok(symbol) => Ok(*symbol),
+            Err(error) => Err(Error::GpuLibrary {
+                library: self.library,
+                package: self.package.clone(),
+                what: format!("{} does not serve: {}", self.path.display(), said(&error)),
+            }),
+        }
+    }
+}
+
+/// Names of the file, best first: of versions that the driver serves, and of later ones.
+fn files(name: &str, driver: Option<u32>) -> [Vec<String>; 2] {
+    let newest = driver.unwrap_or(0).max(*MAJORS.end());
+    let (mut serves, mut later) = (Vec::new(), Vec::new());
+    for major in (*MAJORS.start()..=newest).rev() {
+        let file = format!("lib{name}.so.{major}");
+        if driver.is_none_or(|driver| major <= driver) {
+            serves.push(file);
+        } else {
+            later.push(file);
+        }
+    }
+    serves.push(format!("lib{name}.so"));
+    [serves, later]
+}
+
+/// Folders to look into, best first; the empty one is the system's loader.
+fn places() -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    if let Some(folder) = environment::variable(FOLDER).filter(|folder| !folder.is_empty()) {
+        places.push(PathBuf::from(folder));
+    }
+    places.push(PathBuf::new());
+    for name in ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CONDA_PREFIX"] {
+        if let Some(root) = environment::variable(name).filter(|root| !root.is_empty()) {
+            add_root(&mut places, Path::new(&root));
+        }
+    }
+    // The toolkit of the nvcc, and the packages of the python, that the user calls.
+    if let Some(path) = environment::variable("PATH") {
+        for bin in std::env::split_paths(&path).filter(|bin| bin.ends_with("bin")) {
+            if let Some(root) = bin.parent() {
+                add_root(&mut places, root);
+            }
+        }
+    }
+    for root in ["/usr/local/cuda", "/opt/cuda", "/usr/local", "/usr"] {
+        add_root(&mut places, Path::new(root));
+    }
+    if let Some(home) = environment::variable("HOME") {
+        add_root(&mut places, &Path::new(&home).join(".local"));
+    }
+    let mut known = Vec::new();
+    places.retain(|place| {
+        let new = !known.contains(place);
+        known.push(place.clone());
+        new
+    });
+    places
+}
+
+/// The folders of libraries below the root of an installation that exist and may hold some of CUDA's.
+fn add_root(places: &mut Vec<PathBuf>, root: &Path) {
+    for lib in ["lib64", "lib"] {
+        let folder = root.join(lib);
+        if !entries(&folder, "libnvrtc").is_empty() {
+            places.push(folder);
+        }
+    }
+    for python in entries(&root.join("lib"), "python3") {
+        for packages in ["site-packages", "dist-packages"] {
+            for package in entries(&python.join(packages).join("nvidia"), "") {
+                let folder = package.join("lib");
+                if folder.is_dir() {
+                    places.push(folder);
+                }
+            }
+        }
+    }
+}
+
+/// What in a folder has a name that begins so, in the order of the names.
+fn entries(folder: &Path, begin: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut entries: Vec<_> = entries
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(begin))
+        .map(|entry| entry.path())
+        .collect();
+    entries.sort();
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_newer_than_the_driver_comes_last() {
+        let names = |driver| files("x", driver).map(|files| files.join(" "));
+        assert_eq!(names(Some(12)), ["libx.so.12 libx.so", "libx.so.13"]);
+        assert_eq!(names(Some(13)), ["libx.so.13 libx.so.12 libx.so", ""]);
+        assert!(names(Some(14))[0].starts_with("libx.so.14 "));
+        assert_eq!(names(None), ["libx.so.13 libx.so.12 libx.so", ""]);
+    }
+
+    #[test]
+    fn packages_of_python_are_found() {
+        let root = tempfile::tempdir().unwrap();
+        let lib = root
+            .path()
+            .join("lib/python3.12/site-packages/nvidia/cu13/lib");
+        std::fs::create_dir_all(&lib).unwrap();
+        let mut places = Vec::new();
+        add_root(&mut places, root.path());
+        assert_eq!(places, [lib]);
+        std::fs::write(root.path().join("lib/libnvrtc.so.12"), "").unwrap();
+        places.clear();
+        add_root(&mut places, root.path());
+        assert_eq!(places[0], root.path().join("lib"));
+    }
+
+    #[test]
+    fn a_library_that_is_not_there_is_named_with_the_cure() {
+        let result = load("NOSUCH", "mebridge-none", "nvidia-none", Some(12));
+        let message = result.map(|_| ()).unwrap_err().to_string();
+        assert!(message.contains("NOSUCH"), "{message}");
+        assert!(message.contains("libmebridge-none.so.12"), "{message}");
+        assert!(
+            message.contains("pip install nvidia-none-cu12"),
+            "{message}"
+        );
+        assert!(message.contains("LD_LIBRARY_PATH"), "{message}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Things that are named by numbers.
+//!
+//! A number is never given out twice, and a thing is dropped when it is out of the table and nobody
+//! works with it any more; so no number that is passed in can name something that is gone.
+
+use mebridge_support::error::{Error, Result};
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Things by their numbers.
+pub struct Table<T> {
+    /// What an error calls them.
+    kind: &'static str,
+    things: Mutex<(usize, FxHashMap<usize, Arc<T>>)>,
+}
+
+impl<T> Table<T> {
+    /// An empty one.
+    pub fn new(kind: &'static str) -> Table<T> {
+        Table {
+            kind,
+            things: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (usize, FxHashMap<usize, Arc<T>>)> {
+        // Nothing panics between two states of it.
+        self.things.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Puts something in and gives its number.
+    pub fn add(&self, thing: T) -> usize {
+        let mut things = self.lock();
+        let number = things.0;
+        things.0 += 1;
+        things.1.insert(number, Arc::new(thing));
+        number
+    }
+
+    /// What has this number.
+    pub fn get(&self, number: usize) -> Result<Arc<T>> {
+        let thing = self.lock().1.get(&number).cloned();
+        thing.ok_or_else(|| Error::GpuCall {
+            call: self.kind,
+            what: format!("there is none with number {number}"),
+        })
+    }
+
+    /// Takes out what has this number.
+    pub fn remove(&self, number: usize) -> Option<Arc<T>> {
+        self.lock().1.remove(&number)
+    }
+
+    /// Takes out all for which this does not hold.
+    pub fn retain(&self, keep: impl Fn(&T) -> bool) {
+        let mut gone = Vec::new();
+        self.lock().1.retain(|_, thing| {
+            let keep = keep(thing);
+            if !keep {
+                gone.push(thing.clone());
+            }
+            keep
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_names_one_thing_for_ever() {
+        let table = Table::new("a word");
+        let (a, b) = (table.add("a"), table.add("b"));
+        assert_eq!(*table.get(a).unwrap(), "a");
+        assert!(table.remove(a).is_some());
+        assert!(table.remove(a).is_none());
+        let message = table.get(a).unwrap_err().to_string();
+        assert!(message.contains("a word"), "{message}");
+        assert_ne!(table.add("c"), a);
+        table.retain(|thing| *thing == "b");
+        assert_eq!(*table.get(b).unwrap(), "b");
+        assert!(table.get(b + 1).is_err());
+    }
+}

@@ -1,0 +1,324 @@
+use super::*;
+use crate::level_schedule::Kind;
+use crate::source;
+use crate::structures::{DeviceStructure, device_structures};
+use mebridge_ops::opcode::Opcode;
+use mebridge_testing::require;
+
+/// NVRTC, or a loud remark that it is not there.
+fn nvrtc() -> Option<&'static Nvrtc> {
+    match Nvrtc::get(None) {
+        Ok(nvrtc) => {
+            require::used("nvrtc", nvrtc.name());
+            Some(nvrtc)
+        }
+        Err(error) => {
+            require::skipped("nvrtc", format_args!("no device code is compiled: {error}"));
+            None
+        }
+    }
+}
+
+/// A GPU, or a loud remark that there is none.
+fn gpu() -> Option<Arc<dyn Driver>> {
+    match devices() {
+        Ok(_) => {
+            let gpu = Cuda::open(0).unwrap();
+            require::used("gpu", &gpu.properties().name);
+            Some(gpu)
+        }
+        Err(error) => {
+            require::skipped("gpu", error);
+            None
+        }
+    }
+}
+
+device_structures! {
+    /// Of the kernel `axpy`.
+    Axpy {
+        y: [double *],
+        x: [const double *],
+        factor: [double],
+        n: [unsigned],
+    }
+}
+
+fn axpy_source() -> String {
+    Axpy::declaration()
+        + r#"
+extern "C" __global__ void axpy(const Axpy a) {
+    for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < a.n; i += gridDim.x * blockDim.x)
+        a.y[i] += a.factor * a.x[i];
+}
+"#
+}
+
+#[test]
+fn without_a_gpu_there_is_an_error_and_no_panic() {
+    if let Err(error) = devices() {
+        let message = error.to_string();
+        assert!(message.contains("no GPU can be used"), "{message}");
+        assert!(message.contains("CUDACPP_RUNTIME_BACKEND=cpu"), "{message}");
+        assert!(matches!(Cuda::open(0), Err(Error::NoGpu { .. })));
+    }
+}
+
+#[test]
+fn device_code_compiles_without_a_gpu() {
+    let Some(nvrtc) = nvrtc() else { return };
+    eprintln!("{}", nvrtc.name());
+    let options = ["--std=c++17".to_string()];
+    let cubin = compile_for("sm_90", &axpy_source(), &options).unwrap();
+    assert_eq!(&cubin[..4], b"\x7fELF");
+    let ptx = compile_for("compute_90", &axpy_source(), &options).unwrap();
+    let ptx = String::from_utf8(ptx).unwrap();
+    assert!(ptx.contains(".entry axpy"), "{ptx}");
+}
+
+#[test]
+fn several_threads_compile_at_once() {
+    if nvrtc().is_none() {
+        return;
+    }
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            scope.spawn(move || {
+                let source = axpy_source().replace("axpy", &format!("axpy{number}"));
+                let ptx = compile_for("compute_90", &source, &[]).unwrap();
+                let ptx = String::from_utf8(ptx).unwrap();
+                assert!(ptx.contains(&format!(".entry axpy{number}")));
+            });
+        }
+    });
+}
+
+#[test]
+fn an_error_carries_what_the_compiler_says() {
+    if nvrtc().is_none() {
+        return;
+    }
+    let refused = |architecture: &str, source: &str, option: &str| {
+        let options: Vec<_> = [option].iter().map(|o| o.to_string()).collect();
+        let result = compile_for(architecture, source, &options);
+        result.unwrap_err().to_string()
+    };
+    let message = refused("sm_90", "__global__ void k() { undeclared = 1; }", "-w");
+    assert!(message.contains("undeclared"), "{message}");
+    assert!(message.contains("mebridge.cu(1)"), "{message}");
+    let message = refused("sm_90", &axpy_source(), "--no-such-option");
+    assert!(message.contains("no-such-option"), "{message}");
+    let message = refused("sm_1", &axpy_source(), "-w");
+    assert!(message.contains("sm_1"), "{message}");
+    let long = "error! ".repeat(1000);
+    assert!(refused("sm_90", &long, "-w").len() < 2500);
+}
+
+#[test]
+fn a_gpu_that_the_compiler_does_not_know_gets_ptx() {
+    let Some(nvrtc) = nvrtc() else { return };
+    assert_eq!(nvrtc.target((9, 0)).unwrap(), "sm_90");
+    assert!(nvrtc.target((99, 0)).unwrap().starts_with("compute_"));
+    let message = nvrtc.target((1, 0)).unwrap_err().to_string();
+    assert!(message.contains("older"), "{message}");
+}
+
+fn bytes(numbers: &[f64]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_ne_bytes()).collect()
+}
+
+fn numbers(bytes: &[u8]) -> Vec<f64> {
+    let words = bytes.as_chunks::<8>().0;
+    words.iter().map(|word| f64::from_ne_bytes(*word)).collect()
+}
+
+#[test]
+fn a_gpu_computes() {
+    use crate::driver::Buffer;
+    let Some(gpu) = gpu() else { return };
+    eprintln!("{:?}", gpu.properties());
+    eprintln!("{}", gpu.compiler().unwrap());
+    let n = 1000;
+    let image = gpu.compile(&axpy_source(), &[]).unwrap();
+    let module = gpu.load(&image).unwrap();
+    let axpy = gpu.function(module, "axpy", 64 << 10).unwrap();
+    assert!(gpu.function(module, "missing", 0).is_err());
+    assert!(gpu.usage(axpy).unwrap().registers > 0);
+    assert!(gpu.occupancy(axpy, 128, 0).unwrap() > 0);
+    let stream = gpu.stream().unwrap();
+    let (begun, done) = (gpu.event().unwrap(), gpu.event().unwrap());
+    let (x, y) = (Buffer::new(&gpu, n * 8), Buffer::new(&gpu, n * 8));
+    let (x, y) = (x.unwrap(), y.unwrap());
+    let arguments = Axpy {
+        y: y.pointer(),
+        x: x.pointer(),
+        factor: 0.5,
+        n: n as u32,
+    }
+    .bytes();
+    let shape = Shape {
+        blocks: [2, 1, 1],
+        threads: [64, 1, 1],
+        shared: 64 << 10,
+    };
+    let values: Vec<f64> = (0..n).map(|i| i as f64).collect();
+    let input = bytes(&values);
+    let mut out = vec![0; n * 8];
+    // SAFETY: the arguments are those of the kernel, the memory is as large as said, and nothing
+    // of it is dropped before the stream is done.
+    unsafe {
+        gpu.upload(stream, x.pointer(), &input).unwrap();
+        gpu.fill(stream, y.pointer(), 0, n * 8).unwrap();
+        gpu.record(stream, begun).unwrap();
+        gpu.launch(stream, axpy, shape, &arguments).unwrap();
+        gpu.record(stream, done).unwrap();
+        gpu.wait(stream, done).unwrap();
+        gpu.download(stream, &mut out, y.pointer()).unwrap();
+    }
+    gpu.synchronize(stream).unwrap();
+    assert_eq!(numbers(&out)[n - 1], (n - 1) as f64 / 2.0);
+    let seconds = gpu.seconds(begun, done).unwrap();
+    assert!(seconds > 0.0 && seconds < 1.0, "{seconds}");
+
+    gpu.begin_graph(stream).unwrap();
+    // SAFETY: as above.
+    unsafe { gpu.launch(stream, axpy, shape, &arguments).unwrap() };
+    let graph = gpu.end_graph(stream).unwrap();
+    for _ in 0..3 {
+        // SAFETY: the memory of what was recorded is there.
+        unsafe { gpu.launch_graph(stream, graph) }.unwrap();
+    }
+    // SAFETY: as above.
+    unsafe { gpu.download(stream, &mut out, y.pointer()).unwrap() };
+    gpu.synchronize(stream).unwrap();
+    assert_eq!(numbers(&out)[n - 1], (n - 1) as f64 * 2.0);
+
+    gpu.drop_graph(graph);
+    gpu.drop_event(begun);
+    gpu.drop_event(done);
+    gpu.drop_stream(stream);
+    gpu.unload(module);
+    assert!(gpu.usage(axpy).is_err());
+    assert!(gpu.synchronize(stream).is_err());
+}
+
+#[test]
+fn a_gpu_multiplies_matrices() {
+    use crate::driver::Buffer;
+    let Some(gpu) = gpu() else { return };
+    let stream = gpu.stream().unwrap();
+    // Two products of a 2x3 and a 3x2 matrix, column by column.
+    let a: Vec<f64> = (0..12).map(f64::from).collect();
+    let b: Vec<f64> = (0..12).map(|i| f64::from(i) - 5.0).collect();
+    let mut expected = vec![0.0; 8];
+    for pair in 0..2 {
+        for (column, row, k) in (0..12).map(|i| (i / 6, i / 3 % 2, i % 3)) {
+            expected[pair * 4 + column * 2 + row] +=
+                a[pair * 6 + k * 2 + row] * b[pair * 6 + column * 3 + k];
+        }
+    }
+    for (double, tf32) in [(true, false), (false, false), (false, true)] {
+        let pack = |numbers: &[f64]| -> Vec<u8> {
+            match double {
+                true => bytes(numbers),
+                false => numbers
+                    .iter()
+                    .flat_map(|n| (*n as f32).to_ne_bytes())
+                    .collect(),
+            }
+        };
+        let [da, db, dc] = [12, 12, 8].map(|n| Buffer::new(&gpu, n * 8).unwrap());
+        let product = Product {
+            double,
+            tf32,
+            rows: 2,
+            columns: 2,
+            inner: 3,
+            a: (da.pointer(), 2, 6),
+            b: (db.pointer(), 3, 6),
+            c: (dc.pointer(), 2, 4),
+            count: 2,
+        };
+        let mut out = pack(&expected);
+        out.fill(0);
+        let (a, b) = (pack(&a), pack(&b));
+        // SAFETY: the memory is as large as said, and alive until the stream is done.
+        unsafe {
+            gpu.upload(stream, da.pointer(), &a).unwrap();
+            gpu.upload(stream, db.pointer(), &b).unwrap();
+            gpu.multiply(stream, product).unwrap();
+            gpu.download(stream, &mut out, dc.pointer()).unwrap();
+        }
+        gpu.synchronize(stream).unwrap();
+        // Small whole numbers: exact in TF32 as well.
+        assert_eq!(out, pack(&expected), "double {double}, tf32 {tf32}");
+    }
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error_of_its_own() {
+    let Some(gpu) = gpu() else { return };
+    let (free, total) = gpu.memory().unwrap();
+    assert!(free <= total && total > 0);
+    let result = gpu.allocate(total * 2);
+    assert!(matches!(result, Err(Error::GpuMemory { .. })), "{result:?}");
+    let pinned = gpu.pin(100).unwrap();
+    // SAFETY: it was pinned just now, and holds 100 bytes.
+    unsafe {
+        assert!(
+            std::slice::from_raw_parts(pinned, 100)
+                .iter()
+                .all(|b| *b == 0)
+        );
+        gpu.free_pinned(pinned);
+    }
+    // Nothing runs afterwards with a device that does not exist.
+    let result = Cuda::open(1000).map(|_| ());
+    assert!(matches!(result, Err(Error::NoSuchDevice { .. })));
+}
+
+/// The files of `cuda/` in their order, for each precision; the kernels that `src/gpu/source.rs`
+/// generates are not among them.
+#[test]
+fn the_device_code_compiles() {
+    if nvrtc().is_none() {
+        return;
+    }
+    let options = ["--std=c++17", "-default-device", "-w"].map(String::from);
+    for (double, double_color, colors_outside, clocks) in [
+        (true, true, false, false),
+        (true, false, false, false),
+        (false, false, false, false),
+        (true, true, true, false),
+        (true, false, true, false),
+        (true, true, false, true),
+        (true, false, false, true),
+        (false, false, false, true),
+    ] {
+        let shape = source::Shape {
+            double,
+            double_color,
+            lanes: 32,
+            workspace_lanes: 32,
+            workspace_threads: 256,
+            workspace_blocks: 3,
+            colors_outside,
+        };
+        let kinds = [Kind::Opcode(Opcode::Ffv0), Kind::Opcode(Opcode::Dots)];
+        let units = [
+            shape.ends(),
+            shape.dots(),
+            shape.operations(Kind::Opcode(Opcode::SumFfv1), &[]),
+            shape.helicities(&kinds, &[], clocks),
+        ];
+        for (unit, architecture) in units.iter().zip(["sm_80", "sm_90", "sm_80", "sm_90"]) {
+            let image = compile_for(architecture, &unit.text, &options);
+            let image = image.unwrap_or_else(|e| panic!("{shape:?}: {e}"));
+            for kernel in &unit.kernels {
+                let mut windows = image.windows(kernel.len());
+                let found = windows.any(|at| at == kernel.as_bytes());
+                assert!(found, "{kernel} in {architecture}");
+            }
+        }
+    }
+}

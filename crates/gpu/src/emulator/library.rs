@@ -1,0 +1,160 @@
+//! Device code as a shared object.
+
+use super::memory::wrong;
+use crate::driver::Shape;
+use mebridge_support::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_void};
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What lets a C++ compiler read CUDA.
+const HOST: &str = include_str!("../../../../cuda/host.h");
+
+/// One program of [`compile`], there once somebody has compiled it.
+type Slot = Arc<Mutex<Option<Vec<u8>>>>;
+
+/// All of them by what they are made of, as many tests compile the same.
+static COMPILED: Mutex<BTreeMap<String, Slot>> = Mutex::new(BTreeMap::new());
+
+/// Compiles device code in a folder. Of the options only those that define something count.
+pub(super) fn compile(
+    compiler: &Path,
+    folder: &Path,
+    source: &str,
+    options: &[String],
+) -> Result<Vec<u8>> {
+    let key = format!("{options:?}\n{source}");
+    let name = blake3::hash(key.as_bytes()).to_hex();
+    let slot = {
+        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        compiled.entry(key).or_default().clone()
+    };
+    // Whoever comes second waits here.
+    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(image) = &*slot {
+        return Ok(image.clone());
+    }
+    let (text, object) = (
+        folder.join(format!("{name}.cc")),
+        folder.join(format!("{name}.so")),
+    );
+    let whole = format!("{HOST}\n#line 1 \"device.cu\"\n{source}");
+    std::fs::write(&text, whole).map_err(Error::io(&text))?;
+    let mut command = Command::new(compiler);
+    command
+        .args(["-O0", "-ffp-contract=off", "-std=c++17", "-fPIC", "-shared"])
+        .args(["-Wall", "-Wno-unknown-pragmas", "-Wno-unused-function"]);
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("fma") {
+        command.arg("-mfma");
+    }
+    command
+        .args(options.iter().filter(|option| option.starts_with("-D")))
+        .args([text.as_os_str(), "-o".as_ref(), object.as_os_str()]);
+    let output = command.output().map_err(Error::io(compiler))?;
+    if !output.status.success() {
+        return Err(wrong(format!(
+            "{} does not compile the device code: {}",
+            compiler.display(),
+            String::from_utf8_lossy(&output.stderr)
+        )));
+    }
+    let image = std::fs::read(&object).map_err(Error::io(&object))?;
+    Ok(slot.insert(image).clone())
+}
+
+/// What the system said last about shared objects.
+fn complaint() -> String {
+    // SAFETY: what dlerror gives is null or a C string that lives until the next call here.
+    unsafe {
+        let text = libc::dlerror();
+        match text.is_null() {
+            true => "no reason given".to_owned(),
+            false => CStr::from_ptr(text).to_string_lossy().into_owned(),
+        }
+    }
+}
+
+type Begin = unsafe extern "C" fn(u32, u32, u32, u32, u32, u32, u32, u32);
+type End = unsafe extern "C" fn(u32) -> i32;
+/// A kernel takes the address of its arguments, see host.h.
+type Kernel = unsafe extern "C" fn(*const u64);
+
+/// A loaded shared object; closed when it goes.
+pub(super) struct Library {
+    handle: usize,
+    begin: Begin,
+    end: End,
+}
+
+impl Library {
+    /// Loads from a file.
+    pub(super) fn open(path: &Path) -> Result<Library> {
+        let name = CString::new(path.as_os_str().as_encoded_bytes()).expect("a path");
+        // SAFETY: a C string; what the compiler made of host.h and device code runs nothing when
+        // it is loaded.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if handle.is_null() {
+            return Err(wrong(format!("no program: {}", complaint())));
+        }
+        let handle = handle as usize;
+        let begin = symbol(handle, "emulator_begin")?;
+        let end = symbol(handle, "emulator_end")?;
+        // SAFETY: these are the types of the functions in host.h.
+        let (begin, end) = unsafe {
+            (
+                std::mem::transmute::<usize, Begin>(begin),
+                std::mem::transmute::<usize, End>(end),
+            )
+        };
+        Ok(Library { handle, begin, end })
+    }
+
+    /// Where a kernel lies.
+    pub(super) fn kernel(&self, name: &str) -> Result<usize> {
+        symbol(self.handle, name)
+    }
+
+    /// Runs a kernel block by block.
+    ///
+    /// # Safety
+    /// The kernel is of this library and takes a structure of these bytes; what it says about memory is true.
+    pub(super) unsafe fn run(&self, kernel: usize, shape: Shape, arguments: &[u64]) -> Result<()> {
+        let [x, y, z] = shape.blocks;
+        for (k, j, i) in
+            (0..z).flat_map(|k| (0..y).flat_map(move |j| (0..x).map(move |i| (k, j, i))))
+        {
+            // SAFETY: a kernel of this library and the functions of host.h. The rest is the caller's promise.
+            let kept = unsafe {
+                let kernel = std::mem::transmute::<usize, Kernel>(kernel);
+                (self.begin)(i, j, k, x, y, z, shape.threads[0], shape.shared);
+                kernel(arguments.as_ptr());
+                (self.end)(shape.shared)
+            };
+            if kept == 0 {
+                let what = format!("block {:?} wrote behind its shared memory", (i, j, k));
+                return Err(wrong(what));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn symbol(handle: usize, name: &str) -> Result<usize> {
+    let text = CString::new(name).map_err(|_| wrong(format!("{name:?} is no name")))?;
+    // SAFETY: an open handle and a C string.
+    let found = unsafe { libc::dlsym(handle as *mut c_void, text.as_ptr()) };
+    match found.is_null() {
+        true => Err(wrong(format!("no kernel {name}: {}", complaint()))),
+        false => Ok(found as usize),
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        // SAFETY: it was opened, and nobody calls into it any more.
+        unsafe { libc::dlclose(self.handle as *mut c_void) };
+    }
+}

@@ -1,0 +1,118 @@
+//! Memory of the emulated GPU: fresh memory holds NaN, and what lies around it is guarded.
+
+use crate::driver::Pointer;
+use mebridge_support::error::{Error, Result};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::collections::BTreeMap;
+
+/// Guarded bytes before and behind each piece of memory.
+const ZONE: usize = 1024;
+
+/// A NaN as a `float`, and twice a NaN as a `double`; as a number far out of any table.
+const POISON: u32 = 0xfff5_a5a5;
+
+/// Pieces of memory by address, with their sizes.
+#[derive(Default)]
+pub(super) struct Memory {
+    pieces: BTreeMap<Pointer, usize>,
+    taken: usize,
+}
+
+fn layout(bytes: usize) -> Layout {
+    let layout = Layout::from_size_align(bytes.next_multiple_of(4) + 2 * ZONE, 256);
+    layout.expect("a size of memory")
+}
+
+impl Memory {
+    /// Bytes in use.
+    pub(super) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// How many pieces there are.
+    pub(super) fn pieces(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Takes memory.
+    pub(super) fn allocate(&mut self, bytes: usize) -> Pointer {
+        let layout = layout(bytes);
+        // SAFETY: the size is not zero; all of it is written with the pattern.
+        let pointer = unsafe {
+            let base = alloc(layout);
+            if base.is_null() {
+                handle_alloc_error(layout);
+            }
+            for i in 0..layout.size() / 4 {
+                base.cast::<u32>().add(i).write(POISON);
+            }
+            base as Pointer + ZONE as Pointer
+        };
+        self.pieces.insert(pointer, bytes);
+        self.taken += bytes;
+        pointer
+    }
+
+    /// Gives memory back.
+    pub(super) fn free(&mut self, pointer: Pointer) -> Result<()> {
+        let checked = self.check(pointer);
+        let Some(bytes) = self.pieces.remove(&pointer) else {
+            return Err(wrong(format!(
+                "{pointer:#x} is given back and was not taken"
+            )));
+        };
+        self.taken -= bytes;
+        // SAFETY: it was allocated with this layout, and is forgotten.
+        unsafe { dealloc((pointer as usize - ZONE) as *mut u8, layout(bytes)) };
+        checked
+    }
+
+    /// Whether all is as it was around a piece.
+    fn check(&self, pointer: Pointer) -> Result<()> {
+        let Some(&bytes) = self.pieces.get(&pointer) else {
+            return Ok(());
+        };
+        let intact = |offset: isize| {
+            // SAFETY: the offset is within what was allocated.
+            let byte = unsafe { (pointer as *const u8).offset(offset).read() };
+            byte == POISON.to_le_bytes()[offset.rem_euclid(4) as usize]
+        };
+        let behind = bytes as isize..(bytes.next_multiple_of(4) + ZONE) as isize;
+        match (-(ZONE as isize)..0).chain(behind).find(|&i| !intact(i)) {
+            None => Ok(()),
+            Some(i) => Err(wrong(format!(
+                "byte {i} of {bytes} bytes at {pointer:#x} was written"
+            ))),
+        }
+    }
+
+    /// Whether all is as it was around every piece.
+    pub(super) fn check_all(&self) -> Result<()> {
+        self.pieces.keys().try_for_each(|&at| self.check(at))
+    }
+
+    /// Whether these bytes lie within one piece.
+    pub(super) fn inside(&self, pointer: Pointer, bytes: usize) -> Result<()> {
+        match self.pieces.range(..=pointer).next_back() {
+            Some((&start, &size)) if pointer - start + bytes as u64 <= size as u64 => Ok(()),
+            _ => Err(wrong(format!(
+                "{bytes} bytes at {pointer:#x} are not all within one piece of memory"
+            ))),
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        while let Some((&pointer, _)) = self.pieces.first_key_value() {
+            let _ = self.free(pointer);
+        }
+    }
+}
+
+/// What a program did wrong.
+pub(super) fn wrong(what: String) -> Error {
+    Error::Internal {
+        what: format!("emulated GPU: {what}"),
+    }
+}

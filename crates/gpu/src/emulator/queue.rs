@@ -1,0 +1,190 @@
+//! Queues of work. Nothing is done before somebody waits for it, so that whoever forgets to wait
+//! finds out; and what is not ordered by an event is not done in the order in which it was asked for.
+
+use super::memory::wrong;
+use crate::driver::{Event, Pointer, Product, Shape, Stream};
+use mebridge_support::error::Result;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// One thing to do.
+#[derive(Clone)]
+pub(super) enum Work {
+    Upload {
+        to: Pointer,
+        from: usize,
+        /// What the bytes were when they were asked for, which they must be when they are read.
+        bytes: Arc<[u8]>,
+    },
+    /// Upload from memory of [`crate::driver::Driver::pin`].
+    UploadPinned {
+        to: Pointer,
+        from: usize,
+        bytes: usize,
+    },
+    Download {
+        to: usize,
+        bytes: usize,
+        from: Pointer,
+    },
+    Fill {
+        memory: Pointer,
+        byte: u8,
+        bytes: usize,
+    },
+    Launch {
+        function: usize,
+        shape: Shape,
+        arguments: Vec<u64>,
+    },
+    Multiply(Product),
+    /// The point was put in the queue as the work of this number.
+    Record {
+        event: Event,
+        number: u64,
+    },
+    /// Do another queue up to that number first.
+    Wait {
+        stream: Stream,
+        number: u64,
+    },
+    Graph(Arc<Vec<Work>>),
+}
+
+/// One queue.
+#[derive(Default)]
+pub(super) struct Queue {
+    pub(super) waiting: VecDeque<Work>,
+    /// How many have been put in.
+    pub(super) put: u64,
+    /// How many have been done.
+    pub(super) done: u64,
+}
+
+/// A point in queues.
+#[derive(Default)]
+pub(super) struct Point {
+    /// Where it was put last.
+    pub(super) at: Option<(Stream, u64)>,
+    /// When it was passed.
+    pub(super) passed: Option<Instant>,
+    /// The recording it was put into, and what had been recorded before it.
+    recorded: Option<(u64, Clock)>,
+}
+
+/// How much of each queue has been recorded before something.
+type Clock = HashMap<Stream, u64>;
+
+/// Work being recorded.
+pub(super) struct Recording {
+    number: u64,
+    origin: Stream,
+    clocks: HashMap<Stream, Clock>,
+    work: Vec<Work>,
+}
+
+/// All recordings under way.
+#[derive(Default)]
+pub(super) struct Recordings {
+    open: Vec<Recording>,
+    count: u64,
+}
+
+impl Recordings {
+    /// The recording that a queue takes part in.
+    fn of(&mut self, stream: Stream) -> Option<&mut Recording> {
+        let mut open = self.open.iter_mut();
+        open.find(|recording| recording.clocks.contains_key(&stream))
+    }
+
+    /// Whether a queue is being recorded.
+    pub(super) fn has(&mut self, stream: Stream) -> bool {
+        self.of(stream).is_some()
+    }
+
+    /// Starts with a queue.
+    pub(super) fn begin(&mut self, stream: Stream) -> Result<()> {
+        if self.has(stream) {
+            return Err(wrong("a queue is being recorded already".to_owned()));
+        }
+        self.count += 1;
+        self.open.push(Recording {
+            number: self.count,
+            origin: stream,
+            clocks: HashMap::from([(stream, Clock::new())]),
+            work: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// Records work, or gives it back if its queue is not being recorded.
+    pub(super) fn put(&mut self, stream: Stream, work: Work) -> Option<Work> {
+        let Some(recording) = self.of(stream) else {
+            return Some(work);
+        };
+        recording.work.push(work);
+        let clock = recording.clocks.entry(stream).or_default();
+        *clock.entry(stream).or_default() += 1;
+        None
+    }
+
+    /// Puts a point into a queue that is being recorded; false for another.
+    pub(super) fn record(&mut self, stream: Stream, point: &mut Point) -> bool {
+        let recording = self.of(stream);
+        point.recorded = recording.map(|r| (r.number, r.clocks[&stream].clone()));
+        if point.recorded.is_some() {
+            (point.at, point.passed) = (None, None);
+        }
+        point.recorded.is_some()
+    }
+
+    /// Lets a queue wait for a point in a recording; false if the point is in none.
+    pub(super) fn wait(&mut self, stream: Stream, point: &Point) -> Result<bool> {
+        let inside = self.of(stream).map(|recording| recording.number);
+        let Some((number, before)) = &point.recorded else {
+            return match inside.is_some() && point.at.is_some() {
+                true => Err(wrong(
+                    "recorded work waits for a point from before the recording".to_owned(),
+                )),
+                false => Ok(false),
+            };
+        };
+        if inside.is_some_and(|inside| inside != *number) {
+            return Err(wrong("a recording waits for another".to_owned()));
+        }
+        let mut open = self.open.iter_mut();
+        let Some(recording) = open.find(|recording| recording.number == *number) else {
+            return Err(wrong(
+                "a queue waits for a point in a recording that has ended".to_owned(),
+            ));
+        };
+        let clock = recording.clocks.entry(stream).or_default();
+        for (&other, &count) in before {
+            let known = clock.entry(other).or_default();
+            *known = count.max(*known);
+        }
+        if inside.is_none() {
+            *clock.entry(stream).or_default() += 1;
+        }
+        Ok(true)
+    }
+
+    /// Ends with the queue that it began with: all others must have been waited for.
+    pub(super) fn end(&mut self, stream: Stream) -> Result<Vec<Work>> {
+        let mut open = self.open.iter();
+        let Some(i) = open.position(|recording| recording.origin == stream) else {
+            return Err(wrong("no recording began with this queue".to_owned()));
+        };
+        let recording = self.open.remove(i);
+        let end = &recording.clocks[&stream];
+        for (other, clock) in &recording.clocks {
+            if end.get(other) < clock.get(other) {
+                return Err(wrong(
+                    "a recording ends and has not waited for all queues that took part".to_owned(),
+                ));
+            }
+        }
+        Ok(recording.work)
+    }
+}

@@ -1,0 +1,275 @@
+//! The colour sum by cuBLAS.
+//!
+//! The kernel of helicities then ends with JAMP, which it writes to device memory for a batch of
+//! groups of helicities. Their products with the whole colour matrix are one call of the library: for each
+//! helicity A is JAMP with real and imaginary parts of all events as rows and flows as columns, B the
+//! symmetric matrix over its denominator. What is left is a sum over flows for each event. This pays
+//! where flows are many: the library comes close to the peak of the GPU, or may use its tensor cores.
+
+use super::blocks::Clock;
+use super::slot::Slot;
+use super::workspace::WorkspaceSize;
+use super::{Engine, LANES, Options};
+use crate::arena::{Arena, Offset};
+use crate::driver::{Buffer, Driver, Function, Product, Shape, Stream};
+use crate::level_schedule::LevelSchedule;
+use crate::module_cache::ModuleCache;
+use crate::source;
+use crate::structures::{DeviceStructure, DotsArguments, HelicitiesArguments};
+use mebridge_backend::Clocks;
+use mebridge_plan::color::BlockDiagonal;
+use mebridge_process::color::ColorMatrix;
+use mebridge_support::error::Result;
+use std::sync::Arc;
+
+/// Fewest colour flows for which the library does the colour sum unless something else is asked for.
+const FLOWS: usize = 60;
+/// It multiplies by the whole matrix, some 2.5 times as fast as our kernel multiplies by blocks: it is
+/// worth it where the blocks are at least this part of the matrix.
+const PART: f64 = 0.4;
+/// The share of the memory that JAMP and products of one chunk may take.
+const SHARE: f64 = 0.15;
+
+/// How the library does it.
+pub struct Blas {
+    /// The whole matrix, over its denominator.
+    matrix: Offset,
+    /// The groups of helicities.
+    groups: Offset,
+    group_count: usize,
+    /// Helicities of a group, at most.
+    group_size: usize,
+    flows: usize,
+    /// Bytes that JAMP and products should take at most.
+    budget: usize,
+    double: bool,
+    tf32: bool,
+    dots: Function,
+}
+
+/// Whether the library is to do it, where this is so: what was asked for, or what its size says if
+/// there is such a library.
+pub fn wanted(options: &Options, split: &BlockDiagonal, driver: &Arc<dyn Driver>) -> Result<bool> {
+    match options.blas {
+        Some(false) => Ok(false),
+        Some(true) => probe(driver).map(|()| true),
+        None => Ok(worth(split) && probe(driver).is_ok()),
+    }
+}
+
+/// Whether the library is the faster one.
+fn worth(split: &BlockDiagonal) -> bool {
+    let flows = split.flows;
+    flows >= FLOWS && split.multiply_adds() as f64 > PART * (flows * flows) as f64
+}
+
+/// Multiplies two numbers: an error says that there is no such library.
+fn probe(driver: &Arc<dyn Driver>) -> Result<()> {
+    let stream = driver.stream()?;
+    let result = (|| {
+        let buffer = Buffer::new(driver, 24)?;
+        // SAFETY: three numbers of the buffer, which is there until the stream is done.
+        let result = unsafe {
+            driver.fill(stream, buffer.pointer(), 0, 24)?;
+            multiply_one(&**driver, stream, &buffer)
+        };
+        result.and(driver.synchronize(stream))
+    })();
+    driver.drop_stream(stream);
+    result
+}
+
+/// One product of one number.
+///
+/// # Safety
+/// Three numbers lie in the buffer until the stream is done.
+unsafe fn multiply_one(driver: &dyn Driver, stream: Stream, buffer: &Buffer) -> Result<()> {
+    let at = |i: u64| (buffer.pointer() + 8 * i, 1, 1);
+    let product = Product {
+        double: false,
+        tf32: false,
+        rows: 1,
+        columns: 1,
+        inner: 1,
+        a: at(0),
+        b: at(1),
+        c: at(2),
+        count: 1,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { driver.multiply(stream, product) }
+}
+
+impl Blas {
+    /// Puts the tables it needs to the others.
+    pub(super) fn new(
+        library: &Arc<ModuleCache>,
+        arena: &mut Arena,
+        shape: &source::Shape,
+        color: &ColorMatrix,
+        tables: &LevelSchedule,
+        workspace: &WorkspaceSize,
+        options: &Options,
+    ) -> Result<Blas> {
+        let flows = color.flows as usize;
+        let double = shape.double_color;
+        let rows = (0..flows).flat_map(|i| (0..flows).map(move |j| color.entry(i, j)));
+        let matrix = arena.reals(double, rows);
+        let groups = workspace.groups(tables);
+        let paired = groups.iter().any(|group| group[1] != u32::MAX);
+        let (free, _) = library.driver().memory()?;
+        Ok(Blas {
+            matrix,
+            group_count: groups.len(),
+            group_size: if paired { 2 } else { 1 },
+            groups: arena.numbers(groups.into_iter().flatten()),
+            flows,
+            budget: (free as f64 * options.memory * SHARE) as usize,
+            double,
+            tf32: options.tf32,
+            dots: library.function(&shape.dots(), "color_dots", 0)?,
+        })
+    }
+
+    /// The kernel that adds up.
+    pub fn dots(&self) -> Function {
+        self.dots
+    }
+
+    /// Bytes of JAMP, or of the products, of a group for so many blocks of memory.
+    fn bytes_of_group(&self, blocks: usize) -> usize {
+        let number = if self.double { 8 } else { 4 };
+        self.group_size * self.flows * 2 * blocks * LANES as usize * number
+    }
+
+    /// Groups that are done together.
+    pub fn batch(&self, blocks: usize) -> usize {
+        let groups = self.budget / (2 * self.bytes_of_group(blocks)).max(1);
+        groups.clamp(1, self.group_count.max(1))
+    }
+
+    /// Bytes that chunks of up to so many blocks of memory need.
+    pub fn bytes(&self, blocks: usize) -> usize {
+        let one = 2 * self.bytes_of_group(blocks);
+        one.max(self.budget.min(one * self.group_count))
+    }
+}
+
+impl Engine {
+    /// JAMP and colour sums of all helicities, batch after batch; of the arguments batches are left open.
+    pub(super) fn color_sums(
+        &self,
+        blas: &Blas,
+        slot: &Slot,
+        shape: Shape,
+        arguments: &HelicitiesArguments,
+    ) -> Result<()> {
+        let driver = self.library.driver();
+        let events = arguments.events;
+        let blocks = events.div_ceil(LANES);
+        let padded = blocks * LANES;
+        let batch = blas.batch(blocks as usize);
+        let flows = blas.flows as u32;
+        let jamp = slot.colors.pointer();
+        let product = jamp + (batch * blas.bytes_of_group(blocks as usize)) as u64;
+        for first in (0..blas.group_count).step_by(batch) {
+            let groups = batch.min(blas.group_count - first) as u32;
+            let slots = groups * blas.group_size as u32;
+            let arguments = HelicitiesArguments {
+                first_group: first as u32,
+                groups,
+                group_size: blas.group_size as u32,
+                outside: jamp,
+                ..*arguments
+            };
+            let numbers = 2 * u64::from(padded) * u64::from(flows);
+            let of_events = |at| (at, 2 * padded, numbers);
+            // SAFETY: the arguments are those of the kernel, and the slot has room for JAMP of a batch.
+            unsafe { driver.launch(slot.stream, self.helicities()?, shape, &arguments.bytes())? };
+            let clock = || Clock::put(driver, slot.stream);
+            let before = match self.clocks {
+                Clocks::Kernels => Some(clock()?),
+                Clocks::None | Clocks::Phases => None,
+            };
+            let dots = DotsArguments {
+                groups: self.uploaded.at(blas.groups),
+                first_group: first as u32,
+                group_size: blas.group_size as u32,
+                slots,
+                flows,
+                events,
+                jamp,
+                product,
+                contributions: slot.contributions.pointer(),
+            };
+            // SAFETY: the arguments are those of the kernel, and the slot has room for products as well.
+            unsafe {
+                driver.multiply(
+                    slot.stream,
+                    Product {
+                        double: blas.double,
+                        tf32: blas.tf32 && !blas.double,
+                        rows: 2 * padded,
+                        columns: flows,
+                        inner: flows,
+                        a: of_events(jamp),
+                        b: (self.uploaded.at(blas.matrix), flows, 0),
+                        c: of_events(product),
+                        count: slots,
+                    },
+                )?;
+                driver.launch(
+                    slot.stream,
+                    blas.dots,
+                    Shape {
+                        blocks: [blocks, slots.min(65535), 1],
+                        threads: [LANES, DOTS_THREADS, 1],
+                        shared: 0,
+                    },
+                    &dots.bytes(),
+                )?;
+            }
+            if let Some(before) = before {
+                slot.sums.borrow_mut().push([before, clock()?]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Threads that share the flows of an event, `DOTS_THREADS` in `cuda/color.cuh`.
+pub const DOTS_THREADS: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::worth;
+    use mebridge_plan::color::BlockDiagonal;
+    use mebridge_process::color::ColorMatrix;
+
+    /// A matrix without symmetries, or its diagonal.
+    fn matrix(flows: usize, dense: bool) -> BlockDiagonal {
+        let mut upper = Vec::new();
+        for i in 0..flows {
+            for j in i..flows {
+                let mixed = (i * 7919 + j * 104_729) % 13;
+                upper.push(match i == j {
+                    true => (100 + i) as f64,
+                    false if dense => mixed as f64,
+                    false => 0.0,
+                });
+            }
+        }
+        BlockDiagonal::new(&ColorMatrix {
+            flows: flows as u32,
+            denominator: 3.0,
+            upper,
+        })
+    }
+
+    #[test]
+    fn the_library_is_for_large_matrices_without_symmetries() {
+        assert!(worth(&matrix(120, true)));
+        assert!(!worth(&matrix(120, false)));
+        assert!(!worth(&matrix(24, true)));
+    }
+}

@@ -1,0 +1,345 @@
+//! Threads of the blocks of kernels that do the same with any number of them.
+//!
+//! There is a default for each; the first launches that fill the GPU try others, with clocks around them
+//! that are read when the call is over, and what is chosen is kept on disk. No kernel is launched for this
+//! alone, and nothing is waited for. Chunks with clocks follow each other, so that none slows
+//! another down.
+
+use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
+use super::slot::Slot;
+use super::tuning::Chooser;
+use super::{Engine, LANES};
+use crate::driver::{Driver, Event, Function, Shape, Stream};
+use crate::source;
+use mebridge_backend::Clocks;
+use mebridge_support::error::Result;
+use rustc_hash::FxHashMap as HashMap;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// Threads of a block of a kernel with a thread for each event.
+pub(super) const BY_EVENT: u32 = 128;
+
+/// A launch is tried that has so many times the threads that are at work at the same time.
+const FULL: usize = 2;
+
+/// Calls that launch the same kernels in the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Sort {
+    pub(super) channels: bool,
+    pub(super) igraph: bool,
+    pub(super) generated: bool,
+}
+
+/// A kernel whose blocks may have other numbers of threads.
+struct Kernel {
+    function: Function,
+    /// What there is to do, which says with the code of the kernel what is best.
+    work: Vec<u32>,
+    /// Events of a chunk that fills the GPU.
+    least: usize,
+    chooser: Chooser,
+}
+
+/// A point in a queue, given back when it goes.
+pub(super) struct Clock {
+    driver: Arc<dyn Driver>,
+    event: Event,
+}
+
+impl Clock {
+    /// Puts one into a queue.
+    pub(super) fn put(driver: &Arc<dyn Driver>, stream: Stream) -> Result<Clock> {
+        let clock = Clock {
+            driver: driver.clone(),
+            event: driver.event()?,
+        };
+        driver.record(stream, clock.event)?;
+        Ok(clock)
+    }
+
+    /// Seconds from here to another, both of which have been passed.
+    pub(super) fn seconds(&self, to: &Clock) -> Result<f64> {
+        self.driver.seconds(self.event, to.event)
+    }
+}
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        self.driver.drop_event(self.event);
+    }
+}
+
+/// Threads of the blocks of one chunk's kernels.
+#[derive(Default)]
+pub(super) struct Sizes {
+    /// Of each kernel, and whether it is a candidate to be timed.
+    each: Vec<(Function, u32, bool)>,
+    /// Whether something is not chosen yet that such chunks have a say in.
+    tuning: bool,
+    /// Before and after each launch that is timed.
+    clocks: RefCell<Vec<(Function, [Clock; 2])>>,
+}
+
+impl Sizes {
+    /// Threads of a block of a kernel.
+    pub(super) fn threads(&self, function: Function, default: u32) -> u32 {
+        let mut each = self.each.iter();
+        let known = each.find(|(known, ..)| *known == function);
+        known.map_or(default, |&(_, threads, _)| threads)
+    }
+
+    /// Whether something is being chosen.
+    pub(super) fn tuning(&self) -> bool {
+        self.tuning
+    }
+
+    /// Starts a kernel, between clocks if it is to be timed.
+    ///
+    /// # Safety
+    /// As for [`Driver::launch`].
+    pub(super) unsafe fn launch(
+        &self,
+        driver: &Arc<dyn Driver>,
+        stream: Stream,
+        function: Function,
+        shape: Shape,
+        arguments: &[u8],
+    ) -> Result<()> {
+        let timed = |&(known, _, timed): &(Function, u32, bool)| timed && known == function;
+        if !self.tuning || !self.each.iter().any(timed) {
+            // SAFETY: the caller's promise.
+            return unsafe { driver.launch(stream, function, shape, arguments) };
+        }
+        let before = Clock::put(driver, stream)?;
+        // SAFETY: the caller's promise.
+        unsafe { driver.launch(stream, function, shape, arguments)? };
+        let after = Clock::put(driver, stream)?;
+        self.clocks.borrow_mut().push((function, [before, after]));
+        Ok(())
+    }
+}
+
+/// A chunk with clocks.
+struct Trial {
+    sort: Sort,
+    events: usize,
+    sizes: Sizes,
+    end: Clock,
+}
+
+/// What is chosen, and what is being tried.
+#[derive(Default)]
+pub(super) struct Tuning {
+    kernels: HashMap<Sort, Vec<Kernel>>,
+    /// The chunks of this call that have clocks.
+    trials: Vec<Trial>,
+    /// Whether candidates have been given to launches whose times are not known.
+    pending: bool,
+}
+
+impl Tuning {
+    /// A call begins. If the one before failed, its launches tell nothing.
+    pub(super) fn begin(&mut self) {
+        if std::mem::take(&mut self.pending) {
+            self.trials.clear();
+            let kernels = self.kernels.values_mut().flatten();
+            kernels.for_each(|kernel| kernel.chooser.take_back());
+        }
+    }
+
+    /// What a queue waits for before its kernels, so that those with clocks run alone.
+    pub(super) fn before(&self) -> Option<Event> {
+        self.trials.last().map(|trial| trial.end.event)
+    }
+
+    /// All kernels of a chunk have been put into a queue.
+    pub(super) fn put(
+        &mut self,
+        sort: Sort,
+        events: usize,
+        sizes: Sizes,
+        driver: &Arc<dyn Driver>,
+        stream: Stream,
+    ) -> Result<()> {
+        if !sizes.clocks.borrow().is_empty() {
+            self.trials.push(Trial {
+                sort,
+                events,
+                sizes,
+                end: Clock::put(driver, stream)?,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Threads of the blocks for a chunk of so many events.
+    pub(super) fn sizes(
+        &mut self,
+        sort: Sort,
+        generated: Option<&[Function]>,
+        events: usize,
+    ) -> Result<Sizes> {
+        if !self.options.tune {
+            return Ok(Sizes::default());
+        }
+        // Kernels with clocks in them tell nothing of those without.
+        let may_try = self.clocks != Clocks::Kernels;
+        if !self.tuning.kernels.contains_key(&sort) {
+            let kernels = self.tunable(sort, generated)?;
+            self.tuning.kernels.insert(sort, kernels);
+        }
+        let mut sizes = Sizes::default();
+        for kernel in self.tuning.kernels.get_mut(&sort).into_iter().flatten() {
+            let mut given = None;
+            if may_try && !kernel.chooser.is_done() && events >= kernel.least {
+                sizes.tuning = true;
+                given = kernel.chooser.give();
+                self.tuning.pending |= given.is_some();
+            }
+            let threads = given.unwrap_or(kernel.chooser.threads());
+            sizes.each.push((kernel.function, threads, given.is_some()));
+        }
+        Ok(sizes)
+    }
+
+    /// The kernels of a sort of calls that can be run with other numbers of threads.
+    fn tunable(&self, sort: Sort, generated: Option<&[Function]>) -> Result<Vec<Kernel>> {
+        let mut kernels = Vec::new();
+        let process = [
+            u32::from(sort.channels),
+            u32::from(sort.igraph),
+            self.plan.masses.len() as u32,
+            self.plan.helicities.len() as u32,
+            self.tables.flows as u32,
+            self.tables.squares.len() as u32,
+        ];
+        let driver = self.library.driver();
+        // `an_event`: threads for an event of the largest launch.
+        let mut add = |function, default: u32, others: &[u32], an_event: u32, work: &[u32]| {
+            let most = driver.usage(function)?.threads;
+            let mut possible = Vec::new();
+            for &threads in others {
+                if threads <= most && driver.occupancy(function, threads, 0)? > 0 {
+                    possible.push(threads);
+                }
+            }
+            let blocks = driver.occupancy(function, default, 0)?;
+            let resident = (blocks * default * driver.properties().processors) as usize;
+            let work: Vec<u32> = process.iter().chain(work).copied().collect();
+            let remembered = self.library.remembered_threads(function, &work);
+            kernels.push(Kernel {
+                chooser: Chooser::new(default, &possible, remembered),
+                least: (FULL * resident).div_ceil(an_event.max(1) as usize),
+                function,
+                work,
+            });
+            Ok(())
+        };
+        let ends = [2 * BY_EVENT, BY_EVENT / 2];
+        if let (Some(functions), false) = (generated, self.of_helicity()) {
+            let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
+            let in_y = subsets.map_or(1, |subsets| subsets.order.len() as u32);
+            let (threads, _) = GENERATED_SHAPE;
+            let smaller = halves(threads, LANES);
+            for (i, &function) in functions.iter().enumerate() {
+                // What subsets have in common comes first.
+                let an_event = if i == 0 && subsets.is_some() { 1 } else { in_y };
+                add(function, threads, &smaller, an_event, &[in_y])?;
+            }
+            if subsets.is_some() {
+                add(self.answer, BY_EVENT, &ends, 1, &[in_y])?;
+            }
+            return Ok(kernels);
+        }
+        add(self.load, BY_EVENT, &ends, 1, &[self.tables.vectors])?;
+        let squares = if sort.channels {
+            &self.squares[..]
+        } else {
+            &[]
+        };
+        let mut executors: Vec<(Function, Vec<u32>)> = Vec::new();
+        for launch in self.levels.iter().chain(squares).flatten() {
+            match executors.iter_mut().find(|w| w.0 == launch.function) {
+                Some((_, counts)) => counts.push(launch.count),
+                None => executors.push((launch.function, vec![launch.count])),
+            }
+        }
+        let smaller = halves(source::THREADS, 2 * LANES);
+        for (function, counts) in executors {
+            let largest = counts.iter().copied().max().unwrap_or(0);
+            add(function, source::THREADS, &smaller, largest, &counts)?;
+        }
+        let waves = self.tables.waves.len() as u32;
+        if let Some(&[function]) = generated {
+            let (threads, _) = helicity_shape(waves, self.double);
+            add(function, threads, &halves(threads, 4 * LANES), waves, &[])?;
+        }
+        add(self.answer, BY_EVENT, &ends, 1, &[waves])?;
+        Ok(kernels)
+    }
+
+    /// Reads the clocks of a call whose streams have all been waited for, and keeps what is chosen.
+    pub(super) fn learn(&mut self) -> Result<()> {
+        self.tuning.pending = false;
+        let mut changed = false;
+        for trial in std::mem::take(&mut self.tuning.trials) {
+            let kernels = self.tuning.kernels.get_mut(&trial.sort);
+            let clocks = trial.sizes.clocks.borrow();
+            for kernel in kernels.into_iter().flatten() {
+                let mut seconds = None;
+                for (function, [before, after]) in &*clocks {
+                    if *function == kernel.function {
+                        let time = before.seconds(after)?;
+                        seconds = Some(seconds.unwrap_or(0.0) + time);
+                    }
+                }
+                let threads = trial.sizes.threads(kernel.function, 0);
+                let told = seconds
+                    .and_then(|s: f64| kernel.chooser.tell(threads, s / trial.events as f64));
+                if let Some(chosen) = told {
+                    self.library
+                        .remember_threads(kernel.function, &kernel.work, chosen);
+                    changed |= chosen != kernel.chooser.default();
+                }
+            }
+        }
+        if changed {
+            // They were recorded with other sizes.
+            self.slots.iter_mut().for_each(Slot::drop_graphs);
+        }
+        Ok(())
+    }
+
+    /// Threads of the blocks of a kernel in calls with or without channels, by generated code or not, and
+    /// what was tried.
+    pub(super) fn chosen(
+        &self,
+        (channels, generated): (bool, bool),
+        function: Function,
+        default: u32,
+    ) -> (u32, Vec<(u32, f64)>) {
+        // Of calls without and with IGRAPH those that have tried most.
+        let of_calls = [false, true].map(|igraph| Sort {
+            channels,
+            igraph,
+            generated,
+        });
+        let kernels = of_calls
+            .iter()
+            .filter_map(|sort| self.tuning.kernels.get(sort));
+        let kernels = kernels.flatten();
+        let kernels = kernels.filter(|kernel| kernel.function == function);
+        let of = |kernel: &Kernel| (kernel.chooser.threads(), kernel.chooser.tried());
+        let best = kernels.max_by_key(|k| (k.chooser.tried().len(), k.chooser.is_done()));
+        best.map_or((default, Vec::new()), of)
+    }
+}
+
+/// Half of it, half of that, and so on down to the smallest that is sensible.
+fn halves(threads: u32, least: u32) -> Vec<u32> {
+    let halves = std::iter::successors(Some(threads / 2), |threads| Some(threads / 2));
+    halves.take_while(|&threads| threads >= least).collect()
+}

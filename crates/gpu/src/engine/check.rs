@@ -1,0 +1,94 @@
+//! Generated code: which serves a call, and whether it agrees with the tables.
+
+use super::chunks::Evaluation;
+use super::{Engine, LANES};
+use crate::driver::Function;
+use crate::generated::Generated;
+use mebridge_backend::events::{Answers, Events};
+use mebridge_support::error::Result;
+use mebridge_support::message::say;
+use std::sync::Arc;
+
+impl Engine {
+    /// Generated code for a call, if there is any.
+    pub(super) fn generated(&mut self, channels: bool, igraph: bool) -> Option<Arc<[Function]>> {
+        let which = self.which(channels, igraph)?;
+        let spec = self.spec.as_ref()?;
+        let generated = self.generated[which].get_or_insert_with(|| {
+            let spec = spec.clone();
+            Generated::begin(&self.library, move || spec.unit(which > 0, false))
+        });
+        generated.get()
+    }
+
+    /// Which of the generated kernels serves a call.
+    pub(super) fn which(&self, channels: bool, igraph: bool) -> Option<usize> {
+        match self.of_helicity() {
+            true => Some(usize::from(channels || igraph)),
+            false if igraph && !channels => None,
+            false => Some(usize::from(channels)),
+        }
+    }
+
+    /// Whether generated code serves such calls: it is there, and once, at the points of the trial, it
+    /// has agreed with the tables. (A caller's first events may be where terms cancel.)
+    pub(super) fn trusted(&mut self, events: &Events) -> Result<bool> {
+        let (channels, igraph) = (events.channels.is_some(), events.igraph.is_some());
+        let Some(which) = self.which(channels, igraph) else {
+            return Ok(false);
+        };
+        if self.generated(channels, igraph).is_none() {
+            return Ok(false);
+        }
+        if self.generated[which].as_ref().is_some_and(|g| g.checked) {
+            return Ok(true);
+        }
+        let trial = self.trial.clone();
+        let compared = trial.as_deref().map_or(*events, |trial| trial.like(events));
+        let count = compared.g_s.len().min(LANES as usize);
+        let first = compared.part(0, count);
+        let mut values = [vec![0.0; count], vec![0.0; count]];
+        for (evaluation, values) in [Evaluation::Tables, Evaluation::Generated]
+            .into_iter()
+            .zip(&mut values)
+        {
+            let (mut helicity, mut color, mut bad) = (vec![0; count], vec![0; count], u32::MAX);
+            let answers = Answers {
+                matrix_elements: values,
+                helicity: &mut helicity,
+                color: &mut color,
+            };
+            let copies = self.copies();
+            let done = self.enqueue(0, &first, answers, &mut bad, evaluation);
+            self.slots[0].synchronize()?;
+            copies.are_over();
+            done?;
+            if bad != u32::MAX {
+                // The call itself says so.
+                return Ok(false);
+            }
+        }
+        let [tables, generated] = &values;
+        let tolerance = self.tolerance_of_generated();
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs() || a == b;
+        let agrees = tables.iter().zip(generated).all(near);
+        if let Some(code) = &mut self.generated[which] {
+            code.checked = agrees;
+            if !agrees {
+                code.reject();
+                say(
+                    "generated code for this GPU does not agree with the tables and is not used; please report it",
+                );
+            }
+        }
+        Ok(agrees)
+    }
+    /// What generated code may differ from the tables by, in parts.
+    pub(super) fn tolerance_of_generated(&self) -> f64 {
+        match (self.double_color, self.double) {
+            (true, _) => 1e-9,
+            (false, true) => 1e-4,
+            (false, false) => 1e-2,
+        }
+    }
+}

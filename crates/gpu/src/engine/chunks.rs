@@ -1,0 +1,330 @@
+//! A call: its chunks of events, and what is put into a stream for each.
+
+use super::blocks::{Sizes, Sort};
+use super::slot::Arrays;
+use super::{Engine, Phase};
+use crate::driver::{Driver, Stream};
+use mebridge_backend::BadMomentum;
+use mebridge_backend::events::{Answers, Events};
+use mebridge_support::error::Result;
+use std::sync::Arc;
+
+/// Graphs that are kept; each is for a number of events.
+const GRAPHS: usize = 32;
+
+/// How a chunk is evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Evaluation {
+    /// By kernels that go through tables.
+    Tables,
+    /// The same, and all AMP2 are kept.
+    AllAmp2,
+    /// By generated code, where there is some.
+    Generated,
+}
+
+/// Numbers without padding, for which every pattern of bits is a value.
+///
+/// # Safety
+/// It is such a type.
+pub(super) unsafe trait Bits: Copy {}
+
+// SAFETY: numbers of the machine.
+unsafe impl Bits for f64 {}
+// SAFETY: as above.
+unsafe impl Bits for f32 {}
+// SAFETY: as above.
+unsafe impl Bits for i32 {}
+// SAFETY: as above.
+unsafe impl Bits for u32 {}
+
+/// The bytes of an array.
+pub(super) fn bytes<T: Bits>(array: &[T]) -> &[u8] {
+    // SAFETY: every byte of them is defined.
+    unsafe { std::slice::from_raw_parts(array.as_ptr().cast(), std::mem::size_of_val(array)) }
+}
+
+/// The bytes of an array, to be written.
+pub(super) fn bytes_mut<T: Bits>(array: &mut [T]) -> &mut [u8] {
+    // SAFETY: as for `bytes`, and whatever is written is a value.
+    unsafe {
+        std::slice::from_raw_parts_mut(array.as_mut_ptr().cast(), std::mem::size_of_val(array))
+    }
+}
+
+/// Copies from and to a caller's arrays that may be under way. When it goes, be it by a panic, they are over.
+pub(super) struct Copies {
+    driver: Arc<dyn Driver>,
+    streams: Vec<Stream>,
+}
+
+impl Copies {
+    /// They were waited for.
+    pub(super) fn are_over(mut self) {
+        self.streams.clear();
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        for &stream in &self.streams {
+            if self.driver.synchronize(stream).is_ok() {
+                continue;
+            }
+            // It may be being recorded. What else is wrong with it is told by who uses it next.
+            if let Ok(graph) = self.driver.end_graph(stream) {
+                self.driver.drop_graph(graph);
+            }
+            let _ = self.driver.synchronize(stream);
+        }
+    }
+}
+
+impl Engine {
+    /// What sees to it that copies into and out of arrays are over before these go. It is made behind them.
+    pub(super) fn copies(&self) -> Copies {
+        Copies {
+            driver: self.library.driver().clone(),
+            streams: self.slots.iter().map(|slot| slot.stream).collect(),
+        }
+    }
+
+    /// Evaluates events whose arrays, channels and igraphs have been checked.
+    pub fn run(&mut self, events: Events, answers: Answers) -> Result<Result<(), BadMomentum>> {
+        let nevt = events.g_s.len();
+        self.tuning.begin();
+        let (size, slots) = self.chunk(nevt)?;
+        self.prepare(size, slots)?;
+        let evaluation = match self.trusted(&events)? {
+            true => Evaluation::Generated,
+            false => Evaluation::Tables,
+        };
+        let Answers {
+            mut matrix_elements,
+            mut helicity,
+            mut color,
+        } = answers;
+        let mut bad = vec![u32::MAX; nevt.div_ceil(size)];
+        let mut result = Ok(());
+        let copies = self.copies();
+        for (i, bad) in bad.iter_mut().enumerate() {
+            let first = i * size;
+            let count = size.min(nevt - first);
+            let (mine, rest) = matrix_elements.split_at_mut(count);
+            matrix_elements = rest;
+            let (my_helicity, rest) = helicity.split_at_mut(count);
+            helicity = rest;
+            let (my_color, rest) = color.split_at_mut(count);
+            color = rest;
+            let chunk = events.part(first, count);
+            let answers = Answers {
+                matrix_elements: mine,
+                helicity: my_helicity,
+                color: my_color,
+            };
+            result = self.enqueue(i % slots, &chunk, answers, bad, evaluation);
+            if result.is_err() {
+                break;
+            }
+        }
+        // Copies into the arrays of the caller must be over, whatever happened.
+        for i in 0..self.slots.len() {
+            let done = self.slots[i].synchronize();
+            result = result.and(done);
+        }
+        copies.are_over();
+        result?;
+        self.measure()?;
+        self.learn()?;
+        let first_bad = bad.iter().position(|&b| b != u32::MAX);
+        Ok(match first_bad {
+            Some(i) => Err(BadMomentum {
+                event: i * size + bad[i] as usize,
+            }),
+            None => Ok(()),
+        })
+    }
+
+    /// Puts all work on a chunk into the slot's stream.
+    pub(super) fn enqueue(
+        &mut self,
+        slot: usize,
+        events: &Events,
+        answers: Answers,
+        bad: &mut u32,
+        evaluation: Evaluation,
+    ) -> Result<()> {
+        let count = events.g_s.len();
+        let arrays = Arrays::of(self.slots[slot].capacity, self.legs());
+        let formula_couplings = self.formula_couplings(events);
+        let generated = match evaluation {
+            Evaluation::Tables | Evaluation::AllAmp2 => None,
+            Evaluation::Generated => {
+                self.generated(events.channels.is_some(), events.igraph.is_some())
+            }
+        };
+        let sort = Sort {
+            channels: events.channels.is_some(),
+            igraph: events.igraph.is_some(),
+            generated: generated.is_some(),
+        };
+        self.slots[slot].sizes = match evaluation {
+            Evaluation::AllAmp2 => Sizes::default(),
+            _ => self.sizes(sort, generated.as_deref(), count)?,
+        };
+        let clocked = match &generated {
+            Some(_) => self.clocked(self.which(sort.channels, sort.igraph))?,
+            None => self.clocked(None)?,
+        };
+        let (whole, helicity) = match self.of_helicity() {
+            true => (None, generated.map(|functions| functions[0])),
+            false => (generated, None),
+        };
+        let all_amp2 = matches!(evaluation, Evaluation::AllAmp2);
+        let profile = self.profile();
+        let number = slot;
+        let driver = self.library.driver().clone();
+        if profile && self.slots[number].events.is_empty() {
+            let clocks = (0..=Phase::BETWEEN.len()).map(|_| driver.event());
+            self.slots[number].events = clocks.collect::<Result<_>>()?;
+        }
+        let slot = &self.slots[number];
+        let stream = slot.stream;
+        // The events of a slot's last chunk are read before they are recorded anew.
+        if profile && slot.timed {
+            driver.synchronize(stream)?;
+            self.seconds = slot.add_seconds(self.seconds)?;
+        }
+        self.slots[number].set_clocked(clocked)?;
+        let slot = &self.slots[number];
+        slot.mark(profile, 0)?;
+        let input = slot.inputs.pointer();
+        let output = slot.outputs.pointer();
+        let upload = |at: u64, bytes: &[u8]| {
+            // SAFETY: the slot has room for as many events as it was made for; the caller's arrays stay
+            // until all streams have been waited for.
+            unsafe { driver.upload(stream, input + at, bytes) }
+        };
+        upload(arrays.momenta, bytes(events.momenta))?;
+        upload(arrays.g_s, bytes(events.g_s))?;
+        upload(arrays.random_helicity, bytes(events.random_helicity))?;
+        upload(arrays.random_color, bytes(events.random_color))?;
+        if let Some(channels) = events.channels {
+            upload(arrays.channels, bytes(channels))?;
+        }
+        if let Some(igraph) = events.igraph {
+            upload(arrays.igraph, bytes(igraph))?;
+        }
+        // SAFETY: the output has four bytes there.
+        unsafe { driver.fill(stream, output + arrays.bad, 0xff, 4)? };
+        if !formula_couplings.is_empty() {
+            let slot = &mut self.slots[number];
+            slot.given_numbers.push(formula_couplings);
+            let formula_couplings = &slot.given_numbers[slot.given_numbers.len() - 1];
+            // SAFETY: the slot has room for the couplings of its events, and keeps the numbers.
+            unsafe {
+                driver.upload(
+                    stream,
+                    slot.formula_couplings.pointer(),
+                    bytes(formula_couplings),
+                )?
+            };
+        }
+        let slot = &self.slots[number];
+        if let Some(before) = self.tuning.before() {
+            driver.wait(stream, before)?;
+        }
+        slot.mark(profile, 1)?;
+        let channels = events.channels.is_some();
+        let igraph = events.igraph.is_some();
+        let key = (count, channels, igraph, all_amp2);
+        if let Some(functions) = whole {
+            self.launch_generated(slot, &arrays, key, &functions)?;
+        } else if self.graphs() && !slot.sizes.tuning() {
+            let mut done = false;
+            let recorded = (count, channels, igraph, all_amp2, helicity.is_some());
+            let graph = match slot.graphs.get(&recorded) {
+                Some(&graph) => graph,
+                None => {
+                    // What cuBLAS does the first time cannot be recorded.
+                    if self.blas.is_some() {
+                        self.work(slot, &arrays, key, helicity)?;
+                        done = true;
+                    }
+                    driver.begin_graph(stream)?;
+                    let work = self.work(slot, &arrays, key, helicity);
+                    let graph = driver.end_graph(stream);
+                    if let (Err(_), Ok(graph)) = (&work, &graph) {
+                        driver.drop_graph(*graph);
+                    }
+                    work?;
+                    let graph = graph?;
+                    if slot.graphs.len() >= GRAPHS {
+                        // Calls of ever other sizes.
+                        driver.synchronize(stream)?;
+                        self.slots[number].drop_graphs();
+                    }
+                    self.slots[number].graphs.insert(recorded, graph);
+                    graph
+                }
+            };
+            if !done {
+                // SAFETY: a slot has its memory for as long as its graphs.
+                unsafe { driver.launch_graph(stream, graph)? };
+            }
+            // Of a graph only the whole is known.
+            for phase in 2..6 {
+                self.slots[number].mark(profile, phase)?;
+            }
+        } else {
+            self.work(slot, &arrays, key, helicity)?;
+            if self.graphs() {
+                for phase in 2..6 {
+                    slot.mark(profile, phase)?;
+                }
+            }
+        }
+        let sizes = std::mem::take(&mut self.slots[number].sizes);
+        self.tuning.put(sort, count, sizes, &driver, stream)?;
+        let download = |to: &mut [u8], at: u64| {
+            // SAFETY: as for `upload`.
+            unsafe { driver.download(stream, to, output + at) }
+        };
+        download(bytes_mut(answers.matrix_elements), arrays.matrix_elements)?;
+        download(bytes_mut(answers.helicity), arrays.helicity)?;
+        download(bytes_mut(answers.color), arrays.color)?;
+        download(bytes_mut(std::slice::from_mut(bad)), arrays.bad)?;
+        self.slots[number].mark(profile, 6)?;
+        self.slots[number].timed = profile;
+        Ok(())
+    }
+
+    /// Couplings that are no polynomials in G: `[coupling][real, imaginary][event]`.
+    fn formula_couplings(&mut self, events: &Events) -> Vec<f64> {
+        let count = events.g_s.len();
+        let mut values = vec![0.0; 2 * self.tables.formula_couplings.len() * count];
+        if values.is_empty() {
+            return values;
+        }
+        for (event, &g) in events.g_s.iter().enumerate() {
+            self.binding.evaluate(g, &mut self.couplings);
+            for (i, &(coupling, _)) in self.tables.formula_couplings.iter().enumerate() {
+                let value = self.couplings[coupling as usize];
+                values[2 * i * count + event] = value.re;
+                values[(2 * i + 1) * count + event] = value.im;
+            }
+        }
+        values
+    }
+
+    /// Adds the times of chunks that are done.
+    fn measure(&mut self) -> Result<()> {
+        if self.profile() {
+            for slot in self.slots.iter_mut().filter(|slot| slot.timed) {
+                self.seconds = slot.add_seconds(self.seconds)?;
+                slot.timed = false;
+            }
+        }
+        Ok(())
+    }
+}

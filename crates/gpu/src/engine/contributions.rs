@@ -1,0 +1,101 @@
+//! What helicities and diagrams contribute to a few events, for those who ask for it.
+
+use super::chunks::{Evaluation, bytes_mut};
+use super::{Engine, LANES};
+use crate::driver::Pointer;
+use crate::level_schedule::Squares;
+use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::{BadMomentum, Contributions};
+use mebridge_support::error::Result;
+
+impl Engine {
+    /// Evaluates a few events and gives for each the contributions of helicities and all AMP2.
+    pub fn contributions_of(
+        &mut self,
+        events: Events,
+    ) -> Result<Result<Vec<Contributions>, BadMomentum>> {
+        let nevt = events.g_s.len();
+        let mut all = Vec::with_capacity(nevt);
+        for first in (0..nevt).step_by(LANES as usize) {
+            let count = (nevt - first).min(LANES as usize);
+            self.prepare(LANES as usize, 1)?;
+            let chunk = Events {
+                channels: None,
+                igraph: None,
+                ..events.part(first, count)
+            };
+            let (mut mes, mut helicity, mut color) =
+                (vec![0.0; count], vec![0; count], vec![0; count]);
+            let answers = Answers {
+                matrix_elements: &mut mes,
+                helicity: &mut helicity,
+                color: &mut color,
+            };
+            let mut bad = u32::MAX;
+            let copies = self.copies();
+            let done = self.enqueue(0, &chunk, answers, &mut bad, Evaluation::AllAmp2);
+            self.slots[0].synchronize()?;
+            copies.are_over();
+            done?;
+            if bad != u32::MAX {
+                return Ok(Err(BadMomentum {
+                    event: first + bad as usize,
+                }));
+            }
+            let helicities = self.rows(
+                self.slots[0].contributions.pointer(),
+                self.tables.waves.len(),
+            )?;
+            let amp2 = self.amp2()?;
+            for lane in 0..count {
+                let column = |rows: &[f64]| {
+                    rows[lane..]
+                        .iter()
+                        .step_by(LANES as usize)
+                        .copied()
+                        .collect()
+                };
+                all.push(Contributions {
+                    helicities: column(&helicities),
+                    amp2: column(&amp2),
+                });
+            }
+        }
+        Ok(Ok(all))
+    }
+
+    /// AMP2 of the last block of events, summed over parts: `[AMP2][lane]`.
+    fn amp2(&self) -> Result<Vec<f64>> {
+        let count = self.tables.squares.len();
+        let parts = match &self.tables.squares {
+            Squares::Amplitudes(_) => self.parts(1).0,
+            Squares::Totals { .. } => 1,
+        };
+        let rows = self.rows(self.slots[0].amp2.pointer(), parts * count)?;
+        let mut sums = vec![0.0; count * LANES as usize];
+        for (i, x) in rows.into_iter().enumerate() {
+            sums[i % (count * LANES as usize)] += x;
+        }
+        Ok(sums)
+    }
+
+    /// Rows of numbers of one block of events.
+    fn rows(&self, from: Pointer, count: usize) -> Result<Vec<f64>> {
+        let driver = self.library.driver();
+        let stream = self.slots[0].stream;
+        let numbers = count * LANES as usize;
+        if self.double {
+            let mut rows = vec![0.0f64; numbers];
+            // SAFETY: so many numbers lie there; the stream is waited for.
+            unsafe { driver.download(stream, bytes_mut(&mut rows), from)? };
+            driver.synchronize(stream)?;
+            Ok(rows)
+        } else {
+            let mut rows = vec![0.0f32; numbers];
+            // SAFETY: as above.
+            unsafe { driver.download(stream, bytes_mut(&mut rows), from)? };
+            driver.synchronize(stream)?;
+            Ok(rows.into_iter().map(f64::from).collect())
+        }
+    }
+}

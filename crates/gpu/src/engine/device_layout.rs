@@ -1,0 +1,173 @@
+//! The tables of a process in the memory of a GPU, as [`structures`](crate::structures) have them.
+
+use super::workspace::WorkspaceSize;
+use crate::arena::{Arena, Offset};
+use crate::color::ColorTables;
+use crate::level_schedule::{Kind, LevelSchedule, Squares};
+use crate::structures::{Choices, Helicities, SampleTables};
+use mebridge_plan::Plan;
+use mebridge_process::Process;
+use mebridge_support::runtime::Precision;
+
+/// Where the tables lie.
+pub(super) struct DeviceLayout {
+    pub(super) operands: Offset,
+    pub(super) starts: Offset,
+    pub(super) numbers: Offset,
+    pub(super) masses: Offset,
+    pub(super) constants: Offset,
+    pub(super) values: Offset,
+    pub(super) formula_coupling_at: Offset,
+    pub(super) helicities: Offset,
+    /// Addresses of the wavefunctions of each helicity.
+    pub(super) waves: Offset,
+    pub(super) choices: Offset,
+    /// The same where AMP2 come in parts.
+    pub(super) choices_of_subsets: Offset,
+    pub(super) normalization: Offset,
+    pub(super) samples: Offset,
+}
+
+impl DeviceLayout {
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn new(
+        arena: &mut Arena,
+        process: &Process,
+        plan: &Plan,
+        tables: &LevelSchedule,
+        color: &ColorTables,
+        kinds: &[Kind],
+        workspace: &WorkspaceSize,
+        double: bool,
+        precision: Precision,
+    ) -> DeviceLayout {
+        let count = |n: usize| n as u32;
+        let operands = arena.numbers(tables.operands.iter().copied());
+        let starts = arena.numbers(tables.starts.iter().copied());
+        let numbers = arena.reals(double, tables.numbers.iter().copied());
+        let waves = arena.numbers(tables.waves.iter().flatten().copied());
+        let groups = workspace.groups(tables);
+        let group_count = count(groups.len());
+        let groups = arena.numbers(groups.into_iter().flatten());
+        let number = |kind: Kind| kinds.iter().position(|&k| k == kind).unwrap_or(kinds.len());
+        let runs = tables.amplitudes.iter();
+        let amplitudes =
+            arena.numbers(runs.flat_map(|r| [count(number(r.kind)), r.first, r.count]));
+        let runs: Vec<u32> = tables
+            .sums
+            .iter()
+            .flatten()
+            .flat_map(|r| [r.first, r.count])
+            .collect();
+        let sum_count = count(runs.len() / 2);
+        let sums = arena.numbers(runs);
+        let passes = arena.numbers(color.passes.iter().copied());
+        let orbits = arena.numbers(color.orbits.iter().copied());
+        let rows = arena.numbers(color.rows.iter().copied());
+        let double_color = precision == Precision::Double;
+        let entries = arena.reals(double_color, color.entries.iter().copied());
+        let (mut amp2, mut sets, mut members) = (vec![0], vec![0], Vec::new());
+        let mut totals = None;
+        match &tables.squares {
+            Squares::Amplitudes(all) => {
+                for of_diagram in all {
+                    for set in of_diagram {
+                        members.extend(set.iter().copied());
+                        sets.push(count(members.len()));
+                    }
+                    amp2.push(count(sets.len() - 1));
+                }
+            }
+            Squares::Totals { totals: at, .. } => totals = Some(arena.numbers(at.iter().copied())),
+        }
+        let amp2_count = count(amp2.len() - 1);
+        let (amp2, sets) = (arena.numbers(amp2), arena.numbers(sets));
+        let members = arena.numbers(members);
+        let helicities = arena.structure(&Helicities {
+            operands: operands.pointer(),
+            starts: starts.pointer(),
+            numbers: numbers.pointer(),
+            waves: waves.pointer(),
+            groups: groups.pointer(),
+            amplitudes: amplitudes.pointer(),
+            sums: sums.pointer(),
+            passes: passes.pointer(),
+            orbits: orbits.pointer(),
+            rows: rows.pointer(),
+            entries: entries.pointer(),
+            amp2: amp2.pointer(),
+            sets: sets.pointer(),
+            members: members.pointer(),
+            wave_count: tables.waves.first().map_or(0, |w| count(w.len())),
+            group_count,
+            amplitude_count: count(tables.amplitudes.len()),
+            sum_count,
+            pass_count: count(color.pass_count()),
+            row_count: count(color.row_count()),
+            amp2_count,
+            workspace: workspace.numbers,
+            jamp: tables.jamp,
+            flows: count(tables.flows),
+            scratch: workspace.scratch,
+            bytes: count(workspace.bytes),
+        });
+        let channels = &process.channels;
+        let of_diagram = &plan.channels.amp2_of_diagram;
+        let amp2_of_channel = arena.numbers(of_diagram.iter().map(|i| i.unwrap_or(0)));
+        let config = |d| channels.config_of(d).map_or(0, |c| c as u32 + 1);
+        let config_of_channel = arena.numbers((0..=process.diagrams).map(config));
+        let denominator = arena.numbers(plan.channels.denominator.iter().copied());
+        let (mut allowed, mut flows) = (vec![0], Vec::new());
+        for of_config in channels.allowed_flows() {
+            flows.extend(of_config);
+            allowed.push(count(flows.len()));
+        }
+        let (allowed, flows) = (arena.numbers(allowed), arena.numbers(flows));
+        let good = arena.numbers(plan.helicities.iter().copied());
+        let mut choices = |totals: Option<Offset>| {
+            arena.structure(&Choices {
+                helicities: good.pointer(),
+                amp2_of_channel: amp2_of_channel.pointer(),
+                config_of_channel: config_of_channel.pointer(),
+                denominator: denominator.pointer(),
+                totals: totals.map_or(0, Offset::pointer),
+                allowed: allowed.pointer(),
+                flows: flows.pointer(),
+                helicity_count: count(plan.helicities.len()),
+                denominator_count: count(plan.channels.denominator.len()),
+                amp2_count: count(tables.squares.len()),
+                flow_count: count(tables.flows),
+            })
+        };
+        let choices_of_subsets = choices(None);
+        let choices = choices(totals);
+        let drawn = plan.channels.drawn(channels);
+        let drawn_count = count(drawn.len());
+        let drawn = arena.numbers(
+            drawn
+                .into_iter()
+                .flat_map(|(diagram, amp2)| [diagram, amp2]),
+        );
+        let samples = arena.structure(&SampleTables {
+            drawn: drawn.pointer(),
+            drawn_count,
+            diagrams: process.diagrams,
+            rows: count(process.helicities.len()),
+        });
+        DeviceLayout {
+            samples,
+            operands,
+            starts,
+            numbers,
+            helicities,
+            waves,
+            choices,
+            choices_of_subsets,
+            masses: arena.reals(true, plan.masses.iter().copied().chain(process.signs())),
+            constants: arena.numbers(tables.constants.iter().map(|c| c.0)),
+            values: arena.reals(true, tables.constants.iter().map(|c| c.1)),
+            formula_coupling_at: arena.numbers(tables.formula_couplings.iter().map(|g| g.1)),
+            normalization: arena.reals(true, [1.0 / f64::from(process.iden)]),
+        }
+    }
+}

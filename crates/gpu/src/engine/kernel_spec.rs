@@ -1,0 +1,223 @@
+//! What generated code is made from: which process gets which.
+
+use super::{LANES, Options};
+use crate::codegen::Generator;
+use crate::helicity_split::HelicitySplit;
+use crate::level_schedule::LevelSchedule;
+use crate::source::{self, Unit};
+use mebridge_ops::opcode::Opcode;
+use mebridge_plan::Plan;
+use mebridge_plan::binding::Binding;
+use mebridge_plan::color::BlockDiagonal;
+use mebridge_process::Process;
+
+/// Multiply-adds of a thread up to which straight-line code is generated.
+pub(super) const MOST_GENERATED: usize = 3_500;
+
+/// Multiply-adds of an event up to which one thread does all helicities.
+pub(super) const WHOLE: usize = 5_000;
+
+/// Numbers that it keeps in registers where a thread takes a subset of the helicities, in `float` and in
+/// `double`.
+pub(super) const REGISTERS: [usize; 2] = [200, 115];
+
+/// Values of subsets that depend on the helicities of at most so many legs are computed before them, where
+/// the subsets have more than these.
+pub(super) const HOISTED: u32 = 2;
+
+/// Threads of a block of it, and blocks that should fit on a multiprocessor.
+pub(super) const GENERATED_SHAPE: (u32, u32) = (128, 2);
+
+/// Warps of a multiprocessor that run the generated kernel of a helicity, in `float` and in `double`.
+pub(super) const HELICITY_WARPS: [u32; 2] = [24, 16];
+
+/// Numbers of wavefunctions that it keeps in registers between amplitudes.
+pub(super) const HELICITY_REGISTERS: usize = 16;
+
+/// Threads of a block of the generated kernel of a helicity, and blocks that should fit on a
+/// multiprocessor. A warp takes a helicity, and what helicities of a block have in common comes from
+/// the memory next to the multiprocessor, so blocks are as large as the number of helicities allows.
+pub(super) fn helicity_shape(helicities: u32, double: bool) -> (u32, u32) {
+    let warps = HELICITY_WARPS[usize::from(double)];
+    let each = [16, 8, 4].into_iter().find(|each| {
+        let idle = helicities.next_multiple_of(*each) - helicities;
+        warps.is_multiple_of(*each) && 8 * idle <= helicities
+    });
+    let each = each.unwrap_or(4);
+    (each * LANES, warps / each)
+}
+
+/// What straight-line code is made from.
+pub(super) struct KernelSpec {
+    /// Whether it is for a helicity.
+    pub(super) helicity: bool,
+    pub(super) shape: source::Shape,
+    pub(super) tables: LevelSchedule,
+    pub(super) plan: Plan,
+    pub(super) split: BlockDiagonal,
+    /// Unless a thread does all helicities.
+    pub(super) subsets: Option<HelicitySplit>,
+    pub(super) allowed: Vec<Vec<u32>>,
+    /// See [`Generator::sample`].
+    pub(super) drawn: Vec<(u32, u32)>,
+    /// See [`Generator::signs`].
+    pub(super) signs: Vec<f64>,
+    pub(super) normalization: f64,
+    /// Operations in a group, 0 if all are one, and whether groups are functions.
+    pub(super) group: usize,
+    pub(super) functions: bool,
+}
+
+impl KernelSpec {
+    /// For a process that is small enough.
+    pub(super) fn of(
+        process: &Process,
+        binding: &Binding,
+        plan: &Plan,
+        tables: &LevelSchedule,
+        split: &BlockDiagonal,
+        shape: source::Shape,
+        options: Options,
+    ) -> Option<KernelSpec> {
+        let recursive = plan
+            .amplitudes
+            .iter()
+            .any(|batch| batch.opcode == Opcode::Dots);
+        if options.most_generated == 0 {
+            return None;
+        }
+        // A helicity by itself is at least as much work as its part of all.
+        let least = plan.count.multiply_adds / plan.helicities.len().max(1);
+        if options.group == 0 && least > options.most_generated {
+            return None;
+        }
+        let subsets = match options.group == 0 && plan.count.multiply_adds > options.whole {
+            false => None,
+            true => {
+                let good = &plan.helicities;
+                Some(HelicitySplit::best(
+                    process,
+                    binding,
+                    good,
+                    recursive,
+                    options.most_generated,
+                )?)
+            }
+        };
+        Some(KernelSpec {
+            helicity: false,
+            shape,
+            tables: tables.clone(),
+            plan: plan.clone(),
+            split: split.clone(),
+            subsets,
+            allowed: process.channels.allowed_flows(),
+            drawn: plan.channels.drawn(&process.channels),
+            signs: process.signs(),
+            normalization: 1.0 / f64::from(process.iden),
+            group: options.group,
+            functions: options.functions,
+        })
+    }
+
+    /// Numbers of memory for each event that groups as kernels leave each other.
+    pub(super) fn vectors(&self) -> u32 {
+        let one_kernel = self.subsets.is_none() && (self.group == 0 || self.functions);
+        if self.helicity || one_kernel {
+            return 0;
+        }
+        let vectors = |channels| self.generator(channels).source().map_or(0, |s| s.vectors);
+        vectors(false).max(vectors(true))
+    }
+
+    /// For the kernel of a helicity.
+    pub(super) fn of_helicity(
+        plan: &Plan,
+        tables: &LevelSchedule,
+        split: &BlockDiagonal,
+        shape: source::Shape,
+        options: Options,
+    ) -> Option<KernelSpec> {
+        let spec = KernelSpec {
+            helicity: true,
+            shape,
+            tables: tables.clone(),
+            plan: plan.clone(),
+            split: split.clone(),
+            subsets: None,
+            allowed: Vec::new(),
+            drawn: Vec::new(),
+            // It gets momenta that have been looked at.
+            signs: Vec::new(),
+            normalization: 1.0,
+            group: 0,
+            functions: false,
+        };
+        (options.most_generated > 0 && spec.generator(false).has_helicity()).then_some(spec)
+    }
+
+    /// The code for calls without or with channels, or colours where it is for a helicity; with clocks in
+    /// it or without.
+    pub(super) fn unit(&self, channels: bool, clocks: bool) -> Option<Unit> {
+        let generator = Generator {
+            clocks,
+            ..self.generator(channels)
+        };
+        if !self.helicity {
+            return self.shape.whole(&generator);
+        }
+        let (threads, blocks) = helicity_shape(self.tables.waves.len() as u32, self.shape.double);
+        self.shape.helicity(&Generator {
+            threads,
+            blocks,
+            registers: HELICITY_REGISTERS,
+            ..generator
+        })
+    }
+
+    /// The code for samples, without or with diagrams; that for a helicity is the same as for calls.
+    pub(super) fn unit_of_samples(&self, diagrams: bool) -> Option<Unit> {
+        let generator = Generator {
+            sample: Some(&self.drawn),
+            ..self.generator(diagrams)
+        };
+        // Groups are for experiments with calls.
+        (self.group == 0 && !self.helicity).then(|| self.shape.whole(&generator))?
+    }
+
+    pub(super) fn generator(&self, channels: bool) -> Generator<'_> {
+        let (threads, blocks) = GENERATED_SHAPE;
+        let (tables, plan) = match &self.subsets {
+            Some(subsets) => (&subsets.tables, &subsets.plan),
+            None => (&self.tables, &self.plan),
+        };
+        Generator {
+            tables,
+            general: &plan.general,
+            split: &self.split,
+            masses: &plan.masses,
+            signs: &self.signs,
+            helicities: &plan.helicities,
+            denominator: &plan.channels.denominator,
+            allowed: &self.allowed,
+            normalization: self.normalization,
+            channels,
+            colors: channels,
+            threads,
+            blocks,
+            registers: match self.subsets {
+                Some(_) => REGISTERS[usize::from(self.shape.double)],
+                None => 0,
+            },
+            group: self.group,
+            functions: self.functions,
+            subsets: self.subsets.as_ref(),
+            hoisted: self.subsets.as_ref().map_or(0, |subsets| {
+                let fixed = subsets.fixed.iter().filter(|fixed| **fixed).count() as u32;
+                HOISTED.min(fixed.saturating_sub(1))
+            }),
+            sample: None,
+            clocks: false,
+        }
+    }
+}

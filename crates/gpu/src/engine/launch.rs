@@ -1,0 +1,346 @@
+//! The launches that evaluate a chunk of events.
+
+use super::blocks::BY_EVENT;
+use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
+use super::slot::{Arrays, Slot};
+use super::{Engine, LANES};
+use crate::driver::{Buffer, Function, Pointer, Shape};
+use crate::level_schedule::Squares;
+use crate::source;
+use crate::structures::{
+    AnswerArguments, DeviceStructure, GatherArguments, GeneratedArguments, HelicitiesArguments,
+    HelicityArguments, LoadArguments, RunArguments,
+};
+use mebridge_support::error::{Error, Result};
+
+/// Kernels that run operations, with the tables of each launch.
+pub(super) struct Launch {
+    pub(super) function: Function,
+    pub(super) first: u32,
+    pub(super) count: u32,
+}
+
+/// A thread for each event, so many in a block.
+pub(super) fn by_event(count: usize, threads: u32) -> Shape {
+    let padded = (count as u32).next_multiple_of(LANES);
+    Shape {
+        blocks: [padded.div_ceil(threads), 1, 1],
+        threads: [threads, 1, 1],
+        shared: 0,
+    }
+}
+
+/// Blocks of warps that do one of so many things each, in y for the events.
+pub(super) fn by_warp(count: u32, events: u32, threads: u32) -> Shape {
+    let warps = threads / LANES;
+    Shape {
+        blocks: [count.div_ceil(warps), events.div_ceil(LANES).min(65535), 1],
+        threads: [LANES, warps, 1],
+        shared: 0,
+    }
+}
+
+/// An address, or 0 where there is nothing.
+pub(super) fn optional(there: bool, at: Pointer) -> Pointer {
+    if there { at } else { 0 }
+}
+
+/// Starts a kernel of `cuda/`.
+pub(super) fn launch(
+    slot: &Slot,
+    function: Function,
+    shape: Shape,
+    arguments: &impl DeviceStructure,
+) -> Result<()> {
+    // SAFETY: the arguments are those of the kernel that comes with them, and the tables were made for this memory.
+    unsafe { slot.launch(function, shape, arguments) }
+}
+
+impl Engine {
+    /// Everything between the copies, by generated code.
+    pub(super) fn launch_generated(
+        &self,
+        slot: &Slot,
+        arrays: &Arrays,
+        (count, channels, igraph, _): (usize, bool, bool, bool),
+        functions: &[Function],
+    ) -> Result<()> {
+        let marks = self.profile();
+        slot.mark(marks, 2)?;
+        slot.mark(marks, 3)?;
+        let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
+        let subsets = self.spec.as_ref().and_then(|r| r.subsets.as_ref());
+        let parts = subsets.map_or(1, |subsets| subsets.order.len() as u32);
+        let of = |there: bool, buffer: &Buffer| optional(there, buffer.pointer());
+        let colors = channels || igraph;
+        let contributions = of(subsets.is_some(), &slot.contributions);
+        let amp2 = of(subsets.is_some() && channels, &slot.amp2);
+        let jamp2 = of(subsets.is_some() && colors, &slot.jamp2);
+        let arguments = GeneratedArguments {
+            choices: self.uploaded.at(self.layout.choices),
+            events: count as u32,
+            momenta: input + arrays.momenta,
+            g_s: input + arrays.g_s,
+            formula_couplings: slot.formula_couplings.pointer(),
+            random_helicity: input + arrays.random_helicity,
+            random_color: input + arrays.random_color,
+            channels: optional(channels, input + arrays.channels),
+            igraph: optional(igraph, input + arrays.igraph),
+            matrix_elements: output + arrays.matrix_elements,
+            helicity: output + arrays.helicity,
+            color: output + arrays.color,
+            bad: output + arrays.bad,
+            contributions,
+            jamp2,
+            amp2,
+            memory: slot.memory.pointer(),
+            cycles: 0,
+        };
+        for (i, &function) in functions.iter().enumerate() {
+            let threads = slot.sizes.threads(function, GENERATED_SHAPE.0);
+            let shape = match subsets.is_some() && i > 0 {
+                // Blocks that follow each other take other subsets of the same events. What subsets have
+                // in common came first.
+                true => by_warp(parts, count as u32, threads),
+                false => by_event(count, threads),
+            };
+            let (function, cycles) = slot.with_clocks(i, function);
+            let arguments = GeneratedArguments {
+                cycles,
+                ..arguments
+            };
+            // SAFETY: the arguments are those of the generated kernels.
+            unsafe { slot.launch(function, shape, &arguments)? };
+        }
+        slot.mark(marks, 4)?;
+        if subsets.is_none() {
+            return slot.mark(marks, 5);
+        }
+        let choices = self.uploaded.at(self.layout.choices_of_subsets);
+        let sums = [contributions, jamp2, amp2];
+        self.answer(
+            slot,
+            arrays,
+            (count, channels, igraph),
+            choices,
+            sums,
+            parts,
+        )?;
+        slot.mark(marks, 5)
+    }
+
+    /// From the contributions of helicities, JAMP2 and AMP2, in so many parts, to answers.
+    fn answer(
+        &self,
+        slot: &Slot,
+        arrays: &Arrays,
+        (count, channels, igraph): (usize, bool, bool),
+        choices: Pointer,
+        [contributions, jamp2, amp2]: [Pointer; 3],
+        parts: u32,
+    ) -> Result<()> {
+        let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
+        let arguments = AnswerArguments {
+            choices,
+            memory: slot.memory.pointer(),
+            vectors: self.tables.vectors,
+            events: count as u32,
+            contributions,
+            jamp2,
+            amp2,
+            parts,
+            random_helicity: input + arrays.random_helicity,
+            random_color: input + arrays.random_color,
+            channels: optional(channels, input + arrays.channels),
+            igraph: optional(igraph, input + arrays.igraph),
+            matrix_elements: output + arrays.matrix_elements,
+            helicity: output + arrays.helicity,
+            color: output + arrays.color,
+            normalization: self.uploaded.at(self.layout.normalization),
+        };
+        let threads = slot.sizes.threads(self.answer, BY_EVENT);
+        // SAFETY: the arguments are those of the kernel.
+        unsafe { slot.launch(self.answer, by_event(count, threads), &arguments) }
+    }
+
+    /// Everything between the copies.
+    pub(super) fn work(
+        &self,
+        slot: &Slot,
+        arrays: &Arrays,
+        (count, channels, igraph, all_amp2): (usize, bool, bool, bool),
+        helicity: Option<Function>,
+    ) -> Result<()> {
+        let layout = &self.layout;
+        let at = |offset| self.uploaded.at(offset);
+        let events = count as u32;
+        let vectors = self.tables.vectors;
+        let memory = slot.memory.pointer();
+        let (input, output) = (slot.inputs.pointer(), slot.outputs.pointer());
+        let load = LoadArguments {
+            memory,
+            vectors,
+            events,
+            momenta: input + arrays.momenta,
+            g_s: input + arrays.g_s,
+            legs: self.legs() as u32,
+            leg_momenta: self.tables.leg_momenta,
+            g: self.tables.g,
+            masses: at(layout.masses),
+            constants: at(layout.constants),
+            values: at(layout.values),
+            constant_count: self.tables.constants.len() as u32,
+            formula_coupling_at: at(layout.formula_coupling_at),
+            formula_couplings: slot.formula_couplings.pointer(),
+            formula_coupling_count: self.tables.formula_couplings.len() as u32,
+            bad: output + arrays.bad,
+        };
+        let threads = slot.sizes.threads(self.load, BY_EVENT);
+        launch(slot, self.load, by_event(count, threads), &load)?;
+        let key = (count, channels, igraph, all_amp2);
+        let (sums, parts) = self.amplitudes(slot, key, helicity)?;
+        let marks = self.profile() && !self.graphs();
+        let choices = self.uploaded.at(layout.choices);
+        self.answer(
+            slot,
+            arrays,
+            (count, channels, igraph),
+            choices,
+            sums,
+            parts,
+        )?;
+        if all_amp2 && !matches!(self.tables.squares, Squares::Amplitudes(_)) {
+            let arguments = GatherArguments {
+                choices,
+                memory,
+                vectors,
+                events,
+                amp2: slot.amp2.pointer(),
+            };
+            launch(slot, self.gather, by_event(count, BY_EVENT), &arguments)?;
+        }
+        slot.mark(marks, 5)
+    }
+
+    /// From events in the memory of blocks to the contributions of helicities, JAMP2 and AMP2, and in how many parts
+    /// the latter two are.
+    pub(super) fn amplitudes(
+        &self,
+        slot: &Slot,
+        (count, channels, igraph, all_amp2): (usize, bool, bool, bool),
+        helicity: Option<Function>,
+    ) -> Result<([Pointer; 3], u32)> {
+        let marks = self.profile() && !self.graphs();
+        let layout = &self.layout;
+        let at = |offset| self.uploaded.at(offset);
+        let events = count as u32;
+        let blocks = events.div_ceil(LANES);
+        let vectors = self.tables.vectors;
+        let memory = slot.memory.pointer();
+        let operations = |levels: &[Vec<Launch>]| {
+            for run in levels.iter().flatten() {
+                let threads = slot.sizes.threads(run.function, source::THREADS);
+                let shape = by_warp(run.count, events, threads);
+                let arguments = RunArguments {
+                    memory,
+                    vectors,
+                    events,
+                    operands: at(layout.operands),
+                    starts: at(layout.starts) + 4 * u64::from(run.first),
+                    numbers: at(layout.numbers),
+                    count: run.count,
+                };
+                launch(slot, run.function, shape, &arguments)?;
+            }
+            Ok::<(), Error>(())
+        };
+        operations(&self.levels)?;
+        slot.mark(marks, 2)?;
+        let weights = channels || all_amp2;
+        if weights {
+            operations(&self.squares)?;
+        }
+        slot.mark(marks, 3)?;
+        let by_amplitudes = matches!(self.tables.squares, Squares::Amplitudes(_));
+        let (parts, workspace_blocks) = self.parts(blocks as usize);
+        let (parts, workspace_blocks) = (parts as u32, workspace_blocks as u32);
+        let colors = channels || igraph;
+        let of = |there: bool, buffer: &Buffer| optional(there, buffer.pointer());
+        let (jamp2, amp2) = (
+            of(colors, &slot.jamp2),
+            of(weights && by_amplitudes, &slot.amp2),
+        );
+        let contributions = slot.contributions.pointer();
+        let mut parts = parts;
+        if let Some(loops) = &self.loops {
+            self.launch_loops(loops, slot, events, jamp2)?;
+        } else if let Some(function) = helicity {
+            let count = self.tables.waves.len() as u32;
+            let (default, _) = helicity_shape(count, self.double);
+            let threads = slot.sizes.threads(function, default);
+            // Chunks have fewer blocks than a launch may have in y.
+            let shape = Shape {
+                blocks: [count.div_ceil(threads / LANES), blocks, 1],
+                threads: [threads, 1, 1],
+                shared: 0,
+            };
+            let row = self.tables.waves.first().map_or(0, |row| row.len() as u32);
+            let (function, cycles) = slot.with_clocks(0, function);
+            let arguments = HelicityArguments {
+                waves: at(layout.waves),
+                memory,
+                contributions,
+                jamp2,
+                amp2,
+                cycles,
+                wave_count: row,
+                vectors,
+                events,
+            };
+            launch(slot, function, shape, &arguments)?;
+            parts = count;
+        } else {
+            let shape = Shape {
+                blocks: [parts, workspace_blocks, 1],
+                threads: [
+                    self.workspace_lanes,
+                    self.workspace_threads / self.workspace_lanes,
+                    1,
+                ],
+                shared: if self.shared {
+                    self.workspace_bytes as u32
+                } else {
+                    0
+                },
+            };
+            let arguments = HelicitiesArguments {
+                tables: at(layout.helicities),
+                memory,
+                vectors,
+                events,
+                workspaces: optional(!self.shared, slot.workspaces.pointer()),
+                contributions,
+                jamp2,
+                amp2,
+                first_group: 0,
+                groups: 0,
+                outside: 0,
+                group_size: 0,
+                cycles: 0,
+            };
+            match &self.blas {
+                Some(blas) => self.color_sums(blas, slot, shape, &arguments)?,
+                None => {
+                    let (function, cycles) = slot.with_clocks(0, self.helicities()?);
+                    let arguments = HelicitiesArguments {
+                        cycles,
+                        ..arguments
+                    };
+                    launch(slot, function, shape, &arguments)?;
+                }
+            }
+        }
+        slot.mark(marks, 4)?;
+        Ok(([contributions, jamp2, amp2], parts))
+    }
+}

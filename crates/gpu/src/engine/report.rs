@@ -1,0 +1,110 @@
+//! What the kernels of an engine take of a GPU.
+
+use super::blocks::BY_EVENT;
+use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
+use super::launch::Launch;
+use super::slot::Arrays;
+use super::{Engine, LANES};
+use crate::driver::Function;
+use crate::level_schedule::{Level, Squares};
+use crate::source;
+use mebridge_backend::{Kernel, Kernels};
+use mebridge_support::error::Result;
+
+impl Engine {
+    /// The kernels that serve calls with or without channels.
+    pub fn kernels(&self, channels: bool) -> Result<Kernels> {
+        let legs = self.plan.masses.len();
+        let arrays = Arrays::of(LANES as usize, legs);
+        let copied = (arrays.input + arrays.output) / LANES as usize;
+        let generated = self.generated[usize::from(channels)].as_ref();
+        let generated = generated.and_then(|generated| generated.get());
+        let sort = (channels, generated.is_some());
+        if let (Some(function), false) = (&generated, self.of_helicity()) {
+            let threads = GENERATED_SHAPE.0;
+            let subsets = self.spec.as_ref().is_some_and(|r| r.subsets.is_some());
+            let each = function.iter().enumerate().map(|(i, &function)| {
+                let name = if subsets && i == 0 {
+                    "hoisted"
+                } else {
+                    "generated"
+                };
+                self.kernel(name, function, sort, threads, 0)
+            });
+            let mut each = each.collect::<Result<Vec<_>>>()?;
+            if subsets {
+                each.push(self.kernel("answer", self.answer, sort, BY_EVENT, 0)?);
+            }
+            return Ok(Kernels {
+                each,
+                // All else stays in registers.
+                bytes: 2 * self.vectors as usize * self.real() + copied,
+            });
+        }
+        let mut each = vec![self.kernel("load", self.load, sort, BY_EVENT, 0)?];
+        let mut operations = |levels: &[Level], launches: &[Vec<Launch>]| {
+            let runs = levels.iter().flatten().zip(launches.iter().flatten());
+            for (run, launch) in runs {
+                let name = source::run_name(run.kind);
+                match each.iter_mut().find(|kernel| kernel.name == name) {
+                    Some(kernel) => kernel.launches += 1,
+                    None => {
+                        each.push(self.kernel(&name, launch.function, sort, source::THREADS, 0)?)
+                    }
+                }
+            }
+            Ok(())
+        };
+        operations(&self.tables.levels, &self.levels)?;
+        if let (Squares::Totals { levels, .. }, true) = (&self.tables.squares, channels) {
+            operations(levels, &self.squares)?;
+        }
+        if let Some(loops) = &self.loops {
+            for (name, function, launches, threads, shared) in loops.kernels() {
+                let kernel = self.kernel(&name, function, sort, threads, shared)?;
+                each.push(Kernel { launches, ..kernel });
+            }
+        } else if let Some(function) = generated {
+            let (threads, _) = helicity_shape(self.tables.waves.len() as u32, self.double);
+            each.push(self.kernel("helicity", function[0], sort, threads, 0)?);
+        } else {
+            let shared = if self.shared { self.workspace_bytes } else { 0 };
+            let (function, threads) = (self.helicities()?, self.workspace_threads);
+            each.push(self.kernel("helicities", function, sort, threads, shared)?);
+        }
+        if let Some(blas) = &self.blas {
+            let threads = LANES * super::blas::DOTS_THREADS;
+            each.push(self.kernel("color_dots", blas.dots(), sort, threads, 0)?);
+        }
+        each.push(self.kernel("answer", self.answer, sort, BY_EVENT, 0)?);
+        Ok(Kernels {
+            each,
+            // Each number of the working memory is written and read at least once.
+            bytes: 2 * self.tables.vectors as usize * self.real() + copied,
+        })
+    }
+
+    /// Of calls with or without channels and generated code, with the default of its threads.
+    fn kernel(
+        &self,
+        name: &str,
+        function: Function,
+        sort: (bool, bool),
+        default: u32,
+        shared: usize,
+    ) -> Result<Kernel> {
+        let (threads, tried) = self.chosen(sort, function, default);
+        let driver = self.library.driver();
+        let usage = driver.usage(function)?;
+        Ok(Kernel {
+            name: name.to_owned(),
+            launches: 1,
+            threads,
+            tried,
+            registers: usage.registers,
+            local: usage.local,
+            shared: usage.shared + shared,
+            blocks: driver.occupancy(function, threads, shared)?,
+        })
+    }
+}

@@ -1,0 +1,314 @@
+//! Samples in the memory of the GPU ([`DeviceSample`]), on a stream of the caller's.
+//!
+//! All work goes into that stream, chunk by chunk, and nothing is waited for. There is one slot for all callers: work on
+//! a sample begins when that on the one before is done, which the GPU sees to where they are on different streams. A
+//! sample with more events than any before may need a larger slot; then the one before is waited for.
+//!
+//! Kernels are those of calls but for the ends: momenta are read where they lie, and answers are a sampler's. Where a
+//! thread does a whole event, or what subsets of helicities have in common, that is other code, compiled and compared
+//! with the tables before the first sample comes (`prepare`).
+
+mod prepare;
+mod tail;
+
+use super::blocks::BY_EVENT;
+use super::kernel_spec::GENERATED_SHAPE;
+use super::launch::{by_event, by_warp, optional};
+use super::slot::{Arrays, Slot};
+use super::{Engine, LANES};
+use crate::driver::{Function, Pointer, Shape, Stream};
+use crate::level_schedule::Squares;
+use crate::structures::{DeviceStructure, SampleArguments, SumPartsArguments};
+use mebridge_backend::sample::{DeviceSample, Strides};
+use mebridge_support::error::{Error, Result};
+use std::sync::Arc;
+use tail::Tail;
+
+/// Events of a launch that needs no memory.
+const LARGEST_LAUNCH: usize = 1 << 24;
+/// A slot has room for so many at least.
+const SMALLEST_SLOT: usize = 1 << 10;
+
+/// What an engine has for samples.
+#[derive(Default)]
+pub(super) struct Samples {
+    /// Where work ends, once samples are prepared for. The first to go.
+    tail: Option<Tail>,
+    ends: Option<Ends>,
+    slot: Option<Slot>,
+    /// Events of the largest slot that there may be.
+    largest: Option<usize>,
+    /// Generated code for samples without and with diagrams, where there is some that agrees with the tables.
+    generated: [Option<Arc<[Function]>>; 2],
+}
+
+/// Kernels around the amplitudes.
+#[derive(Clone, Copy)]
+struct Ends {
+    load: Function,
+    sum_parts: Function,
+    answer: Function,
+}
+
+fn not_prepared() -> Error {
+    Error::Internal {
+        what: "an engine that was not prepared for samples".into(),
+    }
+}
+
+/// Where an array goes on, if it is there.
+fn from(array: u64, first: usize, size: usize) -> Pointer {
+    optional(array != 0, array.wrapping_add((first * size) as u64))
+}
+
+impl Engine {
+    /// Waits until all work on samples is done.
+    pub fn wait_for_samples(&self) -> Result<()> {
+        self.samples.tail.as_ref().map_or(Ok(()), Tail::synchronize)
+    }
+
+    /// Puts all work on a sample into its stream.
+    ///
+    /// # Safety
+    /// As for [`DeviceSession::run`](mebridge_backend::DeviceSession::run).
+    pub unsafe fn run_sample(&mut self, sample: &DeviceSample) -> Result<()> {
+        if sample.events == 0 {
+            return Ok(());
+        }
+        let driver = self.library.driver();
+        for (what, array) in sample.arrays() {
+            if array != 0 && !driver.reaches(array)? {
+                let gpu = driver.properties().name.clone();
+                return Err(Error::NotOnThisGpu { what, gpu });
+            }
+        }
+        let tail = self.samples.tail.as_mut().ok_or_else(not_prepared)?;
+        // SAFETY: the caller's promise.
+        let stream = unsafe { tail.stream_of(sample.stream)? };
+        tail.before(stream)?;
+        let generated = self.samples.generated[usize::from(sample.diagrams())].clone();
+        // SAFETY: the caller's promise.
+        let done = unsafe { self.enqueue_sample(sample, stream, generated.as_ref()) };
+        // What was put into the stream is waited for, whatever happened.
+        match &self.samples.tail {
+            Some(tail) => done.and(tail.behind(stream)),
+            None => done,
+        }
+    }
+
+    /// # Safety
+    /// As for [`Engine::run_sample`], with this stream.
+    unsafe fn enqueue_sample(
+        &mut self,
+        sample: &DeviceSample,
+        stream: Stream,
+        generated: Option<&Arc<[Function]>>,
+    ) -> Result<()> {
+        let subsets = self.spec.as_ref().is_some_and(|s| s.subsets.is_some());
+        let whole = generated.filter(|_| !self.of_helicity() && !subsets);
+        if let Some(functions) = whole {
+            for first in (0..sample.events).step_by(LARGEST_LAUNCH) {
+                let count = LARGEST_LAUNCH.min(sample.events - first);
+                let arguments = self.sample_arguments(sample, first, count, None);
+                let shape = by_event(count, GENERATED_SHAPE.0);
+                let driver = self.library.driver();
+                // SAFETY: the arguments are those of the kernel; the rest is the caller's promise.
+                unsafe { driver.launch(stream, functions[0], shape, &arguments.bytes())? };
+            }
+            return Ok(());
+        }
+        let mut slot = self.take_slot(sample.events)?;
+        let own = std::mem::replace(&mut slot.stream, stream);
+        let mut chunks = (0..sample.events).step_by(slot.capacity);
+        let done = chunks.try_for_each(|first| {
+            let count = slot.capacity.min(sample.events - first);
+            // SAFETY: the caller's promise.
+            unsafe { self.chunk_of_sample(&slot, sample, first, count, generated) }
+        });
+        slot.stream = own;
+        self.samples.slot = Some(slot);
+        done
+    }
+
+    /// A slot that has room for so many events, or as many as there may be.
+    fn take_slot(&mut self, events: usize) -> Result<Slot> {
+        let largest = match self.samples.largest {
+            Some(largest) => largest,
+            None => self.largest_of_samples()?,
+        };
+        self.samples.largest = Some(largest);
+        let mut wanted = events.next_power_of_two().max(SMALLEST_SLOT).min(largest);
+        let enough = wanted.min(events);
+        let there = self.samples.slot.take_if(|slot| slot.capacity >= enough);
+        if let Some(slot) = there {
+            return Ok(slot);
+        }
+        if let Some(tail) = &self.samples.tail {
+            tail.synchronize()?;
+        }
+        self.samples.slot = None;
+        let slot = loop {
+            match Slot::new(self, wanted) {
+                // Others may have taken it.
+                Err(Error::GpuMemory { .. }) if wanted > LANES as usize => wanted /= 2,
+                slot => break slot?,
+            }
+        };
+        self.samples.largest = Some(if wanted < events { wanted } else { largest });
+        Ok(slot)
+    }
+
+    /// # Safety
+    /// As for [`Engine::run_sample`]; the events are among those of the sample.
+    unsafe fn chunk_of_sample(
+        &self,
+        slot: &Slot,
+        sample: &DeviceSample,
+        first: usize,
+        count: usize,
+        generated: Option<&Arc<[Function]>>,
+    ) -> Result<()> {
+        let ends = self.samples.ends.ok_or_else(not_prepared)?;
+        let diagrams = sample.diagrams();
+        let mut arguments = self.sample_arguments(sample, first, count, Some(slot));
+        let launch = |function, shape, arguments: &SampleArguments| {
+            // SAFETY: the arguments are those of the kernel, the tables were made for the slot; the rest is the
+            // caller's promise.
+            unsafe { slot.launch(function, shape, arguments) }
+        };
+        let parts = match generated {
+            Some(functions) if !self.of_helicity() => {
+                self.subsets_of_sample(slot, &mut arguments, functions)?
+            }
+            helicity => {
+                launch(ends.load, by_event(count, BY_EVENT), &arguments)?;
+                let helicity = helicity.map(|functions| functions[0]);
+                let key = (count, diagrams, false, false);
+                let ([contributions, jamp2, amp2], parts) = self.amplitudes(slot, key, helicity)?;
+                arguments.contributions = contributions;
+                (arguments.jamp2, arguments.amp2) = (jamp2, amp2);
+                parts
+            }
+        };
+        for (numbers, rows) in [
+            (arguments.jamp2, self.tables.flows),
+            (arguments.amp2, self.tables.squares.len()),
+        ] {
+            if numbers != 0 && parts > 1 && rows > 0 {
+                let arguments = SumPartsArguments {
+                    numbers,
+                    parts,
+                    rows: rows as u32,
+                    events: count as u32,
+                };
+                let by_event = by_event(count, BY_EVENT);
+                let shape = Shape {
+                    blocks: [by_event.blocks[0], rows.min(65535) as u32, 1],
+                    ..by_event
+                };
+                // SAFETY: so many parts were written.
+                unsafe { slot.launch(ends.sum_parts, shape, &arguments)? };
+            }
+        }
+        launch(ends.answer, by_event(count, BY_EVENT), &arguments)
+    }
+
+    /// By generated code for subsets of the helicities; gives into how many parts JAMP2 and AMP2 fall.
+    fn subsets_of_sample(
+        &self,
+        slot: &Slot,
+        arguments: &mut SampleArguments,
+        functions: &[Function],
+    ) -> Result<u32> {
+        let subsets = self.spec.as_ref().and_then(|spec| spec.subsets.as_ref());
+        let parts = subsets.map_or(1, |subsets| subsets.order.len() as u32);
+        let diagrams = arguments.diagrams != 0;
+        arguments.choices = self.uploaded.at(self.layout.choices_of_subsets);
+        arguments.contributions = slot.contributions.pointer();
+        arguments.jamp2 = optional(diagrams, slot.jamp2.pointer());
+        arguments.amp2 = optional(diagrams, slot.amp2.pointer());
+        for (i, &function) in functions.iter().enumerate() {
+            let threads = GENERATED_SHAPE.0;
+            let shape = match i {
+                // What subsets have in common.
+                0 => by_event(arguments.events as usize, threads),
+                _ => by_warp(parts, arguments.events, threads),
+            };
+            // SAFETY: the arguments are those of the kernels, and the slot has room for the subsets.
+            unsafe { slot.launch(function, shape, arguments)? };
+        }
+        Ok(parts)
+    }
+
+    /// What kernels are told of some events of a sample.
+    fn sample_arguments(
+        &self,
+        sample: &DeviceSample,
+        first: usize,
+        count: usize,
+        slot: Option<&Slot>,
+    ) -> SampleArguments {
+        let at = |offset| self.uploaded.at(offset);
+        let layout = &self.layout;
+        let doubles = |array| from(array, first, 8);
+        let integers = |array| from(array, first, 4);
+        let Strides {
+            event,
+            leg,
+            component,
+        } = sample.strides;
+        let skipped = (first as isize).wrapping_mul(event).wrapping_mul(8);
+        let memory = slot.map_or(0, |slot| slot.memory.pointer());
+        // Samples have no helicities in the slot's outputs.
+        let bad = slot.map_or(0, |slot| {
+            slot.outputs.pointer() + Arrays::of(slot.capacity, self.legs()).helicity
+        });
+        let totals = matches!(self.tables.squares, Squares::Totals { .. });
+        debug_assert!(!totals || self.tables.squares.len() == self.plan.channels.len());
+        let element = &sample.element;
+        SampleArguments {
+            choices: at(layout.choices),
+            process: at(layout.samples),
+            memory,
+            vectors: self.tables.vectors,
+            events: count as u32,
+            momenta: sample.momenta.wrapping_add(skipped as u64),
+            event_stride: event as u64,
+            leg_stride: leg as u64,
+            component_stride: component as u64,
+            alpha_s: doubles(sample.alpha_s),
+            default_g_s: sample.default_g_s,
+            random_helicity: doubles(sample.random_helicity),
+            random_color: doubles(sample.random_color),
+            random_diagram: doubles(sample.random_diagram),
+            flavor: integers(sample.flavor),
+            elements: element.count as u32,
+            element: element.index as u32,
+            first_helicity: element.helicity as u32,
+            first_color: element.color as u32,
+            first_diagram: element.diagram as u32,
+            share_rows: element.diagrams as u32,
+            fixed_helicity: integers(sample.fixed_helicity),
+            fixed_diagram: integers(sample.fixed_diagram),
+            matrix_elements: doubles(sample.matrix_elements),
+            helicity: integers(sample.helicity),
+            color: integers(sample.color),
+            diagram: integers(sample.diagram),
+            shares: doubles(sample.amp2),
+            share_stride: sample.amp2_stride as u64,
+            bad,
+            contributions: 0,
+            jamp2: 0,
+            amp2: 0,
+            normalization: at(layout.normalization),
+            legs: self.legs() as u32,
+            leg_momenta: self.tables.leg_momenta,
+            g: self.tables.g,
+            constant_count: self.tables.constants.len() as u32,
+            masses: at(layout.masses),
+            constants: at(layout.constants),
+            values: at(layout.values),
+            diagrams: u32::from(sample.diagrams()),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What has to be compiled and compared before the first sample comes.
+
+use super::{Ends, Tail};
+use crate::driver::{Buffer, Function};
+use crate::engine::chunks::{bytes, bytes_mut};
+use crate::engine::{Engine, LANES};
+use crate::generated::Generated;
+use mebridge_backend::events::Events;
+use mebridge_backend::sample::{DeviceSample, Element, Strides};
+use mebridge_support::error::{Error, Result};
+use mebridge_support::message::say;
+use std::sync::Arc;
+
+impl Engine {
+    /// Compiles and compares what samples need; the second time it does nothing.
+    pub fn prepare_samples(&mut self) -> Result<()> {
+        if self.samples.ends.is_some() {
+            return Ok(());
+        }
+        if !self.tables.formula_couplings.is_empty() {
+            // They are computed by the CPU, which does not see alpha_s.
+            return Err(Error::NotOnGpu {
+                what: "samples with couplings that are no polynomials in the strong one",
+            });
+        }
+        let unit = self.shape.ends_of_samples();
+        let function = |name: &str| self.library.function(&unit, name, 0);
+        let ends = Ends {
+            load: function("load_sample")?,
+            sum_parts: function("sum_parts")?,
+            answer: function("answer_sample")?,
+        };
+        if self.samples.tail.is_none() {
+            self.samples.tail = Some(Tail::new(self.library.driver())?);
+        }
+        self.samples.ends = Some(ends);
+        let prepared = match self.of_helicity() {
+            true => self.prepare_helicity(),
+            false => self.prepare_generated(),
+        };
+        if prepared.is_err() {
+            self.samples.ends = None;
+        }
+        prepared
+    }
+
+    /// The kernel of a helicity is that of calls.
+    fn prepare_helicity(&mut self) -> Result<()> {
+        let Some(trial) = self.trial.clone() else {
+            return Ok(());
+        };
+        self.prepare(LANES as usize, 1)?;
+        let plain = trial.events();
+        let channels: &[i32] = &[1];
+        let with_channels = Events {
+            channels: Some(channels),
+            ..plain
+        };
+        let mut kinds = vec![plain];
+        if !self.plan.channels.is_empty() {
+            kinds.push(trial.like(&with_channels));
+        }
+        for events in &kinds {
+            self.generated(events.channels.is_some(), false);
+        }
+        self.wait_for_compiler();
+        for (which, events) in kinds.iter().enumerate() {
+            if self.trusted(events)? {
+                self.samples.generated[which] = self.generated(which > 0, false);
+            }
+        }
+        Ok(())
+    }
+
+    /// Code of whole events and subsets.
+    fn prepare_generated(&mut self) -> Result<()> {
+        let Some(spec) = self.spec.clone() else {
+            return Ok(());
+        };
+        let begin = |which| {
+            let spec = spec.clone();
+            Generated::begin(&self.library, move || spec.unit_of_samples(which > 0))
+        };
+        // Both at once.
+        let generated = [begin(0), begin(1)];
+        for (which, generated) in generated.iter().enumerate() {
+            if let Some(functions) = generated.wait_for_compiler()
+                && self.agrees(which, &functions)?
+            {
+                self.samples.generated[which] = Some(functions);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether generated code says the same as the tables at the points of the trial.
+    fn agrees(&mut self, which: usize, functions: &Arc<[Function]>) -> Result<bool> {
+        let Some(trial) = self.trial.clone() else {
+            return Ok(false);
+        };
+        let events = trial.events();
+        let events = events.part(0, events.g_s.len().min(LANES as usize));
+        let count = events.g_s.len();
+        let diagrams = self.plan.channels.amp2_of_diagram.len().saturating_sub(1);
+        let rows = if which > 0 { diagrams } else { 0 };
+        let driver = self.library.driver().clone();
+        let momenta = Buffer::new(&driver, size_of_val(events.momenta))?;
+        let mut values = [(); 2].map(|()| vec![0.0f64; count * (1 + rows)]);
+        let answers = Buffer::new(&driver, 8 * values[0].len())?;
+        let Some(stream) = self.samples.tail.as_ref().map(|tail| tail.stream) else {
+            return Ok(false);
+        };
+        let answer = |row: usize| answers.pointer() + (8 * count * row) as u64;
+        let sample = DeviceSample {
+            events: count,
+            momenta: momenta.pointer(),
+            strides: Strides {
+                event: 4 * self.legs() as isize,
+                leg: 4,
+                component: 1,
+            },
+            alpha_s: 0,
+            default_g_s: events.g_s[0],
+            random_helicity: 0,
+            random_color: 0,
+            random_diagram: 0,
+            fixed_helicity: 0,
+            fixed_diagram: 0,
+            flavor: 0,
+            matrix_elements: answer(0),
+            helicity: 0,
+            color: 0,
+            diagram: 0,
+            amp2: if rows > 0 { answer(1) } else { 0 },
+            amp2_stride: count,
+            stream: 0,
+            element: Element::only(diagrams),
+        };
+        for (values, generated) in values.iter_mut().zip([None, Some(functions)]) {
+            // SAFETY: buffers of this size, which are there until the stream has been waited for, as are the arrays.
+            let done = unsafe {
+                driver
+                    .upload(stream, momenta.pointer(), bytes(events.momenta))
+                    .and_then(|()| self.enqueue_sample(&sample, stream, generated))
+                    .and_then(|()| driver.download(stream, bytes_mut(values), answers.pointer()))
+            };
+            driver.synchronize(stream)?;
+            done?;
+        }
+        let tolerance = self.tolerance_of_generated();
+        let [tables, generated] = &values;
+        // Shares below a thousandth may differ by more of themselves.
+        let agrees = tables.iter().zip(generated).enumerate().all(|(i, (a, b))| {
+            let least = if i < count { 0.0 } else { 1e-3 };
+            (a - b).abs() <= tolerance * a.abs().max(least) || a == b
+        });
+        if !agrees {
+            say(
+                "generated code for samples on this GPU does not agree with the tables and is not used; please report it",
+            );
+        }
+        Ok(agrees)
+    }
+}

@@ -1,0 +1,214 @@
+//! What one chunk of events needs while it is under way.
+
+use super::blocks::{Clock, Sizes};
+use super::{Engine, LANES, Phase};
+use crate::driver::{Buffer, Driver, Event, Function, Graph, Shape, Stream};
+use crate::structures::DeviceStructure;
+use mebridge_support::error::Result;
+use rustc_hash::FxHashMap as HashMap;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// What a graph is of: how many events, whether they have channels and IGRAPH, whether all AMP2 are
+/// kept, and whether there is generated code in it.
+pub(super) type Recorded = (usize, bool, bool, bool, bool);
+
+/// What one chunk of events needs.
+pub(super) struct Slot {
+    pub(super) driver: Arc<dyn Driver>,
+    pub(super) stream: Stream,
+    pub(super) capacity: usize,
+    pub(super) memory: Buffer,
+    pub(super) workspaces: Buffer,
+    pub(super) contributions: Buffer,
+    pub(super) jamp2: Buffer,
+    pub(super) amp2: Buffer,
+    /// JAMP and their products with the colour matrix.
+    pub(super) colors: Buffer,
+    pub(super) inputs: Buffer,
+    pub(super) outputs: Buffer,
+    pub(super) formula_couplings: Buffer,
+    /// The numbers that are copied there, for each chunk since the stream was waited for.
+    pub(super) given_numbers: Vec<Vec<f64>>,
+    pub(super) events: Vec<Event>,
+    /// Whether the clocks have a chunk's times that were not added up.
+    pub(super) timed: bool,
+    /// The kernels of the chunk that have clocks in them, and what these add to.
+    pub(super) clocked: Option<Arc<[Function]>>,
+    pub(super) cycles: Option<Buffer>,
+    /// Before and after each colour sum by cuBLAS, if it is timed.
+    pub(super) sums: RefCell<Vec<[Clock; 2]>>,
+    pub(super) graphs: HashMap<Recorded, Graph>,
+    /// Threads of the blocks of the chunk's kernels.
+    pub(super) sizes: Sizes,
+}
+
+/// Where the arrays of a chunk lie in its input and output.
+pub(super) struct Arrays {
+    pub(super) momenta: u64,
+    pub(super) g_s: u64,
+    pub(super) random_helicity: u64,
+    pub(super) random_color: u64,
+    pub(super) channels: u64,
+    pub(super) igraph: u64,
+    pub(super) input: usize,
+    pub(super) matrix_elements: u64,
+    pub(super) helicity: u64,
+    pub(super) color: u64,
+    pub(super) bad: u64,
+    pub(super) output: usize,
+}
+
+impl Arrays {
+    pub(super) fn of(events: usize, legs: usize) -> Arrays {
+        fn take(next: &mut usize, bytes: usize) -> u64 {
+            let at = *next;
+            *next += bytes.next_multiple_of(256);
+            at as u64
+        }
+        let (mut input, mut output) = (0, 0);
+        let mut take_in = |bytes| take(&mut input, bytes);
+        let (momenta, g_s) = (take_in(events * legs * 32), take_in(events * 8));
+        let (random_helicity, random_color) = (take_in(events * 8), take_in(events * 8));
+        let (channels, igraph) = (take_in(events * 4), take_in(events * 4));
+        let mut take_out = |bytes| take(&mut output, bytes);
+        let (matrix_elements, helicity) = (take_out(events * 8), take_out(events * 4));
+        let (color, bad) = (take_out(events * 4), take_out(4));
+        Arrays {
+            momenta,
+            g_s,
+            random_helicity,
+            random_color,
+            channels,
+            igraph,
+            input,
+            matrix_elements,
+            helicity,
+            color,
+            bad,
+            output,
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn new(engine: &Engine, size: usize) -> Result<Slot> {
+        let driver = engine.library.driver();
+        let blocks = size.div_ceil(LANES as usize);
+        let arrays = Arrays::of(size, engine.legs());
+        let buffer = |bytes| Buffer::new(driver, bytes);
+        let [memory, workspaces, contributions, jamp2, amp2, colors] = engine.bytes_of(blocks);
+        Ok(Slot {
+            memory: buffer(memory)?,
+            workspaces: buffer(workspaces)?,
+            contributions: buffer(contributions)?,
+            jamp2: buffer(jamp2)?,
+            amp2: buffer(amp2)?,
+            colors: buffer(colors)?,
+            inputs: buffer(arrays.input)?,
+            outputs: buffer(arrays.output)?,
+            formula_couplings: buffer(16 * engine.tables.formula_couplings.len() * size)?,
+            given_numbers: Vec::new(),
+            stream: driver.stream()?,
+            driver: driver.clone(),
+            capacity: size,
+            events: Vec::new(),
+            timed: false,
+            clocked: None,
+            cycles: None,
+            sums: RefCell::default(),
+            graphs: HashMap::default(),
+            sizes: Sizes::default(),
+        })
+    }
+
+    /// Bytes of device memory that it holds.
+    pub(super) fn bytes(&self) -> usize {
+        [
+            &self.memory,
+            &self.workspaces,
+            &self.contributions,
+            &self.jamp2,
+            &self.amp2,
+            &self.colors,
+            &self.inputs,
+            &self.outputs,
+            &self.formula_couplings,
+        ]
+        .iter()
+        .map(|b| b.bytes())
+        .sum()
+    }
+
+    /// Starts a kernel.
+    ///
+    /// # Safety
+    /// As for [`Driver::launch`].
+    pub(super) unsafe fn launch(
+        &self,
+        function: Function,
+        shape: Shape,
+        arguments: &impl DeviceStructure,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.sizes.launch(
+                &self.driver,
+                self.stream,
+                function,
+                shape,
+                &arguments.bytes(),
+            )
+        }
+    }
+
+    /// Forgets all recorded work, none of which is under way.
+    pub(super) fn drop_graphs(&mut self) {
+        for (_, graph) in self.graphs.drain() {
+            self.driver.drop_graph(graph);
+        }
+    }
+
+    /// Waits until the chunk is done.
+    pub(super) fn synchronize(&mut self) -> Result<()> {
+        self.driver.synchronize(self.stream)?;
+        self.given_numbers.clear();
+        Ok(())
+    }
+
+    /// Puts a clock between phases.
+    pub(super) fn mark(&self, profile: bool, phase: usize) -> Result<()> {
+        match self.events.get(phase) {
+            Some(&event) if profile => self.driver.record(self.stream, event),
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds what the clocks say.
+    pub(super) fn add_seconds(
+        &self,
+        mut sums: [f64; Phase::ALL.len()],
+    ) -> Result<[f64; Phase::ALL.len()]> {
+        let mut seconds = [0.0; Phase::ALL.len()];
+        for (phase, pair) in Phase::BETWEEN.into_iter().zip(self.events.windows(2)) {
+            seconds[phase as usize] = self.driver.seconds(pair[0], pair[1])?;
+        }
+        self.divide(&mut seconds)?;
+        for (sum, seconds) in sums.iter_mut().zip(seconds) {
+            *sum += seconds;
+        }
+        Ok(sums)
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        // Nothing may use the memory any more. An error here was told before, or will be.
+        let _ = self.driver.synchronize(self.stream);
+        self.drop_graphs();
+        for event in self.events.drain(..) {
+            self.driver.drop_event(event);
+        }
+        self.driver.drop_stream(self.stream);
+    }
+}

@@ -1,0 +1,260 @@
+//! The GPUs of a bridge, and a plan on all of them.
+
+use super::cuda::{self, Cuda};
+use super::driver::{Driver, Properties};
+use super::engine::{Engine, Options, Phase};
+use super::module_cache::ModuleCache;
+use mebridge_backend::events::{Answers, Events};
+use mebridge_backend::sample::DeviceSample;
+use mebridge_backend::{
+    Backend, BadMomentum, Clocks, Contributions, DeviceSession, Failure, Kernels, Timers,
+};
+use mebridge_cache::Cache;
+use mebridge_plan::binding::Binding;
+use mebridge_plan::color::BlockDiagonal;
+use mebridge_plan::{Plan, ValidPlan};
+use mebridge_process::Process;
+use mebridge_support::error::Result;
+use mebridge_support::runtime::{Precision, Switches, environment};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Whether there might be a GPU that can be used; it costs little to ask.
+pub fn might_be_there() -> bool {
+    cuda::devices().is_ok_and(|count| count > 0)
+}
+
+/// The GPUs of a bridge.
+#[derive(Clone)]
+pub struct Gpus {
+    libraries: Vec<Arc<ModuleCache>>,
+    options: Options,
+}
+
+impl Gpus {
+    /// Those that the switches ask for.
+    pub fn open(switches: &Switches, cache: Cache) -> Result<Gpus> {
+        let count = cuda::devices()?;
+        let variable = |name: &str| environment::variable(name)?.into_string().ok();
+        let ordinals = super::choose::choose(&switches.device, variable, count)?;
+        let drivers = ordinals.into_iter().map(Cuda::open);
+        let drivers = drivers.collect::<Result<Vec<Arc<dyn Driver>>>>()?;
+        Gpus::of(drivers, switches, cache)
+    }
+
+    /// These.
+    pub fn of(drivers: Vec<Arc<dyn Driver>>, switches: &Switches, cache: Cache) -> Result<Gpus> {
+        let libraries = drivers
+            .into_iter()
+            .map(|driver| Ok(Arc::new(ModuleCache::new(driver, cache.clone())?)));
+        let defaults = Options::default();
+        Ok(Gpus {
+            libraries: libraries.collect::<Result<_>>()?,
+            options: Options {
+                memory: switches.gpu_memory.unwrap_or(defaults.memory),
+                blas: switches.blas_color_sum,
+                tf32: switches.tf32.unwrap_or(false),
+                graphs: switches.gpu_graphs,
+                most_generated: match switches.gpu_group {
+                    Some(0) => 0,
+                    _ => defaults.most_generated,
+                },
+                group: switches.gpu_group.unwrap_or(0),
+                functions: switches.gpu_functions.unwrap_or(defaults.functions),
+                whole: defaults.whole,
+                tune: switches.gpu_tune.unwrap_or(defaults.tune),
+                stage: defaults.stage,
+            },
+        })
+    }
+
+    /// The same, with code for helicities even where there is code for all.
+    #[cfg(any(test, feature = "emulator"))]
+    pub fn by_helicities(mut self) -> Gpus {
+        self.options.most_generated = 1;
+        self.options.whole = 0;
+        self
+    }
+
+    /// The same, with code for subsets of the helicities even where one thread can do all.
+    #[cfg(any(test, feature = "emulator"))]
+    pub fn by_subsets(mut self) -> Gpus {
+        self.options.most_generated = 1500;
+        self.options.whole = 0;
+        self
+    }
+
+    /// The same, with so few JAMP in shared memory at a time that there are several stages.
+    #[cfg(any(test, feature = "emulator"))]
+    pub fn by_stages(mut self) -> Gpus {
+        self.options.stage = 1;
+        self
+    }
+
+    /// What they are called.
+    pub fn name(&self) -> String {
+        let name = |library: &Arc<ModuleCache>| library.driver().properties().name.clone();
+        match &self.libraries[..] {
+            [one] => name(one),
+            all => format!(
+                "{} x {}",
+                all.len(),
+                all.first().map(name).unwrap_or_default()
+            ),
+        }
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.libraries.len()
+    }
+
+    /// What kind of GPU the first of them is.
+    pub fn properties(&self) -> &Properties {
+        self.libraries[0].driver().properties()
+    }
+
+    /// A plan of the process on all of them. Channels of events must be checked before it runs.
+    pub fn engines(
+        &self,
+        process: &Process,
+        color: &BlockDiagonal,
+        binding: &Binding,
+        plan: ValidPlan,
+        precision: Precision,
+    ) -> Result<Engines> {
+        let engine = |library| {
+            let plan = plan.clone();
+            let engine = Engine::new(
+                library,
+                process,
+                color,
+                binding,
+                plan,
+                precision,
+                self.options,
+            )?;
+            Ok(Arc::new(Mutex::new(engine)))
+        };
+        let engines: Vec<_> = self.libraries.iter().map(engine).collect::<Result<_>>()?;
+        let plan = Arc::clone(lock(&engines[0]).plan());
+        Ok(Engines { engines, plan })
+    }
+}
+
+/// A plan on one or several GPUs, which share the events of a call.
+pub struct Engines {
+    /// Each is also that of sessions for samples, if there are any.
+    engines: Vec<Arc<Mutex<Engine>>>,
+    plan: Arc<ValidPlan>,
+}
+
+/// What a call left half done is seen to by the next one.
+fn lock(engine: &Mutex<Engine>) -> MutexGuard<'_, Engine> {
+    engine.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Samples on the first of them.
+struct Samples(Arc<Mutex<Engine>>);
+
+impl DeviceSession for Samples {
+    unsafe fn run(&self, sample: &DeviceSample) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { lock(&self.0).run_sample(sample) }
+    }
+
+    fn wait(&self) -> Result<()> {
+        lock(&self.0).wait_for_samples()
+    }
+}
+
+impl Backend for Engines {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn set_profile(&mut self, clocks: Clocks) {
+        for engine in &self.engines {
+            lock(engine).set_profile(clocks);
+        }
+    }
+
+    fn timers(&self) -> Timers {
+        let mut timers = Timers::default();
+        for phase in Phase::ALL {
+            for engine in &self.engines {
+                timers.add(
+                    phase.name(),
+                    Duration::from_secs_f64(lock(engine).seconds(phase)),
+                );
+            }
+        }
+        timers
+    }
+
+    fn kernels(&self, channels: bool) -> Result<Kernels> {
+        lock(&self.engines[0]).kernels(channels)
+    }
+
+    fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure> {
+        let nevt = events.g_s.len();
+        if let [engine] = &self.engines[..] {
+            return Ok(lock(engine).run(events, answers)??);
+        }
+        let size = nevt.div_ceil(self.engines.len()).next_multiple_of(32);
+        let Answers {
+            matrix_elements,
+            helicity,
+            color,
+        } = answers;
+        let answers = matrix_elements
+            .chunks_mut(size)
+            .zip(helicity.chunks_mut(size))
+            .zip(color.chunks_mut(size));
+        let subsets = self.engines.iter().zip(answers).enumerate();
+        let results: Vec<Result<Result<(), BadMomentum>>> = std::thread::scope(|scope| {
+            let start = |(i, (engine, ((matrix_elements, helicity), color)))| {
+                let (engine, matrix_elements): (&Arc<Mutex<Engine>>, &mut [f64]) =
+                    (engine, matrix_elements);
+                let events = events.part(i * size, matrix_elements.len());
+                let answers = Answers {
+                    matrix_elements,
+                    helicity,
+                    color,
+                };
+                scope.spawn(move || {
+                    let bad = |bad: BadMomentum| BadMomentum {
+                        event: bad.event + i * size,
+                    };
+                    Ok(lock(engine).run(events, answers)?.map_err(bad))
+                })
+            };
+            let threads: Vec<_> = subsets.map(start).collect();
+            let result = |thread: std::thread::ScopedJoinHandle<_>| match thread.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            threads.into_iter().map(result).collect()
+        });
+        for result in results {
+            result??;
+        }
+        Ok(())
+    }
+
+    fn wait_for_compiler(&mut self) {
+        for engine in &self.engines {
+            lock(engine).wait_for_compiler();
+        }
+    }
+
+    fn contributions(&mut self, events: Events) -> Result<Vec<Contributions>, Failure> {
+        Ok(lock(&self.engines[0]).contributions_of(events)??)
+    }
+
+    fn device_session(&self) -> Result<Arc<dyn DeviceSession>> {
+        let engine = &self.engines[0];
+        lock(engine).prepare_samples()?;
+        Ok(Arc::new(Samples(engine.clone())))
+    }
+}

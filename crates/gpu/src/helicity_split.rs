@@ -1,0 +1,126 @@
+//! The helicities of a process in subsets that are alike.
+//!
+//! The helicities of some legs are *fixed*, those of the others *free*: if the good helicities are all
+//! combinations of some settings of the fixed legs with the same settings of the free ones, the
+//! plan for one subset does for every subset, with other external wavefunctions of the fixed legs. So
+//! generated code is short, few of its numbers are alive at a time, and a thread takes one subset of
+//! one event. What depends on the helicities of few fixed legs comes before (`codegen/hoisting.rs`);
+//! what else subsets have in common each computes for itself: more work, which free legs make less.
+
+use super::level_schedule::LevelSchedule;
+use mebridge_plan::binding::Binding;
+use mebridge_plan::{Plan, compile, recursion};
+use mebridge_process::Process;
+use rustc_hash::FxHashMap as HashMap;
+
+/// The subsets.
+#[derive(Clone, Debug)]
+pub struct HelicitySplit {
+    /// The plan of the first subset.
+    pub plan: Plan,
+    /// Its tables.
+    pub tables: LevelSchedule,
+    /// For each leg whether its helicity is fixed.
+    pub fixed: Vec<bool>,
+    /// For each share the helicities of the legs; those of free legs do not matter.
+    pub helicities: Vec<Vec<i8>>,
+    /// For each subset where its helicities stand among all good ones, in the order of the plan.
+    pub order: Vec<Vec<u32>>,
+    /// Multiply-adds of an event, those of the colour sum left out.
+    pub multiply_adds: usize,
+}
+
+/// How the good helicities fall into subsets.
+struct Cut {
+    fixed: Vec<bool>,
+    helicities: Vec<Vec<i8>>,
+    order: Vec<Vec<u32>>,
+}
+
+impl Cut {
+    /// For these fixed legs, if the subsets are alike.
+    fn new(process: &Process, good: &[u32], fixed: Vec<bool>) -> Option<Cut> {
+        let part = |helicity: &[i8], of: bool| -> Vec<i8> {
+            let legs = helicity.iter().zip(&fixed);
+            legs.filter(|(_, f)| **f == of).map(|(h, _)| *h).collect()
+        };
+        let mut number = HashMap::default();
+        let mut cut = Cut {
+            helicities: Vec::new(),
+            order: Vec::new(),
+            fixed: fixed.clone(),
+        };
+        let mut free: Vec<Vec<Vec<i8>>> = Vec::new();
+        for (place, &h) in good.iter().enumerate() {
+            let helicity = process.helicities.get(h as usize)?;
+            let subset = *number.entry(part(helicity, true)).or_insert(free.len());
+            if subset == free.len() {
+                free.push(Vec::new());
+                cut.helicities.push(helicity.clone());
+                cut.order.push(Vec::new());
+            }
+            free[subset].push(part(helicity, false));
+            cut.order[subset].push(place as u32);
+        }
+        let alike = free.iter().all(|f| *f == free[0]);
+        alike.then_some(cut)
+    }
+}
+
+impl HelicitySplit {
+    /// The cut with the least work, among those of which one subset takes at most so many
+    /// multiply-adds.
+    pub fn best(
+        process: &Process,
+        binding: &Binding,
+        good: &[u32],
+        recursive: bool,
+        limit: usize,
+    ) -> Option<HelicitySplit> {
+        // Fermions first: at one of them a recursion has its root.
+        let mut legs: Vec<usize> = (0..process.legs.len()).collect();
+        legs.sort_by_key(|&leg| {
+            let spinor = process.legs[leg].pdg.unsigned_abs() <= 18;
+            (!spinor, process.legs[leg].incoming, leg)
+        });
+        let mut best: Option<HelicitySplit> = None;
+        for free in 0..legs.len() {
+            let mut fixed = vec![true; legs.len()];
+            for &leg in &legs[..free] {
+                fixed[leg] = false;
+            }
+            let Some(cut) = Cut::new(process, good, fixed) else {
+                continue;
+            };
+            let own: Vec<u32> = cut.order[0]
+                .iter()
+                .map(|&place| good[place as usize])
+                .collect();
+            let plan = match recursive {
+                true => recursion::compile(process, binding, &own),
+                false => compile(process, binding, &own).ok(),
+            };
+            let Some(plan) = plan else {
+                continue;
+            };
+            if plan.count.multiply_adds > limit {
+                break;
+            }
+            let multiply_adds = plan.count.multiply_adds * cut.order.len();
+            if best
+                .as_ref()
+                .is_none_or(|b| multiply_adds < b.multiply_adds)
+            {
+                best = Some(HelicitySplit {
+                    tables: LevelSchedule::new(&plan, binding)?,
+                    plan,
+                    fixed: cut.fixed,
+                    helicities: cut.helicities,
+                    order: cut.order,
+                    multiply_adds,
+                });
+            }
+        }
+        best
+    }
+}

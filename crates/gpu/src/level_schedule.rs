@@ -1,0 +1,625 @@
+//! A plan as tables for a GPU: every operation by itself, in levels.
+//!
+//! A GPU has work for many thousands of threads at a time, so what can be done at the same time is
+//! told from what has to wait: the operations of a *level* depend on earlier levels alone. For that
+//! every result gets an address of its own (a plan uses memory again, see [`mebridge_plan::memory_reuse`]). What
+//! a CPU does between the batches (momenta, propagators, factors, couplings, external
+//! wavefunctions) is operations here like all others.
+//!
+//! An operation is its *kind*, which names the device function that does it, and its operands, a run
+//! of numbers in [`LevelSchedule::operands`] that begins where [`LevelSchedule::starts`] says. The operands of
+//! kernels are those of [`mebridge_ops::visit`]; for the other kinds see [`Kind`].
+//!
+//! What depends on the helicity (amplitudes, JAMP) lies in a memory of its own, the *workspace*, of
+//! which each helicity at work has one; addresses in it count from 0. Wavefunctions are looked up in the
+//! helicity's row of [`LevelSchedule::waves`].
+//!
+//! Of a plan of loops this is what comes before them, with the addresses that the plan has; the loops are those of
+//! [`super::array_schedule`].
+
+use mebridge_ops::opcode::Opcode;
+use mebridge_ops::opcode::{FOUR, MOMENTUM};
+use mebridge_ops::visit::{Access, visit};
+use mebridge_ops::{Address, Batch};
+use mebridge_plan::Plan;
+use mebridge_plan::binding::{Binding, Coupling};
+use mebridge_process::ExternalKind;
+use rustc_hash::FxHashMap as HashMap;
+
+/// What an operation computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A sum of momenta: how many to add, how many to subtract, these, result.
+    Momentum,
+    /// A coupling as a polynomial in G: G, number of coefficients, pairs of
+    /// [`LevelSchedule::numbers`] from the highest power down, result.
+    Coupling,
+    /// `1 / (p^2 - m^2 + i m width)`: momentum, numbers m^2 and m width, result.
+    Propagator,
+    /// Couplings with coefficients, times a propagator: whether there is one, the propagator, number
+    /// of terms, terms (coupling, numbers for the real and imaginary part), result.
+    Factor,
+    /// A fermion flowing in: momentum, number of the mass, whether it has one, helicity plus 8,
+    /// NSF plus 8, result.
+    ExternalIn,
+    /// A fermion flowing out, the same.
+    ExternalOut,
+    /// A vector, the same.
+    ExternalVector,
+    /// A scalar, the same.
+    ExternalScalar,
+    /// What a kernel computes.
+    Opcode(Opcode),
+    /// A sum of amplitudes: numbers of terms with coefficients 1, -1, i and -i and of other ones,
+    /// the terms, the other ones (real part, imaginary part, numbers for either), result.
+    Sum,
+}
+
+impl Kind {
+    /// What its device function is called.
+    pub fn name(self) -> String {
+        match self {
+            Kind::Opcode(Opcode::General(i)) => format!("General{i}"),
+            Kind::Opcode(opcode) => format!("{opcode:?}"),
+            kind => format!("{kind:?}"),
+        }
+    }
+}
+
+/// Operations of one kind in a row, all of a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// What they compute.
+    pub kind: Kind,
+    /// The first, as an index into [`LevelSchedule::starts`].
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+}
+
+/// What can be done at the same time.
+pub type Level = Vec<Run>;
+
+/// How AMP2 are found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Squares {
+    /// From operations of their own, which leave them at these addresses.
+    Totals {
+        /// The operations.
+        levels: Vec<Level>,
+        /// Where each AMP2 is.
+        totals: Vec<Address>,
+    },
+    /// From the amplitudes of each helicity: for each AMP2 the sets of amplitudes (addresses in the
+    /// workspace) that are added before squaring.
+    Amplitudes(Vec<Vec<Vec<Address>>>),
+}
+
+impl Squares {
+    /// How many AMP2 there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Squares::Totals { totals, .. } => totals.len(),
+            Squares::Amplitudes(amp2) => amp2.len(),
+        }
+    }
+}
+
+/// A plan for a GPU.
+#[derive(Clone, Debug)]
+pub struct LevelSchedule {
+    /// Addresses in the memory of a block of events.
+    pub vectors: u32,
+    /// Addresses in the workspace of one helicity.
+    pub workspace: u32,
+    /// Constants that operands name.
+    pub numbers: Vec<f64>,
+    /// All operands.
+    pub operands: Vec<u32>,
+    /// Where the operands of each operation begin.
+    pub starts: Vec<u32>,
+    /// Addresses that hold the same number for all events.
+    pub constants: Vec<(Address, f64)>,
+    /// Where the momenta of the legs go.
+    pub leg_momenta: Address,
+    /// Where G goes.
+    pub g: Address,
+    /// Couplings that are no polynomials in G, by index, with their addresses.
+    pub formula_couplings: Vec<(u32, Address)>,
+    /// Everything up to the amplitudes.
+    pub levels: Vec<Level>,
+    /// The amplitudes of a helicity.
+    pub amplitudes: Level,
+    /// The sums that lead from there to JAMP.
+    pub sums: Vec<Level>,
+    /// The first JAMP in the workspace; the others follow.
+    pub jamp: Address,
+    /// Number of colour flows: of JAMP, but of a plan of loops where those are sums of JAMP.
+    pub flows: usize,
+    /// For each helicity the addresses of the wavefunctions that amplitudes look up.
+    pub waves: Vec<Vec<Address>>,
+    /// Helicities (indices into `waves`) that are done together: two, or one and `u32::MAX`.
+    pub groups: Vec<[u32; 2]>,
+    /// AMP2.
+    pub squares: Squares,
+}
+
+/// An operation before it has found its place.
+struct Operation {
+    level: u32,
+    kind: Kind,
+    start: u32,
+}
+
+/// Products of one [`Opcode::Dots`] operation: few, so that there are many operations.
+const DOTS: usize = 4;
+
+impl LevelSchedule {
+    /// The tables of a plan. `None` if its operations are not whole or read what nothing has written,
+    /// which no plan does that [`Plan::fits`] or that was compiled here.
+    pub fn new(plan: &Plan, binding: &Binding) -> Option<LevelSchedule> {
+        if !plan.tiles.is_empty() {
+            return None;
+        }
+        let mut maker = Maker {
+            in_place: plan.loops.is_some(),
+            end: plan.loops.as_ref().map_or(0, |_| plan.vectors),
+            ..Maker::default()
+        };
+        let leg_momenta = maker.place(plan.leg_momenta, 4 * plan.masses.len() as u32);
+        for leg in 0..plan.masses.len() as u32 {
+            let old = plan.leg_momenta + 4 * leg;
+            maker.define(old, leg_momenta + 4 * leg, 0);
+        }
+        let g = maker.take(1);
+        let constants: Vec<_> = plan
+            .constants
+            .iter()
+            .map(|&(old, x)| {
+                let new = maker.place(old, 1);
+                maker.define(old, new, 0);
+                (new, x)
+            })
+            .collect();
+        let formula_couplings = maker.couplings(plan, binding, g);
+        maker.once_an_event(plan)?;
+        maker.batches(&plan.currents, plan)?;
+        let levels = std::mem::take(&mut maker.operations);
+        let looked_up = looked_up(plan)?;
+        let waves = plan
+            .tables
+            .iter()
+            .map(|table| {
+                let address = |&i: &u32| maker.of(*table.get(i as usize)?);
+                looked_up.iter().map(address).collect::<Option<Vec<_>>>()
+            })
+            .collect::<Option<Vec<_>>>()?;
+        let squares = if plan.channels.squares.is_empty() {
+            None
+        } else {
+            // Their levels begin anew.
+            maker.objects.values_mut().for_each(|o| o.level = 0);
+            maker.batches(&plan.channels.squares, plan)?;
+            Some(std::mem::take(&mut maker.operations))
+        };
+        let totals = plan.channels.totals.iter().map(|&t| maker.of(t));
+        let totals: Vec<Address> = totals.collect::<Option<_>>()?;
+        let workspace = Workspace::new(plan)?;
+        let amplitudes = maker.amplitudes(plan, &workspace, &looked_up)?;
+        let sums = maker.sums(plan, &workspace)?;
+        let amp2 = &plan.channels.amp2;
+        let mut tables = LevelSchedule {
+            vectors: maker.end,
+            workspace: workspace.end - workspace.start,
+            numbers: maker.numbers,
+            operands: maker.operands,
+            starts: Vec::new(),
+            constants,
+            leg_momenta,
+            g,
+            formula_couplings,
+            levels: Vec::new(),
+            amplitudes: Vec::new(),
+            sums: Vec::new(),
+            jamp: workspace.of(plan.jamp_base)?,
+            flows: match &plan.loops {
+                Some(loops) if !loops.flows.is_empty() => loops.flows.len(),
+                _ => plan.flows,
+            },
+            waves,
+            groups: plan
+                .groups
+                .iter()
+                .map(|group| match group[..] {
+                    [a] => Some([a, u32::MAX]),
+                    [a, b] => Some([a, b]),
+                    _ => None,
+                })
+                .collect::<Option<_>>()?,
+            squares: Squares::Amplitudes(
+                amp2.iter()
+                    .map(|sets| {
+                        let set =
+                            |set: &Vec<Address>| set.iter().map(|&a| workspace.of(a)).collect();
+                        sets.iter().map(set).collect::<Option<_>>()
+                    })
+                    .collect::<Option<_>>()?,
+            ),
+        };
+        tables.levels = tables.order(levels);
+        if let Some(operations) = squares {
+            let levels = tables.order(operations);
+            tables.squares = Squares::Totals { levels, totals };
+        }
+        tables.amplitudes = tables.order(amplitudes).into_iter().flatten().collect();
+        tables.sums = tables.order(sums);
+        Some(tables)
+    }
+
+    /// Gives operations their places: level by level, kind by kind, otherwise in the order in which
+    /// they came.
+    fn order(&mut self, mut operations: Vec<Operation>) -> Vec<Level> {
+        operations.sort_by_key(|o| (o.level, o.kind));
+        let mut levels: Vec<Level> = Vec::new();
+        let mut last = None;
+        for operation in operations {
+            if last != Some(operation.level) {
+                levels.push(Level::new());
+                last = Some(operation.level);
+            }
+            let level = levels.last_mut().expect("one was pushed");
+            match level.last_mut() {
+                Some(run) if run.kind == operation.kind => run.count += 1,
+                _ => level.push(Run {
+                    kind: operation.kind,
+                    first: self.starts.len() as u32,
+                    count: 1,
+                }),
+            }
+            self.starts.push(operation.start);
+        }
+        levels
+    }
+
+    /// All kinds that occur, each once.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let squares = match &self.squares {
+            Squares::Totals { levels, .. } => levels.as_slice(),
+            Squares::Amplitudes(_) => &[],
+        };
+        let levels = self.levels.iter().chain(squares).flatten();
+        let mut kinds: Vec<Kind> = levels.map(|run| run.kind).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+}
+
+/// Numbers of the wavefunctions that amplitudes look up, in order.
+fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for batch in &plan.amplitudes {
+        visit(batch, &plan.general, true, &mut |operand, access| {
+            if let Access::Indexed(_) = access {
+                numbers.push(operand);
+            }
+        })?;
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    Some(numbers)
+}
+
+/// The addresses of a plan that one helicity writes.
+struct Workspace {
+    start: Address,
+    end: Address,
+}
+
+impl Workspace {
+    fn new(plan: &Plan) -> Option<Workspace> {
+        let jamp = plan.jamp_base..plan.jamp_base + 2 * plan.flows as u32;
+        let mut workspace = Workspace {
+            start: jamp.start,
+            end: jamp.end,
+        };
+        let mut include = |at: Address, vectors: u32| {
+            workspace.start = workspace.start.min(at);
+            workspace.end = workspace.end.max(at + vectors);
+        };
+        for batch in &plan.amplitudes {
+            visit(batch, &plan.general, true, &mut |operand, access| {
+                if let Access::Write(vectors) = access {
+                    include(operand, vectors);
+                }
+            })?;
+        }
+        plan.jamp.sums.iter().for_each(|s| include(s.address, 2));
+        Some(workspace)
+    }
+
+    fn of(&self, address: Address) -> Option<Address> {
+        (self.start..self.end)
+            .contains(&address)
+            .then(|| address - self.start)
+    }
+}
+
+/// A number, a wavefunction or whatever else lies at an address.
+struct Object {
+    address: Address,
+    /// The level of the operation that finishes it.
+    level: u32,
+}
+
+#[derive(Default)]
+struct Maker {
+    /// Whether everything stays where the plan has it: no memory is used again there.
+    in_place: bool,
+    end: Address,
+    numbers: Vec<f64>,
+    known_numbers: HashMap<u64, u32>,
+    operands: Vec<u32>,
+    operations: Vec<Operation>,
+    /// What lies at the addresses of the plan now.
+    objects: HashMap<Address, Object>,
+}
+
+impl Maker {
+    fn take(&mut self, vectors: u32) -> Address {
+        self.end += vectors;
+        self.end - vectors
+    }
+
+    /// The address of so many vectors that the plan has there.
+    fn place(&mut self, old: Address, vectors: u32) -> Address {
+        match self.in_place {
+            true => old,
+            false => self.take(vectors),
+        }
+    }
+
+    fn define(&mut self, old: Address, address: Address, level: u32) {
+        self.objects.insert(old, Object { address, level });
+    }
+
+    fn of(&self, old: Address) -> Option<Address> {
+        Some(self.objects.get(&old)?.address)
+    }
+
+    fn number(&mut self, x: f64) -> u32 {
+        let next = self.numbers.len() as u32;
+        let index = *self.known_numbers.entry(x.to_bits()).or_insert(next);
+        if index == next {
+            self.numbers.push(x);
+        }
+        index
+    }
+
+    fn operation(&mut self, level: u32, kind: Kind, operands: &[u32]) {
+        self.operations.push(Operation {
+            level,
+            kind,
+            start: self.operands.len() as u32,
+        });
+        self.operands.extend(operands);
+    }
+
+    /// An operation that depends on objects of these levels, with a result of so many vectors.
+    fn result(&mut self, old: Address, vectors: u32, level: u32) -> Address {
+        let new = self.place(old, vectors);
+        self.define(old, new, level);
+        new
+    }
+
+    fn couplings(&mut self, plan: &Plan, binding: &Binding, g: Address) -> Vec<(u32, Address)> {
+        let mut formula_couplings = Vec::new();
+        for ((coupling, &old), i) in binding.couplings.iter().zip(&plan.couplings).zip(0..) {
+            match coupling {
+                Coupling::Polynomial(coefficients) => {
+                    let result = self.result(old, 2, 1);
+                    let mut operands = vec![g, coefficients.len() as u32];
+                    for c in coefficients.iter().rev() {
+                        operands.push(self.number(c.re));
+                        operands.push(self.number(c.im));
+                    }
+                    operands.push(result);
+                    self.operation(1, Kind::Coupling, &operands);
+                }
+                Coupling::Formula => formula_couplings.push((i, self.result(old, 2, 0))),
+            }
+        }
+        formula_couplings
+    }
+
+    fn once_an_event(&mut self, plan: &Plan) -> Option<()> {
+        let leg = |leg: usize| plan.leg_momenta + 4 * leg as u32;
+        for sum in &plan.momenta {
+            let mut legs = [Vec::new(), Vec::new()];
+            for (i, &sign) in sum.signs.iter().enumerate() {
+                if sign != 0 {
+                    legs[usize::from(sign < 0)].push(self.of(leg(i))?);
+                }
+            }
+            let mut operands: Vec<u32> = legs.iter().map(|l| l.len() as u32).collect();
+            operands.extend(legs.iter().flatten());
+            operands.push(self.result(sum.address, MOMENTUM, 1));
+            self.operation(1, Kind::Momentum, &operands);
+        }
+        for p in &plan.propagators {
+            let momentum = self.objects.get(&p.momentum)?;
+            let (momentum, level) = (momentum.address, momentum.level + 1);
+            let (square, width) = (self.number(p.mass * p.mass), self.number(p.mass * p.width));
+            let result = self.result(p.address, 2, level);
+            self.operation(level, Kind::Propagator, &[momentum, square, width, result]);
+        }
+        for f in &plan.factors {
+            let mut level = 0;
+            let propagator = match f.propagator {
+                None => 0,
+                Some(old) => {
+                    let propagator = self.objects.get(&old)?;
+                    level = propagator.level;
+                    propagator.address
+                }
+            };
+            let there = u32::from(f.propagator.is_some());
+            let mut operands = vec![there, propagator, f.terms.len() as u32];
+            for &(coupling, c) in &f.terms {
+                let coupling = *plan.couplings.get(coupling as usize)?;
+                let coupling = self.objects.get(&coupling)?;
+                level = level.max(coupling.level);
+                operands.push(coupling.address);
+                operands.push(self.number(c.re));
+                operands.push(self.number(c.im));
+            }
+            operands.push(self.result(f.address, 2, level + 1));
+            self.operation(level + 1, Kind::Factor, &operands);
+        }
+        for e in &plan.externals {
+            let momentum = self.of(leg(e.leg as usize))?;
+            let mass = self.number(e.mass);
+            let (kind, vectors) = match e.kind {
+                ExternalKind::FermionIn => (Kind::ExternalIn, FOUR),
+                ExternalKind::FermionOut => (Kind::ExternalOut, FOUR),
+                ExternalKind::Vector => (Kind::ExternalVector, FOUR),
+                ExternalKind::Scalar => (Kind::ExternalScalar, 2),
+                // Refused before, see [`super::lacks`].
+                ExternalKind::Tensor | ExternalKind::RaritaIn | ExternalKind::RaritaOut => {
+                    return None;
+                }
+            };
+            for (&helicity, &result) in e.helicities.iter().zip(&e.results) {
+                let plus_8 = |x: i8| (i32::from(x) + 8) as u32;
+                let massive = u32::from(e.mass != 0.0);
+                let result = self.result(result, vectors, 1);
+                let (helicity, sign) = (plus_8(helicity), plus_8(e.sign));
+                self.operation(1, kind, &[momentum, mass, massive, helicity, sign, result]);
+            }
+        }
+        Some(())
+    }
+
+    /// The operations of batches, one after the other.
+    fn batches(&mut self, batches: &[Batch], plan: &Plan) -> Option<()> {
+        for batch in batches {
+            // The operands of the operation at hand, and what it has to wait for.
+            let mut operands = Vec::new();
+            let (mut level, mut sound) = (0, true);
+            let kind = Kind::Opcode(batch.opcode);
+            visit(batch, &plan.general, false, &mut |operand, access| {
+                match access {
+                    Access::Number | Access::Indexed(_) => operands.push(operand),
+                    Access::Read(_) => match self.objects.get(&operand) {
+                        Some(object) => {
+                            level = level.max(object.level);
+                            operands.push(object.address);
+                        }
+                        None => sound = false,
+                    },
+                    Access::Write(vectors) => {
+                        let result = self.result(operand, vectors, level + 1);
+                        operands.push(result);
+                        self.operation(level + 1, kind, &operands);
+                        (operands, level) = (Vec::new(), 0);
+                    }
+                    // A sum goes on after what was added before; nothing has read it yet.
+                    Access::Update(_) => match self.objects.get_mut(&operand) {
+                        Some(object) => {
+                            let level_now = level.max(object.level) + 1;
+                            object.level = level_now;
+                            operands.push(object.address);
+                            self.operation(level_now, kind, &operands);
+                            (operands, level) = (Vec::new(), 0);
+                        }
+                        None => sound = false,
+                    },
+                }
+            })?;
+            if !sound {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// The amplitudes of a helicity, whose operands are numbers of wavefunctions and addresses of
+    /// the workspace.
+    fn amplitudes(
+        &mut self,
+        plan: &Plan,
+        workspace: &Workspace,
+        looked_up: &[u32],
+    ) -> Option<Vec<Operation>> {
+        for batch in &plan.amplitudes {
+            let mut operands: Vec<u32> = Vec::new();
+            let mut sound = true;
+            let kind = Kind::Opcode(batch.opcode);
+            visit(batch, &plan.general, true, &mut |operand, access| {
+                let of_all = |at: Address| self.objects.get(&at).map(|o| o.address);
+                let new = match access {
+                    Access::Number => Some(operand),
+                    Access::Indexed(_) => looked_up.binary_search(&operand).ok().map(|i| i as u32),
+                    Access::Read(_) => of_all(operand),
+                    Access::Write(_) | Access::Update(_) => workspace.of(operand),
+                };
+                let Some(new) = new else {
+                    sound = false;
+                    return;
+                };
+                operands.push(new);
+                if !matches!(access, Access::Write(_)) {
+                    return;
+                }
+                if batch.opcode != Opcode::Dots {
+                    self.operation(1, kind, &operands);
+                    operands.clear();
+                } else if operands.len() == 2 + 2 * operands[1] as usize {
+                    for pairs in operands[2..].chunks(2 * DOTS) {
+                        let head = [operands[0], pairs.len() as u32 / 2];
+                        self.operation(1, kind, &[&head, pairs].concat());
+                    }
+                    operands.clear();
+                }
+            })?;
+            if !sound {
+                return None;
+            }
+        }
+        Some(std::mem::take(&mut self.operations))
+    }
+
+    fn sums(&mut self, plan: &Plan, workspace: &Workspace) -> Option<Vec<Operation>> {
+        let mut levels: HashMap<Address, u32> = HashMap::default();
+        let (mut units, mut terms) = (&plan.jamp.units[..], &plan.jamp.terms[..]);
+        for sum in &plan.jamp.sums {
+            let mut operands = sum.units.to_vec();
+            operands.push(sum.terms);
+            let mut level = 0;
+            let mut see = |at: Address| {
+                level = level.max(levels.get(&at).copied().unwrap_or(0));
+                workspace.of(at)
+            };
+            let count = sum.units.iter().sum::<u32>() as usize;
+            let (mine, rest) = units.split_at_checked(count)?;
+            units = rest;
+            for &unit in mine {
+                operands.push(see(unit)?);
+            }
+            let (mine, rest) = terms.split_at_checked(sum.terms as usize)?;
+            terms = rest;
+            for term in mine {
+                // The number at hand is complex: its address is the smaller of the two.
+                see(term.re.min(term.im))?;
+                operands.push(workspace.of(term.re)?);
+                operands.push(workspace.of(term.im)?);
+                operands.push(self.number(term.factor_re));
+                operands.push(self.number(term.factor_im));
+            }
+            operands.push(workspace.of(sum.address)?);
+            levels.insert(sum.address, level + 1);
+            self.operation(level + 1, Kind::Sum, &operands);
+        }
+        Some(std::mem::take(&mut self.operations))
+    }
+}

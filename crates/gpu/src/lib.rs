@@ -1,0 +1,44 @@
+//! The engine for NVIDIA GPUs.
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | [`level_schedule`] | a plan as tables of operations in levels |
+//! | [`array_schedule`] | a plan of loops as tables of operations on arrays in levels |
+//! | [`orders`] | the colour matrix of such a plan |
+//! | [`source`] | the device code for them |
+//! | [`routine`] | the device code of Lorentz structures that no kernel knows |
+//! | [`module_cache`] | device code, compiled and kept |
+//! | [`structures`] | what kernels are given, and the heads of tables, for host and device |
+//! | [`engine`] | the launches that run a plan on a GPU |
+//! | [`driver`] | what the engine asks of a GPU |
+//! | [`cuda`] | how a real GPU answers |
+//! | [`choose`] | which GPU is taken where there are several |
+//! | `limits` | which processes it cannot run |
+
+mod arena;
+mod array_schedule;
+mod choose;
+mod codegen;
+mod color;
+pub mod cuda;
+pub mod driver;
+#[cfg(any(test, feature = "emulator"))]
+pub mod emulator;
+mod engine;
+mod engines;
+mod generated;
+mod helicity_split;
+mod level_schedule;
+mod limits;
+mod module_cache;
+mod orders;
+mod routine;
+#[cfg(test)]
+mod routine_tests;
+mod source;
+mod structures;
+#[cfg(test)]
+mod vertices_tests;
+
+pub use engines::{Engines, Gpus, might_be_there};
+pub use limits::lacks;

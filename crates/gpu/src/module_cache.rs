@@ -1,0 +1,177 @@
+//! Device code, compiled when it is first needed and kept.
+//!
+//! Programs are compiled side by side, as many as the machine has cores, and kept on disk under what
+//! they were made from: their text, the options, the compiler and the kind of GPU. Nearly all of them serve
+//! every process, so that the next process finds them.
+
+use super::driver::{Driver, Function, Module};
+use super::source::Unit;
+use mebridge_cache::key::{Builder, Key};
+use mebridge_cache::{Cache, Kind};
+use mebridge_support::error::Result;
+use rustc_hash::FxHashMap as HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of stack of a thread in which the compiler runs: it goes deep into long functions.
+pub const COMPILER_STACK: usize = 64 << 20;
+
+/// The programs of one GPU.
+pub struct ModuleCache {
+    driver: Arc<dyn Driver>,
+    cache: Cache,
+    compiler: String,
+    modules: Mutex<HashMap<String, Module>>,
+    /// The program and the name of each kernel.
+    kernels: Mutex<HashMap<Function, (Module, String)>>,
+}
+
+/// Options of the compiler for all programs.
+fn options() -> Vec<String> {
+    [
+        "--std=c++17",
+        "-default-device",
+        "--extra-device-vectorization",
+    ]
+    .map(String::from)
+    .to_vec()
+}
+
+impl ModuleCache {
+    /// No programs so far.
+    pub fn new(driver: Arc<dyn Driver>, cache: Cache) -> Result<ModuleCache> {
+        Ok(ModuleCache {
+            compiler: driver.compiler()?,
+            driver,
+            cache,
+            modules: Mutex::default(),
+            kernels: Mutex::default(),
+        })
+    }
+
+    /// The GPU.
+    pub fn driver(&self) -> &Arc<dyn Driver> {
+        &self.driver
+    }
+
+    /// Compiles what is missing of these.
+    pub fn load(&self, units: &[Unit]) -> Result<()> {
+        let mut missing: Vec<&Unit> = Vec::new();
+        {
+            let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+            for unit in units {
+                if !modules.contains_key(&unit.text) && !missing.contains(&unit) {
+                    missing.push(unit);
+                }
+            }
+        }
+        // The longest first, as they take longest.
+        missing.sort_by_key(|unit| std::cmp::Reverse(unit.text.len()));
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let next = AtomicUsize::new(0);
+        let images = Mutex::new(Vec::from_iter(missing.iter().map(|_| None)));
+        let work = || {
+            loop {
+                let i = next.fetch_add(1, Ordering::Relaxed);
+                let Some(unit) = missing.get(i) else {
+                    return;
+                };
+                let image = self.image(unit);
+                images.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(image);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..threads.min(missing.len()) {
+                let builder = std::thread::Builder::new().stack_size(COMPILER_STACK);
+                if builder.spawn_scoped(scope, work).is_err() {
+                    break;
+                }
+            }
+        });
+        // Where no thread could be had.
+        work();
+        let images = images.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (unit, image) in missing.into_iter().zip(images) {
+            let module = self.driver.load(&image.expect("all were compiled")?)?;
+            let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+            modules.insert(unit.text.clone(), module);
+        }
+        Ok(())
+    }
+
+    /// A kernel of a unit, which is compiled if that has not been done.
+    pub fn function(&self, unit: &Unit, name: &str, shared: usize) -> Result<Function> {
+        self.load(std::slice::from_ref(unit))?;
+        let module = {
+            let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+            modules[&unit.text]
+        };
+        let function = self.driver.function(module, name, shared)?;
+        let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        kernels.insert(function, (module, name.to_owned()));
+        Ok(function)
+    }
+
+    /// How many threads the blocks of a kernel should have for some work, if that was found out before.
+    pub fn remembered_threads(&self, function: Function, work: &[u32]) -> Option<u32> {
+        let key = self.key_of_threads(function, work)?;
+        self.cache.load(Kind::Blocks, &key)
+    }
+
+    /// Keeps that for later.
+    pub fn remember_threads(&self, function: Function, work: &[u32], threads: u32) {
+        if let Some(key) = self.key_of_threads(function, work) {
+            self.cache.store(Kind::Blocks, &key, &threads);
+        }
+    }
+
+    /// What that depends on; none where nothing is kept.
+    fn key_of_threads(&self, function: Function, work: &[u32]) -> Option<Key> {
+        if !self.cache.is_on() {
+            return None;
+        }
+        let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        let (module, name) = kernels.get(&function)?;
+        let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let (text, _) = modules.iter().find(|(_, known)| *known == module)?;
+        let gpu = self.driver.properties();
+        let mut key = Key::of("threads of a block");
+        key.value(&self.compiler)?;
+        key.value(&options())?;
+        key.value(text)?;
+        key.value(name)?;
+        key.value(&(&gpu.name, gpu.processors))?;
+        key.value(work)?;
+        Some(key.finish())
+    }
+
+    fn image(&self, unit: &Unit) -> Result<Vec<u8>> {
+        let options = options();
+        let key: Option<Key> = (|| {
+            let mut key: Builder = Key::of("device code");
+            key.value(&self.compiler)?;
+            key.value(&options)?;
+            key.value(&unit.text)?;
+            Some(key.finish())
+        })();
+        if let Some(key) = &key
+            && let Some(image) = self.cache.load(Kind::Device, key)
+        {
+            return Ok(image);
+        }
+        let image = self.driver.compile(&unit.text, &options)?;
+        if let Some(key) = &key {
+            self.cache.store(Kind::Device, key, &image);
+        }
+        Ok(image)
+    }
+}
+
+impl Drop for ModuleCache {
+    fn drop(&mut self) {
+        let modules = self.modules.get_mut();
+        for (_, module) in modules.unwrap_or_else(PoisonError::into_inner).drain() {
+            self.driver.unload(module);
+        }
+    }
+}

@@ -1,0 +1,506 @@
+//! The device code of the kernels that go through tables.
+//!
+//! The text of `cuda/` is the same for all processes; here it is put together, with a few kernels
+//! for each kind of operation that the tables hold. Operations of fixed length are decoded by
+//! generated code, which follows from the table of operations ([`mebridge_ops`]) alone. A
+//! [`Unit`] is what is compiled, and kept, by itself: nearly all units are the same for every process.
+
+use super::array_schedule::ArrayKernel;
+use super::codegen::{Generator, Source, sample};
+use super::level_schedule::{Kind, LevelSchedule};
+use super::routine;
+use super::structures::{
+    AnswerArguments, ArrayAddend, ArrayArguments, ArrayItem, ArrayOperation, ArrayPair,
+    ArrayTriple, Choices, DeviceStructure, DotsArguments, FlowsArguments, GatherArguments,
+    GeneratedArguments, Helicities, HelicitiesArguments, HelicityArguments, LoadArguments,
+    OrdersArguments, RunArguments, SumPartsArguments, TilePair,
+};
+use mebridge_ops::GeneralRoutine;
+use mebridge_ops::opcode::{Layout, Opcode};
+use std::fmt::Write;
+
+const NUMBER: &str = include_str!("../../../cuda/number.cuh");
+const VERTICES: &str = include_str!("../../../cuda/vertices.cuh");
+const RECURSION: &str = include_str!("../../../cuda/recursion.cuh");
+const EXTERNAL: &str = include_str!("../../../cuda/external.cuh");
+const FUNCTIONS: &str = include_str!("../../../cuda/functions.cuh");
+const MEMORY: &str = include_str!("../../../cuda/memory.cuh");
+const OPERATIONS: &str = include_str!("../../../cuda/operations.cuh");
+const LOAD: &str = include_str!("../../../cuda/load.cuh");
+const HELICITIES: &str = include_str!("../../../cuda/helicities.cuh");
+const COLOR: &str = include_str!("../../../cuda/color.cuh");
+const ARRAYS: &str = include_str!("../../../cuda/arrays.cuh");
+const ORDERS: &str = include_str!("../../../cuda/orders.cuh");
+const ANSWER: &str = include_str!("../../../cuda/answer.cuh");
+const SAMPLE_TABLES: &str = include_str!("../../../cuda/sample_tables.cuh");
+const CLOCKS: &str = include_str!("../../../cuda/clocks.cuh");
+
+/// Threads of a block.
+pub const THREADS: u32 = 256;
+
+/// What all units are compiled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Whether working numbers are `double`.
+    pub double: bool,
+    /// Whether the colour sum is done in `double`.
+    pub double_color: bool,
+    /// Events of a block of memory.
+    pub lanes: u32,
+    /// Events of a workspace.
+    pub workspace_lanes: u32,
+    /// Threads that work on a workspace.
+    pub workspace_threads: u32,
+    /// Workspaces that are at work on a multiprocessor.
+    pub workspace_blocks: u32,
+    /// Whether the kernel of helicities ends with JAMP.
+    pub colors_outside: bool,
+}
+
+/// Device code that is compiled by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Unit {
+    /// The whole text.
+    pub text: String,
+    /// The names of its kernels.
+    pub kernels: Vec<String>,
+}
+
+/// The numbers by which the kernel of helicities knows kinds of amplitudes.
+pub fn amplitude_kinds(tables: &LevelSchedule) -> Vec<Kind> {
+    let mut kinds: Vec<Kind> = tables.amplitudes.iter().map(|run| run.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
+}
+
+/// Text without what is under CLOCKS: what is compiled, and kept under its text, knows of no clocks unless
+/// they are asked for.
+fn without_clocks(text: &str) -> String {
+    let mut inside = false;
+    let mut rest = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        inside |= line.trim_end() == "#ifdef CLOCKS";
+        if !inside {
+            rest.push_str(line);
+        }
+        inside &= line.trim_end() != "#endif";
+    }
+    rest
+}
+
+/// The name of the kernel that does operations of a kind.
+pub fn run_name(kind: Kind) -> String {
+    format!("run_{}", kind.name())
+}
+
+impl Shape {
+    fn defines(&self) -> String {
+        let name = |double| if double { "double" } else { "float" };
+        let (real, color) = (name(self.double), name(self.double_color));
+        let (lanes, workspace_lanes) = (self.lanes, self.workspace_lanes);
+        let (threads, blocks) = (self.workspace_threads, self.workspace_blocks);
+        let outside = if self.colors_outside {
+            "#define COLORS_OUTSIDE\n"
+        } else {
+            ""
+        };
+        format!(
+            "{outside}#define REAL {real}\n#define COLOR {color}\n#define LANES {lanes}u\n#define WORKSPACE_LANES {workspace_lanes}u\n#define WORKSPACE_THREADS {threads}\n#define WORKSPACE_BLOCKS {blocks}\n"
+        )
+    }
+
+    /// Nothing but the type and LANES matters to kernels that know no workspaces; so they are the same
+    /// for all processes.
+    fn of_events(&self) -> Shape {
+        Shape {
+            double_color: self.double,
+            workspace_lanes: self.lanes,
+            workspace_threads: THREADS,
+            workspace_blocks: 1,
+            colors_outside: false,
+            ..*self
+        }
+    }
+
+    /// What all device code begins with, up to the executors.
+    pub fn prelude(&self) -> String {
+        [
+            &self.defines(),
+            NUMBER,
+            VERTICES,
+            RECURSION,
+            EXTERNAL,
+            MEMORY,
+            OPERATIONS,
+        ]
+        .join("\n")
+    }
+
+    /// The kernels `load`, `answer` and `gather`.
+    pub fn ends(&self) -> Unit {
+        let shape = self.of_events();
+        Unit {
+            text: [
+                &shape.defines(),
+                NUMBER,
+                MEMORY,
+                &LoadArguments::declaration(),
+                LOAD,
+                &answer(),
+            ]
+            .join("\n"),
+            kernels: ["load", "answer", "gather"].map(String::from).to_vec(),
+        }
+    }
+
+    /// The kernels `load_sample`, `sum_parts` and `answer_sample`.
+    pub fn ends_of_samples(&self) -> Unit {
+        let text = [
+            &self.of_events().defines(),
+            NUMBER,
+            MEMORY,
+            &Choices::declaration(),
+            &sample::declarations(),
+            &SumPartsArguments::declaration(),
+            SAMPLE_TABLES,
+        ];
+        Unit {
+            text: text.join("\n"),
+            kernels: ["load_sample", "sum_parts", "answer_sample"]
+                .map(String::from)
+                .to_vec(),
+        }
+    }
+
+    /// The kernel `color_dots`.
+    pub fn dots(&self) -> Unit {
+        let shape = Shape {
+            double_color: self.double_color,
+            ..self.of_events()
+        };
+        Unit {
+            text: [
+                &shape.defines(),
+                NUMBER,
+                MEMORY,
+                &DotsArguments::declaration(),
+                COLOR,
+            ]
+            .join("\n"),
+            kernels: vec!["color_dots".into()],
+        }
+    }
+
+    /// Straight-line code of a whole process.
+    pub fn whole(&self, generator: &Generator) -> Option<Unit> {
+        Some(self.generated(generator, generator.source()?))
+    }
+
+    /// Straight-line code of a helicity.
+    pub fn helicity(&self, generator: &Generator) -> Option<Unit> {
+        Some(self.generated(generator, generator.helicity()?))
+    }
+
+    fn generated(&self, generator: &Generator, source: Source) -> Unit {
+        let mut text = self.of_events();
+        text.double_color = self.double_color;
+        let mut text = text.prelude();
+        text.push_str(&declarations_of_generated());
+        if generator.sample.is_some() {
+            text.push_str(&sample::declarations());
+        }
+        if generator.clocks {
+            text.push_str(CLOCKS);
+        }
+        if !generator.general.is_empty() {
+            text.push_str(FUNCTIONS);
+        }
+        for (i, general) in generator.general.iter().enumerate() {
+            text.push_str(&routine::device_function(&format!("General{i}"), general));
+        }
+        text.push_str(&source.text);
+        Unit {
+            text,
+            kernels: source.kernels,
+        }
+    }
+
+    /// The kernel that does operations of a kind: one event a lane, threads in y and blocks in x
+    /// share the operations, blocks in y the blocks of events.
+    pub fn operations(&self, kind: Kind, general: &[GeneralRoutine]) -> Unit {
+        let shape = self.of_events();
+        let mut text = shape.prelude();
+        text.push_str(&RunArguments::declaration());
+        text.push_str(&executor(kind, general));
+        let (name, kind) = (run_name(kind), kind.name());
+        let _ = write!(
+            text,
+            r#"
+extern "C" __global__ void __launch_bounds__(256)
+{name}(ARGUMENTS(RunArguments) a) {{
+    unsigned blocks = (a.events + LANES - 1) / LANES;
+    for (unsigned block = blockIdx.y; block < blocks; block += gridDim.y)
+        for (unsigned i = blockIdx.x * blockDim.y + threadIdx.y; i < a.count; i += gridDim.x * blockDim.y)
+            for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x) {{
+                Memory m = {{a.memory + (Size)block * a.vectors * LANES + lane}};
+                execute_{kind}(a.operands + a.starts[i], m, a.numbers);
+            }}
+}}
+"#
+        );
+        Unit {
+            text,
+            kernels: vec![name],
+        }
+    }
+
+    /// The kernels that do operations on arrays.
+    pub fn arrays(&self) -> Unit {
+        let declarations = [
+            ArrayOperation::declaration(),
+            ArrayPair::declaration(),
+            TilePair::declaration(),
+            ArrayTriple::declaration(),
+            ArrayAddend::declaration(),
+            ArrayItem::declaration(),
+            ArrayArguments::declaration(),
+        ];
+        let threads = format!("#define ARRAY_THREADS {THREADS}\n");
+        Unit {
+            text: [
+                &self.of_events().prelude(),
+                &declarations.concat(),
+                &threads,
+                ARRAYS,
+            ]
+            .join("\n"),
+            kernels: ArrayKernel::ALL.map(ArrayKernel::name).to_vec(),
+        }
+    }
+
+    /// The colour sum of a plan of loops.
+    pub fn orders(&self) -> Unit {
+        Unit {
+            text: [
+                &self.of_events().defines(),
+                NUMBER,
+                MEMORY,
+                &OrdersArguments::declaration(),
+                &FlowsArguments::declaration(),
+                ORDERS,
+            ]
+            .join("\n"),
+            kernels: ["color_sums", "color_orders", "color_flows"]
+                .map(String::from)
+                .to_vec(),
+        }
+    }
+
+    /// The kernel of helicities, with clocks in it or without.
+    pub fn helicities(&self, kinds: &[Kind], general: &[GeneralRoutine], clocks: bool) -> Unit {
+        let mut text = self.prelude();
+        match clocks {
+            true => {
+                text.push_str("#define CLOCKS\n");
+                text.push_str(CLOCKS);
+            }
+            false => text.push_str("struct Cycles;\n"),
+        }
+        text.push_str(ENTRIES);
+        text.push_str(&Helicities::declaration());
+        text.push_str(&HelicitiesArguments::declaration());
+        let mut cases = String::new();
+        for (number, &kind) in kinds.iter().enumerate() {
+            text.push_str(&indexed_executor(kind, general));
+            let name = kind.name();
+            let one = format!("execute_indexed_{name}(h->operands + starts[j], m, waves, r)");
+            let call = match kind {
+                Kind::Opcode(Opcode::Dots) => format!(
+                    "if (count == 2) execute_indexed_Dots_of_two(h->operands + starts[j], m, waves, others, r, s); else {one}"
+                ),
+                _ => one,
+            };
+            let _ = write!(
+                cases,
+                " case {number}: FOR_SLOTS(j, run[2]) {{ {call}; }} break;"
+            );
+        }
+        let _ = writeln!(text, "#define AMPLITUDES{cases}");
+        match clocks {
+            true => text.push_str(HELICITIES),
+            false => text.push_str(&without_clocks(HELICITIES)),
+        }
+        Unit {
+            text,
+            kernels: vec!["helicities".into()],
+        }
+    }
+}
+
+/// One column of some rows of the colour matrix, of which the tables of helicities know the address.
+const ENTRIES: &str = "struct Entries;\n";
+
+/// The kernels `answer` and `gather`.
+fn answer() -> String {
+    let declarations = [
+        Choices::declaration(),
+        AnswerArguments::declaration(),
+        GatherArguments::declaration(),
+    ];
+    declarations.concat() + ANSWER
+}
+
+/// What generated kernels are given.
+pub fn declarations_of_generated() -> String {
+    let declarations = [
+        Choices::declaration(),
+        GeneratedArguments::declaration(),
+        HelicityArguments::declaration(),
+    ];
+    format!("struct Cycles;\n{}", declarations.concat())
+}
+
+/// The types of the wavefunctions that meet in an operation of fixed length, its layout, and the
+/// device function, where it does not stand in `cuda/vertices.cuh`.
+fn fixed(kind: Kind, general: &[GeneralRoutine]) -> Option<(Vec<u8>, Layout, Option<String>)> {
+    match kind {
+        Kind::Opcode(Opcode::General(i)) => {
+            let general = general.get(i as usize)?;
+            let inputs = general.routine.inputs.iter().map(|&n| n as u8 - 2);
+            let mut inputs: Vec<u8> = inputs.collect();
+            inputs.push(if general.routine.is_amplitude() {
+                1
+            } else {
+                general.routine.outputs.len() as u8 - 2
+            });
+            let function = routine::device_function(&kind.name(), general);
+            let text =
+                format!("#ifndef FUNCTIONS\n#define FUNCTIONS\n{FUNCTIONS}\n#endif\n{function}");
+            Some((inputs, Layout::of_routine(&general.routine), Some(text)))
+        }
+        Kind::Opcode(opcode) => {
+            let components = opcode.spins().iter().map(|s| s.components());
+            Some((components.collect(), opcode.layout()?, None))
+        }
+        _ => None,
+    }
+    .filter(|(components, ..)| !components.is_empty())
+}
+
+/// The call of a device function of fixed length, with loads of its operands, and where in the
+/// operation the address of the result stands.
+fn call(name: &str, components: &[u8], layout: &Layout, wave: impl Fn(usize) -> String) -> String {
+    let mut arguments = Vec::new();
+    let mut place = 0;
+    let mut next = || {
+        place += 1;
+        place - 1
+    };
+    for &numbers in &components[..components.len() - 1] {
+        let address = wave(next());
+        arguments.push(match numbers {
+            4 => format!("m.four({address})"),
+            _ => format!("m.complex({address})"),
+        });
+    }
+    for _ in 0..layout.factors {
+        arguments.push(format!("m.complex(op[{}])", next()));
+    }
+    for _ in 0..layout.momentum_count() {
+        arguments.push(format!("m.momentum(op[{}])", next()));
+    }
+    for _ in 0..layout.masses {
+        arguments.push(format!("m.real(op[{}])", next()));
+    }
+    format!("{name}({})", arguments.join(", "))
+}
+
+/// `execute_K` for a kind of fixed length; the others stand in `cuda/operations.cuh`.
+fn executor(kind: Kind, general: &[GeneralRoutine]) -> String {
+    let Some((components, layout, function)) = fixed(kind, general) else {
+        return String::new();
+    };
+    let name = kind.name();
+    let value = call(&name, &components, &layout, |i| format!("op[{i}]"));
+    let put = match components.last() {
+        Some(4) => "put_four",
+        _ => "put_complex",
+    };
+    let out = layout.len() - 1;
+    format!(
+        "{}\nDEVICE void execute_{name}(const unsigned *op, Memory m, const Real *) {{\n    m.{put}(op[{out}], {value});\n}}\n",
+        function.unwrap_or_default()
+    )
+}
+
+/// `execute_indexed_K` for a kind of fixed length.
+fn indexed_executor(kind: Kind, general: &[GeneralRoutine]) -> String {
+    let Some((components, layout, function)) = fixed(kind, general) else {
+        return String::new();
+    };
+    let name = kind.name();
+    let value = call(&name, &components, &layout, |i| format!("waves[op[{i}]]"));
+    let out = layout.len() - 1;
+    format!(
+        "{}\nDEVICE void execute_indexed_{name}(const unsigned *op, Memory m, const unsigned *waves, Workspace r) {{\n    r.put_complex(op[{out}], {value});\n}}\n",
+        function.unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLOCKS, HELICITIES, OPERATIONS, Shape, without_clocks};
+    use mebridge_ops::Opcode;
+
+    /// Operands of a fixed number are decoded by what follows from the table alone, all others in the device
+    /// code: a function that is there twice would not compile, one that is nowhere neither.
+    #[test]
+    fn each_operation_is_decoded_in_one_place() {
+        let defined = |name: &str| OPERATIONS.contains(&format!("{name}("));
+        let mut all: Vec<Opcode> = Opcode::VERTICES.to_vec();
+        all.extend([Opcode::DotSpinor0, Opcode::DotVector0]);
+        for opcode in all {
+            for prefix in ["execute_", "execute_indexed_"] {
+                assert!(
+                    !defined(&format!("DEVICE void {prefix}{opcode:?}")),
+                    "{opcode:?}"
+                );
+            }
+        }
+        for opcode in Opcode::STREAMS {
+            let name = format!("{opcode:?}");
+            let by_macro = OPERATIONS.contains(&format!("({name}"));
+            assert!(
+                by_macro || OPERATIONS.contains(&format!("_{name}(")),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn there_are_no_clocks_unless_they_are_asked_for() {
+        let rest = without_clocks(HELICITIES);
+        // Whole lines have gone, and nothing else.
+        let mut all = HELICITIES.lines();
+        assert!(rest.lines().all(|line| all.any(|other| other == line)));
+        let ifs = |text: &str| [text.matches("#if").count(), text.matches("#endif").count()];
+        assert_eq!(ifs(&rest)[0], ifs(&rest)[1]);
+        assert_eq!(ifs(HELICITIES)[0] - ifs(&rest)[0], 3);
+        let shape = Shape {
+            double: true,
+            double_color: true,
+            lanes: 32,
+            workspace_lanes: 16,
+            workspace_threads: 256,
+            workspace_blocks: 3,
+            colors_outside: false,
+        };
+        let [plain, clocked] = [false, true].map(|clocks| shape.helicities(&[], &[], clocks).text);
+        for word in ["clock", "cycles_now"] {
+            assert!(!plain.to_lowercase().contains(word));
+            assert!(clocked.to_lowercase().contains(word));
+        }
+        assert!(clocked.contains(CLOCKS));
+    }
+}

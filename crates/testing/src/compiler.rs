@@ -1,0 +1,39 @@
+//! The compilers of this machine for C and C++.
+
+use crate::require;
+use std::path::PathBuf;
+
+pub use cc::Tool;
+
+/// The C compiler, `$CC` or the usual one; says that the test is skipped where there is none.
+pub fn c_compiler() -> Option<Tool> {
+    found(false, "CC")
+}
+
+/// The C++ compiler, `$CXX` or the usual one; says that the test is skipped where there is none.
+pub fn cxx_compiler() -> Option<PathBuf> {
+    found(true, "CXX").map(|tool| tool.path().to_owned())
+}
+
+fn found(cpp: bool, variable: &str) -> Option<Tool> {
+    let target = env!("TARGET");
+    let mut build = cc::Build::new();
+    let build = build.cpp(cpp).target(target).host(target);
+    let build = build.opt_level(1).debug(false).cargo_metadata(false);
+    let works = |tool: &Tool| {
+        let ran = tool.to_command().arg("--version").output();
+        ran.is_ok_and(|output| output.status.success())
+    };
+    let compiler = build.try_get_compiler().ok().filter(works);
+    match &compiler {
+        Some(tool) => require::used("cxx", tool.path().display()),
+        None => require::skipped(
+            "cxx",
+            format_args!(
+                "there is no {} compiler (set {variable} to one)",
+                if cpp { "C++" } else { "C" }
+            ),
+        ),
+    }
+    compiler
+}

@@ -1,0 +1,317 @@
+//! The plans of a bridge, from the cache or made.
+//!
+//! A plan follows from the process, the card and the helicities; all of them are in its key, and so is the
+//! size of L2, for which plans of loops are made. A plan that is read is validated as one that is made
+//! ([`Plan::validate`]); a matrix in blocks is used only if [`BlockDiagonal::fits`].
+
+use crate::cache::key::{Builder, Key};
+use crate::cache::{Cache, Kind};
+use crate::color::BlockDiagonal;
+use crate::error::Result;
+use crate::plan::passes::Pass;
+use crate::plan::{Plan, ValidPlan, binding::Binding, compile, recursion};
+use crate::process::Process;
+use crate::process::color::ColorMatrix;
+use crate::simd::l2_bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Gives the plans of one process with one card.
+pub struct Plans {
+    cache: Cache,
+    /// The key of process and card, for what else goes into a plan's.
+    of_process: Option<Key>,
+}
+
+impl Plans {
+    /// For a process and the values of its card.
+    pub fn new(cache: Cache, process: &Process, card: &[f64]) -> Plans {
+        let of_process = cache.is_on().then(|| {
+            let mut key = Key::of("process and card");
+            key.value(process)?;
+            key.value(card)?;
+            if process.amplitudes.is_empty() {
+                key.value(&l2_bytes())?;
+            }
+            Some(key.finish())
+        });
+        Plans {
+            of_process: of_process.flatten(),
+            cache,
+        }
+    }
+
+    /// The list of diagrams for these helicities.
+    pub fn diagrams(
+        &self,
+        process: &Process,
+        binding: &Binding,
+        helicities: &[u32],
+    ) -> Result<ValidPlan> {
+        let key = self.key("diagrams", helicities);
+        let accept = |plan: Plan| {
+            let right = plan.helicities == helicities && plan.has_channels_of(process);
+            right.then(|| plan.validate(process).ok()).flatten()
+        };
+        if let Some(plan) = self.load(Kind::Plan, key, accept) {
+            return Ok(plan);
+        }
+        let plan = compile(process, binding, helicities)?;
+        self.store(Kind::Plan, key, &plan);
+        plan.validate(process)
+    }
+
+    /// The recursion for these helicities, with passes up to that one, if there is one.
+    pub fn recursion(
+        &self,
+        process: &Process,
+        binding: &Binding,
+        helicities: &[u32],
+        last: Pass,
+    ) -> Option<ValidPlan> {
+        let key = self.key(&format!("recursion until {last:?}"), helicities);
+        let accept = |plan: Option<Plan>| match plan {
+            Some(plan) if plan.helicities == helicities => plan.validate(process).ok().map(Some),
+            Some(_) => None,
+            None => Some(None),
+        };
+        if let Some(plan) = self.load(Kind::Plan, key, accept) {
+            return plan;
+        }
+        let plan = recursion::compile_until(last, process, binding, helicities);
+        self.store(Kind::Plan, key, &plan);
+        plan?.validate(process).ok()
+    }
+
+    /// Plans for helicities in lanes (`process` has those of one lane; `rows` and their number say which): the list
+    /// of diagrams, and the recursion that tells helicities apart where there is one that is less work.
+    pub fn of_lanes(
+        &self,
+        process: &Process,
+        binding: &Binding,
+        (rows, lanes): (&[u32], usize),
+    ) -> Result<(ValidPlan, Option<ValidPlan>)> {
+        let every: Vec<u32> = (0..process.helicities.len() as u32).collect();
+        let accept = |plan: Plan| {
+            let right = plan.helicities == every && plan.has_channels_of(process);
+            right.then(|| plan.validate(process).ok()).flatten()
+        };
+        let key = self.key(&format!("diagrams, {lanes} lanes"), rows);
+        let diagrams = match self.load(Kind::Plan, key, accept) {
+            Some(plan) => plan,
+            None => {
+                let plan = compile(process, binding, &every)?;
+                self.store(Kind::Plan, key, &plan);
+                plan.validate(process)?
+            }
+        };
+        let key = self.key(&format!("recursion, {lanes} lanes"), rows);
+        let known = |plan: Option<Plan>| match plan {
+            Some(plan) => accept(plan).map(Some),
+            None => Some(None),
+        };
+        if let Some(recursion) = self.load(Kind::Plan, key, known) {
+            return Ok((diagrams, recursion));
+        }
+        let cost = diagrams.count.cost_with_channels();
+        let recursion = recursion::compile_each(process, binding, &every)
+            .filter(|plan| plan.count.cost_with_channels() < cost);
+        self.store(Kind::Plan, key, &recursion);
+        Ok((diagrams, recursion.and_then(accept)))
+    }
+
+    /// The colour matrix in blocks, for a core or a GPU.
+    pub fn color(&self, process: &Process, on_gpu: bool) -> BlockDiagonal {
+        match process.amplitudes.is_empty() {
+            // Made about as fast as read.
+            true => BlockDiagonal::of_process(process, on_gpu),
+            false => self.color_of_matrix(&process.color),
+        }
+    }
+
+    fn color_of_matrix(&self, color: &ColorMatrix) -> BlockDiagonal {
+        let key = self.of_process.and_then(|_| {
+            let mut key = Key::of("color");
+            key.value(color)?;
+            Some(key.finish())
+        });
+        let accept = |split: BlockDiagonal| split.fits(color).then_some(split);
+        if let Some(split) = self.load(Kind::Color, key, accept) {
+            return split;
+        }
+        let split = BlockDiagonal::new(color);
+        self.store(Kind::Color, key, &split);
+        split
+    }
+
+    fn key(&self, what: &str, helicities: &[u32]) -> Option<Key> {
+        let mut key: Builder = Key::of(what);
+        key.bytes(&self.of_process?.0);
+        key.value(helicities)?;
+        Some(key.finish())
+    }
+
+    fn load<T: DeserializeOwned, V>(
+        &self,
+        kind: Kind,
+        key: Option<Key>,
+        accept: impl FnOnce(T) -> Option<V>,
+    ) -> Option<V> {
+        self.cache.load(kind, &key?).and_then(accept)
+    }
+
+    fn store<T: Serialize>(&self, kind: Kind, key: Option<Key>, value: &T) {
+        if let Some(key) = key {
+            self.cache.store(kind, &key, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::example;
+    use crate::runtime::CachePlace;
+
+    struct Setting {
+        folder: tempfile::TempDir,
+        process: Process,
+        binding: Binding,
+        card: Vec<f64>,
+    }
+
+    impl Setting {
+        fn new() -> Setting {
+            let process = example::scalars();
+            let card = process.model.default_card();
+            Setting {
+                folder: tempfile::tempdir().unwrap(),
+                binding: Binding::new(&process.model, &card).unwrap(),
+                process,
+                card,
+            }
+        }
+
+        fn plans(&self) -> Plans {
+            let cache = Cache::new(&CachePlace::Folder(self.folder.path().to_owned()));
+            Plans::new(cache, &self.process, &self.card)
+        }
+
+        fn diagrams(&self) -> Plan {
+            let plans = self.plans();
+            plans
+                .diagrams(&self.process, &self.binding, &[0])
+                .unwrap()
+                .into_inner()
+        }
+
+        /// Stores another plan in place of the list of diagrams.
+        fn replace(&self, plan: &Plan) {
+            let plans = self.plans();
+            let key = plans.key("diagrams", &[0]).unwrap();
+            assert!(plans.cache.load::<Plan>(Kind::Plan, &key).is_some());
+            plans.cache.store(Kind::Plan, &key, plan);
+        }
+    }
+
+    #[test]
+    fn a_plan_is_taken_from_the_cache_if_it_fits() {
+        let setting = Setting::new();
+        let made = setting.diagrams();
+        let mut marked = made.clone();
+        marked.count.currents = 1234;
+        setting.replace(&marked);
+        assert_eq!(setting.diagrams().count.currents, 1234);
+        // Read again it is the same to the last bit.
+        let bytes = |plan: &Plan| postcard::to_stdvec(plan).unwrap();
+        assert_eq!(bytes(&setting.diagrams()), bytes(&marked));
+        marked.couplings[0] = made.vectors;
+        setting.replace(&marked);
+        assert_eq!(bytes(&setting.diagrams()), bytes(&made));
+        // And was stored anew.
+        let plans = setting.plans();
+        let key = plans.key("diagrams", &[0]).unwrap();
+        let stored: Plan = plans.cache.load(Kind::Plan, &key).unwrap();
+        assert_eq!(bytes(&stored), bytes(&made));
+    }
+
+    #[test]
+    fn plans_for_helicities_in_lanes_are_kept() {
+        let setting = Setting::new();
+        let of_lanes = || {
+            let plans = setting.plans();
+            let made = plans.of_lanes(&setting.process, &setting.binding, (&[0], 8));
+            let (diagrams, recursion) = made.unwrap();
+            // Scalars alone have none.
+            assert!(recursion.is_none());
+            diagrams.into_inner()
+        };
+        let made = of_lanes();
+        let plans = setting.plans();
+        let key = plans.key("diagrams, 8 lanes", &[0]).unwrap();
+        let mut marked = made.clone();
+        marked.count.currents = 1234;
+        plans.cache.store(Kind::Plan, &key, &marked);
+        assert_eq!(of_lanes().count.currents, 1234);
+        marked.couplings[0] = made.vectors;
+        plans.cache.store(Kind::Plan, &key, &marked);
+        assert_eq!(of_lanes().count, made.count);
+    }
+
+    #[test]
+    fn other_cards_processes_and_helicities_have_plans_of_their_own() {
+        let setting = Setting::new();
+        let name =
+            |plans: &Plans, what, helicities: &[u32]| plans.key(what, helicities).unwrap().name();
+        let mut names = vec![
+            name(&setting.plans(), "diagrams", &[0]),
+            name(&setting.plans(), "recursion", &[0]),
+            name(&setting.plans(), "diagrams", &[0, 1]),
+        ];
+        let mut other = Setting::new();
+        other.card[0] += 1e-13;
+        names.push(name(&other.on(&setting), "diagrams", &[0]));
+        other.card = setting.card.clone();
+        other.process.iden += 1;
+        names.push(name(&other.on(&setting), "diagrams", &[0]));
+        let mut different = names.clone();
+        different.sort();
+        different.dedup();
+        assert_eq!(different.len(), names.len());
+        // And the same again is the same.
+        assert_eq!(names[0], name(&setting.plans(), "diagrams", &[0]));
+    }
+
+    impl Setting {
+        /// The plans of this process in the cache of another setting.
+        fn on(&self, other: &Setting) -> Plans {
+            let cache = Cache::new(&CachePlace::Folder(other.folder.path().to_owned()));
+            Plans::new(cache, &self.process, &self.card)
+        }
+    }
+
+    #[test]
+    fn a_colour_matrix_that_does_not_fit_is_split_again() {
+        let setting = Setting::new();
+        let plans = setting.plans();
+        let color = ColorMatrix {
+            flows: 2,
+            denominator: 3.0,
+            upper: vec![16.0, -2.0, 16.0],
+        };
+        let split = plans.color_of_matrix(&color);
+        assert!(split.fits(&color));
+        let key = {
+            let mut key = Key::of("color");
+            key.value(&color).unwrap();
+            key.finish()
+        };
+        let mut bad: BlockDiagonal = plans.cache.load(Kind::Color, &key).unwrap();
+        bad.blocks[0].slots[0] = 2;
+        plans.cache.store(Kind::Color, &key, &bad);
+        assert!(!bad.fits(&color));
+        assert!(plans.color_of_matrix(&color).fits(&color));
+        let stored: BlockDiagonal = plans.cache.load(Kind::Color, &key).unwrap();
+        assert!(stored.fits(&color));
+    }
+}

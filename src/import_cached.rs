@@ -1,0 +1,53 @@
+//! The import of a directory, from the cache where nothing has changed that the import looks at.
+
+use crate::cache::key::Key;
+use crate::cache::{Cache, Kind};
+use crate::error::Result;
+use crate::import::{Look, Options, folder_name, fortran_of, import_with, read_bounded, record};
+use crate::process::Process;
+use crate::process::file::FORMAT_VERSION;
+use mebridge_support::digest;
+use std::path::Path;
+
+/// The processes of a directory, as [`import_with`] gives them.
+pub fn import_cached(dir: &Path, options: &Options, cache: &Cache) -> Result<Vec<Process>> {
+    // Another card may lie anywhere: that is not kept.
+    let keeps = cache.is_on() && options.card.is_none();
+    let Some(key) = keeps.then(|| key(dir, options)).flatten() else {
+        return import_with(dir, options);
+    };
+    type Stored = (Vec<Look>, Vec<Process>);
+    if let Some((looks, processes)) = cache.load::<Stored>(Kind::Process, &key)
+        && looks.iter().all(|look| look.still_holds(dir))
+        && processes.iter().all(|process| process.validate().is_ok())
+    {
+        return Ok(processes);
+    }
+    let (processes, looks) = record(dir, || import_with(dir, options));
+    let stored: Stored = (looks, processes?);
+    cache.store(Kind::Process, &key, &stored);
+    Ok(stored.1)
+}
+
+/// What most imports differ in: the matrix elements and the cards. What else the import looks at is
+/// stored with the processes.
+fn key(dir: &Path, options: &Options) -> Option<Key> {
+    let mut key = Key::of("import");
+    key.value(&FORMAT_VERSION)?;
+    key.value(&options.harmless_calls)?;
+    key.value(&options.element)?;
+    // The name of a process that has none in its file.
+    key.value(&folder_name(dir))?;
+    for file in fortran_of(dir).ok()? {
+        let name = file.file_name()?.to_str()?;
+        if name.starts_with("matrix") {
+            key.value(name)?;
+            key.bytes(&digest(&read_bounded(&file).ok()?));
+        }
+    }
+    for card in ["param_card.dat", "run_card.dat"] {
+        let contents = read_bounded(&dir.join("../../Cards").join(card)).ok();
+        key.value(&contents.as_deref().map(digest))?;
+    }
+    Some(key.finish())
+}

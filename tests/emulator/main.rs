@@ -1,0 +1,7 @@
+//! Bridges on a CPU in the place of a GPU (`mebridge::gpu::emulator`), against those on the CPU's own engine.
+
+mod clocks;
+mod loops;
+mod processes;
+mod samples;
+mod tuning;

@@ -1,0 +1,410 @@
+//! The engine on the stand-in for a GPU, against the CPU's engine.
+
+use mebridge::backend::{Kernel, Kernels};
+use mebridge::bridge::Bridge;
+use mebridge::cache::Cache;
+use mebridge::events::{Answers, Events};
+use mebridge::gpu::Gpus;
+use mebridge::gpu::driver::Driver;
+use mebridge::gpu::emulator::{Emulator, Log};
+use mebridge::import::import_directory;
+use mebridge::process::Process;
+use mebridge::runtime::{BackendChoice, Precision, Switches};
+use mebridge::target::{Calls, Target};
+use std::sync::Arc;
+
+use mebridge_testing::{self as common, worst};
+
+struct Outcome {
+    matrix_elements: Vec<f64>,
+    helicity: Vec<i32>,
+    color: Vec<i32>,
+    good: Option<usize>,
+    recursion: bool,
+}
+
+fn run(bridge: &mut Bridge, events: &Events) -> Outcome {
+    let nevt = events.g_s.len();
+    let mut outcome = Outcome {
+        matrix_elements: vec![0.0; nevt],
+        helicity: vec![0; nevt],
+        color: vec![0; nevt],
+        good: None,
+        recursion: false,
+    };
+    let mut answers = Answers {
+        matrix_elements: &mut outcome.matrix_elements,
+        helicity: &mut outcome.helicity,
+        color: &mut outcome.color,
+    };
+    bridge.run(events, &mut answers).expect("run");
+    outcome.good = bridge.good_helicities();
+    let serving = bridge.serving(events.channels.is_some());
+    outcome.recursion = serving.expect("it has run").1;
+    outcome
+}
+
+/// The bits of |M|^2, helicities and colours.
+pub(super) type Bits = (Vec<u64>, Vec<i32>, Vec<i32>);
+
+/// Runs events, and tells what was launched for them.
+pub(super) fn run_logged(gpu: &Emulator, bridge: &mut Bridge, events: &Events) -> (Bits, Log) {
+    gpu.take_log();
+    let outcome = run(bridge, events);
+    let bits = outcome.matrix_elements.iter().map(|x| x.to_bits());
+    let bits = (bits.collect(), outcome.helicity, outcome.color);
+    (bits, gpu.take_log())
+}
+
+/// The CPU's bridge and that of the GPU.
+fn bridges(
+    gpu: &Arc<Emulator>,
+    process: &Process,
+    precision: Precision,
+    by_helicities: bool,
+) -> [Bridge; 2] {
+    bridges_with(gpu, process, precision, by_helicities, Switches::default())
+}
+
+/// The same with more switches.
+fn bridges_with(
+    gpu: &Arc<Emulator>,
+    process: &Process,
+    precision: Precision,
+    by_helicities: bool,
+    switches: Switches,
+) -> [Bridge; 2] {
+    let switches = Switches {
+        precision,
+        backend: BackendChoice::Cpu,
+        ..switches
+    };
+    let card = process.model.default_card();
+    let driver: Arc<dyn Driver> = gpu.clone();
+    let gpus = Gpus::of(vec![driver], &switches, Cache::default()).expect("a GPU");
+    let gpus = match by_helicities {
+        true => gpus.by_helicities(),
+        false => gpus,
+    };
+    let on = |machine| Bridge::on(machine, process.clone(), &card, &switches, 64).expect("bridge");
+    let cpu = Target::choose(&switches, Calls::of(process, 64)).expect("a CPU");
+    [on(cpu), on(Target::Gpu(gpus))]
+}
+
+/// What a bridge says of its kernels must be what runs.
+fn kernels(bridge: &Bridge, channels: bool) -> Vec<String> {
+    let kernels = bridge.kernels(channels).expect("kernels");
+    let names: Vec<String> = kernels.each.iter().map(|k| k.name.clone()).collect();
+    let has = |name: &str| names.iter().any(|n| n == name);
+    let of_helicities = usize::from(has("helicities")) + usize::from(has("helicity"));
+    let tables = has("load") && of_helicities == 1 && has("answer");
+    assert!(tables != (names[0] == "generated"), "{names:?}");
+    let sound = |k: &Kernel| k.launches > 0 && k.blocks > 0 && k.threads > 0;
+    assert!(kernels.each.iter().all(sound), "{kernels:?}");
+    assert!(!tables || kernels.bytes > 4 * 32);
+    names
+}
+
+#[test]
+fn real_processes_agree_with_the_cpu() {
+    compare(false);
+}
+
+/// Diagrams and recursion, all kinds of amplitudes, by the generated kernel of a helicity.
+#[test]
+fn real_processes_by_helicities_agree_with_the_cpu() {
+    compare(true);
+}
+
+/// Real processes of at most so many diagrams, or the one that the environment names.
+/// One process of each family, small ones: a C++ compiler takes its time. `MEBRIDGE_TEST_PROCESS` names
+/// others, by a part of their names.
+const FEW: [&str; 6] = [
+    "ee_mumu.",
+    "gg_tt.P1",
+    "gq_ttq.P1_gu_",
+    "heft_gg_bb.",
+    "nobm_pp_ttW.P0_dux",
+    "susy_gg_t1t1.",
+];
+
+fn compare(by_helicities: bool) {
+    let Some(references) = common::references() else {
+        return;
+    };
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let only = std::env::var("MEBRIDGE_TEST_PROCESS").ok();
+    let wanted = |r: &&common::Reference| match &only {
+        Some(only) => r.name.contains(only),
+        None => FEW.iter().any(|few| r.name.starts_with(few)),
+    };
+    let cases = references.iter().filter(wanted).collect();
+    for r in common::require::cases("of these names", cases) {
+        let process = import_directory(&r.directory).expect("import").remove(0);
+        for precision in [Precision::Double, Precision::Mixed, Precision::Float] {
+            let tolerance = match precision {
+                Precision::Double => 1e-12,
+                Precision::Mixed => 1e-5,
+                Precision::Float => 2e-3,
+            };
+            let [mut cpu, mut on_gpu] = bridges(&gpu, &process, precision, by_helicities);
+            // The second time with generated code, where there is some.
+            let calls = [(37, false), (37, true), (1, true), (37, false), (36, true)];
+            for (nevt, channels) in calls {
+                let events = r.events(channels).first(nevt);
+                let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
+                on_gpu.wait_for_compiler();
+                let by = worst(&a.matrix_elements, &b.matrix_elements);
+                println!(
+                    "{} {precision:?} {channels} {by:.1e} recursion {}",
+                    r.name, a.recursion
+                );
+                assert!(by < tolerance, "{}: {by:e}", r.name);
+                assert_eq!(a.good, b.good, "{}", r.name);
+                let names = kernels(&on_gpu, channels);
+                if by_helicities {
+                    assert!(names.iter().any(|n| n == "helicity"), "{names:?}");
+                }
+                assert_eq!(cpu.kernels(channels).expect("none"), Kernels::default());
+                if precision == Precision::Double {
+                    assert_eq!(a.helicity, b.helicity, "{}", r.name);
+                    assert_eq!(a.color, b.color, "{}", r.name);
+                    assert_eq!(a.recursion, b.recursion, "{}", r.name);
+                }
+            }
+        }
+    }
+}
+
+/// Momenta of phi phi > phi phi, at most 90 events.
+fn scalars(nevt: usize) -> Vec<f64> {
+    let (e, m) = (500.0f64, 125.0f64);
+    let p = (e * e - m * m).sqrt();
+    let event = |event| {
+        let cosine = 0.9 - 0.02 * event as f64;
+        let (x, z) = (p * (1.0 - cosine * cosine).sqrt(), p * cosine);
+        [
+            e, 0.0, 0.0, p, e, 0.0, 0.0, -p, e, x, 0.0, z, e, -x, 0.0, -z,
+        ]
+    };
+    (0..nevt).flat_map(event).collect()
+}
+
+/// By tables and by generated code.
+#[test]
+fn momenta_that_are_not_conserved_are_refused() {
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let process = mebridge::process::example::scalars();
+    let nevt = 40;
+    let half = vec![0.5; nevt];
+    let mut momenta = scalars(nevt);
+    momenta.swap(33 * 16 + 13, 33 * 16 + 15);
+    for precision in [Precision::Double, Precision::Float] {
+        let [_, mut on_gpu] = bridges(&gpu, &process, precision, false);
+        for generated in [false, true] {
+            let events = Events {
+                momenta: &momenta,
+                g_s: &half,
+                random_helicity: &half,
+                random_color: &half,
+                channels: None,
+                igraph: None,
+            };
+            let mut answers = Answers {
+                matrix_elements: &mut vec![0.0; nevt],
+                helicity: &mut vec![0; nevt],
+                color: &mut vec![0; nevt],
+            };
+            let error = on_gpu.run(&events, &mut answers).unwrap_err();
+            let named = matches!(error, mebridge::Error::NotConserved { event: 33, .. });
+            assert!(named, "generated {generated}: {error}");
+            let events = Events {
+                momenta: &scalars(nevt),
+                ..events
+            };
+            run(&mut on_gpu, &events);
+            on_gpu.wait_for_compiler();
+        }
+    }
+}
+
+/// Couplings that are no polynomials in G are computed here and copied, for each chunk. (The emulator sees to it
+/// that they stay until they have been read.)
+#[test]
+fn couplings_that_are_given_are_those_of_the_cpu() {
+    use mebridge::process::arith::{Builder, Function, Op};
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let mut process = mebridge::process::example::scalars();
+    let mut builder = Builder::new(2);
+    let (mass, g) = (builder.input(0), builder.input(1));
+    let i = builder.complex(0.0, 1.0);
+    let root = builder.push(Op::Call(Function::RealSqrt, g));
+    let coupling = builder.push(Op::Mul(i, root));
+    process.model.program = builder.finish();
+    process.model.parameters[0].value = mass;
+    process.model.couplings[0].value = coupling;
+    let nevt = 70;
+    let momenta = scalars(nevt);
+    let g_s: Vec<f64> = (0..nevt).map(|event| 1.0 + 0.01 * event as f64).collect();
+    let half = vec![0.5; nevt];
+    let events = Events {
+        momenta: &momenta,
+        g_s: &g_s,
+        random_helicity: &half,
+        random_color: &half,
+        channels: None,
+        igraph: None,
+    };
+    let [mut cpu, mut on_gpu] = bridges(&gpu, &process, Precision::Double, false);
+    for _ in 0..2 {
+        let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
+        assert!(worst(&a.matrix_elements, &b.matrix_elements) < 1e-12);
+        on_gpu.wait_for_compiler();
+    }
+}
+
+/// Whatever goes wrong in a call, copies into the caller's arrays are over when it returns; and no recording is
+/// forgotten.
+#[test]
+fn a_panic_leaves_no_copies_under_way() {
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let process = mebridge::process::example::scalars();
+    let nevt = 3;
+    let (momenta, ones) = (scalars(nevt), vec![0.5; nevt]);
+    let events = Events {
+        momenta: &momenta,
+        g_s: &ones,
+        random_helicity: &ones,
+        random_color: &ones,
+        channels: None,
+        igraph: None,
+    };
+    for graphs in [false, true] {
+        let switches = Switches {
+            gpu_graphs: Some(graphs),
+            gpu_group: Some(0),
+            ..Switches::default()
+        };
+        let [_, mut bridge] = bridges_with(&gpu, &process, Precision::Double, false, switches);
+        bridge.prepare(&events).expect("good momenta");
+        for launches in 0..3 {
+            gpu.panic_after(launches);
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                run(&mut bridge, &events);
+            }));
+            assert!(panicked.is_err(), "{launches} launches are all there are");
+            assert!(gpu.is_idle(), "after {launches} launches, graphs {graphs}");
+        }
+        run(&mut bridge, &events);
+        assert_eq!(gpu.kept_graphs(), usize::from(graphs));
+        drop(bridge);
+        assert_eq!(gpu.kept_graphs(), 0);
+    }
+}
+
+/// Generated code is compared where the tables are right, whatever comes first: here a quark that goes on along
+/// the beam, so that a propagator is infinite.
+#[test]
+fn generated_code_is_not_judged_by_the_first_events() {
+    let Some(references) = common::references() else {
+        return;
+    };
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let Some(r) = common::one_of(&references, "gq_ttq.P1_gu_ttxu") else {
+        return;
+    };
+    let process = import_directory(&r.directory).expect("import").remove(0);
+    let (mass, out) = (173.0f64, 30.0);
+    let top = |x: f64, z: f64| [(mass * mass + x * x + z * z).sqrt(), x, 0.0, z];
+    let tops = [top(200.0, 80.0), top(-200.0, -50.0)];
+    let beam = (tops[0][0] + tops[1][0] + out) / 2.0;
+    let beams = [[beam, 0.0, 0.0, beam], [beam, 0.0, 0.0, -beam]];
+    let singular = [beams[0], beams[1], tops[0], tops[1], [out, 0.0, 0.0, -out]].concat();
+    let first = Events {
+        momenta: &singular,
+        ..r.events(false).first(1)
+    };
+    let ordinary = r.events(false);
+    let names = |first: &Events| {
+        let [_, mut on_gpu] = bridges(&gpu, &process, Precision::Double, false);
+        run(&mut on_gpu, first);
+        on_gpu.wait_for_compiler();
+        run(&mut on_gpu, first);
+        run_logged(&gpu, &mut on_gpu, &ordinary).1.launches
+    };
+    let expected = names(&ordinary);
+    assert!(
+        expected.iter().all(|(name, _)| name != "load"),
+        "{expected:?}"
+    );
+    assert_eq!(names(&first), expected);
+}
+
+/// The colour sum by products of matrices, in one batch of helicities and, with little memory, in
+/// several; launches recorded or not.
+#[test]
+fn colour_sums_by_matrix_products_agree_with_the_cpu() {
+    let Some(references) = common::references() else {
+        return;
+    };
+    let names = [
+        "gg_tt.P1_gg_ttx",
+        "gq_ttq.P1_gu_ttxu",
+        "gg_ttgg.P1_gg_ttxgg",
+    ];
+    let cases = references.iter().filter(|r| names.contains(&&*r.name));
+    let cases = common::require::cases(names.join(", "), cases.collect());
+    for (memory, batches) in [(1 << 30, false), (16 << 20, true)] {
+        for &r in &cases {
+            let many = r.name.contains("ttgg");
+            if batches && !many {
+                continue;
+            }
+            let process = import_directory(&r.directory).expect("import").remove(0);
+            let all = |channels| r.events(channels);
+            for (precision, tolerance) in [
+                (Precision::Double, 1e-12),
+                (Precision::Mixed, 1e-5),
+                (Precision::Float, 2e-3),
+            ] {
+                for graphs in [false, true] {
+                    let Some(gpu) = Emulator::with_memory(memory) else {
+                        return;
+                    };
+                    let switches = Switches {
+                        blas_color_sum: Some(true),
+                        gpu_graphs: Some(graphs),
+                        ..Switches::default()
+                    };
+                    let [mut cpu, mut on_gpu] =
+                        bridges_with(&gpu, &process, precision, false, switches);
+                    for (nevt, channels) in [(37, false), (64, true), (1, true), (37, false)] {
+                        let events = all(channels).first(nevt);
+                        let (a, b) = (run(&mut on_gpu, &events), run(&mut cpu, &events));
+                        let by = worst(&a.matrix_elements, &b.matrix_elements);
+                        println!("{} {precision:?} {channels} {by:.1e}", r.name);
+                        assert!(by < tolerance, "{}: {by:e}", r.name);
+                        assert_eq!(a.good, b.good, "{}", r.name);
+                        if precision == Precision::Double {
+                            assert_eq!(a.helicity, b.helicity, "{}", r.name);
+                            assert_eq!(a.color, b.color, "{}", r.name);
+                        }
+                        kernels(&on_gpu, channels);
+                        let each = on_gpu.kernels(channels).expect("kernels").each;
+                        assert!(each.iter().any(|kernel| kernel.name == "color_dots"));
+                    }
+                }
+            }
+        }
+    }
+}
