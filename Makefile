@@ -76,7 +76,7 @@ COMPLETIONS := bash-completion/completions/mebridge zsh/site-functions/_mebridge
 install:
 	@if command -v $(CARGO) >/dev/null 2>&1 || [ ! -f $(RELEASE)/$(BUILT) ]; then $(MAKE) --no-print-directory rust; fi
 	rm -rf build/share
-	$(RELEASE)/mebridge share build/share
+	$(RELEASE)/mebridge-tools share build/share
 	install -d $(AT)/bin $(AT)/include $(ATLIB)/pkgconfig $(AT)/share/mebridge/fortran $(AT)/share/man/man1
 	install -m 755 $(RELEASE)/mebridge $(AT)/bin/
 	install -m 755 $(RELEASE)/$(BUILT) $(ATLIB)/$(SOFILE)

@@ -25,6 +25,7 @@ import maturin
 _HERE = pathlib.Path(__file__).resolve().parent
 _TRIPLE = "x86_64-unknown-linux-gnu"
 _MANIFEST = _HERE.parent / "Cargo.toml"
+_COMMAND = _HERE.parent / "crates" / "command" / "Cargo.toml"
 # maturin would fetch a toolchain of its own, of which the step before it knows nothing.
 os.environ["MATURIN_NO_INSTALL_RUST"] = "1"
 
@@ -38,8 +39,9 @@ def _library() -> None:
         os.environ["MATURIN_PEP517_ARGS"] = shlex.join(asked)
     if given is None and glibc is None:
         cargo = os.environ.get("CARGO", "cargo")
-        subprocess.run([cargo, "build", "--release", "--locked", "--manifest-path", str(_MANIFEST)], check=True)
-        given = target / "release" / "libmebridge.so"
+        subprocess.run([cargo, "build", "--release", "--locked", "--manifest-path", str(_COMMAND)], check=True)
+        # The library is what the command rests on.
+        given = target / "release" / "deps" / "libmebridge.so"
     elif given is None:
         # Cargo takes what another linker made for stale, and zig is maturin's: its command brings the library along.
         with tempfile.TemporaryDirectory() as folder:

@@ -1,18 +1,11 @@
 //! `mebridge check`.
 
-// Parts of the command, to compute again what it says.
-#[allow(dead_code)]
-#[path = "../../src/bin/mebridge/random.rs"]
-mod random;
-#[allow(dead_code)]
-#[path = "../../src/bin/mebridge/statistics.rs"]
-mod statistics;
-
 use crate::support::{
     directory, gg_ttx, mask_timings, mebridge, mebridge_with, two_matrix_elements,
 };
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::example::scalars_squared;
+use mebridge_command::{random, statistics};
 use random::Random;
 use serde_json::Value;
 use statistics::Statistics;

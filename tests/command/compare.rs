@@ -299,3 +299,31 @@ fn the_engine_loses_what_gfortran_loses_where_terms_cancel() {
         }
     }
 }
+
+#[test]
+fn nothing_is_written_into_the_directory() {
+    if !gfortran() {
+        return;
+    }
+    let d = directory();
+    let copied = d.path().join("output");
+    copy(&gg_ttx().join("../.."), &copied);
+    let files = || {
+        let mut found = Vec::new();
+        let mut open = vec![copied.clone()];
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                match entry.path() {
+                    path if path.is_dir() => open.push(path),
+                    path => found.push((path.clone(), std::fs::read(path).unwrap())),
+                }
+            }
+        }
+        found.sort();
+        found
+    };
+    let before = files();
+    let p = copied.join("SubProcesses/P1_gg_ttx");
+    mebridge(d.path(), &["compare", p.to_str().unwrap()]).ok();
+    assert!(before == files());
+}

@@ -617,7 +617,7 @@ fn events_of_a_whole_output_find_their_directory() {
 #[test]
 fn events_of_a_standalone_output_with_prefixes() {
     let d = directory();
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/outputs/standalone");
+    let from = mebridge_testing::root().join("fortran/outputs/standalone");
     copy(&from, &d.path().join("rw_me"));
     let folder = d.path().join("rw_me/SubProcesses");
     std::fs::remove_dir_all(folder.join("P1_qq_qq")).unwrap();

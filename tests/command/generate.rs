@@ -1,7 +1,7 @@
 //! `mebridge generate`, and processes by their names in the place of files.
 
 use crate::common::gfortran;
-use crate::support::{directory, mebridge, mebridge_with};
+use crate::support::{directory, gg_ttx, mebridge, mebridge_with};
 use mebridge::process::Process;
 use std::process::Command;
 
@@ -216,11 +216,8 @@ fn a_library_carries_a_process() {
     assert_eq!(channels[3]["diagrams"][0]["diagram"], 3);
     assert_eq!(channels[3]["diagrams"][0]["active_flavors"][0], 1);
     // From the Fortran directory, to stdout, with a card.
-    let p1 = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/fortran/gg_ttx/SubProcesses/P1_gg_ttx"
-    );
-    let ran = umami(&[p1, "-o", "p1.so", "--json", "-"]);
+    let p1 = gg_ttx();
+    let ran = umami(&[p1.to_str().unwrap(), "-o", "p1.so", "--json", "-"]);
     let json: serde_json::Value = serde_json::from_str(ran.ok()).unwrap();
     assert_eq!(json[0]["qcd_power"], 2);
     // A library that is none.

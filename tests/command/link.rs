@@ -103,7 +103,7 @@ fn all_helicities_at_once_and_their_table() {
     let p = p(&output);
     fs::rename(p.join("matrix1.f"), p.join("matrix1_orig.f")).unwrap();
     link(&output, &[]).ok();
-    let small = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/madevent");
+    let small = mebridge_testing::root().join("fortran/madevent");
     fs::copy(small.join("matrix1_optim.f"), p.join("matrix1_optim.f")).unwrap();
     make(&output);
     let (answers, _) = run(&p, "0 0\n");

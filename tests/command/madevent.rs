@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// Where the files are that are put into an output.
 pub fn small() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/madevent")
+    mebridge_testing::root().join("fortran/madevent")
 }
 
 /// Whether there is what MadEvent is made with; says so if not.

@@ -5,7 +5,6 @@ mod arguments;
 mod bench;
 mod cache;
 mod check;
-use mebridge_testing as common;
 mod compare;
 mod eval;
 #[cfg(unix)]
@@ -20,6 +19,7 @@ mod link_outputs;
 mod link_safety;
 mod link_sources;
 mod madevent;
-mod mutate;
 mod reweight;
 mod support;
+
+use mebridge_testing as common;

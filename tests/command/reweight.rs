@@ -542,7 +542,7 @@ fn a_reweight_card_is_read() {
 #[test]
 fn events_find_their_matrix_elements() {
     let files = Files::new();
-    let outputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/outputs");
+    let outputs = mebridge_testing::root().join("fortran/outputs");
     let p = outputs.join("new/SubProcesses/P1_qq_ff");
     let processes = import_directory(&p).unwrap();
     let old = outputs.join("Cards/param_card.dat");

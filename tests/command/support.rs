@@ -30,6 +30,14 @@ pub struct Ran {
     pub stderr: String,
 }
 
+/// The program that cargo built with this test.
+fn program() -> &'static str {
+    let command = option_env!("CARGO_BIN_EXE_mebridge");
+    command
+        .or(option_env!("CARGO_BIN_EXE_mebridge-tools"))
+        .expect("cargo names it")
+}
+
 /// Runs `mebridge` with these arguments in a directory, in an environment without its switches but
 /// those for the CPU and for no cache.
 pub fn mebridge(directory: &Path, arguments: &[&str]) -> Ran {
@@ -38,7 +46,7 @@ pub fn mebridge(directory: &Path, arguments: &[&str]) -> Ran {
 
 /// As [`mebridge`], with these variables in the environment.
 pub fn mebridge_with(directory: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mebridge"));
+    let mut command = Command::new(program());
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("CUDACPP_") {
             command.env_remove(name);
@@ -131,7 +139,7 @@ pub fn mask_timings(text: &str) -> String {
 
 /// The P* directory of g g > t t~ that comes with the source.
 pub fn gg_ttx() -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx")
+    mebridge_testing::root().join("fortran/gg_ttx/SubProcesses/P1_gg_ttx")
 }
 
 /// The same with a second matrix element, equal but for the number behind its name: a P*

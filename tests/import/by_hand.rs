@@ -6,10 +6,10 @@ use mebridge::events::Answers;
 use mebridge::import::import_directory;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, Switches};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/gg_ttx/SubProcesses/P1_gg_ttx")
+    mebridge_testing::root().join("fortran/gg_ttx/SubProcesses/P1_gg_ttx")
 }
 
 fn gg_ttx() -> Process {

@@ -256,7 +256,7 @@ fn sources(folder: &Path) -> Vec<String> {
 
 /// Makes and runs the probe of a P directory, with these objects of the output's; gives the numbers in its lines.
 fn probe(case: &Case, folder: &Path, objects: &[String]) -> Vec<Vec<f64>> {
-    let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exported/probe.f");
+    let probe = mebridge_testing::root().join("tests/exported/probe.f");
     std::fs::copy(probe, folder.join("probe.f")).expect("copied");
     let own = ["-I.", "-I../../Source/MODEL", "-o", "probe"];
     let own = own
@@ -373,7 +373,7 @@ fn structures_by_hand_compute_the_same() {
         ("e+ e- > mu+ mu- / z", "FFV1P0_3 FFV1_0"),
         ("u d~ > e+ ve", "FFV2_0 FFV2_3"),
     ];
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran");
+    let top = mebridge_testing::root().join("fortran");
     let by_hand = ["gg_ttx/Source/DHELAS", "outputs/DHELAS"].map(|name| sources(&top.join(name)));
     let folder = tempfile::tempdir().unwrap();
     for (number, (text, structures)) in processes.iter().enumerate() {

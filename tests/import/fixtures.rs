@@ -27,7 +27,7 @@ const NEW: [Element; 4] = [
 const STANDALONE: [Element; 2] = [("P1_ll_ll", 0, 1e-13), ("P1_qq_qq", 0, 1e-11)];
 
 fn outputs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran/outputs")
+    mebridge_testing::root().join("fortran/outputs")
 }
 
 /// The P directory `old/P1_ll_ll`.

@@ -6,6 +6,12 @@ use std::path::PathBuf;
 pub mod compiler;
 pub mod require;
 
+/// The folder of the whole project.
+pub fn root() -> PathBuf {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().expect("the project's folder")
+}
+
 /// The folder that a variable names; an empty one names none.
 fn named(variable: &str) -> Option<PathBuf> {
     let path = std::env::var_os(variable).filter(|path| !path.is_empty());
@@ -38,7 +44,7 @@ pub fn mg5_outputs() -> Option<PathBuf> {
 /// The folder of reference files, from `MEBRIDGE_REFERENCE` or beside the project.
 pub fn reference_folder() -> Option<PathBuf> {
     let named = named("MEBRIDGE_REFERENCE");
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference");
+    let beside = root().join("../shared/reference");
     // A folder that was named has to be there.
     if named.is_some() || beside.is_dir() {
         return Some(named.unwrap_or(beside));

@@ -1,11 +1,11 @@
 //! The importer in a process of its own, so that nothing that it may do to itself ends the rest.
 
-use crate::oracle::library;
-use crate::oracle::points::Point;
-use crate::oracle::workshop::Channel;
-use crate::oracle::{child, element::Element};
 use mebridge::process::Process;
 use mebridge::{Error, Result};
+use mebridge_command::oracle::library;
+use mebridge_command::oracle::points::Point;
+use mebridge_command::oracle::workshop::Channel;
+use mebridge_command::oracle::{child, element::Element};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use super::log::{Entry, name};
 use super::verdict::Outcome;
-use crate::output::columns;
 use mebridge::{Error, Result};
+use mebridge_command::output::columns;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};

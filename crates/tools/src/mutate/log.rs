@@ -3,8 +3,8 @@
 use super::change::Change;
 use super::judge::Times;
 use super::verdict::{Outcome, Verdict};
-use crate::output;
 use mebridge::{Error, Result};
+use mebridge_command::output;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;

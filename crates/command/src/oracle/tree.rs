@@ -202,7 +202,7 @@ mod tests {
 
     fn tree() -> Tree {
         let p = "fortran/gg_ttx/SubProcesses/P1_gg_ttx";
-        Tree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(p)).unwrap()
+        Tree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(p)).unwrap()
     }
 
     #[test]

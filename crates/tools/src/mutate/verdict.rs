@@ -1,8 +1,8 @@
 //! What came out of one change: two lists of answers are compared.
 
 use super::worker::Answer;
-use crate::compare::{CANCELLED, ROUNDING, difference};
-use crate::oracle::workshop;
+use mebridge_command::compare::{CANCELLED, ROUNDING, difference};
+use mebridge_command::oracle::workshop;
 use serde::{Deserialize, Serialize};
 
 /// The same in parts of what the unchanged directory answers: a change can make amplitudes vanish.

@@ -1,9 +1,9 @@
-//! `mebridge share`: manual pages and completions, for `make install`.
+//! `mebridge-tools share`: manual pages and completions, for `make install`.
 
-use crate::output;
 use clap::CommandFactory;
 use clap_complete::Shell;
 use mebridge::{Error, Result};
+use mebridge_command::output;
 use std::path::{Path, PathBuf};
 
 /// Where completions of each shell belong, below `share`.
@@ -24,7 +24,7 @@ pub struct Options {
 impl Options {
     /// Writes.
     pub fn run(self) -> Result<()> {
-        let mut command = crate::Command::command();
+        let mut command = mebridge_command::Command::command();
         let pages = self.directory.join("man/man1");
         std::fs::create_dir_all(&pages).map_err(Error::io(&pages))?;
         clap_mangen::generate_to(command.clone(), &pages).map_err(Error::io(&pages))?;

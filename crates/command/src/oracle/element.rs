@@ -163,7 +163,8 @@ mod tests {
     #[test]
     fn the_signature_is_read() {
         let p = "fortran/gg_ttx/SubProcesses/P1_gg_ttx";
-        let tree = Tree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(p)).unwrap();
+        let tree =
+            Tree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(p)).unwrap();
         let (number, file) = tree.elements().remove(0);
         let element = Element::read(&tree, &number, &file).unwrap();
         assert_eq!(element.entry(), "SMATRIX1");

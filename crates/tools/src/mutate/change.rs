@@ -1,7 +1,7 @@
 //! One change of one token, or of one statement.
 
 use super::tokens::{Kind, Token, tokens};
-use crate::oracle::statements;
+use mebridge_command::oracle::statements;
 use rand::Rng;
 use rand::seq::IndexedRandom;
 

@@ -6,7 +6,7 @@
 mod bench;
 mod cache;
 mod check;
-mod compare;
+pub mod compare;
 mod doctor;
 mod engine_options;
 mod eval;
@@ -14,19 +14,17 @@ mod generate;
 mod hint;
 mod import;
 mod info;
-mod interrupt;
+pub mod interrupt;
 mod link;
-mod mutate;
 mod number;
-mod oracle;
-mod output;
-mod progress;
-mod random;
+pub mod oracle;
+pub mod output;
+pub mod progress;
+pub mod random;
 mod reweight;
 mod sample;
-mod share;
 mod source;
-mod statistics;
+pub mod statistics;
 mod umami;
 
 use clap::{Parser, Subcommand};
@@ -36,7 +34,7 @@ use std::process::ExitCode;
 /// Matrix elements for MadEvent, from what MG5aMC wrote.
 #[derive(Parser)]
 #[command(name = "mebridge", version, max_term_width = 100)]
-struct Command {
+pub struct Command {
     #[command(subcommand)]
     subcommand: Subcommands,
 }
@@ -56,15 +54,10 @@ enum Subcommands {
     Link(link::Options),
     Unlink(link::Undo),
     Umami(umami::Options),
-    // For developers.
-    #[command(hide = true)]
-    Mutate(mutate::Options),
-    // For `make install`.
-    #[command(hide = true)]
-    Share(share::Options),
 }
 
-fn main() -> ExitCode {
+/// Runs the command with the arguments of the program.
+pub fn main() -> ExitCode {
     let command = match Command::try_parse() {
         Ok(command) => command,
         Err(told) => return ended(output::tell(&told)),
@@ -85,14 +78,12 @@ fn main() -> ExitCode {
         Subcommands::Unlink(options) => options.run(),
         Subcommands::Umami(options) => options.run(),
         Subcommands::Compare(options) => return ended(options.run()),
-        Subcommands::Share(options) => options.run(),
-        Subcommands::Mutate(options) => return ended(options.run()),
     };
     ended(done.map(|()| ExitCode::SUCCESS))
 }
 
 /// The exit code, once an error was told.
-fn ended(done: mebridge::Result<ExitCode>) -> ExitCode {
+pub fn ended(done: mebridge::Result<ExitCode>) -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {

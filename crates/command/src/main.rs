@@ -1,0 +1,5 @@
+//! The program `mebridge`.
+
+fn main() -> std::process::ExitCode {
+    mebridge_command::main()
+}

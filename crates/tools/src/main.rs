@@ -1,0 +1,34 @@
+//! `mebridge-tools`: what work on mebridge itself needs and no user does, one file a subcommand.
+
+mod mutate;
+mod share;
+
+use clap::{Parser, Subcommand};
+use mebridge_command::{ended, interrupt, output};
+use std::process::ExitCode;
+
+/// Tools for work on mebridge itself.
+#[derive(Parser)]
+#[command(name = "mebridge-tools", version, max_term_width = 100)]
+struct Command {
+    #[command(subcommand)]
+    subcommand: Subcommands,
+}
+
+#[derive(Subcommand)]
+enum Subcommands {
+    Mutate(mutate::Options),
+    Share(share::Options),
+}
+
+fn main() -> ExitCode {
+    let command = match Command::try_parse() {
+        Ok(command) => command,
+        Err(told) => return ended(output::tell(&told)),
+    };
+    interrupt::watch();
+    ended(match command.subcommand {
+        Subcommands::Mutate(options) => options.run(),
+        Subcommands::Share(options) => options.run().map(|()| ExitCode::SUCCESS),
+    })
+}

@@ -1,0 +1,8 @@
+//! What work on mebridge itself needs, as it is used.
+
+mod mutate;
+mod share;
+#[path = "../command/support.rs"]
+mod support;
+
+use mebridge_testing as common;
