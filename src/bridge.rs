@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
 use crate::plan::binding::Binding;
-use crate::plan::{Plan, ValidPlan, loops};
+use crate::plan::{Plan, ValidPlan, color_ordered};
 use crate::process::Process;
 use crate::propagators::{ChannelWeights, Propagators};
 use crate::runtime::{CachePlace, Precision, Switches};
@@ -216,10 +216,11 @@ impl Bridge {
     ) -> Result<Option<Box<Bridge>>> {
         let on_gpu = matches!(target, Target::Gpu(_));
         let single = switches.precision == Precision::Float;
-        if !process.is_served_by_color_order(on_gpu, single) || !loops::can(process, binding) {
+        if !process.is_faster_color_ordered(on_gpu, single) || !color_ordered::can(process, binding)
+        {
             return Ok(None);
         }
-        let ordered = process.by_color_order();
+        let ordered = process.as_color_ordered();
         let bridge = ordered.map(|o| Bridge::on(target.clone(), o, card, switches, nevt));
         Ok(bridge.transpose()?.map(Box::new))
     }

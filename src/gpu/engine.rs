@@ -16,7 +16,7 @@
 //! | `tuning` | the choice of one of these by times |
 //! | `clocks` | clocks that tell colour sums from amplitudes |
 //! | `blas` | the colour sum by cuBLAS |
-//! | `loops` | plans of loops: their tables, and launches in place of the kernel of helicities |
+//! | `color_ordered` | plans of loops: their tables, and launches in place of the kernel of helicities |
 //! | `memory` | the memory of chunks, and so their sizes |
 //! | `slot` | what one chunk needs while it is under way |
 //! | `workspace` | the workspaces of the kernel of helicities |
@@ -29,11 +29,11 @@ mod blocks;
 mod check;
 mod chunks;
 mod clocks;
+mod color_ordered;
 mod contributions;
 mod device_layout;
 mod kernel_spec;
 mod launch;
-mod loops;
 mod memory;
 mod phase;
 mod report;
@@ -62,10 +62,10 @@ use crate::trial::Trial;
 use blas::Blas;
 use blocks::Tuning;
 use clocks::Clocked;
+use color_ordered::{ArrayLoops, STAGE};
 use device_layout::DeviceLayout;
 use kernel_spec::{KernelSpec, MOST_GENERATED, WHOLE};
 use launch::Launch;
-use loops::{ArrayLoops, STAGE};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use samples::Samples;
@@ -195,7 +195,7 @@ impl Engine {
     ) -> Result<Engine> {
         let driver = library.driver();
         let double = precision != Precision::Float;
-        let plan = loops::for_gpu(process, binding, plan, double, &options, driver)?;
+        let plan = color_ordered::for_gpu(process, binding, plan, double, &options, driver)?;
         let tables = LevelSchedule::new(&plan, binding).ok_or_else(not_whole)?;
         let in_loops = plan.loops.is_some();
         let outside = !in_loops && blas::wanted(&options, split, driver)?;
@@ -228,7 +228,7 @@ impl Engine {
         units.push(ends.clone());
         units.extend(helicities.clone());
         if in_loops {
-            units.extend([shape.arrays(), shape.orders()]);
+            units.extend([shape.arrays(), shape.color_ordered()]);
         }
         library.load(&units)?;
         let functions = executors

@@ -15,7 +15,7 @@
 //! helicity's row of [`LevelSchedule::waves`].
 //!
 //! Of a plan of loops this is what comes before them, with the addresses that the plan has; the loops are those of
-//! [`super::array_schedule`].
+//! [`super::color_ordered::schedule`].
 
 use crate::ops::opcode::Opcode;
 use crate::ops::opcode::{FOUR, MOMENTUM};

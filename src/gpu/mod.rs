@@ -3,8 +3,7 @@
 //! | module | what it knows |
 //! |---|---|
 //! | [`level_schedule`] | a plan as tables of operations in levels |
-//! | [`array_schedule`] | a plan of loops as tables of operations on arrays in levels |
-//! | [`orders`] | the colour matrix of such a plan |
+//! | [`color_ordered`] | a plan of loops as tables of operations on arrays in levels, and its colour matrix |
 //! | [`source`] | the device code for them |
 //! | [`routine`] | the device code of Lorentz structures that no kernel knows |
 //! | [`module_cache`] | device code, compiled and kept |
@@ -16,12 +15,12 @@
 //! | `limits` | which processes it cannot run |
 
 mod arena;
-pub mod array_schedule;
 pub mod choose;
 #[cfg(test)]
 mod clocks_tests;
 pub mod codegen;
 mod color;
+pub mod color_ordered;
 pub mod cuda;
 pub mod driver;
 #[cfg(test)]
@@ -32,10 +31,7 @@ mod generated;
 mod helicity_split;
 pub mod level_schedule;
 mod limits;
-#[cfg(test)]
-mod loops_tests;
 pub mod module_cache;
-pub mod orders;
 pub mod routine;
 #[cfg(test)]
 mod routine_tests;

@@ -14,6 +14,7 @@
 mod blas;
 mod chunks;
 mod cold;
+mod color_ordered;
 #[path = "../common/mod.rs"]
 mod common;
 mod door;
@@ -23,7 +24,6 @@ mod graphs;
 mod kernels;
 mod large;
 mod leaks;
-mod orders;
 mod reference;
 mod side_by_side;
 mod support;

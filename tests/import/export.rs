@@ -411,7 +411,7 @@ fn what_cannot_be_written_is_told() {
         (error.to_string(), left)
     };
     let process = generate("g g > t t~").unwrap().remove(0);
-    let recursion = process.by_color_order().expect("one quark line");
+    let recursion = process.as_color_ordered().expect("one quark line");
     let (what, left) = refused(recursion, "recursion");
     assert!(what.contains("without diagrams"), "{what}");
     assert_eq!(left, 0);

@@ -11,13 +11,13 @@ mod built;
 mod channels;
 mod choices;
 mod closed_formulas;
-mod color_order;
+mod color_ordered;
+mod color_ordered_import;
 #[path = "../common/mod.rs"]
 mod common;
 mod conservation;
 mod first_events;
 mod generated;
-mod imported_order;
 mod independence;
 mod kinematics;
 mod processes;

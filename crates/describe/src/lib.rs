@@ -10,7 +10,7 @@
 //! where one of its sides has no colour, else a gluon. So a photon between quarks is called 21. Samplers take no more
 //! from the code than mass and width, which the `parameters` of the channel name too.
 
-mod without_diagrams;
+mod color_ordered;
 
 use mebridge_process::{Process, Quantity, Vertex, Wavefunction};
 use mebridge_support::error::{Error, Result};
@@ -246,7 +246,7 @@ pub fn describe(
 /// join three lines, but one of those that differ by permutations of equal gluons in the final state.
 pub fn topologies(process: &Process) -> Result<Vec<Channel>> {
     match (&process.color_ordered, process.amplitudes.is_empty()) {
-        (Some(form), true) => Ok(without_diagrams::channels(process, form)),
+        (Some(form), true) => Ok(color_ordered::channels(process, form)),
         _ => Ok(describe(std::slice::from_ref(process), &[false], "", "")?.channels),
     }
 }

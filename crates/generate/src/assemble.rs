@@ -1,10 +1,10 @@
 //! A [`Process`] from diagrams.
 
 use super::color::{Child, TreeColor, VertexColor};
+use super::color_ordered::Line;
 use super::flows;
 use super::matrix::matrix;
 use super::number::Number;
-use super::ordered::Line;
 use super::strings::Strings;
 use super::subprocess::Subprocess;
 use super::trees::{Diagrams, Node, Tree, TreeId};
@@ -99,7 +99,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// A process by recursion alone, if it has such a form with these coupling orders.
-    pub fn without_diagrams(
+    pub fn color_ordered(
         &self,
         subprocess: &Subprocess,
         line: &Line,

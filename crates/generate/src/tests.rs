@@ -110,7 +110,7 @@ fn a_file_holds_it() {
 fn forms_that_are_none_are_refused() {
     use mebridge_process::color_ordered::{Boson, Exchange};
     let process = generate("u u~ > e+ e- g").unwrap().remove(0);
-    assert!(process.by_color_order().unwrap().validate().is_ok());
+    assert!(process.as_color_ordered().unwrap().validate().is_ok());
     let changes: [fn(&mut Boson); 11] = [
         |b| b.wavefunctions.truncate(1),
         |b| b.wavefunctions.clear(),
@@ -129,7 +129,7 @@ fn forms_that_are_none_are_refused() {
         |b| b.vectors[1].taken.couplings[0].coupling = 1000,
     ];
     for (i, change) in changes.iter().enumerate() {
-        for form in [process.clone(), process.by_color_order().unwrap()] {
+        for form in [process.clone(), process.as_color_ordered().unwrap()] {
             let mut other = form;
             let boson = other.color_ordered.as_mut().unwrap().boson.as_mut();
             change(boson.unwrap());

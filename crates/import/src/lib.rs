@@ -15,11 +15,11 @@
 //! | `matrix` | `matrix<i>.f` |
 //! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
 //! | `pdg` | PDG codes of standalone outputs |
-//! | `color_order` | the colour-ordered form of what was read, if it has one |
+//! | `color_ordered` | the colour-ordered form of what was read, if it has one |
 //! | `directory` | where these files are |
 //! | `dependencies` | what an import looked at, and whether it is still so |
 
-mod color_order;
+mod color_ordered;
 mod data;
 mod dependencies;
 mod directory;
@@ -161,7 +161,7 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
             path: path.clone(),
             what: e.to_string(),
         })?;
-        color_order::add(&mut process);
+        color_ordered::add(&mut process);
         processes.push(process);
     }
     Ok(processes)

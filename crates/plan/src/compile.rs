@@ -1,7 +1,7 @@
 //! The plan compiler.
 
 use super::binding::Binding;
-use super::loops;
+use super::color_ordered;
 use super::memory_reuse;
 use super::partial;
 use super::passes::Pass;
@@ -29,7 +29,7 @@ pub(super) fn compile_until(
     helicities: &[u32],
 ) -> Result<Plan> {
     if process.amplitudes.is_empty() {
-        return loops::compile(process, binding, helicities, loops::Machine::Core);
+        return color_ordered::compile(process, binding, helicities, color_ordered::Machine::Core);
     }
     let mut compiler = Compiler::new(
         process,

@@ -5,7 +5,7 @@
 //! plans with each other, and throughput with the hardware's peak.
 
 use super::Plan;
-use super::loops::Loops;
+use super::color_ordered::Loops;
 use mebridge_ops::Batch;
 use mebridge_ops::opcode::{Consumed, FOUR, MOMENTUM, Operands};
 use mebridge_ops::visit::{Access, visit};

@@ -14,9 +14,9 @@
 
 pub mod binding;
 pub mod color;
+pub mod color_ordered;
 mod compile;
 pub mod count;
-pub mod loops;
 pub mod memory_reuse;
 mod partial;
 pub mod passes;
@@ -29,7 +29,7 @@ pub use compile::compile;
 pub use count::Count;
 pub use validate::ValidPlan;
 
-use loops::Loops;
+use color_ordered::Loops;
 use mebridge_ops::{Address, Batch, GeneralRoutine};
 use mebridge_process::ExternalKind;
 use mebridge_process::channels::Channels;

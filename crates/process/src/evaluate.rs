@@ -1,7 +1,5 @@
 //! The plain meaning of a process: slow, simple, and what every fast backend is tested against.
 
-mod color_order;
-
 use super::arith::ValueId;
 use super::channels::Channels;
 use super::color::FlowWeight;
@@ -31,7 +29,7 @@ pub struct Evaluation {
 
 /// A process with numbers for its masses, widths and couplings.
 pub struct Numbers<'a> {
-    pub(super) process: &'a Process,
+    pub(crate) process: &'a Process,
     parameters: Vec<f64>,
     couplings: Vec<Complex64>,
 }

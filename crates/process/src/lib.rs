@@ -24,7 +24,6 @@ pub mod example;
 pub mod export;
 pub mod external;
 pub mod file;
-pub mod half_ladders;
 pub mod lorentz;
 pub mod model;
 pub mod phase_space;
@@ -87,7 +86,7 @@ pub struct Process {
     pub color_ordered: Option<ColorOrdered>,
 }
 
-/// JAMPs from which on [`Process::is_served_by_color_order`], with a massive and a massless quark line and of gluons alone,
+/// JAMPs from which on [`Process::is_faster_color_ordered`], with a massive and a massless quark line and of gluons alone,
 /// on a CPU, on a GPU and in single precision there: measured. (H200, g g > t t~ g g g: 1.12 times the recursion's speed
 /// in double precision, 0.90 in single precision.)
 const FEWEST_JAMPS: [[usize; 3]; 3] = [[720, 6, 2], [120, 120, 6], [720, 120, 6]];
@@ -134,7 +133,7 @@ impl Process {
     }
 
     /// Whether the colour-ordered form is faster than the diagrams, where there are both; `single`: in single precision.
-    pub fn is_served_by_color_order(&self, on_gpu: bool, single: bool) -> bool {
+    pub fn is_faster_color_ordered(&self, on_gpu: bool, single: bool) -> bool {
         let fewest = FEWEST_JAMPS[usize::from(on_gpu) + usize::from(on_gpu && single)];
         let enough = |form: &ColorOrdered| {
             let fewest = match (&form.line, &form.boson) {
@@ -153,7 +152,7 @@ impl Process {
     }
 
     /// The process by recursion alone, without its diagrams and their channels, if it has such a form.
-    pub fn by_color_order(&self) -> Option<Process> {
+    pub fn as_color_ordered(&self) -> Option<Process> {
         let ordered = self.color_ordered.as_ref()?;
         let external = |w: &Wavefunction| matches!(w, Wavefunction::External(_));
         let externals = self.wavefunctions.iter().take_while(|w| external(w));

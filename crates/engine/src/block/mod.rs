@@ -5,7 +5,7 @@
 //! scratch of this module behind those of the plan.
 
 mod answer;
-mod loops;
+mod color_ordered;
 mod momentum_check;
 mod sample;
 mod start;

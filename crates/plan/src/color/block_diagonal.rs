@@ -213,7 +213,7 @@ fn connected(matrix: Matrix, slots: Vec<Slot>, work: &mut Work) -> Form {
 }
 
 /// An orbit of a group of commuting signed involutions.
-pub(super) struct Labelled {
+pub(crate) struct Labelled {
     /// Its flows: number `a ^ b` is the image of number `a` under the product of the generators
     /// of the orbit that have a bit in `b`.
     flows: Vec<u32>,
@@ -243,13 +243,13 @@ impl Labelled {
         self.fixing.iter().all(fits).then_some(c ^ self.signs)
     }
 
-    pub(super) fn in_slots(&self, slots: &[Slot]) -> Orbit {
+    pub(crate) fn in_slots(&self, slots: &[Slot]) -> Orbit {
         Orbit(self.flows.iter().map(|&f| slots[f as usize]).collect())
     }
 }
 
 /// The orbits of commuting involutions. None if the signs within one are not those of a product.
-pub(super) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Option<Vec<Labelled>> {
+pub(crate) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Option<Vec<Labelled>> {
     let mut seen = vec![false; size];
     let mut orbits = Vec::new();
     for first in 0..size {
@@ -292,7 +292,7 @@ pub(super) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Opti
 }
 
 /// A block, given by the signs of the generators, and the slots of its sums.
-pub(super) fn block(
+pub(crate) fn block(
     matrix: &Matrix,
     slots: &[Slot],
     orbits: &[Labelled],

@@ -1,6 +1,6 @@
 //! From currents to operations.
 
-use super::color_ordered::{ColorOrdered, CurrentId, Make, Product};
+use super::berends_giele::{BerendsGiele, CurrentId, Make, Product};
 use super::diagrams::{Family, Forest, Form, Line, LineKind, Tree};
 use super::parity;
 use crate::compile::Compiler;
@@ -53,17 +53,17 @@ pub(super) struct Share {
 pub fn lower(
     compiler: &mut Compiler,
     forest: &Forest,
-    color_ordered: &ColorOrdered,
+    recursion: &BerendsGiele,
 ) -> Option<Vec<u32>> {
-    let roots = Roots::find(forest, color_ordered)?;
-    let needed = needed(color_ordered, &roots);
+    let roots = Roots::find(forest, recursion)?;
+    let needed = needed(recursion, &roots);
     let parity = match compiler.last >= Pass::Conjugates {
-        true => parity::signs(compiler, forest, color_ordered),
-        false => vec![None; color_ordered.currents.len()],
+        true => parity::signs(compiler, forest, recursion),
+        false => vec![None; recursion.currents.len()],
     };
     let mut batches = Batches::new();
-    let mut nodes = vec![NOWHERE; color_ordered.currents.len()];
-    for (id, current) in color_ordered.currents.iter().enumerate() {
+    let mut nodes = vec![NOWHERE; recursion.currents.len()];
+    for (id, current) in recursion.currents.iter().enumerate() {
         if !needed[id] {
             continue;
         }
@@ -105,7 +105,7 @@ pub fn lower(
             }
         }
     }
-    for (id, current) in color_ordered.currents.iter().enumerate() {
+    for (id, current) in recursion.currents.iter().enumerate() {
         if let (true, Make::Sum(terms)) = (needed[id], &current.make) {
             let level = current.line.legs.count_ones() as usize;
             let place = (level, SUMS + CONJUGATES);
@@ -114,7 +114,7 @@ pub fn lower(
             add(compiler, nodes[id], &helicities, terms, &nodes, operands);
         }
     }
-    let products = roots.lower(compiler, forest, color_ordered, &nodes, &mut batches);
+    let products = roots.lower(compiler, forest, recursion, &nodes, &mut batches);
     let plan = &mut compiler.plan;
     plan.currents = batches
         .into_iter()
@@ -154,13 +154,13 @@ struct Partner {
 }
 
 impl Roots {
-    fn find(forest: &Forest, color_ordered: &ColorOrdered) -> Option<Roots> {
+    fn find(forest: &Forest, recursion: &BerendsGiele) -> Option<Roots> {
         let mut roots = Roots {
             products: Vec::new(),
             jamp: LinearMap::default(),
         };
         let mut known = HashMap::default();
-        for flow in &color_ordered.flows {
+        for flow in &recursion.flows {
             let mut sum: BTreeMap<u32, Complex64> = BTreeMap::new();
             for product in flow {
                 let family = forest.interactions[product.interaction as usize].family;
@@ -170,8 +170,8 @@ impl Roots {
                 if family != Family::Ffv || product.result > 1 {
                     return None;
                 }
-                for &(spinor, c) in &color_ordered.resolve(spinor) {
-                    for &(vector, d) in &color_ordered.resolve(vector) {
+                for &(spinor, c) in &recursion.resolve(spinor) {
+                    for &(vector, d) in &recursion.resolve(vector) {
                         let key = (product.interaction, product.result, spinor, vector);
                         let at = *known.entry(key).or_insert_with(|| {
                             roots.products.push(key);
@@ -196,14 +196,14 @@ impl Roots {
         &self,
         compiler: &mut Compiler,
         forest: &Forest,
-        color_ordered: &ColorOrdered,
+        recursion: &BerendsGiele,
         nodes: &[u32],
         batches: &mut Batches,
     ) -> Vec<Partner> {
         let mut partners: Vec<Partner> = Vec::new();
         let mut known: HashMap<_, usize> = HashMap::default();
         for (at, &(interaction, result, spinor, vector)) in self.products.iter().enumerate() {
-            let line = color_ordered.currents[spinor as usize].line;
+            let line = recursion.currents[spinor as usize].line;
             let line = at_the_top(compiler, &line).then_some((line.mass, line.width));
             let partner = *known
                 .entry((interaction, result, vector, line))
@@ -282,8 +282,8 @@ fn whole(x: f64) -> f64 {
 }
 
 /// Which currents the products at the root need.
-fn needed(color_ordered: &ColorOrdered, roots: &Roots) -> Vec<bool> {
-    let mut needed = vec![false; color_ordered.currents.len()];
+fn needed(recursion: &BerendsGiele, roots: &Roots) -> Vec<bool> {
+    let mut needed = vec![false; recursion.currents.len()];
     for &(_, _, spinor, vector) in &roots.products {
         needed[spinor as usize] = true;
         needed[vector as usize] = true;
@@ -291,7 +291,7 @@ fn needed(color_ordered: &ColorOrdered, roots: &Roots) -> Vec<bool> {
     // Sums use currents of the same line, which may come behind them.
     loop {
         let mut more = false;
-        for id in (0..color_ordered.currents.len()).rev() {
+        for id in (0..recursion.currents.len()).rev() {
             if !needed[id] {
                 continue;
             }
@@ -299,7 +299,7 @@ fn needed(color_ordered: &ColorOrdered, roots: &Roots) -> Vec<bool> {
                 more |= !needed[other as usize];
                 needed[other as usize] = true;
             };
-            match &color_ordered.currents[id].make {
+            match &recursion.currents[id].make {
                 Make::Leg => {}
                 Make::Sum(terms) => terms.iter().for_each(|t| need(t.0)),
                 Make::Vertices(products) => {

@@ -2,12 +2,12 @@
 //!
 //! A plan made here computes the colour flows alone, not the amplitudes of single diagrams; the
 //! squares of those, which channels ask for, are computed beside ([`squares`]). All diagrams are rooted at one external fermion ([`diagrams`]), sums of trees that
-//! always occur together become currents (`columns`, [`color_ordered`]), and the currents become operations
+//! always occur together become currents (`columns`, [`berends_giele`]), and the currents become operations
 //! (`lower`). Where a process has vertices that cannot be turned, or sums that do not factor,
 //! there is no such plan and the list of diagrams is evaluated as it is.
 
 mod basis;
-pub mod color_ordered;
+pub mod berends_giele;
 mod columns;
 pub mod diagrams;
 mod lower;
@@ -18,7 +18,7 @@ use super::binding::Binding;
 use super::compile::{Compiler, squared, used};
 use super::passes::Pass;
 use super::{Count, Plan, memory_reuse, tiling};
-use color_ordered::ColorOrdered;
+use berends_giele::BerendsGiele;
 use diagrams::Forest;
 use mebridge_ops::recognize::{Recognized, recognize};
 use mebridge_process::{ExternalKind, Process, Vertex, Wavefunction};
@@ -88,7 +88,7 @@ fn make(
         }
     }
     let mut forest = best?;
-    let color_ordered = ColorOrdered::find(&forest, &process.jamp, last)?;
+    let recursion = BerendsGiele::find(&forest, &process.jamp, last)?;
     let mut used = match each {
         true => used(process, squared(process)),
         false => vec![false; process.wavefunctions.len()],
@@ -99,11 +99,11 @@ fn make(
     let mut compiler = Compiler::new(process, binding, helicities, used);
     compiler.last = last;
     compiler.externals();
-    let nodes = lower::lower(&mut compiler, &forest, &color_ordered)?;
+    let nodes = lower::lower(&mut compiler, &forest, &recursion)?;
     if each {
         compiler.squared_amplitudes().ok()?;
     } else if let Some(squares) = Squares::find(process, helicities, &mut forest) {
-        squares.lower(&mut compiler, &forest, &color_ordered, &nodes)?;
+        squares.lower(&mut compiler, &forest, &recursion, &nodes)?;
     }
     if last >= Pass::Tiling {
         tiling::reuse(&mut compiler.plan, &process.helicities);

@@ -1,4 +1,4 @@
-//! The colour matrix of a plan of loops as `cuda/orders.cuh` wants it.
+//! The colour matrix of a plan of loops as `cuda/color_ordered.cuh` wants it.
 //!
 //! JAMP lie in memory and are replaced by sums where they are, in *groups* of slots that sums lead to each other, so that
 //! each is read and written once. The blocks of the matrix are then taken in *stages*: as many as have room in shared
@@ -8,15 +8,15 @@
 use crate::color::BlockDiagonal;
 use rustc_hash::FxHashMap as HashMap;
 
-/// Rows of a tile, 4 `ORDERS_ROWS` in the device code.
+/// Rows of a tile, 4 `COLOR_ORDERED_ROWS` in the device code.
 const ROWS: usize = 16;
 /// Columns of a tile, at most.
 const COLUMNS: usize = 96;
-/// Most warps, `ORDERS_WARPS` in the device code.
+/// Most warps, `COLOR_ORDERED_WARPS` in the device code.
 pub const WARPS: usize = 16;
-/// Columns of tiles are a multiple of this; `ORDERS_AHEAD` in the device code.
+/// Columns of tiles are a multiple of this; `COLOR_ORDERED_AHEAD` in the device code.
 pub const AHEAD: usize = 4;
-/// Numbers that each thread keeps in shared memory, `ORDERS_COLUMNS` in the device code.
+/// Numbers that each thread keeps in shared memory, `COLOR_ORDERED_COLUMNS` in the device code.
 pub const KEPT: usize = 8;
 /// Warps of a block that takes groups, `GROUP_WARPS` in the device code.
 pub const GROUP_WARPS: u32 = 4;
@@ -25,7 +25,7 @@ const GROUP_SLOTS: usize = 32;
 
 /// The tables.
 #[derive(Clone, Debug, Default)]
-pub struct OrdersTables {
+pub struct ColorMatrixTables {
     /// Where each group begins.
     pub group_starts: Vec<u32>,
     /// For each group how many slots and these, how many sums and for each how many slots and which of the group's.
@@ -70,11 +70,11 @@ fn groups(split: &BlockDiagonal) -> Vec<Vec<u32>> {
     groups
 }
 
-impl OrdersTables {
+impl ColorMatrixTables {
     /// The tables of a matrix, with stages of so many slots where blocks are not larger. None if a block has more than
     /// `most`, or sums lead too many slots to each other.
-    pub fn new(split: &BlockDiagonal, wanted: usize, most: usize) -> Option<OrdersTables> {
-        let mut tables = OrdersTables::default();
+    pub fn new(split: &BlockDiagonal, wanted: usize, most: usize) -> Option<ColorMatrixTables> {
+        let mut tables = ColorMatrixTables::default();
         tables.add_groups(split)?;
         let largest = split
             .blocks
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn rows_are_shared_out() {
         let split = split(6);
-        let tables = OrdersTables::new(&split, 200, 400).unwrap();
+        let tables = ColorMatrixTables::new(&split, 200, 400).unwrap();
         assert!(tables.stage_count() > 3 && tables.largest_stage <= 200);
         let mut met = vec![0; 720];
         for (number, stage) in tables.stages.chunks(3).enumerate() {
@@ -267,7 +267,7 @@ mod tests {
     fn groups_hold_all_sums() {
         for count in 1..=6 {
             let split = split(count);
-            let tables = OrdersTables::new(&split, 200, 400).unwrap();
+            let tables = ColorMatrixTables::new(&split, 200, 400).unwrap();
             let mut slots = 0;
             let mut sums = 0;
             for &start in &tables.group_starts {
@@ -288,6 +288,6 @@ mod tests {
             assert_eq!(sums, expected.count(), "{count}");
             assert_eq!(slots, if count > 1 { split.flows } else { 0 }, "{count}");
         }
-        assert!(OrdersTables::new(&split(5), 4, 8).is_none());
+        assert!(ColorMatrixTables::new(&split(5), 4, 8).is_none());
     }
 }

@@ -1,10 +1,10 @@
-//! Loops over helicities ([`mebridge_plan::loops`]).
+//! Loops over helicities ([`mebridge_plan::color_ordered`]).
 
 use super::{Blocks, lane_of};
 use crate::worker::Each;
 use mebridge_ops::arrays::TOGETHER;
 use mebridge_ops::kernels::{Arrays, Memory, Shuffles};
-use mebridge_plan::loops::{Loops, NO_HELICITY, Weight};
+use mebridge_plan::color_ordered::{Loops, NO_HELICITY, Weight};
 use mebridge_simd::{Cx, Real, Simd};
 use std::time::Instant;
 

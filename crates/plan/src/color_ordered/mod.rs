@@ -9,13 +9,14 @@ mod arrays;
 mod boson;
 mod both_ends;
 mod chirality;
+mod color_matrix;
 mod cover;
+mod gluon_currents;
 mod gluons;
 mod helicities;
 mod lower;
-mod places;
+mod positions;
 mod quark;
-mod rungs;
 mod vertices;
 
 pub use lower::{Machine, can, compile};
@@ -215,7 +216,11 @@ mod tests {
     use mebridge_process::Process;
 
     fn made(text: &str) -> (Process, Plan) {
-        let process = generate(text).unwrap().remove(0).by_color_order().unwrap();
+        let process = generate(text)
+            .unwrap()
+            .remove(0)
+            .as_color_ordered()
+            .unwrap();
         let card = process.model.default_card();
         let binding = Binding::new(&process.model, &card).unwrap();
         // Those of massless quarks that come in are opposite.

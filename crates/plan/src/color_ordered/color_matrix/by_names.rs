@@ -10,8 +10,8 @@
 //! The sums are exchanges and threes (see [`Orbit`]). Of A, `S_4`, the normal subgroup of three exchanges of two pairs
 //! comes first: its four characters are one that `S_3` acts on, and three that it permutes.
 
-use super::block_diagonal::{Block, BlockDiagonal, Orbit, Slot};
-use super::symmetry::Matrix;
+use crate::color::block_diagonal::{Block, BlockDiagonal, Orbit, Slot};
+use crate::color::symmetry::Matrix;
 use mebridge_process::color_ordered::{number_of, orders};
 
 /// Things of A.

@@ -6,8 +6,8 @@
 //! of A B over all of them comes with J.
 
 use super::arrays::{Array, PRODUCTS, rungs};
+use super::gluon_currents::Scratch;
 use super::lower::{Contraction, Lowering, SHORT};
-use super::rungs::Scratch;
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Pair, Place, Split};
 use rustc_hash::FxHashMap as HashMap;

@@ -1,6 +1,6 @@
 //! Plans of loops: their tables, and what is launched in the place of the kernel of helicities.
 //!
-//! Operations on arrays are levels of launches ([`crate::gpu::array_schedule`]), those of each run one after the other;
+//! Operations on arrays are levels of launches ([`crate::gpu::color_ordered::schedule`]), those of each run one after the other;
 //! behind each run come its colour sums.
 
 use super::blocks::Clock;
@@ -11,15 +11,15 @@ use crate::backend::Clocks;
 use crate::color::BlockDiagonal;
 use crate::error::{Error, Result};
 use crate::gpu::arena::{Arena, Offset};
-use crate::gpu::array_schedule::{ArrayKernel, ArrayLevel, ArraySchedule};
+use crate::gpu::color_ordered::color_matrix::{AHEAD, ColorMatrixTables, GROUP_WARPS, KEPT, WARPS};
+use crate::gpu::color_ordered::schedule::{ArrayKernel, ArrayLevel, ArraySchedule};
 use crate::gpu::driver::{Driver, Function, Pointer, Shape};
 use crate::gpu::module_cache::ModuleCache;
-use crate::gpu::orders::{AHEAD, GROUP_WARPS, KEPT, OrdersTables, WARPS};
 use crate::gpu::source;
-use crate::gpu::structures::{ArrayArguments, FlowsArguments, OrdersArguments};
+use crate::gpu::structures::{ArrayArguments, ColorOrderedArguments, FlowsArguments};
 use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
-use crate::plan::loops::{self as plans, Loops, Machine};
+use crate::plan::color_ordered::{self as plans, Loops, Machine};
 use crate::process::Process;
 use crate::process::color_ordered::FlowTerm;
 use std::sync::Arc;
@@ -124,7 +124,7 @@ impl ArrayLoops {
         let gpu = library.driver().properties();
         let kept = |warps: usize| warps * LANES as usize * KEPT * number;
         let most = (gpu.shared_per_block - kept(WARPS)) / of_slot - AHEAD;
-        let color = OrdersTables::new(split, (stage / of_slot).min(most), most);
+        let color = ColorMatrixTables::new(split, (stage / of_slot).min(most), most);
         let color = color.ok_or(Error::NotOnGpu {
             what: "a colour matrix whose blocks have no room in shared memory",
         })?;
@@ -142,7 +142,7 @@ impl ArrayLoops {
             })
             .collect()
         };
-        let of_color = shape.orders();
+        let of_color = shape.color_ordered();
         let one = |jamp| {
             vec![FlowTerm {
                 jamp: jamp as u32,
@@ -176,7 +176,7 @@ impl ArrayLoops {
             shifts: arena.numbers(loops.runs.iter().flatten().copied()),
             rows: arena.numbers(loops.rows.iter().copied()),
             sums: library.function(&of_color, "color_sums", 0)?,
-            orders: library.function(&of_color, "color_orders", shared)?,
+            orders: library.function(&of_color, "color_ordered_sum", shared)?,
             flows: library.function(&of_color, "color_flows", 0)?,
             group_count: color.group_count() as u32,
             group_starts: arena.numbers(color.group_starts.iter().copied()),
@@ -212,7 +212,7 @@ impl ArrayLoops {
             all.push(("color_sums".into(), self.sums, runs, threads, 0));
         }
         let threads = self.warps * LANES;
-        let name = "color_orders".into();
+        let name = "color_ordered_sum".into();
         all.push((name, self.orders, runs, threads, self.shared));
         all
     }
@@ -273,7 +273,7 @@ impl Engine {
                 let shape = by_warp(loops.flow_count, events, source::THREADS);
                 launch(slot, loops.flows, shape, &arguments)?;
             }
-            let arguments = OrdersArguments {
+            let arguments = ColorOrderedArguments {
                 memory,
                 vectors,
                 events,

@@ -15,10 +15,10 @@ use super::strings::{Label, Strings};
 use super::subprocess::Subprocess;
 use super::trees::{Legs, Lowest, Rules};
 use crate::model::{Model, ParticleId};
+use mebridge_process::color_ordered::traces;
 use mebridge_process::color_ordered::{
     Boson, ColorOrdered, Exchange, FlowTerm, MOST_RUNGS, OrderedVertex, orders,
 };
-use mebridge_process::half_ladders;
 use mebridge_process::{CouplingRef, Quantity};
 use std::ops::RangeInclusive;
 
@@ -282,7 +282,7 @@ impl Line {
             let labels: Vec<Label> = [100].iter().chain(order).copied().collect();
             Strings::of(true, &labels)
         })?;
-        Ok((half_ladders::row(&traces, count), denominator))
+        Ok((traces::row(&traces, count), denominator))
     }
 
     /// For each colour flow its JAMPs: none where each is one.
@@ -290,7 +290,7 @@ impl Line {
         if self.quarks.is_some() {
             return Vec::new();
         }
-        half_ladders::flows(self.rungs.len())
+        traces::flows(self.rungs.len())
     }
 }
 

@@ -1,7 +1,7 @@
-//! The plain meaning of a colour-ordered form ([`crate::color_ordered`]).
+//! The plain meaning of a colour-ordered form ([`super`]).
 
-use super::Numbers;
-use crate::color_ordered::{Boson, ColorOrdered, Exchange, OrderedVertex, orders, parts};
+use super::{Boson, ColorOrdered, Exchange, OrderedVertex, orders, parts};
+use crate::evaluate::Numbers;
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -15,7 +15,7 @@ type Currents = HashMap<Vec<u8>, Current>;
 impl Numbers<'_> {
     /// The JAMPs of a form, up to a phase that all of them share, of these external wavefunctions; `None` where the
     /// propagator of the line is not told by its mass.
-    pub fn ordered_jamps(
+    pub fn color_ordered_jamps(
         &self,
         form: &ColorOrdered,
         external: impl Fn(u32) -> Current,

@@ -2,9 +2,9 @@
 
 use super::arrays::{Array, Helicities, Legs};
 use super::chirality::{Chiral, Chirality};
+use super::gluon_currents::{Content, Scratch};
 use super::helicities::{Evaluated, Live};
-use super::places::{Places, reversed};
-use super::rungs::{Content, Scratch};
+use super::positions::{Places, reversed};
 use super::vertices::{
     Constant, Line, bad, conserves_parity, line, negate, parity, recognized, three,
 };

@@ -1,14 +1,14 @@
 //! Plans of loops on the stand-in for a GPU, against the CPU's engine.
 
-use super::Gpus;
-use super::driver::Driver;
-use super::emulator::Emulator;
-use super::tests::common::worst;
 use crate::bridge::Bridge;
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::events::{Answers, Events};
 use crate::generate;
+use crate::gpu::Gpus;
+use crate::gpu::driver::Driver;
+use crate::gpu::emulator::Emulator;
+use crate::gpu::tests::common::worst;
 use crate::phase_space::PhaseSpace;
 use crate::plan::binding::Binding;
 use crate::process::Process;
@@ -24,7 +24,7 @@ const EVENTS: usize = 37;
 /// A process in its colour-ordered form, though diagrams may serve it better.
 fn ordered(text: &str) -> Process {
     let process = generate(text).expect("generated").remove(0);
-    process.by_color_order().expect("a colour-ordered form")
+    process.as_color_ordered().expect("a colour-ordered form")
 }
 
 /// Events, with a random configuration each: none, or one that allows some colour flows.
@@ -117,7 +117,7 @@ fn agree(gpu: &Arc<Emulator>, process: &Process, precision: Precision, tolerance
     let kernels = on_gpu.kernels(false).expect("kernels").each;
     let launches = |name: &str| kernels.iter().find(|k| k.name == name).map(|k| k.launches);
     assert!(launches("load").is_some() && launches("answer").is_some());
-    launches("color_orders").expect("a colour sum")
+    launches("color_ordered_sum").expect("a colour sum")
 }
 
 /// Gluons alone and quark lines, heavy and light, which come in, go out and go through; one to four rungs.

@@ -20,7 +20,7 @@ fn one(text: &str) -> Process {
 }
 
 fn ordered(text: &str) -> Process {
-    one(text).by_color_order().expect("a colour-ordered form")
+    one(text).as_color_ordered().expect("a colour-ordered form")
 }
 
 /// Answers of one bridge, those of single helicities of the first event among them.
@@ -369,7 +369,7 @@ fn what_a_line_takes_up() {
         let found = boson.flatten().map(|boson| boson.vectors.len());
         assert_eq!(found, vectors, "{text}");
         assert_eq!(process.color_ordered.is_some(), vectors.is_some(), "{text}");
-        assert!(!process.is_served_by_color_order(true, false), "{text}");
+        assert!(!process.is_faster_color_ordered(true, false), "{text}");
     }
 }
 

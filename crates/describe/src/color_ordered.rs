@@ -323,7 +323,7 @@ mod tests {
                 (channels.len(), all.collect::<BTreeSet<_>>())
             };
             let (_, diagrams) = of(&process);
-            let (number, found) = of(&process.by_color_order().unwrap());
+            let (number, found) = of(&process.as_color_ordered().unwrap());
             assert_eq!(found, diagrams, "{text}");
             assert_eq!((number, found.len()), (count, count), "{text}");
         }

@@ -2,7 +2,7 @@
 
 use super::NO_HELICITY;
 use super::chirality::{Chiral, Chirality, chirality};
-use super::places::{Places, reversed};
+use super::positions::{Places, reversed};
 use mebridge_process::Process;
 use rustc_hash::FxHashMap as HashMap;
 

@@ -1,9 +1,9 @@
-//! Gluons alone: between the JAMPs of [half-ladders](super::color_ordered) and those of traces, which are the colour flows.
+//! Gluons alone: between the JAMPs of [half-ladders](super) and those of traces, which are the colour flows.
 //!
 //! Both are of a first gluon, the rungs and a last one (Del Duca, Dixon, Maltoni, hep-ph/9910563). In a trace, which
 //! begins with the first gluon, the others have the numbers of the rungs, from 0, and their count for the last.
 
-use super::color_ordered::{FlowTerm, MOST_RUNGS, number_of, orders, shuffles};
+use super::{FlowTerm, MOST_RUNGS, number_of, orders, shuffles};
 
 /// The first row of the colour matrix of the half-ladders of so many rungs, from that of the traces.
 pub fn row(traces: &[f64], count: usize) -> Vec<f64> {

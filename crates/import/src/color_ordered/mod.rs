@@ -10,17 +10,17 @@
 //! sets to zero, a propagator of another mass or a sign makes a difference there.
 
 mod amplitude;
+mod color_matrix;
 mod legs;
-mod matrix;
 mod sort;
 #[cfg(test)]
 mod tests;
 mod vertices;
 
 use legs::Legs;
-use mebridge_process::color_ordered::ColorOrdered;
+use mebridge_process::color_ordered::{ColorOrdered, traces};
 use mebridge_process::evaluate::Numbers;
-use mebridge_process::{External, HelicitySum, Process, Wavefunction, half_ladders};
+use mebridge_process::{External, HelicitySum, Process, Wavefunction};
 use mebridge_support::random::SplitMix64;
 use num_complex::Complex64;
 use sort::Sorted;
@@ -86,7 +86,7 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
         flows: Vec::new(),
     };
     let of_traces = match ladders {
-        true => half_ladders::flows(form.rungs.len()),
+        true => traces::flows(form.rungs.len()),
         false => Vec::new(),
     };
     let [first, second] = SEEDS.map(|seed| Point::new(process, seed));
@@ -104,9 +104,9 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
         return None;
     }
     form.closing = found.size();
-    form.row = matrix::row(&process.color, &found, ordered, ladders)?;
+    form.row = color_matrix::row(&process.color, &found, ordered, ladders)?;
     if ladders {
-        form.row = half_ladders::row(&form.row, form.rungs.len());
+        form.row = traces::row(&form.row, form.rungs.len());
     }
     form.flows = found.flows(of_traces);
     Some(form)
@@ -164,7 +164,7 @@ impl Point {
             Wavefunction::External(e) => self.external(e),
             Wavefunction::Internal(_) => Vec::new(),
         };
-        self.numbers(process).ordered_jamps(form, external)
+        self.numbers(process).color_ordered_jamps(form, external)
     }
 }
 

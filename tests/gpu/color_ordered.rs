@@ -69,7 +69,7 @@ fn colour_ordered_forms_agree_with_the_cpu() {
         ("g g > g g g g g g", 16),
     ] {
         let process = generate(text).expect("generated").remove(0);
-        let process = process.by_color_order().expect("a colour-ordered form");
+        let process = process.as_color_ordered().expect("a colour-ordered form");
         let batch = ordinary(&process, nevt);
         let mut cpu = on_cpu(&process);
         let right = [Ask::PLAIN, IGRAPH].map(|ask| (ask, batch.run(ask, &mut cpu)));
@@ -110,7 +110,7 @@ fn runs_of_helicities_agree_with_the_cpu() {
     let mut wrong = Vec::new();
     for (text, bytes) in [("g g > t t~ g g g", 20e6), ("g g > g g g g", 10e6)] {
         let process = generate(text).expect("generated").remove(0);
-        let process = process.by_color_order().expect("a colour-ordered form");
+        let process = process.as_color_ordered().expect("a colour-ordered form");
         let batch = ordinary(&process, 200);
         let nevt = batch.len();
         let right = batch.run(IGRAPH, &mut on_cpu(&process));
@@ -126,7 +126,9 @@ fn runs_of_helicities_agree_with_the_cpu() {
             }
         }
         let kernels = little.kernels(false).expect("kernels").each;
-        let sums = kernels.iter().find(|kernel| kernel.name == "color_orders");
+        let sums = kernels
+            .iter()
+            .find(|kernel| kernel.name == "color_ordered_sum");
         assert!(sums.is_some_and(|kernel| kernel.launches > 1), "{text}");
     }
     conclude(&wrong);

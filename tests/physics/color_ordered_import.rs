@@ -1,7 +1,7 @@
 //! The colour-ordered form of imported processes: equal to their diagrams, and those that a generated process has.
 
 use crate::batch::Batch;
-use crate::color_order::same;
+use crate::color_ordered::same;
 use crate::common::{mg5_outputs, require};
 use crate::kinematics::points;
 use mebridge::process::Process;
@@ -16,7 +16,7 @@ fn switches() -> Switches {
 /// Each helicity, each colour flow and all choices, by the form and by the diagrams.
 fn as_by_diagrams(imported: &Process, energy: f64) {
     let name = &imported.name;
-    let ordered = imported.by_color_order().expect(name);
+    let ordered = imported.as_color_ordered().expect(name);
     ordered.validate().expect(name);
     let diagrams = Process {
         color_ordered: None,

@@ -3,9 +3,9 @@
 //! Take a line (a set of legs and what flows) and all trees that grow below it somewhere in the
 //! diagrams. In each place where the line occurs (the rest of the diagram, and the colour flow that
 //! it contributes to) the trees enter with certain coefficients: a *column*. Columns that differ
-//! only by a factor ask for the same sum of trees. Each different column is a *current*, in
-//! colour language a colour-ordered one; rather than to every tree, the rest of the diagrams is
-//! attached to the currents.
+//! only by a factor ask for the same sum of trees. Each different column is a *current*: it has one
+//! colour structure, as those of Berends and Giele (Nucl. Phys. B306 (1988) 759) have. Rather than to
+//! every tree, the rest of the diagrams is attached to the currents.
 //!
 //! Currents of one line may depend on each other (those of gluons do, by the relations of Kleiss
 //! and Kuijf, Nucl. Phys. B312 (1989) 616): a few are computed from vertices, the others are sums
@@ -58,7 +58,7 @@ pub struct Product {
 }
 
 /// The currents of a process and how its colour flows follow from them.
-pub struct ColorOrdered {
+pub struct BerendsGiele {
     /// All currents; children come before their parents.
     pub currents: Vec<Current>,
     /// For each colour flow the products at the root.
@@ -68,10 +68,10 @@ pub struct ColorOrdered {
 /// Branches with coefficients.
 type Branches = Vec<(Branch, Complex64)>;
 
-impl ColorOrdered {
+impl BerendsGiele {
     /// Finds the currents. `None` where the sums do not factor into products of currents.
     /// Passes behind `last` are left out.
-    pub fn find(forest: &Forest, jamp: &LinearMap, last: Pass) -> Option<ColorOrdered> {
+    pub fn find(forest: &Forest, jamp: &LinearMap, last: Pass) -> Option<BerendsGiele> {
         let flows = flatten(jamp);
         let columns = Columns::find(forest, &flows);
         let products = flows.iter().map(|terms| {
@@ -89,17 +89,17 @@ impl ColorOrdered {
         let currents: Option<Vec<_>> = currents.collect();
         let currents = currents?.into_iter().zip(columns.currents);
         let current = |((line, make), trees)| Current { line, trees, make };
-        let mut color_ordered = ColorOrdered {
+        let mut recursion = BerendsGiele {
             currents: currents.map(current).collect(),
             flows: products?,
         };
         if last >= Pass::Phases {
-            color_ordered.align();
+            recursion.align();
         }
         if last >= Pass::Basis {
-            color_ordered.reduce(forest);
+            recursion.reduce(forest);
         }
-        Some(color_ordered)
+        Some(recursion)
     }
 
     /// Chooses the phase of the currents of each line such that as many vertices as possible

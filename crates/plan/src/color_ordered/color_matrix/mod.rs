@@ -5,8 +5,10 @@
 //! common commute; of the sums that they make, reading backwards and the exchange of two such pairs make the blocks.
 //! So the matrix itself is never made.
 
-use super::block_diagonal::{Block, BlockDiagonal, Orbit, Slot, block, orbits};
-use super::symmetry::{Involution, Matrix};
+mod by_names;
+
+use crate::color::block_diagonal::{Block, BlockDiagonal, Orbit, Slot, block, orbits};
+use crate::color::symmetry::{Involution, Matrix};
 use mebridge_process::Process;
 use mebridge_process::color_ordered::{number_of, orders};
 

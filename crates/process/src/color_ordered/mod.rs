@@ -16,6 +16,9 @@
 //!
 //! The colour matrix depends only on the order of one JAMP as seen from the other: `C(s, t) = row(s^-1 t)`.
 
+mod evaluate;
+pub mod traces;
+
 use super::{CouplingRef, Quantity};
 use serde::{Deserialize, Serialize};
 

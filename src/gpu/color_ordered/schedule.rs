@@ -1,4 +1,4 @@
-//! A plan of loops ([`crate::plan::loops`]) as tables for a GPU: operations on arrays, in levels.
+//! A plan of loops ([`crate::plan::color_ordered`]) as tables for a GPU: operations on arrays, in levels.
 //!
 //! Every array has an address of its own, so the operations of a *level* depend on earlier levels alone. A warp does
 //! an *item* for 32 events: one element of an operation, or of contractions a *tile* of sixteen. A tile has four
@@ -6,10 +6,12 @@
 //! the directions, so that sixteen products need some eight elements. Items that follow each other share most of what they
 //! read, which then comes from a cache.
 
-use super::structures::{ArrayAddend, ArrayItem, ArrayOperation, ArrayPair, ArrayTriple, TilePair};
+use crate::gpu::structures::{
+    ArrayAddend, ArrayItem, ArrayOperation, ArrayPair, ArrayTriple, TilePair,
+};
 use crate::ops::Address;
 use crate::ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Pair, Place, Pools};
-use crate::plan::loops::Loops;
+use crate::plan::color_ordered::Loops;
 use rustc_hash::FxHashMap as HashMap;
 
 /// Directions of a tile.
@@ -398,7 +400,7 @@ mod tests {
     use super::*;
     use crate::generate;
     use crate::plan::binding::Binding;
-    use crate::plan::loops::{Machine, compile};
+    use crate::plan::color_ordered::{Machine, compile};
 
     /// Everything that is read was written by a level before; each element of each array is an item's, once.
     #[test]
@@ -411,7 +413,11 @@ mod tests {
             ("u u~ > g g", whole, true),
             ("g g > g g g", 200, true),
         ] {
-            let process = generate(text).unwrap().remove(0).by_color_order().unwrap();
+            let process = generate(text)
+                .unwrap()
+                .remove(0)
+                .as_color_ordered()
+                .unwrap();
             let card = process.model.default_card();
             let binding = Binding::new(&process.model, &card).unwrap();
             let rows: Vec<u32> = (0..process.helicities.len() as u32).collect();
@@ -470,7 +476,7 @@ mod tests {
     #[test]
     fn a_plan_for_a_core_is_refused() {
         let process = generate("g g > g g g").unwrap().remove(0);
-        let process = process.by_color_order().unwrap();
+        let process = process.as_color_ordered().unwrap();
         let card = process.model.default_card();
         let binding = Binding::new(&process.model, &card).unwrap();
         let rows: Vec<u32> = (0..process.helicities.len() as u32).collect();
