@@ -251,17 +251,17 @@ impl Engine {
         let layout = DeviceLayout::new(
             &mut arena, process, &plan, &tables, &color, &kinds, &workspace, double, precision,
         );
-        let blas = match outside {
-            true => Some(Blas::new(
+        let blas = match process.amplitudes.diagrams() {
+            Some(diagrams) if outside => Some(Blas::new(
                 library,
                 &mut arena,
                 &shape,
-                &process.color,
+                &diagrams.color,
                 &tables,
                 &workspace,
                 &options,
             )?),
-            false => None,
+            _ => None,
         };
         let loops = match &plan.loops {
             Some(loops) => Some(ArrayLoops::new(

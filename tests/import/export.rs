@@ -205,9 +205,10 @@ fn the_importer_reads_it_back() {
             p.legs.iter().map(|leg| (leg.pdg, leg.incoming)).collect()
         };
         assert_eq!(legs(&imported), legs(process), "{name}");
-        let flows = process.color.flows as usize;
+        let flows = process.amplitudes.jamps();
         for (i, j) in (0..flows).flat_map(|i| (0..flows).map(move |j| (i, j))) {
-            let entries = [&imported, process].map(|p| p.color.entry(i, j));
+            let entries =
+                [&imported, process].map(|p| p.amplitudes.diagrams().unwrap().color.entry(i, j));
             assert!(
                 (entries[0] - entries[1]).abs() < 1e-12,
                 "{name}: {entries:?}"

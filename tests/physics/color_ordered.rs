@@ -111,10 +111,7 @@ fn equal_to_diagrams() {
         let batch = Batch::new(&points(&diagrams, &card, 900.0, 9, 3), 1.2);
         let batch = batch.varied(5).with_igraph(&igraph);
         // Where the diagrams' own bridge would take the colour-ordered form.
-        let diagrams = Process {
-            color_ordered: None,
-            ..diagrams
-        };
+        let diagrams = diagrams.as_diagrams().expect("diagrams");
         let mut off = batch.clone();
         let legs = diagrams.legs.len();
         for event in off.momenta.chunks_exact_mut(4 * legs) {
@@ -218,10 +215,7 @@ fn some_helicities_of_a_line_with_a_boson() {
             (together / sum - 1.0).abs() < 1e-12,
             "{rows:?}: {together:e} {sum:e}"
         );
-        let diagrams = Process {
-            color_ordered: None,
-            ..some
-        };
+        let diagrams = some.as_diagrams().expect("diagrams");
         let expected = squared(&diagrams, &card, &point, 1.2)[0];
         assert!((together / expected - 1.0).abs() < 1e-11, "{rows:?}");
     }
@@ -243,10 +237,9 @@ fn some_helicities_of_a_pair_of_leptons() {
         let singles: Vec<f64> = all
             .clone()
             .map(|row| {
-                let diagrams = Process {
-                    color_ordered: None,
-                    ..with_helicities(&process, &[row])
-                };
+                let diagrams = with_helicities(&process, &[row])
+                    .as_diagrams()
+                    .expect("diagrams");
                 value(&diagrams)
             })
             .collect();
@@ -283,14 +276,11 @@ fn vectors_of_a_pair_of_leptons() {
         "e- ve~ > d u~ g",
     ] {
         let process = one(text);
-        let form = process.color_ordered.as_ref().expect("a form");
+        let form = process.amplitudes.color_ordered().expect("a form");
         let vectors = form.boson.as_ref().map_or(0, |boson| boson.vectors.len());
         let both = !text.contains('/') && !text.contains("ve");
         assert_eq!(vectors, 1 + usize::from(both), "{text}");
-        let diagrams = Process {
-            color_ordered: None,
-            ..process.clone()
-        };
+        let diagrams = process.as_diagrams().expect("diagrams");
         let ordered = ordered(text);
         let default = process.model.default_card();
         for card in [&default, &gauge_invariant(&process)] {
@@ -362,13 +352,11 @@ fn what_a_line_takes_up() {
         ("e+ e- > mu+ mu- a", None),
     ] {
         let process = one(text);
-        let boson = process
-            .color_ordered
-            .as_ref()
-            .map(|form| form.boson.as_ref());
+        let form = process.amplitudes.color_ordered();
+        let boson = form.map(|form| form.boson.as_ref());
         let found = boson.flatten().map(|boson| boson.vectors.len());
         assert_eq!(found, vectors, "{text}");
-        assert_eq!(process.color_ordered.is_some(), vectors.is_some(), "{text}");
+        assert_eq!(form.is_some(), vectors.is_some(), "{text}");
         assert!(!process.is_faster_color_ordered(true, false), "{text}");
     }
 }
@@ -427,7 +415,7 @@ fn beyond_diagrams() {
         ("g g > g g g g g g", 0b10110010),
     ] {
         let process = one(text);
-        assert!(process.amplitudes.is_empty(), "{text}");
+        assert!(process.is_color_ordered(), "{text}");
         process.validate().expect("valid");
         let process = with_helicities(&process, &[row]);
         let card = gauge_invariant(&process);

@@ -18,10 +18,7 @@ fn as_by_diagrams(imported: &Process, energy: f64) {
     let name = &imported.name;
     let ordered = imported.as_color_ordered().expect(name);
     ordered.validate().expect(name);
-    let diagrams = Process {
-        color_ordered: None,
-        ..imported.clone()
-    };
+    let diagrams = imported.as_diagrams().expect("diagrams");
     let card = diagrams.model.default_card();
     let configurations = diagrams.channels.config_diagram.len() as i32;
     let igraph: Vec<i32> = (0..=configurations.min(7)).collect();
@@ -55,7 +52,7 @@ fn what_is_exported() {
         let process = generate(text).expect(text).remove(0);
         let names = export::write(&[process], &directory).expect(text);
         let imported = import_directory(&directory.join(&names[0])).expect(text);
-        assert!(imported[0].color_ordered.is_some(), "{text}");
+        assert!(imported[0].amplitudes.color_ordered().is_some(), "{text}");
         as_by_diagrams(&imported[0], 900.0);
     }
 }
@@ -82,14 +79,14 @@ fn real_outputs() {
                 let name = imported.name.as_str();
                 let standard = imported.model_name == "sm";
                 let of_model = standard.then(|| generate(name).ok()).flatten();
-                let own = of_model.map(|mut all| all.remove(0).color_ordered);
+                let own = of_model.map(|all| all[0].amplitudes.color_ordered().cloned());
                 // A pair of fermions with two gluons may become bosons in amplitudes alone.
                 let rungs = |form: &ColorOrdered| match &form.boson {
                     Some(boson) => form.rungs.len() + 1 - boson.wavefunctions.len(),
                     None => form.rungs.len(),
                 };
                 let own = own.flatten().filter(|form| rungs(form) > 1);
-                match &imported.color_ordered {
+                match imported.amplitudes.color_ordered() {
                     // More of them are compared where they are generated.
                     Some(form) if form.rungs.len() < 5 => {
                         println!("{name}: {} JAMPs", form.jamps());

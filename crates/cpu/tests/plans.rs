@@ -142,7 +142,7 @@ fn a_recursion_tells_helicities_apart() {
         let [list, recursion] = [0, made.plans.len() - 1].map(|plan| {
             let (process, binding) = (&made.process, &made.binding);
             let plan = made.plans[plan].clone().validate(process).unwrap();
-            let color = BlockDiagonal::new(&process.color);
+            let color = BlockDiagonal::of_process(&process, false);
             let (core, double) = (Cores { level, threads: 1 }, Precision::Double);
             let backend = core.backend(process, &color, binding, plan, double, lanes.as_ref());
             let mut each = EachHelicity::default();
@@ -195,7 +195,7 @@ fn one_event(momenta: &[[f64; 4]; 4]) -> Events<'_> {
 
 /// Runs a plan, whatever it computes.
 fn run(made: &Made, plan: ValidPlan) {
-    let color = BlockDiagonal::new(&made.process.color);
+    let color = BlockDiagonal::of_process(&made.process, false);
     let (process, binding) = (&made.process, &made.binding);
     let core = Cores {
         level: Level::best(),

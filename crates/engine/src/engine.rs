@@ -130,7 +130,7 @@ impl<T: Real> Engine<T> {
         single_color: bool,
     ) -> Result<Self> {
         let fits = plan.is_for(process)
-            && color.fits(&process.color)
+            && color.fits_process(process)
             && binding.couplings.len() == plan.couplings.len()
             // The JAMPs of a helicity lie behind each other, as a plan for a GPU has them not.
             && plan.loops.as_ref().is_none_or(|loops| loops.strides[0] == 2);
@@ -412,7 +412,7 @@ mod tests {
     fn a_plan_or_matrix_of_another_process_is_refused() {
         let process = example::scalars();
         let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
-        let split = BlockDiagonal::new(&process.color);
+        let split = BlockDiagonal::of_process(&process, false);
         let plan = compile(&process, &binding, &[0]).unwrap();
         let new = |plan: &Plan, split: &BlockDiagonal| {
             let (plan, level) = (plan.clone().validate(&process)?, Level::None);
@@ -427,7 +427,7 @@ mod tests {
         beyond.externals[0].results[0] = u32::MAX - 1;
         assert!(!new(&beyond, &split));
         let mut other = example::scalars();
-        other.color.flows += 1;
+        other.amplitudes.diagrams_mut().unwrap().color.flows += 1;
         let valid = plan.clone().validate(&process).unwrap();
         assert!(Engine::<f64>::new(&other, &split, &binding, valid, Level::None, false).is_err());
         let more = mebridge_process::color::ColorMatrix {

@@ -159,7 +159,7 @@ mod tests {
         let (first, end) = of_one_helicity(&list).unwrap();
         assert_eq!(first + groups.pair_stride, taken);
         assert_eq!(groups.vectors, end - first);
-        let own = 2 * (process.amplitudes.len() + list.flows) as u32;
+        let own = 2 * (process.amplitudes.vertices().len() + list.flows) as u32;
         assert!(groups.vectors >= own, "{} {own}", groups.vectors);
     }
 

@@ -10,7 +10,9 @@ use super::{ChannelPlan, Count, External, Factor, MomentumSum, Plan, Propagator}
 use mebridge_ops::opcode::{Layout, Momenta, Opcode};
 use mebridge_ops::recognize::{self, Recognized};
 use mebridge_ops::{Address, Batch, GeneralRoutine};
-use mebridge_process::{CouplingRef, ExternalKind, Process, Vertex, Wavefunction};
+use mebridge_process::{
+    Amplitudes, CouplingRef, Diagrams, ExternalKind, Process, Vertex, Wavefunction,
+};
 use mebridge_support::error::{Error, Result};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
@@ -28,19 +30,23 @@ pub(super) fn compile_until(
     binding: &Binding,
     helicities: &[u32],
 ) -> Result<Plan> {
-    if process.amplitudes.is_empty() {
-        return color_ordered::compile(process, binding, helicities, color_ordered::Machine::Core);
-    }
+    let diagrams = match &process.amplitudes {
+        Amplitudes::Diagrams(diagrams) => diagrams,
+        Amplitudes::ColorOrdered(form) => {
+            let machine = color_ordered::Machine::Core;
+            return color_ordered::compile(process, form, binding, helicities, machine);
+        }
+    };
     let mut compiler = Compiler::new(
         process,
         binding,
         helicities,
-        used(process, 0..process.amplitudes.len() as u32),
+        used(process, &diagrams.amplitudes),
     );
     compiler.last = last;
     compiler.externals();
     compiler.currents()?;
-    compiler.amplitudes()?;
+    compiler.amplitudes(diagrams)?;
     if last >= Pass::MemoryReuse {
         memory_reuse::reuse(&mut compiler.plan);
     }
@@ -135,7 +141,7 @@ impl<'a> Compiler<'a> {
             plan: Plan {
                 masses,
                 helicities: helicities.to_vec(),
-                flows: process.color.flows as usize,
+                flows: process.amplitudes.jamps(),
                 ..Plan::default()
             },
             last: Pass::MemoryReuse,
@@ -323,17 +329,17 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    fn amplitudes(&mut self) -> Result<()> {
+    fn amplitudes(&mut self, diagrams: &Diagrams) -> Result<()> {
         let process = self.process;
-        let amplitude_base = self.allocate(2 * process.amplitudes.len() as u32);
-        let partial_base = self.allocate(2 * process.jamp.partial.len() as u32);
-        let jamp_base = self.allocate(2 * process.color.flows);
+        let all = 0..diagrams.amplitudes.len() as u32;
+        let amplitude_base = self.allocate(2 * all.end);
+        let partial_base = self.allocate(2 * diagrams.jamp.partial.len() as u32);
+        let jamp_base = self.allocate(2 * diagrams.color.flows);
         let amplitude = |i: u32| amplitude_base + 2 * i;
-        let all = 0..process.amplitudes.len() as u32;
-        self.plan.amplitudes = self.amplitude_batches(all, amplitude)?;
+        self.plan.amplitudes = self.amplitude_batches(diagrams, all, amplitude)?;
         self.tables();
         self.plan.jamp = Sums::new(
-            &process.jamp,
+            &diagrams.jamp,
             amplitude,
             |i| partial_base + 2 * i,
             |i| jamp_base + 2 * i,
@@ -346,13 +352,13 @@ impl<'a> Compiler<'a> {
     /// These amplitudes, and where they go.
     fn amplitude_batches(
         &mut self,
+        diagrams: &Diagrams,
         numbers: impl Iterator<Item = u32> + Clone,
         address: impl Fn(u32) -> Address,
     ) -> Result<Vec<Batch>> {
-        let process = self.process;
         let mut calls = Vec::new();
         for i in numbers.clone() {
-            calls.push(self.call(&process.amplitudes[i as usize])?);
+            calls.push(self.call(&diagrams.amplitudes[i as usize])?);
         }
         if self.last >= Pass::PartialVertices {
             partial::share(self, &mut calls);
@@ -368,18 +374,18 @@ impl<'a> Compiler<'a> {
     }
 
     /// Adds the amplitudes that AMP2 are made of to a plan that computes colour flows without them.
-    pub(super) fn squared_amplitudes(&mut self) -> Result<()> {
+    pub(super) fn squared_amplitudes(&mut self, diagrams: &Diagrams) -> Result<()> {
         let process = self.process;
         let mut currents = std::mem::take(&mut self.plan.currents);
         self.currents()?;
         let numbers: Vec<u32> = squared(process).collect();
         let base = self.allocate(2 * numbers.len() as u32);
-        let mut place = vec![0; process.amplitudes.len()];
+        let mut place = vec![0; diagrams.amplitudes.len()];
         for (&number, at) in numbers.iter().zip(0..) {
             place[number as usize] = base + 2 * at;
         }
         let address = |i: u32| place[i as usize];
-        let amplitudes = self.amplitude_batches(numbers.iter().copied(), address)?;
+        let amplitudes = self.amplitude_batches(diagrams, numbers.iter().copied(), address)?;
         self.plan.amplitudes.extend(amplitudes);
         currents.append(&mut self.plan.currents);
         self.plan.currents = currents;
@@ -624,10 +630,13 @@ pub(super) fn squared(process: &Process) -> impl Iterator<Item = u32> + use<> {
 }
 
 /// Which wavefunctions some of these amplitudes need.
-pub(super) fn used(process: &Process, amplitudes: impl Iterator<Item = u32>) -> Vec<bool> {
+pub(super) fn used<'a>(
+    process: &Process,
+    amplitudes: impl IntoIterator<Item = &'a Vertex>,
+) -> Vec<bool> {
     let mut used = vec![false; process.wavefunctions.len()];
     for amplitude in amplitudes {
-        for &input in &process.amplitudes[amplitude as usize].inputs {
+        for &input in &amplitude.inputs {
             used[input as usize] = true;
         }
     }

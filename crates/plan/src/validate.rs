@@ -53,7 +53,7 @@ impl Plan {
             && self.event_in_order(process)
             && self.operations_in_order()
             && self.jamps_in_order()
-            && self.loops.is_some() == process.amplitudes.is_empty()
+            && self.loops.is_some() == process.is_color_ordered()
             && self
                 .loops
                 .as_ref()
@@ -78,7 +78,7 @@ impl Plan {
         };
         helicities.iter().all(known)
             && self.tables.len() == helicities.len()
-            && self.flows == process.color.flows as usize
+            && self.flows == process.amplitudes.jamps()
             && self.masses.len() == process.legs.len()
             && self.couplings.len() == process.model.couplings.len()
             && self.groups.iter().all(|g| matches!(g.len(), 1 | 2))

@@ -272,7 +272,9 @@ impl Info {
             .iter()
             .filter(|w| matches!(w, Wavefunction::External(_)))
             .count();
-        let flows = process.color.flows as usize;
+        let flows = process.amplitudes.jamps();
+        let vertices = process.amplitudes.vertices().len();
+        let jamp = process.amplitudes.diagrams().map(|diagrams| &diagrams.jamp);
         let terms = |sums: &[Vec<_>]| sums.iter().map(Vec::len).sum::<usize>();
         Ok(Info {
             process: process.name.clone(),
@@ -300,7 +302,7 @@ impl Info {
             helicities: process.helicities.len(),
             iden: process.iden,
             diagrams: process.diagrams,
-            amplitudes: process.amplitudes.len(),
+            amplitudes: vertices,
             wavefunctions: process.wavefunctions.len(),
             color_flows: process.color_flows() as u32,
             configurations: process.channels.config_diagram.len(),
@@ -348,9 +350,9 @@ impl Info {
             operations: Operations {
                 external_wavefunctions: external,
                 internal_wavefunctions: process.wavefunctions.len() - external,
-                amplitudes: process.amplitudes.len(),
-                jamp_partial_sums: process.jamp.partial.len(),
-                jamp_terms: terms(&process.jamp.partial) + terms(&process.jamp.outputs),
+                amplitudes: vertices,
+                jamp_partial_sums: jamp.map_or(0, |jamp| jamp.partial.len()),
+                jamp_terms: jamp.map_or(0, |jamp| terms(&jamp.partial) + terms(&jamp.outputs)),
                 color_products: flows * (flows + 1) / 2,
             },
             plans: plans(process, &binding, progress)?,
@@ -461,7 +463,7 @@ fn structures(process: &Process, binding: &Binding) -> Vec<Structure> {
     let mut calls = vec![0; process.routines.len()];
     // With which masses, zero or not, each is called.
     let mut massless = vec![BTreeSet::new(); process.routines.len()];
-    for vertex in internal.chain(&process.amplitudes) {
+    for vertex in internal.chain(process.amplitudes.vertices()) {
         let mass = binding.value(vertex.mass);
         calls[vertex.routine as usize] += 1;
         massless[vertex.routine as usize].insert(mass == 0.0);

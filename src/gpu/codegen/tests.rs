@@ -261,7 +261,7 @@ fn check(process: &Process, channels: bool, igraph: bool) {
     let masses = process.legs.iter().map(|leg| binding.value(leg.mass));
     let masses: Vec<f64> = masses.collect();
     let sample = Sample::new(process, &masses);
-    let split = BlockDiagonal::new(&process.color);
+    let split = BlockDiagonal::of_process(&process, false);
     let allowed = process.channels.allowed_flows();
     let switches = Switches {
         backend: BackendChoice::Cpu,
@@ -412,7 +412,7 @@ fn shares_find_what_they_have_in_common() {
     let good: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let subsets = HelicitySplit::best(&process, &binding, &good, true, 1000).expect("subsets");
     assert!(subsets.order.len() > 1 && subsets.fixed.iter().filter(|f| **f).count() > 1);
-    let split = BlockDiagonal::new(&process.color);
+    let split = BlockDiagonal::of_process(&process, false);
     let allowed = process.channels.allowed_flows();
     let generator = Generator {
         tables: &subsets.tables,

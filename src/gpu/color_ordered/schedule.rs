@@ -421,7 +421,8 @@ mod tests {
             let card = process.model.default_card();
             let binding = Binding::new(&process.model, &card).unwrap();
             let rows: Vec<u32> = (0..process.helicities.len() as u32).collect();
-            let plan = compile(&process, &binding, &rows, Machine::Gpu { tile }).unwrap();
+            let form = process.amplitudes.color_ordered().unwrap();
+            let plan = compile(&process, form, &binding, &rows, Machine::Gpu { tile }).unwrap();
             let plan = plan.validate(&process).unwrap();
             let loops = plan.loops.as_ref().unwrap();
             let schedule = ArraySchedule::new(loops).unwrap();
@@ -480,7 +481,8 @@ mod tests {
         let card = process.model.default_card();
         let binding = Binding::new(&process.model, &card).unwrap();
         let rows: Vec<u32> = (0..process.helicities.len() as u32).collect();
-        let plan = compile(&process, &binding, &rows, Machine::Core).unwrap();
+        let form = process.amplitudes.color_ordered().unwrap();
+        let plan = compile(&process, form, &binding, &rows, Machine::Core).unwrap();
         assert!(ArraySchedule::new(plan.loops.as_ref().unwrap()).is_none());
     }
 }

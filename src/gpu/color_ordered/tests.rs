@@ -153,7 +153,7 @@ fn flows_in_any_order_agree_with_the_cpu() {
         return;
     };
     let mut process = ordered("u u~ > g g g");
-    let form = process.color_ordered.as_mut().expect("a form");
+    let form = process.amplitudes.color_ordered_mut().expect("a form");
     let flow = |i: u32| FlowTerm {
         jamp: (5 * i + 1) % 6,
         minus: i % 3 == 1,
@@ -169,10 +169,7 @@ fn calls_without_channels_are_served() {
         return;
     };
     let process = generate("g g > g g g").expect("generated").remove(0);
-    let by_diagrams = Process {
-        color_ordered: None,
-        ..process.clone()
-    };
+    let by_diagrams = process.as_diagrams().expect("diagrams");
     let points = Points::new(&process);
     let [mut cpu, _] = bridges(&gpu, &by_diagrams, Precision::Double);
     let [_, mut on_gpu] = bridges(&gpu, &process, Precision::Double);

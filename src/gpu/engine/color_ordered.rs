@@ -20,8 +20,8 @@ use crate::gpu::structures::{ArrayArguments, ColorOrderedArguments, FlowsArgumen
 use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
 use crate::plan::color_ordered::{self as plans, Loops, Machine};
-use crate::process::Process;
 use crate::process::color_ordered::FlowTerm;
+use crate::process::{Amplitudes, Process};
 use std::sync::Arc;
 
 /// The share of the memory that a block of events may take.
@@ -39,16 +39,16 @@ pub(super) fn for_gpu(
     options: &Options,
     driver: &Arc<dyn Driver>,
 ) -> Result<ValidPlan> {
-    if plan.loops.is_none() {
+    let Amplitudes::ColorOrdered(form) = &process.amplitudes else {
         return Ok(plan);
-    }
+    };
     let (free, _) = driver.memory()?;
     let number = if double { 8 } else { 4 };
     let budget = (free as f64 * options.memory * BLOCK_SHARE) as usize;
     let (mut tile, mut before) = (usize::MAX, None);
     loop {
         let machine = Machine::Gpu { tile };
-        let made = plans::compile(process, binding, &plan.helicities, machine)?;
+        let made = plans::compile(process, form, binding, &plan.helicities, machine)?;
         let bytes = made.vectors as usize * LANES as usize * number;
         let helicities = made.loops.as_ref().map(|l| l.helicities as usize);
         // Where nothing is left to divide, chunks of events say what is missing.

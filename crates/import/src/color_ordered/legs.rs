@@ -128,7 +128,7 @@ fn meets_vectors(process: &Process, below: &[u64], count: usize, wavefunction: u
         Wavefunction::Internal(vertex) => Some(vertex),
         Wavefunction::External(_) => None,
     });
-    internal.chain(&process.amplitudes).any(|vertex| {
+    internal.chain(process.amplitudes.vertices()).any(|vertex| {
         let others = vertex.inputs.iter().filter(|&&input| input != wavefunction);
         vertex.inputs.contains(&wavefunction) && others.clone().any(is_vector)
     })

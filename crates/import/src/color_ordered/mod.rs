@@ -20,7 +20,7 @@ mod vertices;
 use legs::Legs;
 use mebridge_process::color_ordered::{ColorOrdered, traces};
 use mebridge_process::evaluate::Numbers;
-use mebridge_process::{External, HelicitySum, Process, Wavefunction};
+use mebridge_process::{Diagrams, External, HelicitySum, LinearMap, Process, Wavefunction};
 use mebridge_support::random::SplitMix64;
 use num_complex::Complex64;
 use sort::Sorted;
@@ -50,13 +50,21 @@ pub fn add(process: &mut Process) {
         return;
     }
     for legs in Legs::all(process) {
-        process.color_ordered = find(process, legs);
-        if process.color_ordered.is_some() && process.validate().is_ok() {
+        let form = find(process, legs);
+        let found = form.is_some();
+        set(process, form);
+        if found && process.validate().is_ok() {
             return;
         }
-        process.color_ordered = None;
+        set(process, None);
         // Nobody else needs one that was made for the form.
         process.routines.truncate(routines);
+    }
+}
+
+fn set(process: &mut Process, form: Option<ColorOrdered>) {
+    if let Some(diagrams) = process.amplitudes.diagrams_mut() {
+        diagrams.color_ordered = form;
     }
 }
 
@@ -68,11 +76,12 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
     let ladders = !legs.quarks;
     let ordered = legs.rungs.len() + usize::from(ladders);
     let flows: usize = (1..=ordered).product();
-    if process.color.flows as usize != flows || process.jamp.outputs.len() != flows {
+    if process.amplitudes.jamps() != flows {
         return None;
     }
     let vertices = Vertices::of(process, &legs)?;
     let process = &*process;
+    let Diagrams { jamp, color, .. } = process.amplitudes.diagrams()?;
     let mut form = ColorOrdered {
         ends: vertices.ends,
         rungs: legs.rungs,
@@ -82,7 +91,7 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
         boson: vertices.boson,
         closing: 1.0,
         row: Vec::new(),
-        denominator: process.color.denominator,
+        denominator: color.denominator,
         flows: Vec::new(),
     };
     let of_traces = match ladders {
@@ -90,7 +99,7 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
         false => Vec::new(),
     };
     let [first, second] = SEEDS.map(|seed| Point::new(process, seed));
-    let diagrams = [&first, &second].map(|point| point.diagrams(process));
+    let diagrams = [&first, &second].map(|point| point.diagrams(process, jamp));
     let found = FACTORS.into_iter().find_map(|(two, three)| {
         form.two.factor = two;
         for vertex in &mut form.three {
@@ -104,7 +113,7 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
         return None;
     }
     form.closing = found.size();
-    form.row = color_matrix::row(&process.color, &found, ordered, ladders)?;
+    form.row = color_matrix::row(color, &found, ordered, ladders)?;
     if ladders {
         form.row = traces::row(&form.row, form.rungs.len());
     }
@@ -153,9 +162,9 @@ impl Point {
     }
 
     /// The JAMPs of the diagrams.
-    fn diagrams(&self, process: &Process) -> Vec<Complex64> {
+    fn diagrams(&self, process: &Process, jamp: &LinearMap) -> Vec<Complex64> {
         let amplitudes = self.numbers(process).amplitudes(|e| self.external(e));
-        process.jamp.apply(&amplitudes)
+        jamp.apply(&amplitudes)
     }
 
     /// Those of the form.

@@ -6,12 +6,12 @@ use mebridge_process::{Source, Term};
 /// A generated process as if its colour-ordered form had to be found, and that form.
 fn bare(text: &str) -> (Process, ColorOrdered) {
     let process = generate(text).expect(text).remove(0);
-    let form = process.color_ordered.clone().expect(text);
-    let bare = Process {
-        color_ordered: None,
-        ..process
-    };
-    (bare, form)
+    let form = process.amplitudes.color_ordered().expect(text).clone();
+    (process.as_diagrams().expect(text), form)
+}
+
+fn listed(process: &mut Process) -> &mut Diagrams {
+    process.amplitudes.diagrams_mut().expect("diagrams")
 }
 
 /// The form that is found has the ends, colour flows and colour matrix of the generated one.
@@ -35,7 +35,7 @@ fn forms_are_found() {
         let (mut process, known) = bare(text);
         let routines = process.routines.len();
         add(&mut process);
-        let form = process.color_ordered.as_ref().expect(text);
+        let form = process.amplitudes.color_ordered().expect(text);
         assert_eq!(
             (form.ends, &form.rungs),
             (known.ends, &known.rungs),
@@ -75,11 +75,11 @@ fn forms_are_found() {
 fn flows_may_stand_in_any_order() {
     for text in ["u u~ > g g g", "g g > g g g"] {
         let (mut process, _) = bare(text);
-        let matrix = process.color.clone();
+        let matrix = listed(&mut process).color.clone();
         let flows = matrix.flows as usize;
         let place = |i: usize| (5 * i + 1) % flows;
         let sign = |i: usize| if i % 3 == 1 { -1.0 } else { 1.0 };
-        let outputs = process.jamp.outputs.clone();
+        let outputs = listed(&mut process).jamp.outputs.clone();
         for (i, terms) in outputs.into_iter().enumerate() {
             let by = Complex64::new(0.0, 0.5 * sign(i));
             let times = |term: Term| {
@@ -89,7 +89,7 @@ fn flows_may_stand_in_any_order() {
                     ..term
                 }
             };
-            process.jamp.outputs[place(i)] = terms.into_iter().map(times).collect();
+            listed(&mut process).jamp.outputs[place(i)] = terms.into_iter().map(times).collect();
         }
         let of: Vec<usize> = (0..flows)
             .map(|at| (0..flows).find(|&i| place(i) == at).expect("a permutation"))
@@ -99,9 +99,9 @@ fn flows_may_stand_in_any_order() {
             let (a, b) = (of[i], of[j]);
             matrix.entry(a, b) * matrix.denominator * sign(a) * sign(b)
         };
-        process.color.upper = pairs.map(entry).collect();
+        listed(&mut process).color.upper = pairs.map(entry).collect();
         add(&mut process);
-        let form = process.color_ordered.expect(text);
+        let form = process.amplitudes.color_ordered().expect(text);
         assert_eq!(form.flows.len(), flows, "{text}");
         assert_eq!(form.closing, if form.line.is_some() { 0.5 } else { 1.0 });
     }
@@ -118,14 +118,14 @@ fn lookalikes_have_none() {
             other.value = p.model.program.ops.len() as u32;
             p.model.program.ops.push(Op::Const(0.0, 0.0));
             p.model.couplings.push(other);
-            p.amplitudes[3].couplings[0].coupling = number;
+            listed(p).amplitudes[3].couplings[0].coupling = number;
         }),
         ("the sign of one coupling", |p| {
-            let coupling = &mut p.amplitudes[2].couplings[0];
+            let coupling = &mut listed(p).amplitudes[2].couplings[0];
             coupling.negative = !coupling.negative;
         }),
         ("a sign in one JAMP", |p| {
-            let factor = &mut p.jamp.outputs[1][0].factor;
+            let factor = &mut listed(p).jamp.outputs[1][0].factor;
             *factor = (-factor.0, -factor.1);
         }),
         ("a tiny part of an amplitude", |p| {
@@ -133,20 +133,20 @@ fn lookalikes_have_none() {
                 source: Source::Amplitude(0),
                 factor: (1e-6, 0.0),
             };
-            p.jamp.outputs[1].push(term);
+            listed(p).jamp.outputs[1].push(term);
         }),
         ("a further diagram", |p| {
-            let last = p.amplitudes.len() as u32;
-            let mut again = p.amplitudes[0].clone();
+            let last = listed(p).amplitudes.len() as u32;
+            let mut again = listed(p).amplitudes[0].clone();
             again.couplings[0].negative = true;
-            p.amplitudes.push(again);
-            p.jamp.outputs[0].push(Term {
+            listed(p).amplitudes.push(again);
+            listed(p).jamp.outputs[0].push(Term {
                 source: Source::Amplitude(last),
                 factor: (1.0, 0.0),
             });
         }),
         ("an entry of the colour matrix", |p| {
-            p.color.upper[2] += 1.0;
+            listed(p).color.upper[2] += 1.0;
         }),
         ("the mass of one propagator", |p| {
             let mass = p.model.parameters.len() as u32;
@@ -163,11 +163,11 @@ fn lookalikes_have_none() {
         }),
         ("weights of flows", |p| {
             let weight = mebridge_process::color::FlowWeight::of_jamp;
-            p.flow_weights = (0..p.color.flows).map(weight).collect();
+            p.flow_weights = (0..p.amplitudes.jamps() as u32).map(weight).collect();
         }),
         ("an interference", |p| p.helicity_sum = HelicitySum::Signed),
         ("a missing flow", |p| {
-            p.jamp.outputs[3].clear();
+            listed(p).jamp.outputs[3].clear();
         }),
     ];
     for text in ["u u~ > g g g g", "g g > g g g", "d d~ > z g g g"] {
@@ -176,7 +176,10 @@ fn lookalikes_have_none() {
             change(&mut process);
             let routines = process.routines.clone();
             add(&mut process);
-            assert!(process.color_ordered.is_none(), "{text}: {what}");
+            assert!(
+                process.amplitudes.color_ordered().is_none(),
+                "{text}: {what}"
+            );
             assert_eq!(process.routines, routines, "{text}: {what}");
         }
     }
@@ -186,9 +189,12 @@ fn lookalikes_have_none() {
         "e+ e- > u u~ g g",
         "u u~ > z z g g",
     ] {
-        let mut process = generate(text).expect(text).remove(0);
-        process.color_ordered = None;
+        let mut process = generate(text)
+            .expect(text)
+            .remove(0)
+            .as_diagrams()
+            .expect(text);
         add(&mut process);
-        assert!(process.color_ordered.is_none(), "{text}");
+        assert!(process.amplitudes.color_ordered().is_none(), "{text}");
     }
 }

@@ -130,7 +130,7 @@ fn of_gluons(process: &mut Process, legs: &Legs, count: usize) -> Option<Vertex>
     if let Some(call) = currents(process).find(|call| meet(call, count)) {
         return Some(call.clone());
     }
-    let mut amplitudes = process.amplitudes.iter();
+    let mut amplitudes = process.amplitudes.vertices().iter();
     let call = amplitudes.find(|call| meet(call, count + 1))?.clone();
     let routine = current_of(&process.routines[call.routine as usize])?;
     process.routines.push(routine);

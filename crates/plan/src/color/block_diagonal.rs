@@ -11,6 +11,7 @@
 //! out.
 
 use super::symmetry::{Matrix, Work, commuting};
+use mebridge_process::Process;
 use mebridge_process::color::ColorMatrix;
 use serde::{Deserialize, Serialize};
 
@@ -84,12 +85,21 @@ impl BlockDiagonal {
     /// Whether this is, as far as its layout goes, a form of that matrix: then a sum reads and
     /// writes nothing but its flows.
     pub fn fits(&self, color: &ColorMatrix) -> bool {
+        self.is_of(color.flows as usize, color.denominator)
+    }
+
+    /// The same for the JAMPs of a process.
+    pub fn fits_process(&self, process: &Process) -> bool {
+        self.is_of(process.amplitudes.jamps(), process.amplitudes.denominator())
+    }
+
+    fn is_of(&self, flows: usize, denominator: f64) -> bool {
         let known = |slot: &Slot| (*slot as usize) < self.flows;
-        let mut seen = vec![false; color.flows as usize];
+        let mut seen = vec![false; flows];
         let mut once = |slot: &Slot| !std::mem::replace(&mut seen[*slot as usize], true);
         let mut orbits = self.passes.iter().flatten();
-        self.flows == color.flows as usize
-            && self.denominator == color.denominator
+        self.flows == flows
+            && self.denominator == denominator
             && orbits.all(|o| matches!(o.0.len(), 1 | 2 | 3 | 4 | 8) && o.0.iter().all(known))
             && self.blocks.iter().all(|block| {
                 let slots = &block.slots;

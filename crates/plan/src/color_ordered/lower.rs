@@ -68,13 +68,11 @@ impl Machine {
 /// The plan of a process in its colour-ordered form for the helicities with these indices.
 pub fn compile(
     process: &Process,
+    form: &ColorOrdered,
     binding: &Binding,
     helicities: &[u32],
     machine: Machine,
 ) -> Result<Plan> {
-    let Some(form) = &process.color_ordered else {
-        return Err(bad("there is none"));
-    };
     let used = vec![true; process.wavefunctions.len()];
     let mut compiler = Compiler::new(process, binding, helicities, used);
     compiler.externals();
@@ -89,13 +87,13 @@ pub fn compile(
         (Some(line), None) => quark::lower(&mut lowering, &line),
         (None, _) => gluons::lower(&mut lowering),
     }
-    Ok(lowering.finish())
+    Ok(lowering.finish(form))
 }
 
 /// Whether a process can be evaluated in its colour-ordered form: with a boson on a core alone.
 pub fn can(process: &Process, binding: &Binding) -> bool {
     let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
-    let Some(form) = &process.color_ordered else {
+    let Some(form) = process.amplitudes.color_ordered() else {
         return false;
     };
     let compiler = Compiler::new(process, binding, &all, Vec::new());
@@ -513,7 +511,7 @@ impl<'a> Lowering<'a> {
         self.compiler.constant(x)
     }
 
-    fn finish(mut self) -> Plan {
+    fn finish(mut self, form: &ColorOrdered) -> Plan {
         let count = self.helicities.count(self.all(), false);
         let (mut rows, mut reversed) = (Vec::new(), Vec::new());
         let none = [NO_HELICITY; 2];
@@ -541,7 +539,6 @@ impl<'a> Lowering<'a> {
         plan.tables = vec![Vec::new(); plan.helicities.len()];
         plan.jamp_base = self.jamp_base;
         pools.far = plan.vectors > FAR;
-        let form = self.compiler.process.color_ordered.as_ref();
         let loops = Loops {
             runs,
             once: self.once,
@@ -555,7 +552,7 @@ impl<'a> Lowering<'a> {
             reversed,
             weights: self.weights,
             vanishing: self.evaluated.vanishing,
-            flows: form.map(|form| form.flows.clone()).unwrap_or_default(),
+            flows: form.flows.clone(),
         };
         plan.groups = loops.order().map(|h| vec![h]).collect();
         plan.loops = Some(loops);

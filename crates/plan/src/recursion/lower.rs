@@ -121,7 +121,7 @@ pub fn lower(
         .map(|((_, _, opcode), operands)| Batch::stream(opcode, operands))
         .collect();
     let products_size = 2 * roots.products.len() as u32;
-    let pair_stride = products_size + 2 * compiler.process.color.flows;
+    let pair_stride = products_size + 2 * compiler.process.amplitudes.jamps() as u32;
     let product_base = compiler.allocate(2 * pair_stride);
     let jamp_base = product_base + products_size;
     compiler.tables();

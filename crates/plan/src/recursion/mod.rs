@@ -52,9 +52,7 @@ fn make(
     helicities: &[u32],
     each: bool,
 ) -> Option<Plan> {
-    if process.amplitudes.is_empty() {
-        return None;
-    }
+    let listed = process.amplitudes.diagrams()?;
     let mut known: HashMap<(u32, bool), Option<Recognized>> = HashMap::default();
     let mut recognize = |vertex: &Vertex| {
         let massless = binding.value(vertex.mass) == 0.0;
@@ -79,7 +77,7 @@ fn make(
         if !matches!(e.kind, ExternalKind::FermionIn | ExternalKind::FermionOut) {
             continue;
         }
-        let forest = Forest::grow(process, w as u32, &mut recognize)?;
+        let forest = Forest::grow(process, listed, w as u32, &mut recognize)?;
         if best
             .as_ref()
             .is_none_or(|best| forest.trees.len() < best.trees.len())
@@ -88,9 +86,12 @@ fn make(
         }
     }
     let mut forest = best?;
-    let recursion = BerendsGiele::find(&forest, &process.jamp, last)?;
+    let recursion = BerendsGiele::find(&forest, &listed.jamp, last)?;
     let mut used = match each {
-        true => used(process, squared(process)),
+        true => used(
+            process,
+            squared(process).map(|i| &listed.amplitudes[i as usize]),
+        ),
         false => vec![false; process.wavefunctions.len()],
     };
     for (used, wavefunction) in used.iter_mut().zip(&process.wavefunctions) {
@@ -101,7 +102,7 @@ fn make(
     compiler.externals();
     let nodes = lower::lower(&mut compiler, &forest, &recursion)?;
     if each {
-        compiler.squared_amplitudes().ok()?;
+        compiler.squared_amplitudes(listed).ok()?;
     } else if let Some(squares) = Squares::find(process, helicities, &mut forest) {
         squares.lower(&mut compiler, &forest, &recursion, &nodes)?;
     }

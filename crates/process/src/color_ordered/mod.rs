@@ -18,6 +18,7 @@
 
 mod evaluate;
 pub mod traces;
+mod validate;
 
 use super::{CouplingRef, Quantity};
 use serde::{Deserialize, Serialize};

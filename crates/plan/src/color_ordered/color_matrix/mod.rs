@@ -9,8 +9,8 @@ mod by_names;
 
 use crate::color::block_diagonal::{Block, BlockDiagonal, Orbit, Slot, block, orbits};
 use crate::color::symmetry::{Involution, Matrix};
-use mebridge_process::Process;
 use mebridge_process::color_ordered::{number_of, orders};
+use mebridge_process::{Amplitudes, Process};
 
 /// Exchanges that are used at once.
 const EXCHANGES: usize = 3;
@@ -32,8 +32,8 @@ struct Orders {
 impl BlockDiagonal {
     /// That of a process, for a core or a GPU: of its colour-ordered form where it has no diagrams.
     pub fn of_process(process: &Process, on_gpu: bool) -> BlockDiagonal {
-        match &process.color_ordered {
-            Some(form) if process.amplitudes.is_empty() => {
+        match &process.amplitudes {
+            Amplitudes::ColorOrdered(form) => {
                 let (count, row) = (form.rungs.len(), &form.row);
                 // A GPU knows no sums that take more than exchanges.
                 let of_core = match on_gpu {
@@ -43,7 +43,7 @@ impl BlockDiagonal {
                 };
                 of_core.unwrap_or_else(|| BlockDiagonal::of_orders(count, row, form.denominator))
             }
-            _ => BlockDiagonal::new(&process.color),
+            Amplitudes::Diagrams(diagrams) => BlockDiagonal::new(&diagrams.color),
         }
     }
 
