@@ -340,7 +340,7 @@ impl Bridge {
         }
         let (plan, _) = self.serving(channels)?;
         let squares = if channels { plan.count.squares } else { 0 };
-        let evaluated = match &plan.loops {
+        let evaluated = match plan.loops() {
             Some(loops) => loops.evaluated().count(),
             None => plan.helicities.len(),
         };
@@ -513,7 +513,7 @@ impl Bridge {
         };
         let mut serves = Serves {
             without_channels: plan.count.cost() < count.cost(),
-            with_channels: !plan.channels.is_empty()
+            with_channels: !plan.channels().is_empty()
                 && self.target.cost_with_channels(&plan.count) < count.cost_with_channels(),
         };
         if !serves.without_channels && !serves.with_channels {

@@ -197,7 +197,7 @@ impl Engine {
         let double = precision != Precision::Float;
         let plan = color_ordered::for_gpu(process, binding, plan, double, &options, driver)?;
         let tables = LevelSchedule::new(&plan, binding).ok_or_else(not_whole)?;
-        let in_loops = plan.loops.is_some();
+        let in_loops = plan.loops().is_some();
         let outside = !in_loops && blas::wanted(&options, split, driver)?;
         let color = match outside || in_loops {
             true => ColorTables::default(),
@@ -218,11 +218,12 @@ impl Engine {
         };
         let kinds = source::amplitude_kinds(&tables);
         let ends = shape.ends();
-        let helicities = (!in_loops).then(|| shape.helicities(&kinds, &plan.general, false));
+        let helicities =
+            (!in_loops).then(|| shape.helicities(&kinds, &plan.operations().general, false));
         let executors: HashMap<Kind, Unit> = tables
             .kinds()
             .into_iter()
-            .map(|kind| (kind, shape.operations(kind, &plan.general)))
+            .map(|kind| (kind, shape.operations(kind, &plan.operations().general)))
             .collect();
         let mut units: Vec<Unit> = executors.values().cloned().collect();
         units.push(ends.clone());
@@ -263,7 +264,7 @@ impl Engine {
             )?),
             _ => None,
         };
-        let loops = match &plan.loops {
+        let loops = match plan.loops() {
             Some(loops) => Some(ArrayLoops::new(
                 library,
                 &mut arena,

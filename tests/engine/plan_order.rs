@@ -40,7 +40,7 @@ impl Memory<'_> {
         let mut accesses = Vec::new();
         let whole = visit(
             batch,
-            &self.plan.general,
+            &self.plan.operations().general,
             table.is_some(),
             &mut |at, access| {
                 accesses.push((at, access));
@@ -85,23 +85,28 @@ fn check(plan: &Plan) {
             .iter()
             .for_each(|&r| memory.write(r, 2 * (external.kind.components() - 2)));
     }
-    for batch in plan.currents.iter().chain(&plan.channels.squares) {
+    for batch in plan
+        .operations()
+        .currents
+        .iter()
+        .chain(&plan.channels().squares)
+    {
         memory.run(batch, None);
     }
-    let mut tiles = plan.tiles.iter().peekable();
-    for (group, at) in plan.groups.iter().zip(0..) {
+    let mut tiles = plan.operations().tiles.iter().peekable();
+    for (group, at) in plan.groups().iter().zip(0..) {
         if let Some(tile) = tiles.next_if(|tile| tile.group == at) {
             for batch in &tile.currents {
                 memory.run(batch, None);
             }
         }
         for &h in group {
-            for batch in &plan.amplitudes {
-                memory.run(batch, Some(&plan.tables[h as usize]));
+            for batch in &plan.operations().amplitudes {
+                memory.run(batch, Some(&plan.operations().tables[h as usize]));
             }
         }
-        let mut units = plan.jamp.units.iter();
-        for sum in &plan.jamp.sums {
+        let mut units = plan.operations().jamp.units.iter();
+        for sum in &plan.operations().jamp.sums {
             let count = sum.units.iter().sum::<u32>() as usize;
             for &at in units.by_ref().take(count) {
                 assert!(memory.written[at as usize] && memory.written[at as usize + 1]);

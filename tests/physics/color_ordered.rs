@@ -386,7 +386,11 @@ fn channels_are_served_by_diagrams(text: &str) {
     let switches = Switches::from_pairs([("CUDACPP_RUNTIME_BACKEND", "cpu")]).expect("switches");
     let mut bridge = Bridge::new(process.clone(), &card, &switches, 3).expect("bridge");
     let all = run(&batch, &mut bridge);
-    let plan = |bridge: &Bridge| bridge.serving(false).map(|(plan, _)| plan.loops.is_some());
+    let plan = |bridge: &Bridge| {
+        bridge
+            .serving(false)
+            .map(|(plan, _)| plan.loops().is_some())
+    };
     assert_eq!(plan(&bridge), Some(true));
     let mut sum = vec![0.0; 3];
     for &channel in &process.channels.config_diagram {

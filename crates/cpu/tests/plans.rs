@@ -77,29 +77,40 @@ fn an_address_outside_of_the_memory_is_seen() {
             ..plan.clone()
         };
         assert!(!is_valid(&short, &made.process));
-        for batch in 0..plan.currents.len() {
+        for batch in 0..plan.operations().currents.len() {
             let mut bad = plan.clone();
-            *bad.currents[batch].operands.last_mut().unwrap() = plan.vectors - 1;
+            *bad.operations_mut().unwrap().currents[batch]
+                .operands
+                .last_mut()
+                .unwrap() = plan.vectors - 1;
             assert!(!is_valid(&bad, &made.process));
-            bad.currents[batch].operands.pop();
+            bad.operations_mut().unwrap().currents[batch].operands.pop();
             assert!(!is_valid(&bad, &made.process));
         }
-        for tile in 0..plan.tiles.len() {
+        for tile in 0..plan.operations().tiles.len() {
             let mut bad = plan.clone();
-            let batch = bad.tiles[tile].currents.last_mut().unwrap();
+            let batch = bad.operations_mut().unwrap().tiles[tile]
+                .currents
+                .last_mut()
+                .unwrap();
             *batch.operands.last_mut().unwrap() = plan.vectors - 1;
             assert!(!is_valid(&bad, &made.process));
             let mut bad = plan.clone();
-            bad.tiles[tile].group = plan.groups.len() as u32;
+            bad.operations_mut().unwrap().tiles[tile].group = plan.groups().len() as u32;
             assert!(!is_valid(&bad, &made.process));
             let mut bad = plan.clone();
-            bad.tiles.swap(0, tile);
+            bad.operations_mut().unwrap().tiles.swap(0, tile);
             assert_eq!(is_valid(&bad, &made.process), tile == 0);
         }
         let mut bad = plan.clone();
-        bad.tables.last_mut().unwrap().fill(Address::MAX);
+        bad.operations_mut()
+            .unwrap()
+            .tables
+            .last_mut()
+            .unwrap()
+            .fill(Address::MAX);
         assert!(!is_valid(&bad, &made.process));
-        bad.tables[0].clear();
+        bad.operations_mut().unwrap().tables[0].clear();
         assert!(!is_valid(&bad, &made.process));
         let mut bad = plan.clone();
         bad.couplings[0] = Address::MAX - 1;
@@ -109,17 +120,24 @@ fn an_address_outside_of_the_memory_is_seen() {
         assert!(!is_valid(&bad, &made.process));
         // The same batch among the amplitudes.
         let mut bad = plan.clone();
-        bad.amplitudes.push(plan.currents[0].clone());
+        bad.operations_mut()
+            .unwrap()
+            .amplitudes
+            .push(plan.operations().currents[0].clone());
         assert!(!is_valid(&bad, &made.process));
         let mut bad = plan.clone();
-        bad.channels.squares.push(plan.amplitudes[0].clone());
+        bad.operations_mut()
+            .unwrap()
+            .channels
+            .squares
+            .push(plan.operations().amplitudes[0].clone());
         assert!(!is_valid(&bad, &made.process));
         let mut bad = plan.clone();
-        bad.groups[0] = vec![plan.helicities.len() as u32];
+        bad.operations_mut().unwrap().groups[0] = vec![plan.helicities.len() as u32];
         assert!(!is_valid(&bad, &made.process));
         // A routine that the process does not have.
         let mut bad = plan.clone();
-        bad.general.push(GeneralRoutine {
+        bad.operations_mut().unwrap().general.push(GeneralRoutine {
             routine: example::scalars().routines.remove(0),
             massless: false,
         });

@@ -6,7 +6,9 @@ use super::memory_reuse;
 use super::partial;
 use super::passes::Pass;
 use super::sums::Sums;
-use super::{ChannelPlan, Count, External, Factor, MomentumSum, Plan, Propagator};
+use super::{
+    Body, ChannelPlan, Count, External, Factor, MomentumSum, Operations, Plan, Propagator,
+};
 use mebridge_ops::opcode::{Layout, Momenta, Opcode};
 use mebridge_ops::recognize::{self, Recognized};
 use mebridge_ops::{Address, Batch, GeneralRoutine};
@@ -47,18 +49,21 @@ pub(super) fn compile_until(
     compiler.externals();
     compiler.currents()?;
     compiler.amplitudes(diagrams)?;
+    let mut plan = compiler.into_plan();
     if last >= Pass::MemoryReuse {
-        memory_reuse::reuse(&mut compiler.plan);
+        memory_reuse::reuse(&mut plan);
     }
-    compiler.plan.count = Count::of(&compiler.plan);
-    Ok(compiler.plan)
+    plan.count = Count::of(&plan);
+    Ok(plan)
 }
 
 /// What is at hand while a plan is made.
 pub(super) struct Compiler<'a> {
     pub(super) process: &'a Process,
     pub(super) binding: &'a Binding,
+    /// The plan, whose body is added in the end.
     pub(super) plan: Plan,
+    pub(super) operations: Operations,
     /// The last pass to do.
     pub(super) last: Pass,
     /// Which wavefunctions some amplitude needs.
@@ -144,6 +149,7 @@ impl<'a> Compiler<'a> {
                 flows: process.amplitudes.jamps(),
                 ..Plan::default()
             },
+            operations: Operations::default(),
             last: Pass::MemoryReuse,
             used,
             lines: Vec::with_capacity(process.wavefunctions.len()),
@@ -161,6 +167,14 @@ impl<'a> Compiler<'a> {
             .map(|_| compiler.allocate(2))
             .collect();
         compiler
+    }
+
+    /// The plan with the operations.
+    pub(super) fn into_plan(self) -> Plan {
+        Plan {
+            body: Body::Operations(self.operations),
+            ..self.plan
+        }
     }
 
     pub(super) fn allocate(&mut self, vectors: u32) -> Address {
@@ -325,7 +339,7 @@ impl<'a> Compiler<'a> {
                 batch.operands.push(line.instances[instance as usize]);
             }
         }
-        self.plan.currents = batches.into_values().collect();
+        self.operations.currents = batches.into_values().collect();
         Ok(())
     }
 
@@ -336,16 +350,16 @@ impl<'a> Compiler<'a> {
         let partial_base = self.allocate(2 * diagrams.jamp.partial.len() as u32);
         let jamp_base = self.allocate(2 * diagrams.color.flows);
         let amplitude = |i: u32| amplitude_base + 2 * i;
-        self.plan.amplitudes = self.amplitude_batches(diagrams, all, amplitude)?;
+        self.operations.amplitudes = self.amplitude_batches(diagrams, all, amplitude)?;
         self.tables();
-        self.plan.jamp = Sums::new(
+        self.operations.jamp = Sums::new(
             &diagrams.jamp,
             amplitude,
             |i| partial_base + 2 * i,
             |i| jamp_base + 2 * i,
         );
         self.plan.jamp_base = jamp_base;
-        self.plan.channels = channel_plan(process, amplitude);
+        self.operations.channels = channel_plan(process, amplitude);
         Ok(())
     }
 
@@ -376,7 +390,7 @@ impl<'a> Compiler<'a> {
     /// Adds the amplitudes that AMP2 are made of to a plan that computes colour flows without them.
     pub(super) fn squared_amplitudes(&mut self, diagrams: &Diagrams) -> Result<()> {
         let process = self.process;
-        let mut currents = std::mem::take(&mut self.plan.currents);
+        let mut currents = std::mem::take(&mut self.operations.currents);
         self.currents()?;
         let numbers: Vec<u32> = squared(process).collect();
         let base = self.allocate(2 * numbers.len() as u32);
@@ -386,12 +400,12 @@ impl<'a> Compiler<'a> {
         }
         let address = |i: u32| place[i as usize];
         let amplitudes = self.amplitude_batches(diagrams, numbers.iter().copied(), address)?;
-        self.plan.amplitudes.extend(amplitudes);
-        currents.append(&mut self.plan.currents);
-        self.plan.currents = currents;
+        self.operations.amplitudes.extend(amplitudes);
+        currents.append(&mut self.operations.currents);
+        self.operations.currents = currents;
         // One helicity at a time: only products at the root can be those of two.
         self.tables();
-        self.plan.channels = channel_plan(process, address);
+        self.operations.channels = channel_plan(process, address);
         Ok(())
     }
 
@@ -400,8 +414,8 @@ impl<'a> Compiler<'a> {
         let lines = &self.lines;
         let address = |line: &Line, digits: &[u32]| line.instances[line.instance(digits)];
         let table = |digits: &Vec<u32>| lines.iter().map(|l| address(l, digits)).collect();
-        self.plan.tables = self.digits.iter().map(table).collect();
-        self.plan.groups = (0..self.digits.len() as u32).map(|h| vec![h]).collect();
+        self.operations.tables = self.digits.iter().map(table).collect();
+        self.operations.groups = (0..self.digits.len() as u32).map(|h| vec![h]).collect();
     }
 
     /// How a vertex is computed: its kernel, and every address but those of its inputs, which
@@ -447,7 +461,6 @@ impl<'a> Compiler<'a> {
     /// A vertex that no kernel knows: its routine's own arithmetic, bare couplings as factors.
     fn general_call(&mut self, vertex: &Vertex, mass: f64, width: f64) -> Result<Call> {
         let routine = &self.process.routines[vertex.routine as usize];
-        let plan = &mut self.plan;
         let massless = mass == 0.0;
         let index = match self.general.get(&(vertex.routine, massless)) {
             Some(&index) => index,
@@ -457,11 +470,12 @@ impl<'a> Compiler<'a> {
                         routine: routine.name.clone(),
                     });
                 }
-                plan.general.push(GeneralRoutine {
+                let general = &mut self.operations.general;
+                general.push(GeneralRoutine {
                     routine: routine.clone(),
                     massless,
                 });
-                let index = plan.general.len() as u32 - 1;
+                let index = general.len() as u32 - 1;
                 self.general.insert((vertex.routine, massless), index);
                 index
             }

@@ -104,7 +104,7 @@ pub fn share(compiler: &mut Compiler, calls: &mut [Call]) {
             others: Vec::new(),
         };
     }
-    compiler.plan.currents.append(&mut batches);
+    compiler.operations.currents.append(&mut batches);
 }
 
 /// Multiply-adds of a whole vertex or a partial one, with something for storing it.

@@ -393,7 +393,8 @@ fn plans(process: &Process, binding: &Binding, progress: &Progress) -> Result<Pl
     progress.step();
     let better = |r: &&Plan| r.count.cost() < diagrams.count.cost();
     let better_with_channels = |r: &&Plan| {
-        !r.channels.is_empty() && r.count.cost_with_channels() < diagrams.count.cost_with_channels()
+        !r.channels().is_empty()
+            && r.count.cost_with_channels() < diagrams.count.cost_with_channels()
     };
     let color = helicities.len() * BlockDiagonal::of_process(process, false).multiply_adds();
     let info = |recursion: Option<&Plan>| match recursion {

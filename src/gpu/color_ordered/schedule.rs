@@ -424,7 +424,7 @@ mod tests {
             let form = process.amplitudes.color_ordered().unwrap();
             let plan = compile(&process, form, &binding, &rows, Machine::Gpu { tile }).unwrap();
             let plan = plan.validate(&process).unwrap();
-            let loops = plan.loops.as_ref().unwrap();
+            let loops = plan.loops().unwrap();
             let schedule = ArraySchedule::new(loops).unwrap();
             assert!(tile == whole || loops.runs.len() > 1, "{text}");
             let all: Vec<&ArrayOp> = loops.once.iter().chain(&loops.each).collect();
@@ -483,6 +483,6 @@ mod tests {
         let rows: Vec<u32> = (0..process.helicities.len() as u32).collect();
         let form = process.amplitudes.color_ordered().unwrap();
         let plan = compile(&process, form, &binding, &rows, Machine::Core).unwrap();
-        assert!(ArraySchedule::new(plan.loops.as_ref().unwrap()).is_none());
+        assert!(ArraySchedule::new(plan.loops().unwrap()).is_none());
     }
 }

@@ -179,7 +179,7 @@ fn calls_without_channels_are_served() {
     );
     assert!(worst(&a.0, &b.0) < 1e-12);
     assert_eq!((a.1, a.2), (b.1, b.2));
-    let in_loops = |bridge: &Bridge| bridge.serving(false).is_some_and(|s| s.0.loops.is_some());
+    let in_loops = |bridge: &Bridge| bridge.serving(false).is_some_and(|s| s.0.loops().is_some());
     assert!(in_loops(&on_gpu) && !in_loops(&cpu));
     let kernels = on_gpu.kernels(false).expect("kernels").each;
     assert!(kernels.iter().any(|kernel| kernel.name == "array_Tile"));

@@ -50,7 +50,7 @@ pub(super) fn for_gpu(
         let machine = Machine::Gpu { tile };
         let made = plans::compile(process, form, binding, &plan.helicities, machine)?;
         let bytes = made.vectors as usize * LANES as usize * number;
-        let helicities = made.loops.as_ref().map(|l| l.helicities as usize);
+        let helicities = made.loops().map(|l| l.helicities as usize);
         // Where nothing is left to divide, chunks of events say what is missing.
         if bytes <= budget || helicities == before {
             return made.validate(process);

@@ -75,7 +75,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         unsafe {
             let m = Memory::<V>::new(base);
             self.start(m, first, count)?;
-            self.currents::<V>(&engine.plan.currents, &engine.currents);
+            self.currents::<V>(&engine.plan.operations().currents, &engine.currents);
             self.helicities(m, first, count);
             self.answer::<V>(m, first, count);
         }
@@ -132,14 +132,14 @@ impl<T: Real> Blocks<'_, '_, T> {
                     m.put_real(scratch.numerators + i, V::zero());
                 }
             }
-            if weights && !plan.channels.squares.is_empty() {
+            if weights && !plan.channels().squares.is_empty() {
                 self.squares(m);
             }
-            if let Some(loops) = &plan.loops {
+            if let Some(loops) = plan.loops() {
                 return self.loops(m, loops, colors);
             }
             let mut done = 0;
-            let mut tiles = plan.tiles.iter().zip(&engine.tiles).peekable();
+            let mut tiles = plan.operations().tiles.iter().zip(&engine.tiles).peekable();
             let groups = engine.groups.helicities.iter();
             for (group, at) in groups.zip(0..) {
                 if let Some(&(tile, steps)) = tiles.peek()
@@ -325,10 +325,11 @@ impl<T: Real> Blocks<'_, '_, T> {
         let engine = self.engine;
         let plan = &engine.plan;
         let base = self.worker.vectors();
-        let tables = &plan.tables;
+        let operations = plan.operations();
+        let tables = &operations.tables;
         // SAFETY: addresses of the plan.
         unsafe {
-            for batch in &plan.amplitudes {
+            for batch in &operations.amplitudes {
                 let operands = &batch.operands;
                 match (batch.opcode, group) {
                     (opcode, &[a, b]) => {
@@ -405,7 +406,7 @@ impl<T: Real> Blocks<'_, '_, T> {
     #[inline(always)]
     unsafe fn squares<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
         let engine = self.engine;
-        let channels = &engine.plan.channels;
+        let channels = engine.plan.channels();
         let scratch = &engine.scratch;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
@@ -426,7 +427,7 @@ impl<T: Real> Blocks<'_, '_, T> {
     /// helicity sees it.
     #[inline(always)]
     unsafe fn amp2<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>) {
-        let channels = &self.engine.plan.channels;
+        let channels = self.engine.plan.channels();
         let scratch = &self.engine.scratch;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {

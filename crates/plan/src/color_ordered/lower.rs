@@ -11,7 +11,7 @@ use super::vertices::{
 use super::{Loops, NO_HELICITY, Weight, boson, gluons, quark};
 use crate::binding::Binding;
 use crate::compile::Compiler;
-use crate::{Count, Plan};
+use crate::{Body, Count, Plan};
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
     AT_A_TIME, ArrayKind, ArrayOp, CHIRAL, ELEMENT, Form, Pair, Pools, Shuffle, ShuffleOp, Spinors,
@@ -536,7 +536,6 @@ impl<'a> Lowering<'a> {
         let sizes = vectors.filter_map(|op| pools.size_of_first_numbers(op));
         pools.first_numbers = self.compiler.allocate(sizes.max().unwrap_or(0) as u32);
         let mut plan = self.compiler.plan;
-        plan.tables = vec![Vec::new(); plan.helicities.len()];
         plan.jamp_base = self.jamp_base;
         pools.far = plan.vectors > FAR;
         let loops = Loops {
@@ -554,8 +553,7 @@ impl<'a> Lowering<'a> {
             vanishing: self.evaluated.vanishing,
             flows: form.flows.clone(),
         };
-        plan.groups = loops.order().map(|h| vec![h]).collect();
-        plan.loops = Some(loops);
+        plan.body = Body::Loops(loops);
         plan.count = Count::of(&plan);
         plan
     }

@@ -177,9 +177,6 @@ impl Loops {
                 .iter()
                 .flatten()
                 .all(|t| (t.jamp as usize) < plan.flows)
-            && plan.groups.iter().all(|group| group.len() == 1)
-            && plan.groups.len() == plan.helicities.len()
-            && plan.groups.iter().flatten().copied().eq(self.order())
     }
 
     /// Elements computed once and in all runs, among them those of contractions, and their multiply-adds.
@@ -210,7 +207,7 @@ impl Loops {
 mod tests {
     use super::*;
     use crate::binding::Binding;
-    use crate::compile;
+    use crate::{Body, compile};
     use mebridge_generate::generate;
     use mebridge_ops::arrays::{Alike, Folded, Shuffle, Spinors};
     use mebridge_process::Process;
@@ -230,6 +227,13 @@ mod tests {
         let good = good.map(|(h, _)| h);
         let plan = compile(&process, &binding, &good.collect::<Vec<u32>>()).unwrap();
         (process, plan)
+    }
+
+    fn loops_of(plan: &mut Plan) -> &mut Loops {
+        match &mut plan.body {
+            Body::Loops(loops) => loops,
+            Body::Operations(_) => panic!("a plan of loops"),
+        }
     }
 
     /// What an engine follows without looking is looked at: each of these would lead it out of its memory.
@@ -345,14 +349,14 @@ mod tests {
         changes.extend(more);
         for (i, change) in changes.iter().enumerate() {
             let mut other = plan.clone();
-            let loops = other.loops.as_mut().unwrap();
+            let loops = loops_of(&mut other);
             change(loops);
-            let same = other.loops == plan.loops;
+            let same = other.body == plan.body;
             let valid = other.validate(&process).is_ok();
             assert!(!same && !valid, "change {i}");
         }
         let mut other = plan.clone();
-        other.loops = None;
+        other.body = Default::default();
         assert!(other.validate(&process).is_err());
     }
 
@@ -407,8 +411,8 @@ mod tests {
         ];
         for (i, change) in changes.iter().enumerate() {
             let mut other = plan.clone();
-            change(other.loops.as_mut().unwrap(), plan.vectors);
-            assert!(other.loops != plan.loops, "change {i}");
+            change(loops_of(&mut other), plan.vectors);
+            assert!(other.body != plan.body, "change {i}");
             assert!(other.validate(&process).is_err(), "change {i}");
         }
     }
@@ -419,7 +423,7 @@ mod tests {
         for (text, paired) in [("d d~ > z g g", true), ("u d~ > w+ g g", false)] {
             let (process, plan) = made(text);
             assert!(plan.clone().validate(&process).is_ok());
-            let loops = plan.loops.as_ref().unwrap();
+            let loops = plan.loops().unwrap();
             let half = plan.helicities.len() / 2;
             assert_eq!(loops.evaluated().count(), half, "{text}");
             let (pairs, vanishing) = (loops.pairs().count(), loops.vanishing.len());
@@ -439,7 +443,7 @@ mod tests {
             ];
             for (i, change) in changes.iter().enumerate() {
                 let mut other = plan.clone();
-                change(other.loops.as_mut().unwrap());
+                change(loops_of(&mut other));
                 assert!(other.validate(&process).is_err(), "{text}: change {i}");
             }
         }
@@ -454,7 +458,7 @@ mod tests {
             ("g g > t t~ g", false),
         ] {
             let (_, plan) = made(text);
-            let loops = plan.loops.unwrap();
+            let loops = plan.loops().unwrap();
             let halves = if paired { 2 } else { 1 };
             let evaluated = loops.evaluated().count();
             assert_eq!(halves * evaluated, plan.helicities.len(), "{text}");
@@ -467,7 +471,7 @@ mod tests {
     #[test]
     fn operations_do_not_grow_with_helicities() {
         let (_, plan) = made("g g > t t~ g g g");
-        let loops = plan.loops.unwrap();
+        let loops = plan.loops().unwrap();
         let operations = loops.once.len() + loops.each.len();
         assert!(operations < 2000, "{operations}");
         assert!(plan.count.multiply_adds > 1_000_000);

@@ -115,8 +115,7 @@ pub fn lower(
         }
     }
     let products = roots.lower(compiler, forest, recursion, &nodes, &mut batches);
-    let plan = &mut compiler.plan;
-    plan.currents = batches
+    compiler.operations.currents = batches
         .into_iter()
         .map(|((_, _, opcode), operands)| Batch::stream(opcode, operands))
         .collect();
@@ -125,17 +124,17 @@ pub fn lower(
     let product_base = compiler.allocate(2 * pair_stride);
     let jamp_base = product_base + products_size;
     compiler.tables();
-    compiler.plan.groups = groups(compiler, forest);
-    compiler.plan.pair_stride = pair_stride;
-    let plan = &mut compiler.plan;
-    plan.jamp_base = jamp_base;
-    plan.jamp = Sums::new(
+    compiler.operations.groups = groups(compiler, forest);
+    compiler.plan.jamp_base = jamp_base;
+    let operations = &mut compiler.operations;
+    operations.pair_stride = pair_stride;
+    operations.jamp = Sums::new(
         &roots.jamp,
         |i| product_base + 2 * i,
         |_| unreachable!("no partial sums"),
         |i| jamp_base + 2 * i,
     );
-    plan.amplitudes = vec![Batch::stream(Opcode::Dots, dots(&products, product_base))];
+    operations.amplitudes = vec![Batch::stream(Opcode::Dots, dots(&products, product_base))];
     Some(nodes)
 }
 

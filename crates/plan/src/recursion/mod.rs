@@ -106,11 +106,12 @@ fn make(
     } else if let Some(squares) = Squares::find(process, helicities, &mut forest) {
         squares.lower(&mut compiler, &forest, &recursion, &nodes)?;
     }
+    let mut plan = compiler.into_plan();
     if last >= Pass::Tiling {
-        tiling::reuse(&mut compiler.plan, &process.helicities);
+        tiling::reuse(&mut plan, &process.helicities);
     } else if last >= Pass::MemoryReuse {
-        memory_reuse::reuse(&mut compiler.plan);
+        memory_reuse::reuse(&mut plan);
     }
-    compiler.plan.count = Count::of(&compiler.plan);
-    Some(compiler.plan)
+    plan.count = Count::of(&plan);
+    Some(plan)
 }

@@ -176,7 +176,7 @@ impl Squares {
                 .map(|(opcode, operands)| Batch::stream(opcode, operands)),
         );
         let (_, tables) = amp2_index(compiler.process);
-        compiler.plan.channels = ChannelPlan {
+        compiler.operations.channels = ChannelPlan {
             squares: plan,
             totals: (totals..totals + self.cuts.len() as u32).collect(),
             ..tables
