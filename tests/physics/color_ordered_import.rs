@@ -81,14 +81,14 @@ fn real_outputs() {
                 let of_model = standard.then(|| generate(name).ok()).flatten();
                 let own = of_model.map(|all| all[0].amplitudes.color_ordered().cloned());
                 // A pair of fermions with two gluons may become bosons in amplitudes alone.
-                let rungs = |form: &ColorOrdered| match &form.boson {
-                    Some(boson) => form.rungs.len() + 1 - boson.wavefunctions.len(),
-                    None => form.rungs.len(),
+                let insertions = |form: &ColorOrdered| match &form.boson {
+                    Some(boson) => form.insertions.len() + 1 - boson.wavefunctions.len(),
+                    None => form.insertions.len(),
                 };
-                let own = own.flatten().filter(|form| rungs(form) > 1);
+                let own = own.flatten().filter(|form| insertions(form) > 1);
                 match imported.amplitudes.color_ordered() {
                     // More of them are compared where they are generated.
-                    Some(form) if form.rungs.len() < 5 => {
+                    Some(form) if form.insertions.len() < 5 => {
                         println!("{name}: {} JAMPs", form.jamps());
                         as_by_diagrams(&imported, 1500.0);
                         found += 1;

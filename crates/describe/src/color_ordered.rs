@@ -1,9 +1,9 @@
 //! The topologies of a process in its colour-ordered form, whose diagrams are not listed.
 //!
-//! Three lines meet in every vertex. Currents of rungs are binary trees; a quark line has trees along it, in their order
-//! from the first end to the second, and gluons alone are a tree that grows from the first of them. Equal gluons that go
-//! out are not told apart: of the topologies that differ by their permutations there is the one in which they are named
-//! in the order of the vertices.
+//! Three lines meet in every vertex. Gluon currents are binary trees; a quark line has trees along it, in their order
+//! from the first end to the second, and gluons alone are a tree that grows from the first of them. Equal gluons that
+//! go out are not told apart: of the topologies that differ by their permutations there is the one in which they are
+//! named in the order of the vertices.
 
 use super::{Channel, Lines, Topology};
 use mebridge_process::color_ordered::{ColorOrdered, Exchange};
@@ -36,7 +36,7 @@ pub fn channels(process: &Process, form: &ColorOrdered) -> Vec<Channel> {
         Wavefunction::Internal(_) => 0,
     };
     let ends = [leg(&form.ends[0]), leg(&form.ends[1])];
-    let mut gluons: Vec<usize> = form.rungs.iter().map(leg).collect();
+    let mut gluons: Vec<usize> = form.insertions.iter().map(leg).collect();
     if form.line.is_none() {
         gluons.push(ends[1]);
     }

@@ -17,7 +17,7 @@ use super::trees::{Legs, Lowest, Rules};
 use crate::model::{Model, ParticleId};
 use mebridge_process::color_ordered::traces;
 use mebridge_process::color_ordered::{
-    Boson, ColorOrdered, Exchange, FlowTerm, MOST_RUNGS, OrderedVertex, orders,
+    Boson, ColorOrdered, Exchange, FlowTerm, MOST_INSERTIONS, OrderedVertex, orders,
 };
 use mebridge_process::{CouplingRef, Quantity};
 use std::ops::RangeInclusive;
@@ -33,9 +33,9 @@ pub struct Line {
     /// The legs at the ends: quark and antiquark that go out, or the first and the last gluon.
     ends: [usize; 2],
     /// The others, ascending.
-    rungs: Vec<usize>,
-    rung: ParticleId,
-    /// The particles at the ends, where they are not rungs'.
+    insertions: Vec<usize>,
+    gluon: ParticleId,
+    /// The particles at the ends, where they are not gluons'.
     quarks: Option<[ParticleId; 2]>,
     /// What has no colour.
     boson: Option<Colorless>,
@@ -64,7 +64,7 @@ impl Line {
             legs.collect()
         };
         let (octets, heads, tails) = (with_color(8), with_color(3), with_color(-3));
-        let (ends, rungs) = match (&heads[..], &tails[..]) {
+        let (ends, insertions) = match (&heads[..], &tails[..]) {
             ([head], [tail]) => ([*head, *tail], octets),
             ([], []) if octets.len() > 3 => (
                 [octets[0], octets[octets.len() - 1]],
@@ -72,19 +72,19 @@ impl Line {
             ),
             _ => return None,
         };
-        let rung = outgoing[*rungs.first()?];
+        let gluon = outgoing[*insertions.first()?];
         let quarks = (!heads.is_empty()).then_some(ends.map(|end| outgoing[end]));
         let colorless = with_color(1);
-        let is_rung = |leg: &usize| outgoing[*leg] == rung;
-        let particle = model.of(rung);
-        let right = rungs.iter().all(is_rung)
-            && (quarks.is_some() || ends.iter().all(is_rung))
-            && rungs.len() + 2 + colorless.len() == outgoing.len()
+        let is_gluon = |leg: &usize| outgoing[*leg] == gluon;
+        let particle = model.of(gluon);
+        let right = insertions.iter().all(is_gluon)
+            && (quarks.is_some() || ends.iter().all(is_gluon))
+            && insertions.len() + 2 + colorless.len() == outgoing.len()
             && (colorless.is_empty() || quarks.is_some())
-            && rungs.len() <= MOST_RUNGS
+            && insertions.len() <= MOST_INSERTIONS
             && particle.spin == 3
             && particle.mass.is_none()
-            && model.anti(rung) == rung
+            && model.anti(gluon) == gluon
             && quarks.is_none_or(|quarks| {
                 let [head, tail] = quarks.map(|quark| model.of(quark));
                 let massless = [head, tail].iter().all(|quark| quark.mass.is_none());
@@ -110,7 +110,7 @@ impl Line {
         let of_pair: Legs = pair.iter().flatten().map(|leg| 1 << leg).sum();
         let known = |&(legs, p): &(Legs, ParticleId)| {
             let of_line = |quark: &ParticleId| p == *quark || p == model.anti(*quark);
-            let line = p == rung || quarks.is_some_and(|quarks| quarks.iter().any(of_line));
+            let line = p == gluon || quarks.is_some_and(|quarks| quarks.iter().any(of_line));
             match (model.of(p).spin, model.of(p).color) {
                 (3, 1) => pair.is_some() && (legs == of_pair || legs == all & !of_pair),
                 _ => line && [0, of_pair].contains(&(legs & of_pair)),
@@ -135,8 +135,8 @@ impl Line {
         });
         Some(Line {
             ends,
-            rungs,
-            rung,
+            insertions,
+            gluon,
             quarks,
             boson,
         })
@@ -144,7 +144,7 @@ impl Line {
 
     /// Number of colour flows.
     fn flows(&self) -> usize {
-        let free = self.rungs.len() + usize::from(self.quarks.is_none());
+        let free = self.insertions.len() + usize::from(self.quarks.is_none());
         (1..=free).product()
     }
 
@@ -157,7 +157,7 @@ impl Line {
     pub fn strings(&self) -> Result<Vec<Strings>, String> {
         let label = |leg: usize| leg as Label;
         let [first, last] = self.ends;
-        let mut legs = self.rungs.clone();
+        let mut legs = self.insertions.clone();
         if self.quarks.is_none() {
             legs.push(last);
         }
@@ -183,7 +183,7 @@ impl Line {
         allowed: &[RangeInclusive<u32>],
     ) -> Result<Option<Vertices>, String> {
         let model = assembly.model();
-        let g = self.rung;
+        let g = self.gluon;
         let (Some(two), Some(three)) = (only(model, &[g; 3]), only(model, &[g; 4])) else {
             return Ok(None);
         };
@@ -194,18 +194,19 @@ impl Line {
                 None => return Ok(None),
             },
         };
-        // Every diagram has the orders of as many vertices of three legs as there are rungs, and those of the boson's.
+        // Every diagram has the orders of as many vertices of three legs as there are insertions, and those of the
+        // boson's.
         let of = |v: u32| &model.vertices[v as usize].orders;
         let twice = of(two).iter().map(|n| 2 * n);
         let gluon = line.as_ref().map(|line| of(line.gluon));
         let regular =
             of(three).iter().copied().eq(twice) && gluon.is_none_or(|gluon| gluon == of(two));
-        let rungs = self.rungs.len() as u32;
+        let insertions = self.insertions.len() as u32;
         let is_allowed = |beside: &[u32]| {
             let orders = of(two).iter().enumerate();
             let orders = orders.map(|(i, n)| {
                 let beside = beside.iter().map(|&vertex| of(vertex)[i]);
-                n * rungs + beside.sum::<u32>()
+                n * insertions + beside.sum::<u32>()
             });
             let orders: Vec<u32> = orders.collect();
             let weights = model.orders.iter().map(|(_, weight)| *weight);
@@ -223,10 +224,10 @@ impl Line {
         Ok((regular && some).then_some(Vertices { two, three, line }))
     }
 
-    /// Ends, rungs and legs without colour: with equal ones, particles and vertices of one kind make equal forms.
+    /// Ends, insertions and legs without colour: with equal ones, particles and vertices of one kind make equal forms.
     pub fn places(&self) -> ([usize; 2], &[usize], &[usize]) {
         let colorless = self.boson.as_ref().map_or(&[][..], |boson| &boson.legs);
-        (self.ends, &self.rungs, colorless)
+        (self.ends, &self.insertions, colorless)
     }
 
     /// The colour-ordered form, if its [`Line::vertices`] are there.
@@ -238,10 +239,10 @@ impl Line {
         let Some(Vertices { two, three, line }) = self.vertices(assembly, allowed)? else {
             return Ok(None);
         };
-        let Some(two) = rung(assembly, two, &[0, 1])?.pop() else {
+        let Some(two) = gluon_vertices(assembly, two, &[0, 1])?.pop() else {
             return Ok(None);
         };
-        let three = rung(assembly, three, &[0, 1, 2])?;
+        let three = gluon_vertices(assembly, three, &[0, 1, 2])?;
         let (line, vectors) = match line {
             Some(line) => (Some(line.vertex), line.vectors),
             None => (None, Vec::new()),
@@ -253,7 +254,7 @@ impl Line {
         let (row, denominator) = self.row()?;
         Ok(Some(ColorOrdered {
             ends: self.ends.map(|leg| leg as u32),
-            rungs: self.rungs.iter().map(|&leg| leg as u32).collect(),
+            insertions: self.insertions.iter().map(|&leg| leg as u32).collect(),
             line,
             // The trace at the last vertex has no factor 1/2 of a sum over an octet index, unlike those of currents.
             closing: if self.quarks.is_some() { 1.0 } else { 2.0 },
@@ -268,7 +269,7 @@ impl Line {
 
     /// The first row of the colour matrix of JAMPs.
     fn row(&self) -> Result<(Vec<f64>, f64), String> {
-        let count = self.rungs.len();
+        let count = self.insertions.len();
         if self.quarks.is_some() {
             let (row, denominator) = first_row(count, |order| {
                 let ends = [100, 101];
@@ -290,7 +291,7 @@ impl Line {
         if self.quarks.is_some() {
             return Vec::new();
         }
-        traces::flows(self.rungs.len())
+        traces::flows(self.insertions.len())
     }
 }
 
@@ -309,7 +310,7 @@ fn only(model: &Model, particles: &[ParticleId]) -> Option<u32> {
 }
 
 /// The terms of a vertex of octets that contribute to the order of its legs behind the first, which is the result.
-fn rung(
+fn gluon_vertices(
     assembly: &mut Assembly,
     vertex: u32,
     neighbours: &[u8],
@@ -334,7 +335,7 @@ fn rung(
     Ok(found)
 }
 
-/// Vertices of the model: of three rungs, of four, and those of the line.
+/// Vertices of the model: of three insertions, of four, and those of the line.
 pub(super) struct Vertices {
     two: u32,
     three: u32,

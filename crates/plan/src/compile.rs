@@ -71,7 +71,7 @@ pub(super) struct Compiler<'a> {
     /// What is known of each wavefunction.
     pub(super) lines: Vec<Line>,
     /// For each helicity and leg, which of the leg's helicity values it is.
-    pub(super) digits: Vec<Vec<u32>>,
+    pub(super) helicity_indices: Vec<Vec<u32>>,
     /// For each leg its helicity values.
     pub(super) values: Vec<Vec<i8>>,
     /// For each routine, and whether the mass is zero, the kernel; `None` for the general path.
@@ -124,7 +124,7 @@ impl<'a> Compiler<'a> {
                 seen
             })
             .collect();
-        let digits = rows
+        let helicity_indices = rows
             .iter()
             .map(|row| {
                 (0..legs)
@@ -153,7 +153,7 @@ impl<'a> Compiler<'a> {
             last: Pass::MemoryReuse,
             used,
             lines: Vec::with_capacity(process.wavefunctions.len()),
-            digits,
+            helicity_indices,
             values,
             recognized: HashMap::default(),
             constants: HashMap::default(),
@@ -222,8 +222,11 @@ impl<'a> Compiler<'a> {
                     .examples
                     .iter()
                     .map(|&(instance, h)| {
-                        let digit = self.digits[h][leg] as usize;
-                        (self.values[leg][digit], line.instances[instance as usize])
+                        let helicity_index = self.helicity_indices[h][leg] as usize;
+                        (
+                            self.values[leg][helicity_index],
+                            line.instances[instance as usize],
+                        )
                     })
                     .unzip();
                 self.plan.externals.push(External {
@@ -289,8 +292,8 @@ impl<'a> Compiler<'a> {
             examples: Vec::new(),
         };
         if used {
-            for (h, digits) in self.digits.iter().enumerate() {
-                let instance = line.instance(digits);
+            for (h, helicity_indices) in self.helicity_indices.iter().enumerate() {
+                let instance = line.instance(helicity_indices);
                 if line.instances[instance] == NOWHERE {
                     line.instances[instance] = self.plan.vectors;
                     self.plan.vectors += 2 * components;
@@ -307,7 +310,7 @@ impl<'a> Compiler<'a> {
         let mut instance = 0;
         for (leg, &stride) in line.strides.iter().enumerate().filter(|(_, s)| **s != 0) {
             let values = &self.values[leg];
-            let value = values[self.digits[h][leg] as usize];
+            let value = values[self.helicity_indices[h][leg] as usize];
             instance += stride as usize * values.iter().position(|&v| v == -value)?;
         }
         (line.instances[instance] != NOWHERE).then_some(instance)
@@ -330,10 +333,10 @@ impl<'a> Compiler<'a> {
                 .entry((level, call.opcode))
                 .or_insert_with(|| call.batch());
             for &(instance, h) in &line.examples {
-                let digits = &self.digits[h];
+                let helicity_indices = &self.helicity_indices[h];
                 batch.operands.extend(call.inputs.iter().map(|&input| {
                     let input = &self.lines[input as usize];
-                    input.instances[input.instance(digits)]
+                    input.instances[input.instance(helicity_indices)]
                 }));
                 batch.operands.extend(&call.others);
                 batch.operands.push(line.instances[instance as usize]);
@@ -412,10 +415,15 @@ impl<'a> Compiler<'a> {
     /// For each helicity the address of each line.
     pub(super) fn tables(&mut self) {
         let lines = &self.lines;
-        let address = |line: &Line, digits: &[u32]| line.instances[line.instance(digits)];
-        let table = |digits: &Vec<u32>| lines.iter().map(|l| address(l, digits)).collect();
-        self.operations.tables = self.digits.iter().map(table).collect();
-        self.operations.groups = (0..self.digits.len() as u32).map(|h| vec![h]).collect();
+        let address =
+            |line: &Line, helicity_indices: &[u32]| line.instances[line.instance(helicity_indices)];
+        let table = |helicity_indices: &Vec<u32>| {
+            lines.iter().map(|l| address(l, helicity_indices)).collect()
+        };
+        self.operations.tables = self.helicity_indices.iter().map(table).collect();
+        self.operations.groups = (0..self.helicity_indices.len() as u32)
+            .map(|h| vec![h])
+            .collect();
     }
 
     /// How a vertex is computed: its kernel, and every address but those of its inputs, which
@@ -607,9 +615,11 @@ impl<'a> Compiler<'a> {
 
 impl Line {
     /// Which combination of helicities of the legs below a helicity configuration has.
-    pub(super) fn instance(&self, digits: &[u32]) -> usize {
-        let terms = self.strides.iter().zip(digits);
-        terms.map(|(stride, digit)| stride * digit).sum::<u32>() as usize
+    pub(super) fn instance(&self, helicity_indices: &[u32]) -> usize {
+        let terms = self.strides.iter().zip(helicity_indices);
+        terms
+            .map(|(stride, helicity_index)| stride * helicity_index)
+            .sum::<u32>() as usize
     }
 }
 

@@ -39,8 +39,8 @@ impl Process {
     /// order of [`super::model::Model::card`].
     ///
     /// # Panics
-    /// If there are not as many momenta as legs or not as many card values as parameters, or the process has no diagrams
-    /// ([`super::Amplitudes`]).
+    /// If there are not as many momenta as legs or not as many card values as parameters, or the process has no
+    /// diagrams ([`super::Amplitudes`]).
     pub fn evaluate(&self, momenta: &[Momentum], g: f64, card: &[f64]) -> Evaluation {
         assert_eq!(momenta.len(), self.legs.len(), "one momentum for each leg");
         assert_eq!(card.len(), self.model.card.len(), "one value each");

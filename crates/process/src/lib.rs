@@ -156,9 +156,9 @@ impl Amplitudes {
     }
 }
 
-/// JAMPs from which on [`Process::is_faster_color_ordered`], with a massive and a massless quark line and of gluons alone,
-/// on a CPU, on a GPU and in single precision there: measured. (H200, g g > t t~ g g g: 1.12 times the recursion's speed
-/// in double precision, 0.90 in single precision.)
+/// JAMPs from which on [`Process::is_faster_color_ordered`], with a massive and a massless quark line and of gluons
+/// alone, on a CPU, on a GPU and in single precision there: measured. (H200, g g > t t~ g g g: 1.12 times the
+/// recursion's speed in double precision, 0.90 in single precision.)
 const FEWEST_JAMPS: [[usize; 3]; 3] = [[720, 6, 2], [120, 120, 6], [720, 120, 6]];
 
 /// The same of a quark line that takes up a boson, on a CPU, and of one that takes up the only vector that two fermions
@@ -200,7 +200,8 @@ impl Process {
         }
     }
 
-    /// Whether the colour-ordered form is faster than the diagrams, where there are both; `single`: in single precision.
+    /// Whether the colour-ordered form is faster than the diagrams, where there are both; `single`: in single
+    /// precision.
     pub fn is_faster_color_ordered(&self, on_gpu: bool, single: bool) -> bool {
         let fewest = FEWEST_JAMPS[usize::from(on_gpu) + usize::from(on_gpu && single)];
         let enough = |form: &ColorOrdered| {

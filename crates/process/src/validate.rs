@@ -149,7 +149,8 @@ impl Process {
         self.validate_channels(self.color_flows())
     }
 
-    /// Checks amplitudes, JAMPs and the colour matrix. Of wavefunctions: their components, and the legs below, a bit each.
+    /// Checks amplitudes, JAMPs and the colour matrix. Of wavefunctions: their components, and the legs below, a bit
+    /// each.
     fn validate_diagrams(
         &self,
         diagrams: &Diagrams,

@@ -2,15 +2,15 @@
 //!
 //! Every array has an address of its own, so the operations of a *level* depend on earlier levels alone. A warp does
 //! an *item* for 32 events: one element of an operation, or of contractions a *tile* of sixteen. A tile has four
-//! directions, legs with two helicities each, in which its elements are neighbours; what meets in them depends on some of
-//! the directions, so that sixteen products need some eight elements. Items that follow each other share most of what they
-//! read, which then comes from a cache.
+//! directions, legs with two helicities each, in which its elements are neighbours; what meets in them depends on some
+//! of the directions, so that sixteen products need some eight elements. Items that follow each other share most of
+//! what they read, which then comes from a cache.
 
 use crate::gpu::structures::{
     ArrayAddend, ArrayItem, ArrayOperation, ArrayPair, ArrayTriple, TilePair,
 };
 use crate::ops::Address;
-use crate::ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Pair, Place, Pools};
+use crate::ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Operand, Pair, Pools};
 use crate::plan::color_ordered::Loops;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -134,7 +134,7 @@ fn some<T>(all: &[T], of: [u32; 2]) -> &[T] {
 impl Maker<'_> {
     fn pairs<'p>(pools: &'p Pools, op: &ArrayOp) -> impl Iterator<Item = &'p Pair> + use<'p> {
         let narrow = some(&pools.pairs, op.pairs);
-        narrow.iter().chain(some(&pools.pairs, op.wide))
+        narrow.iter().chain(some(&pools.pairs, op.broadcast))
     }
 
     /// The level of an operation: one above all that it reads.
@@ -146,7 +146,7 @@ impl Maker<'_> {
         let read = read.chain(
             triples
                 .iter()
-                .flat_map(|t| t.places.iter().map(|p| p.address)),
+                .flat_map(|t| t.operands.iter().map(|p| p.address)),
         );
         let read = read.chain(addends.iter().map(|a| a.address));
         // What no operation makes are external wavefunctions.
@@ -166,8 +166,8 @@ impl Maker<'_> {
             let item = |element| (level, kernel, ArrayItem { operation, element });
             all.extend(elements.into_iter().map(item));
         }
-        // Of sums those of the same element follow each other, as what they add up is the same; all else in the order in
-        // which it came.
+        // Of sums those of the same element follow each other, as what they add up is the same; all else in the order
+        // in which it came.
         all.sort_by_key(|&(level, kernel, item)| {
             let element = match kernel {
                 ArrayKernel::Sum => {
@@ -251,7 +251,7 @@ impl Maker<'_> {
         let first_triple = self.made.triples.len() as u32;
         let triples = some(&pools.triples, op.triples);
         self.made.triples.extend(triples.iter().map(|t| {
-            let [a, b, c] = t.places;
+            let [a, b, c] = t.operands;
             ArrayTriple {
                 a_address: a.address,
                 a_shift: a.shift,
@@ -344,7 +344,7 @@ impl Maker<'_> {
     }
 
     /// On which bits of the element of a result the element of an array depends.
-    fn bits(&mut self, place: &Place, count: u32) -> Option<u32> {
+    fn bits(&mut self, place: &Operand, count: u32) -> Option<u32> {
         let offsets = &self.pools.indices[place.index as usize..][..count as usize];
         let steps = self.steps.entry((place.index, count)).or_insert_with(|| {
             let steps: Vec<u32> = (0..count.trailing_zeros())

@@ -120,7 +120,7 @@ fn agree(gpu: &Arc<Emulator>, process: &Process, precision: Precision, tolerance
     launches("color_ordered_sum").expect("a colour sum")
 }
 
-/// Gluons alone and quark lines, heavy and light, which come in, go out and go through; one to four rungs.
+/// Gluons alone and quark lines, heavy and light, which come in, go out and go through; one to four insertions.
 #[test]
 fn colour_ordered_forms_agree_with_the_cpu() {
     let Some(gpu) = Emulator::new() else {

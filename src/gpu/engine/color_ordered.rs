@@ -1,7 +1,7 @@
 //! Plans of loops: their tables, and what is launched in the place of the kernel of helicities.
 //!
-//! Operations on arrays are levels of launches ([`crate::gpu::color_ordered::schedule`]), those of each run one after the other;
-//! behind each run come its colour sums.
+//! Operations on arrays are levels of launches ([`crate::gpu::color_ordered::schedule`]), those of each run one after
+//! the other; behind each run come its colour sums.
 
 use super::blocks::Clock;
 use super::launch::{by_warp, launch};

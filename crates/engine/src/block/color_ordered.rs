@@ -2,7 +2,7 @@
 
 use super::{Blocks, lane_of};
 use crate::worker::Each;
-use mebridge_ops::arrays::TOGETHER;
+use mebridge_ops::arrays::SHUFFLE_TILE;
 use mebridge_ops::kernels::{Arrays, Memory, Shuffles};
 use mebridge_plan::color_ordered::{Loops, NO_HELICITY, Weight};
 use mebridge_simd::{Cx, Real, Simd};
@@ -57,9 +57,9 @@ impl<T: Real> Blocks<'_, '_, T> {
                 }
                 for element in 0..loops.helicities {
                     let at = loops.jamps + element * loops.strides[1];
-                    let together = TOGETHER.min(loops.helicities - element);
+                    let together = SHUFFLE_TILE.min(loops.helicities - element);
                     if !loops.shuffles.is_empty()
-                        && element % TOGETHER == 0
+                        && element % SHUFFLE_TILE == 0
                         && loops.is_evaluated(place, together)
                     {
                         let start = profile.then(Instant::now);
@@ -138,7 +138,8 @@ impl<T: Real> Blocks<'_, '_, T> {
         }
     }
 
-    /// Weights of what was computed, what follows from it, and what vanishes; `noted` numbers of JAMP2 were there before.
+    /// Weights of what was computed, what follows from it, and what vanishes; `noted` numbers of JAMP2 were there
+    /// before.
     #[inline(always)]
     unsafe fn weigh_helicities<V: Simd<Scalar = T>>(
         &mut self,

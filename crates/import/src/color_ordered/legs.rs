@@ -1,4 +1,4 @@
-//! Which legs are the ends of a line, its rungs and its boson.
+//! Which legs are the ends of a line, its insertions and its boson.
 
 use mebridge_process::{ExternalKind, Process, Wavefunction};
 
@@ -9,7 +9,7 @@ pub struct Legs {
     /// Whether these are a quark's and not gluons.
     pub quarks: bool,
     /// The others with colour, by ascending legs.
-    pub rungs: Vec<u32>,
+    pub insertions: Vec<u32>,
     /// A vector that meets nothing but the line, or two fermions that become such vectors.
     pub boson: Vec<u32>,
     /// For each wavefunction of the process the external ones below it, a bit each.
@@ -17,7 +17,8 @@ pub struct Legs {
 }
 
 impl Legs {
-    /// Those of a process of vectors and at most one line of fermions, or two lines, either of which may be the quark's.
+    /// Those of a process of vectors and at most one line of fermions, or two lines, either of which may be the
+    /// quark's.
     pub fn all(process: &Process) -> Vec<Legs> {
         Legs::of(process).unwrap_or_default()
     }
@@ -44,21 +45,24 @@ impl Legs {
         let lines = [fermions[0].len(), fermions[1].len()];
         let below = below(process, count)?;
         match (lines, &vectors[..]) {
-            ([0, 0], [first, rungs @ .., last]) if vectors.len() == count => Some(vec![Legs {
-                ends: [*first, *last],
-                quarks: false,
-                rungs: rungs.to_vec(),
-                boson: Vec::new(),
-                below,
-            }]),
+            ([0, 0], [first, insertions @ .., last]) if vectors.len() == count => {
+                Some(vec![Legs {
+                    ends: [*first, *last],
+                    quarks: false,
+                    insertions: insertions.to_vec(),
+                    boson: Vec::new(),
+                    below,
+                }])
+            }
             ([1, 1], _) if vectors.len() + 2 == count => {
                 let alone = |w: &u32| !meets_vectors(process, &below, count, *w);
-                let (bosons, rungs): (Vec<u32>, Vec<u32>) = vectors.into_iter().partition(alone);
+                let (bosons, insertions): (Vec<u32>, Vec<u32>) =
+                    vectors.into_iter().partition(alone);
                 (bosons.len() < 2).then(|| {
                     vec![Legs {
                         ends: [fermions[0][0], fermions[1][0]],
                         quarks: true,
-                        rungs,
+                        insertions,
                         boson: bosons,
                         below,
                     }]
@@ -69,7 +73,7 @@ impl Legs {
                 let of = ends.map(|(out, into)| Legs {
                     ends: [fermions[0][out], fermions[1][into]],
                     quarks: true,
-                    rungs: vectors.clone(),
+                    insertions: vectors.clone(),
                     boson: vec![fermions[0][1 - out], fermions[1][1 - into]],
                     below: below.clone(),
                 });

@@ -1,13 +1,13 @@
 //! The colour-ordered form of an imported process.
 //!
-//! Which legs are the ends of the line, its rungs and its boson, and which routines and couplings the form's vertices
-//! have, is read off the diagrams. What it is up to that, a sign or two and the order in which the directory has the
-//! colour flows, is found by numbers; and so is whether it is the process at all.
+//! Which legs are the ends of the line, its insertions and its boson, and which routines and couplings the form's
+//! vertices have, is read off the diagrams. What it is up to that, a sign or two and the order in which the directory
+//! has the colour flows, is found by numbers; and so is whether it is the process at all.
 //!
-//! That is no question of helicities, masses or a card. As functions of the external wavefunctions, of their momenta, of
-//! each coupling, mass and width, the JAMPs of the diagrams and of the form are the same rational functions, or not. So
-//! both are compared where all of these are random numbers: a further diagram or another coupling, be it one that a card
-//! sets to zero, a propagator of another mass or a sign makes a difference there.
+//! That is no question of helicities, masses or a card. As functions of the external wavefunctions, of their momenta,
+//! of each coupling, mass and width, the JAMPs of the diagrams and of the form are the same rational functions, or not.
+//! So both are compared where all of these are random numbers: a further diagram or another coupling, be it one that a
+//! card sets to zero, a propagator of another mass or a sign makes a difference there.
 
 mod amplitude;
 mod color_matrix;
@@ -26,13 +26,13 @@ use num_complex::Complex64;
 use sort::Sorted;
 use vertices::Vertices;
 
-/// Fewest and most rungs. Fewer are no work, more are more diagrams than anybody writes.
-const RUNGS: std::ops::RangeInclusive<usize> = 2..=6;
+/// Fewest and most insertions. Fewer are no work, more are more diagrams than anybody writes.
+const INSERTIONS: std::ops::RangeInclusive<usize> = 2..=6;
 /// Seeds of the points.
 const SEEDS: [u64; 2] = [41, 43];
 
-/// What colour multiplies the vertices of two and of three rungs by, with signs as those of the structures may be, MG5aMC's
-/// first.
+/// What colour multiplies the vertices of two and of three insertions by, with signs as those of the structures may be,
+/// MG5aMC's first.
 const FACTORS: [((f64, f64), (f64, f64)); 4] = [
     ((0.0, -1.0), (-1.0, 0.0)),
     ((0.0, 1.0), (-1.0, 0.0)),
@@ -69,12 +69,12 @@ fn set(process: &mut Process, form: Option<ColorOrdered>) {
 }
 
 fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
-    if !RUNGS.contains(&legs.rungs.len()) {
+    if !INSERTIONS.contains(&legs.insertions.len()) {
         return None;
     }
-    // Of gluons alone half-ladders make the flows.
-    let ladders = !legs.quarks;
-    let ordered = legs.rungs.len() + usize::from(ladders);
+    // Of gluons alone the JAMPs are those of the DDM basis, of which flows are made.
+    let ddm = !legs.quarks;
+    let ordered = legs.insertions.len() + usize::from(ddm);
     let flows: usize = (1..=ordered).product();
     if process.amplitudes.jamps() != flows {
         return None;
@@ -84,7 +84,7 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
     let Diagrams { jamp, color, .. } = process.amplitudes.diagrams()?;
     let mut form = ColorOrdered {
         ends: vertices.ends,
-        rungs: legs.rungs,
+        insertions: legs.insertions,
         line: vertices.line,
         two: vertices.two,
         three: vertices.three,
@@ -94,8 +94,8 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
         denominator: color.denominator,
         flows: Vec::new(),
     };
-    let of_traces = match ladders {
-        true => traces::flows(form.rungs.len()),
+    let of_traces = match ddm {
+        true => traces::flows(form.insertions.len()),
         false => Vec::new(),
     };
     let [first, second] = SEEDS.map(|seed| Point::new(process, seed));
@@ -113,9 +113,9 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
         return None;
     }
     form.closing = found.size();
-    form.row = color_matrix::row(color, &found, ordered, ladders)?;
-    if ladders {
-        form.row = traces::row(&form.row, form.rungs.len());
+    form.row = color_matrix::row(color, &found, ordered, ddm)?;
+    if ddm {
+        form.row = traces::row(&form.row, form.insertions.len());
     }
     form.flows = found.flows(of_traces);
     Some(form)

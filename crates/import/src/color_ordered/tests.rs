@@ -37,8 +37,8 @@ fn forms_are_found() {
         add(&mut process);
         let form = process.amplitudes.color_ordered().expect(text);
         assert_eq!(
-            (form.ends, &form.rungs),
-            (known.ends, &known.rungs),
+            (form.ends, &form.insertions),
+            (known.ends, &known.insertions),
             "{text}"
         );
         let boson = |form: &ColorOrdered| {
@@ -64,7 +64,7 @@ fn forms_are_found() {
         }
         // A routine may be missing where three or four gluons meet in amplitudes alone.
         let added = process.routines.len() - routines;
-        let missing = form.rungs.len() < 4;
+        let missing = form.insertions.len() < 4;
         assert!(added == 0 || missing, "{text}");
         process.validate().expect(text);
     }

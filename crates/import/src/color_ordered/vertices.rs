@@ -10,7 +10,7 @@ use num_complex::Complex64;
 /// Numbers of the wavefunction of a vector or a spinor.
 const SIZE: u32 = 6;
 
-/// They, but for what colour multiplies those of rungs by.
+/// They, but for what colour multiplies those of insertions by.
 pub struct Vertices {
     /// The ends; the line's vertices go from the first one on.
     pub ends: [u32; 2],
@@ -143,8 +143,8 @@ fn of_gluons(process: &mut Process, legs: &Legs, count: usize) -> Option<Vertex>
     })
 }
 
-/// The vertices of three neighbours A, B and C whose sum is `2 B (A C) - A (B C) - C (A B)`, from a routine for one of the
-/// differences of such products.
+/// The vertices of three neighbours A, B and C whose sum is `2 B (A C) - A (B C) - C (A B)`, from a routine for one of
+/// the differences of such products.
 fn three_neighbours(routine: &Routine, call: &Vertex) -> Option<Vec<OrderedVertex>> {
     if routine.inputs != [SIZE; 3] || routine.outputs.len() != SIZE as usize {
         return None;

@@ -1,19 +1,20 @@
-//! Where arrays lie, and which of their elements belong together.
+//! Where arrays lie, and which of their elements belong to each other.
 //!
-//! Legs are named by their places along the line: 0 the first end, then the rungs, then the second end, then the boson.
-//! An array over a set of them has its inner legs first, the lowest place varying fastest, then its outer legs. (Arrays
+//! Legs are named by their positions along the line: 0 the first end, then the insertions, then the second end, then
+//! the boson. An array over a set of them has its inner legs first, the lowest position varying fastest, then its outer
+//! legs: the number of an element is one of mixed radix, whose digits are the helicity indices of the legs. (Arrays
 //! over outer legs have [`ELEMENT`] vectors an element, or [`PRODUCTS`].) Where elements come in fours
 //! ([`mebridge_ops::arrays::Pools::fours`]) the second end varies as soon as the first.
 
 use mebridge_ops::Address;
-use mebridge_ops::arrays::{ELEMENT, Place};
+use mebridge_ops::arrays::{ELEMENT, Operand};
 use rustc_hash::FxHashMap as HashMap;
 
-/// A set of places, a bit each.
+/// A set of positions, a bit each.
 pub type Legs = u32;
 
-/// The places of rungs.
-pub fn rungs(order: &[u8]) -> Legs {
+/// The positions of insertions.
+pub fn insertions(order: &[u8]) -> Legs {
     order.iter().map(|r| 2u32 << r).sum()
 }
 
@@ -64,9 +65,9 @@ pub const PRODUCTS: u32 = 2;
 
 /// The helicities of all legs, and the tables that follow from them.
 pub struct Helicities {
-    /// For each place how many helicities.
+    /// For each position how many helicities.
     radix: Vec<u32>,
-    /// Places in the order in which their helicities vary.
+    /// Positions in the order in which their helicities vary.
     sequence: Vec<usize>,
     /// The outer legs.
     outer: Legs,
@@ -80,7 +81,7 @@ pub struct Helicities {
 }
 
 impl Helicities {
-    /// For legs with so many helicities, which vary one place after the other.
+    /// For legs with so many helicities, which vary one position after the other.
     pub fn new(radix: Vec<u32>, outer: Legs, runs: Vec<Vec<u32>>) -> Self {
         Helicities {
             sequence: (0..radix.len()).collect(),
@@ -94,17 +95,21 @@ impl Helicities {
         }
     }
 
-    /// The same where this place varies as soon as the first.
-    pub fn with_second(mut self, place: usize) -> Self {
-        self.sequence[1..=place].rotate_right(1);
+    /// The same where this position varies as soon as the first.
+    pub fn with_second(mut self, position: usize) -> Self {
+        self.sequence[1..=position].rotate_right(1);
         self
     }
 
-    /// Places of these legs in the order in which their helicities vary.
+    /// Positions of these legs in the order in which their helicities vary.
     fn order(&self, legs: Legs, whole: bool) -> impl Iterator<Item = usize> {
         let outer = self.outer;
-        let places = self.sequence.iter().copied();
-        let of = move |legs: Legs| places.clone().filter(move |place| legs >> place & 1 == 1);
+        let positions = self.sequence.iter().copied();
+        let of = move |legs: Legs| {
+            positions
+                .clone()
+                .filter(move |position| legs >> position & 1 == 1)
+        };
         of(legs & !outer).chain(of(if whole { legs & outer } else { 0 }))
     }
 
@@ -116,13 +121,13 @@ impl Helicities {
     /// Elements of an array.
     pub fn count(&self, legs: Legs, whole: bool) -> u32 {
         self.order(legs, whole)
-            .map(|place| self.radix[place])
+            .map(|position| self.radix[position])
             .product()
     }
 
     /// An array as an operand of one over these legs.
-    pub fn place(&mut self, result: Legs, whole: bool, array: Array) -> Place {
-        Place {
+    pub fn operand(&mut self, result: Legs, whole: bool, array: Array) -> Operand {
+        Operand {
             address: array.address,
             shift: if whole { 0 } else { self.shift(array) },
             index: self.index(result, array.legs, array.stride, whole),
@@ -155,17 +160,17 @@ impl Helicities {
         }
         let mut strides = vec![0; self.radix.len()];
         let mut stride = size;
-        for place in self.order(legs, whole) {
-            strides[place] = stride;
-            stride *= self.radix[place];
+        for position in self.order(legs, whole) {
+            strides[position] = stride;
+            stride *= self.radix[position];
         }
         let order: Vec<usize> = self.order(result, whole).collect();
         let offset = |r: u32| {
             let mut rest = r;
             let mut offset = 0;
-            for &place in &order {
-                offset += rest % self.radix[place] * strides[place];
-                rest /= self.radix[place];
+            for &position in &order {
+                offset += rest % self.radix[position] * strides[position];
+                rest /= self.radix[position];
             }
             offset
         };
@@ -181,9 +186,9 @@ impl Helicities {
         let mut helicities = self.runs[run].clone();
         let mut rest = element;
         let all = (1 << self.radix.len()) - 1;
-        for place in self.order(all, false) {
-            helicities[place] = rest % self.radix[place];
-            rest /= self.radix[place];
+        for position in self.order(all, false) {
+            helicities[position] = rest % self.radix[position];
+            rest /= self.radix[position];
         }
         helicities
     }
@@ -193,9 +198,9 @@ impl Helicities {
         let shift = |(legs, size): (Legs, u32), run: &[u32]| {
             let mut stride = size * self.count(legs, false);
             let mut shift = 0;
-            for place in self.order(legs & self.outer, true) {
-                shift += run[place] * stride;
-                stride *= self.radix[place];
+            for position in self.order(legs & self.outer, true) {
+                shift += run[position] * stride;
+                stride *= self.radix[position];
             }
             shift
         };
@@ -219,8 +224,8 @@ mod tests {
         let mut h = Helicities::new(vec![2, 3, 2], 0b010, runs);
         assert_eq!((h.count(0b111, true), h.count(0b111, false)), (12, 4));
         let array = Array::new(100, 0b011, true);
-        let whole = h.place(0b111, true, array);
-        let in_run = h.place(0b111, false, array);
+        let whole = h.operand(0b111, true, array);
+        let in_run = h.operand(0b111, false, array);
         assert_eq!((whole.shift, in_run.shift), (0, 1));
         assert_eq!(h.of_element(2, 3), [1, 2, 1]);
         let (indices, shifts) = h.finish();
@@ -238,10 +243,10 @@ mod tests {
     #[test]
     fn elements_come_in_fours() {
         let h = Helicities::new(vec![2; 4], 0, vec![vec![0; 4]]).with_second(2);
-        let digits = |element| h.of_element(0, element);
-        assert_eq!(digits(1), [1, 0, 0, 0]);
-        assert_eq!(digits(2), [0, 0, 1, 0]);
-        assert_eq!(digits(4), [0, 1, 0, 0]);
-        assert_eq!(digits(8), [0, 0, 0, 1]);
+        let helicity_indices = |element| h.of_element(0, element);
+        assert_eq!(helicity_indices(1), [1, 0, 0, 0]);
+        assert_eq!(helicity_indices(2), [0, 0, 1, 0]);
+        assert_eq!(helicity_indices(4), [0, 1, 0, 0]);
+        assert_eq!(helicity_indices(8), [0, 0, 0, 1]);
     }
 }

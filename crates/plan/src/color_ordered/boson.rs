@@ -1,15 +1,16 @@
-//! A massless quark line with rungs that takes up a vector without colour.
+//! A massless quark line with insertions that takes up a vector without colour.
 //!
-//! Cut the line behind rung `h`. In every diagram one vertex of the line is the first that holds a rung behind the cut,
-//! by a current of the rungs `k + 1` to `m` with `k <= h < m`, and the boson is before or behind it. So a JAMP is
+//! Cut the line behind insertion `h`. In every diagram one vertex of the line is the first that holds an insertion
+//! behind the cut, by a current of the insertions `k + 1` to `m` with `k <= h < m`, and the boson is before or behind
+//! it. So a JAMP is
 //!
 //! * the sum over `m` of what all `k` give together, without boson, times the second end's current with it, and
 //! * the sum over `k` of the first end's current with boson times what all `m` give together without it.
 //!
-//! Every helicity of the boson is in one of two factors, and neither has all rungs with it.
+//! Every helicity of the boson is in one of two factors, and neither has all insertions with it.
 
 use super::Weight;
-use super::arrays::{Array, Legs, rungs};
+use super::arrays::{Array, Legs, insertions};
 use super::chirality::Chirality;
 use super::lower::{Contraction, Lowering};
 use super::vertices::Line;
@@ -19,14 +20,14 @@ use rustc_hash::FxHashMap as HashMap;
 
 type Order = Vec<u8>;
 
-/// Currents of both ends by their rungs.
+/// Currents of both ends by their insertions.
 #[derive(Default)]
 struct Parts {
     /// With propagator, without boson.
     ends: [HashMap<Order, Array>; 2],
     /// With both.
     with: [HashMap<Order, Array>; 2],
-    /// Without both, that hold a rung of the other side of the cut.
+    /// Without both, that hold an insertion of the other side of the cut.
     across: [HashMap<Order, Array>; 2],
 }
 
@@ -75,8 +76,8 @@ pub fn lower(lowering: &mut Lowering, line: &Line, chirality: Chirality, boson: 
                 false => (made.across[0][start], made.with[1][end]),
             };
             pairs.push(Pair {
-                a: lowering.helicities.place(all, false, products.0),
-                b: lowering.helicities.place(all, false, products.1),
+                a: lowering.helicities.operand(all, false, products.0),
+                b: lowering.helicities.operand(all, false, products.1),
                 momenta: [0; 2],
             });
         }
@@ -89,7 +90,7 @@ pub fn lower(lowering: &mut Lowering, line: &Line, chirality: Chirality, boson: 
 }
 
 /// What |M|^2 is over the squares of JAMPs that are made without what the boson's vertices multiply by: where fermions
-/// become the boson, for each of their digits.
+/// become the boson, for each of their helicity indices.
 pub fn weights(lowering: &mut Lowering, chirality: Chirality) -> Vec<[Weight; 2]> {
     let Some(chiral) = lowering.chiral.take() else {
         return Vec::new();
@@ -120,7 +121,7 @@ pub fn weights(lowering: &mut Lowering, chirality: Chirality) -> Vec<[Weight; 2]
     fermions.iter().map(&mut both).collect()
 }
 
-/// Behind which rung the line is cut: where that is the least work.
+/// Behind which insertion the line is cut: where that is the least work.
 fn cut(count: usize, helicities: usize) -> usize {
     let elements = |size: usize| (0..size).map(|i| 2 * (count - i)).product::<usize>();
     let side = |longest: usize| {
@@ -133,7 +134,7 @@ fn cut(count: usize, helicities: usize) -> usize {
     (0..count).min_by_key(work).unwrap_or(0)
 }
 
-/// Currents of an end with so many rungs of an order, and from where to where the others stand.
+/// Currents of an end with so many insertions of an order, and from where to where the others stand.
 fn splits(
     known: &HashMap<Order, Array>,
     end: usize,
@@ -155,7 +156,8 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Spinors of an end's currents and those of the rungs from one place to another, and of a current and the boson.
+    /// Spinors of an end's currents and those of the insertions from one place to another, and of a current and the
+    /// boson.
     fn spinor(
         &self,
         lowering: &mut Lowering,
@@ -167,11 +169,11 @@ impl Maker<'_> {
     ) -> Array {
         let last = lowering.last();
         let of_end: Legs = if end == 0 { 1 } else { last };
-        let mut legs = rungs(order) | of_end;
+        let mut legs = insertions(order) | of_end;
         let mut meet: Vec<(Array, Array, bool)> = Vec::new();
         for &(array, from, to) in splits {
-            let (rung, minus) = lowering.signed_rung(order, from, to);
-            meet.push((array, rung, minus));
+            let (insertion, minus) = lowering.signed_gluon_current(order, from, to);
+            meet.push((array, insertion, minus));
         }
         if let Some(without) = with {
             legs |= self.boson.legs;
@@ -181,8 +183,8 @@ impl Maker<'_> {
         for (spinor, vector, minus) in meet {
             let to = if minus { &mut less } else { &mut pairs };
             to.push(Pair {
-                a: lowering.helicities.place(legs, false, spinor),
-                b: lowering.helicities.place(legs, false, vector),
+                a: lowering.helicities.operand(legs, false, spinor),
+                b: lowering.helicities.operand(legs, false, vector),
                 momenta: [0; 2],
             });
         }
@@ -199,7 +201,7 @@ impl Maker<'_> {
             count,
             stride: spinors.size(),
             pairs: lowering.push_pairs(pairs),
-            wide: lowering.push_pairs(less),
+            broadcast: lowering.push_pairs(less),
             factors: [lowering.propagator(legs); 2],
             momentum: lowering.momentum(legs),
             mass: lowering.constant(0.0),

@@ -1,28 +1,28 @@
 //! Gluons alone: the vertex at which both ends of the line are.
 //!
-//! Where no rung is between the first end and that vertex, the JAMP gets `F V(E, J)` of the ends F and E and the current J
-//! of all rungs, and for each two currents A and B that these make `2 (F B) (A E) - (F A) (B E) - (F E) (A B)`. The first
-//! is a product of J with the vector of both ends; of the others no vector is made, but products of numbers, and the sum
-//! of A B over all of them comes with J.
+//! Where no insertion is between the first end and that vertex, the JAMP gets `F V(E, J)` of the ends F and E and the
+//! current J of all insertions, and for each two currents A and B that these make `2 (F B) (A E) - (F A) (B E) - (F E)
+//! (A B)`. The first is a product of J with the vector of both ends; of the others no vector is made, but products of
+//! numbers, and the sum of A B over all of them comes with J.
 
-use super::arrays::{Array, PRODUCTS, rungs};
+use super::arrays::{Array, PRODUCTS, insertions};
 use super::gluon_currents::Scratch;
 use super::lower::{Contraction, Lowering, SHORT};
 use mebridge_ops::Address;
-use mebridge_ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Pair, Place, Split};
+use mebridge_ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Operand, Pair, Split};
 use rustc_hash::FxHashMap as HashMap;
 
 /// What all JAMPs have in common.
 pub(super) struct BothEnds {
     /// The vector of the vertex of both ends.
     vector: Array,
-    /// What is multiplied with currents of rungs: the first end, and the second times the constant of triples.
+    /// What is multiplied with gluon currents: the first end, and the second times the constant of triples.
     ends: [Array; 2],
     /// The product of both ends, times what that of A and B has.
     product: Array,
-    /// Products of each end with the currents of rungs.
+    /// Products of each end with the gluon currents.
     kept: [HashMap<Vec<u8>, Array>; 2],
-    /// Those of long ones: by the end, and by where the rungs begin in an order and how many they are.
+    /// Those of long ones: by the end, and by where the insertions begin in an order and how many they are.
     scratch: Scratch<(usize, usize, usize)>,
 }
 
@@ -64,13 +64,13 @@ impl BothEnds {
     /// Adds to the JAMP of an order what this vertex gives.
     pub(super) fn add(&mut self, lowering: &mut Lowering, order: &[u8], to: &mut Contraction) {
         let (all, count) = (lowering.all(), order.len());
-        let current = lowering.rung_with_products(order, 0, count, false);
+        let current = lowering.gluon_current_with_products(order, 0, count, false);
         let pair = |lowering: &mut Lowering, a: Array, b: Array| Pair {
-            a: lowering.helicities.place(all, false, a),
-            b: lowering.helicities.place(all, false, b),
+            a: lowering.helicities.operand(all, false, a),
+            b: lowering.helicities.operand(all, false, b),
             momenta: [0; 2],
         };
-        to.wide.push(pair(lowering, self.vector, current));
+        to.broadcast.push(pair(lowering, self.vector, current));
         let Some(products) = current.of_products() else {
             return;
         };
@@ -85,18 +85,18 @@ impl BothEnds {
         }
     }
 
-    /// The product of an end with the current of the rungs from one place to another.
+    /// The product of an end with the current of the insertions from one place to another.
     fn with(
         &mut self,
         lowering: &mut Lowering,
         end: usize,
         order: &[u8],
         (from, to): (usize, usize),
-    ) -> Place {
+    ) -> Operand {
         let part = &order[from..to];
         let all = lowering.all();
         if let Some(&array) = self.kept[end].get(part) {
-            return lowering.helicities.place(all, false, array);
+            return lowering.helicities.operand(all, false, array);
         }
         let key = (end, from, part.len());
         let legs = self.ends[end].legs;
@@ -104,9 +104,9 @@ impl BothEnds {
             let elements = lowering.elements_of_any(legs, part.len(), false);
             (lowering.allocate_vectors(PRODUCTS * elements), false)
         });
-        let array = Array::numbers(address, legs | rungs(part), false);
+        let array = Array::numbers(address, legs | insertions(part), false);
         if !there {
-            let current = lowering.rung(order, from, to, Form::Plain);
+            let current = lowering.gluon_current(order, from, to, Form::Plain);
             multiply(lowering, self.ends[end], current, address);
             match part.len() <= SHORT {
                 true => {
@@ -115,7 +115,7 @@ impl BothEnds {
                 false => self.scratch.put(key, address, part),
             }
         }
-        lowering.helicities.place(all, false, array)
+        lowering.helicities.operand(all, false, array)
     }
 }
 
@@ -123,8 +123,8 @@ impl BothEnds {
 fn multiply(lowering: &mut Lowering, a: Array, b: Array, address: Address) -> Array {
     let legs = a.legs | b.legs;
     let pair = Pair {
-        a: lowering.helicities.place(legs, false, a),
-        b: lowering.helicities.place(legs, false, b),
+        a: lowering.helicities.operand(legs, false, a),
+        b: lowering.helicities.operand(legs, false, b),
         momenta: [0; 2],
     };
     let op = ArrayOp {

@@ -1,15 +1,16 @@
 //! Massless lines keep their chirality.
 //!
-//! Of a massless spinor only the components of its chirality are not zero, and vectors do not change which these are: so
-//! both ends of a line have the same one, or the helicity contributes nothing. What a vertex multiplies the left-handed
-//! and the right-handed components by can differ; where it has no factor for one of them, that contributes nothing
-//! either. A boson that the line takes up once is in every diagram, and with it these factors: JAMPs are computed without
-//! them, and |M|^2 is multiplied by their squares. With all helicities reversed what is computed is the conjugate up to a
-//! phase, if gluons couple alike to both chiralities, so that one of them is evaluated for both.
+//! Of a massless spinor only the components of its chirality are not zero, and vectors do not change which these are:
+//! so both ends of a line have the same one, or the helicity contributes nothing. What a vertex multiplies the
+//! left-handed and the right-handed components by can differ; where it has no factor for one of them, that contributes
+//! nothing either. A boson that the line takes up once is in every diagram, and with it these factors: JAMPs are
+//! computed without them, and |M|^2 is multiplied by their squares. With all helicities reversed what is computed is
+//! the conjugate up to a phase, if gluons couple equally to both chiralities, so that one of them is evaluated for
+//! both.
 //!
-//! Where two massless fermions become the boson, they have the same chirality as well. Their current is the same for all
-//! vectors that it can be, up to the vertices' factors and the propagator (of whose numerator the second term, along the
-//! momentum, vanishes): so the factor of an event is the sum over the vectors of the product of these.
+//! Where two massless fermions become the boson, they have the same chirality as well. Their current is the same for
+//! all vectors that it can be, up to the vertices' factors and the propagator (of whose numerator the second term,
+//! along the momentum, vanishes): so the factor of an event is the sum over the vectors of the product of these.
 
 use super::vertices::{Constant, conjugated, is_massless};
 use crate::binding::{Binding, Coupling};
@@ -50,7 +51,7 @@ impl Chirality {
 pub struct Chiral {
     vectors: Vec<Vector>,
     /// Whether what is computed for one chirality holds for the other one with all helicities reversed.
-    alike: bool,
+    mirrored: bool,
 }
 
 /// A vector that the line takes up.
@@ -116,13 +117,13 @@ impl Chiral {
         };
         Some(Chiral {
             vectors: boson.vectors.iter().map(vector).collect::<Option<_>>()?,
-            alike: conjugated(binding, gluon).is_some() && process.beam_weights.is_empty(),
+            mirrored: conjugated(binding, gluon).is_some() && process.beam_weights.is_empty(),
         })
     }
 
     /// Whether what is computed for one chirality holds for the other one with all helicities reversed.
-    pub fn is_alike(&self) -> bool {
-        self.alike
+    pub fn is_mirrored(&self) -> bool {
+        self.mirrored
     }
 
     /// Whether a line of this chirality takes up the boson, made of fermions of that one.

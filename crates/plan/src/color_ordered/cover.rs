@@ -1,14 +1,14 @@
-//! How an order of rungs along a quark line becomes products.
+//! How an order of insertions along a quark line becomes products.
 //!
-//! Cut the line behind rung `h`. In every diagram one vertex of the line is the first that holds a rung behind the cut,
-//! by a current of the rungs `k + 1` to `m` with `k <= h < m`: a JAMP is the sum over all *blocks* `(k, m)` of the line's
-//! current for the rungs before, the block's current, and the second end's current for the rungs behind. Some blocks are
-//! joined with what is on their right, those with the same `k` added up, some with what is on their left; what is
-//! left are products of the block's current with the vector of both sides, for all orders of the block, or for those
-//! from which the others follow as sums.
+//! Cut the line behind insertion `h`. In every diagram one vertex of the line is the first that holds an insertion
+//! behind the cut, by a current of the insertions `k + 1` to `m` with `k <= h < m`: a JAMP is the sum over all *blocks*
+//! `(k, m)` of the line's current for the insertions before, the block's current, and the second end's current for the
+//! insertions behind. Some blocks are joined with what is on their right, those with the same `k` added up, some with
+//! what is on their left; what is left are products of the block's current with the vector of both sides, for all
+//! orders of the block, or for those from which the others follow as sums.
 
-/// What a product takes, in multiply-adds; a vertex of the line, and a vector of both ends. (As measured: vertices wait for
-/// more than they count.)
+/// What a product takes, in multiply-adds; a vertex of the line, and a vector of both ends. (As measured: vertices wait
+/// for more than they count.)
 const PRODUCT: f64 = 16.0;
 const VERTEX: f64 = 50.0;
 const VECTOR: f64 = 64.0;
@@ -19,7 +19,7 @@ const ADDITION: f64 = 2.5;
 /// Which blocks are treated how.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cover {
-    /// The last rung before which the line is cut.
+    /// The last insertion before which the line is cut.
     pub cut: usize,
     /// For each `k` up to the cut the `m` of the blocks that are joined with the second end's currents.
     pub right: Vec<Vec<usize>>,
@@ -32,15 +32,18 @@ pub struct Cover {
 }
 
 impl Cover {
-    /// The cheapest one for so many rungs; currents of more than `short` are not kept for all orders. `weights` says for
-    /// each number of rungs how many elements currents of one end with so many have, for each JAMP of each helicity.
+    /// The cheapest one for so many insertions; currents of more than `short` are not kept for all orders. `weights`
+    /// says for each number of insertions how many elements currents of one end with so many have, for each JAMP of
+    /// each helicity.
     pub fn new(count: usize, short: usize, weights: &[f64]) -> Cover {
         Cover::cheapest(count, short, true, weights)
     }
 
     /// The cheapest one whose products all go straight into JAMPs, where all helicities are there at once.
     pub fn without_sums(count: usize) -> Cover {
-        let weights: Vec<f64> = (0..=count).map(|rungs| weight(count, rungs)).collect();
+        let weights: Vec<f64> = (0..=count)
+            .map(|insertions| weight(count, insertions))
+            .collect();
         Cover::cheapest(count, count, false, &weights)
     }
 
@@ -61,9 +64,9 @@ impl Cover {
     }
 }
 
-/// Elements of a current of one end and so many of `count` rungs, for each JAMP.
-fn weight(count: usize, rungs: usize) -> f64 {
-    let others = (count - rungs) as i32;
+/// Elements of a current of one end and so many of `count` insertions, for each JAMP.
+fn weight(count: usize, insertions: usize) -> f64 {
+    let others = (count - insertions) as i32;
     let orders: f64 = (1..=others).map(f64::from).product();
     1.0 / (orders * 2f64.powi(others + 1))
 }
@@ -134,7 +137,7 @@ mod tests {
     fn every_block_is_treated_once() {
         let weights = |count| {
             (0..=count)
-                .map(|rungs| weight(count, rungs))
+                .map(|insertions| weight(count, insertions))
                 .collect::<Vec<f64>>()
         };
         let with_sums = (1..=7).map(|count| (count, Cover::new(count, 4, &weights(count))));

@@ -1,14 +1,14 @@
-//! Currents of rungs: those that are kept, and those that are made where they are needed.
+//! Gluon currents: those that are kept, and those that are made where they are needed.
 //!
-//! Currents of the orders with the smallest rung first are computed from vertices, others are sums of them. Short ones are
-//! kept for all orders; long ones lie in memory that is used again.
+//! Those of the Kleiss-Kuijf basis, the orders with the smallest insertion first, are computed from vertices; others
+//! are sums of them. Short ones are kept for all orders; long ones lie in memory that is used again.
 
-use super::arrays::{Array, Helicities, Legs, PRODUCTS, rungs};
+use super::arrays::{Array, Helicities, Legs, PRODUCTS, insertions};
 use super::lower::{Lowering, Machine, SHORT};
 use super::vertices::Constant;
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
-    Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Pair, Place, Triple,
+    Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Operand, Pair, Triple,
 };
 use mebridge_process::color_ordered::{orders, parts, shuffles};
 use rustc_hash::FxHashMap as HashMap;
@@ -22,7 +22,7 @@ pub(super) enum Content {
     Products,
 }
 
-/// Memory that is used again: for each key a place, and the rungs whose current, or a product of it, is there.
+/// Memory that is used again: for each key a place, and the insertions whose current, or a product of it, is there.
 pub(super) struct Scratch<K>(HashMap<K, (Address, Vec<u8>)>);
 
 impl<K> Default for Scratch<K> {
@@ -32,37 +32,38 @@ impl<K> Default for Scratch<K> {
 }
 
 impl<K: Eq + Hash> Scratch<K> {
-    /// The place of a key, if it has one, and whether these rungs are there.
-    pub(super) fn find(&self, key: &K, rungs: &[u8]) -> Option<(Address, bool)> {
+    /// The place of a key, if it has one, and whether these insertions are there.
+    pub(super) fn find(&self, key: &K, insertions: &[u8]) -> Option<(Address, bool)> {
         let (address, there) = self.0.get(key)?;
-        Some((*address, there == rungs))
+        Some((*address, there == insertions))
     }
 
     /// Says that they are.
-    pub(super) fn put(&mut self, key: K, address: Address, rungs: &[u8]) {
-        self.0.insert(key, (address, rungs.to_vec()));
+    pub(super) fn put(&mut self, key: K, address: Address, insertions: &[u8]) {
+        self.0.insert(key, (address, insertions.to_vec()));
     }
 }
 
 impl Lowering<'_> {
-    /// Currents of rungs that are kept.
-    pub(super) fn rungs(&mut self) {
-        for rung in 0..self.count {
-            let array = self.external(rung + 1);
-            self.currents.insert(vec![rung as u8], array);
+    /// Gluon currents that are kept.
+    pub(super) fn gluon_currents(&mut self) {
+        for insertion in 0..self.count {
+            let array = self.external(insertion + 1);
+            self.currents.insert(vec![insertion as u8], array);
         }
         let mut sets: Vec<u32> = (1..1u32 << self.count).collect();
         sets.sort_by_key(|set| (set.count_ones(), *set));
         for set in sets {
-            let rungs: Vec<u8> = (0..self.count as u8)
+            let insertions: Vec<u8> = (0..self.count as u8)
                 .filter(|r| set >> r & 1 == 1)
                 .collect();
-            let size = rungs.len();
+            let size = insertions.len();
             // Of long ones other orders are made where they are needed.
             if size > 1 {
                 for order in orders(size) {
-                    let order: Vec<u8> = order.iter().map(|&i| rungs[usize::from(i)]).collect();
-                    if order[0] == rungs[0] {
+                    let order: Vec<u8> =
+                        order.iter().map(|&i| insertions[usize::from(i)]).collect();
+                    if order[0] == insertions[0] {
                         self.current(&order);
                     } else if size <= SHORT && !(self.chirality.is_some() && size == self.count) {
                         self.short_sum(&order);
@@ -88,15 +89,15 @@ impl Lowering<'_> {
         }
     }
 
-    /// A current of rungs with the smallest first, from vertices.
+    /// A gluon current of the Kleiss-Kuijf basis, from vertices.
     fn current(&mut self, order: &[u8]) {
-        let legs = rungs(order);
+        let legs = insertions(order);
         let elements = self.helicities.count(legs, true);
         let out = self.allocate(elements);
         let folded = self.folded(Folded::Both);
         let of = &mut |lowering: &mut Self, from, to, products| match products {
-            true => lowering.rung_with_products(order, from, to, true),
-            false => lowering.rung_once(order, from, to),
+            true => lowering.gluon_current_with_products(order, from, to, true),
+            false => lowering.gluon_current_once(order, from, to),
         };
         let op = self.vector_op(legs, true, of, order.len(), folded);
         // -1 for each leg, and what conjugation makes of the vertices, of which there is one less.
@@ -106,7 +107,7 @@ impl Lowering<'_> {
         };
         let mirror = self.parity.map_or(0, |parity| sign(parity) as i8);
         let factors = self.factors(Some(legs), 1.0);
-        // Of gluons alone the second end meets currents of all rungs.
+        // Of gluons alone the second end meets currents of all insertions.
         let longest = self.count - usize::from(self.line.is_some());
         let needed = folded != Folded::Nothing && order.len() <= longest;
         let products = needed.then(|| self.allocate_vectors(PRODUCTS * elements));
@@ -146,12 +147,12 @@ impl Lowering<'_> {
     }
 
     /// The products of an array, or zero where it has none.
-    fn products_of(&mut self, legs: Legs, whole: bool, array: Option<Array>) -> Place {
+    fn products_of(&mut self, legs: Legs, whole: bool, array: Option<Array>) -> Operand {
         let products = match array.and_then(Array::of_products) {
             Some(products) => products,
             None => Array::numbers(self.zero(), 0, true),
         };
-        self.helicities.place(legs, whole, products)
+        self.helicities.operand(legs, whole, products)
     }
 
     fn zero(&mut self) -> Address {
@@ -173,8 +174,8 @@ impl Lowering<'_> {
         zero
     }
 
-    /// Pairs and triples of neighbours among so many things, whose arrays `of` gives from their places, with products or
-    /// not.
+    /// Pairs and triples of neighbours among so many things, whose arrays `of` gives from their places, with products
+    /// or not.
     pub(super) fn vector_op(
         &mut self,
         legs: Legs,
@@ -191,8 +192,8 @@ impl Lowering<'_> {
         for i in 1..size {
             let (a, b) = (of(self, 0, i, first), of(self, i, size, both));
             pairs.push(Pair {
-                a: self.helicities.place(legs, whole, a),
-                b: self.helicities.place(legs, whole, b),
+                a: self.helicities.operand(legs, whole, a),
+                b: self.helicities.operand(legs, whole, b),
                 momenta: [self.momentum(a.legs), self.momentum(b.legs)],
             });
             if first {
@@ -204,11 +205,11 @@ impl Lowering<'_> {
                     continue;
                 }
                 let (b, c) = (of(self, i, j, false), of(self, j, size, false));
-                let place = |h: &mut Helicities, array| h.place(legs, whole, array);
+                let operand = |h: &mut Helicities, array| h.operand(legs, whole, array);
                 let ends = Array::numbers(0, a.legs | c.legs, false);
                 triples.push(Triple {
-                    places: [a, b, c].map(|array| place(&mut self.helicities, array)),
-                    ends: place(&mut self.helicities, ends).index,
+                    operands: [a, b, c].map(|array| operand(&mut self.helicities, array)),
+                    ends: operand(&mut self.helicities, ends).index,
                 });
             }
         }
@@ -228,9 +229,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// A current of rungs with its products, where terms of triples come with pairs: for a current that is computed once,
+    /// A gluon current with its products, where terms of triples come with pairs: for a current that is computed once,
     /// or within a run.
-    pub(super) fn rung_with_products(
+    pub(super) fn gluon_current_with_products(
         &mut self,
         order: &[u8],
         from: usize,
@@ -238,8 +239,8 @@ impl Lowering<'_> {
         once: bool,
     ) -> Array {
         let of = |lowering: &mut Self, from, to| match once {
-            true => lowering.rung_once(order, from, to),
-            false => lowering.rung(order, from, to, Form::Plain),
+            true => lowering.gluon_current_once(order, from, to),
+            false => lowering.gluon_current(order, from, to, Form::Plain),
         };
         let array = of(self, from, to);
         let part = &order[from..to];
@@ -251,7 +252,7 @@ impl Lowering<'_> {
         }
         let count = self.helicities.count(array.legs, array.whole);
         let kept = self.currents.contains_key(part);
-        // An even number of rungs has the same products backwards, an odd one the opposite.
+        // An even number of insertions has the same products backwards, an odd one the opposite.
         let key = match part.len().is_multiple_of(2) {
             true => part.to_vec().min(part.iter().rev().copied().collect()),
             false => part.to_vec(),
@@ -281,8 +282,8 @@ impl Lowering<'_> {
             // What is computed once takes nothing of a run.
             debug_assert!(!array.whole || a.whole && b.whole, "{order:?}");
             pairs.push(Pair {
-                a: self.helicities.place(array.legs, array.whole, a),
-                b: self.helicities.place(array.legs, array.whole, b),
+                a: self.helicities.operand(array.legs, array.whole, a),
+                b: self.helicities.operand(array.legs, array.whole, b),
                 momenta: [0; 2],
             });
         }
@@ -336,7 +337,7 @@ impl Lowering<'_> {
             scaled: factor.is_some(),
             factors: [factor.unwrap_or(0); 2],
             out,
-            count: self.helicities.count(rungs(order), whole),
+            count: self.helicities.count(insertions(order), whole),
             stride: ELEMENT,
             addends: [from, to],
             form,
@@ -356,7 +357,7 @@ impl Lowering<'_> {
 
     /// The current of an order, once an event.
     fn sum_once(&mut self, order: &[u8], form: Form) -> Array {
-        let elements = self.helicities.count(rungs(order), true);
+        let elements = self.helicities.count(insertions(order), true);
         let address = self.allocate(elements);
         self.push_sum(order, address, form, true)
     }
@@ -365,7 +366,7 @@ impl Lowering<'_> {
     fn push_sum(&mut self, order: &[u8], address: Address, form: Form, whole: bool) -> Array {
         let op = self.sum_op(order, whole, address, form);
         self.push(op, whole);
-        Array::new(address, rungs(order), whole)
+        Array::new(address, insertions(order), whole)
     }
 
     /// Adds an operation to those that come once an event, or to those of a run.
@@ -376,7 +377,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// What slashed currents of rungs are multiplied by already.
+    /// What slashed gluon currents are multiplied by already.
     fn factor_of_slashed(&mut self) -> Option<Address> {
         let line = self.line.clone().filter(|_| self.chirality.is_some())?;
         Some(self.factor(&line.constant, None))
@@ -409,13 +410,19 @@ impl Lowering<'_> {
         });
     }
 
-    /// A current of rungs for a current that is computed once.
-    fn rung_once(&mut self, order: &[u8], from: usize, to: usize) -> Array {
-        self.rung_in(order, (from, to), Form::Plain, true)
+    /// A gluon current for a current that is computed once.
+    fn gluon_current_once(&mut self, order: &[u8], from: usize, to: usize) -> Array {
+        self.gluon_current_in(order, (from, to), Form::Plain, true)
     }
 
-    /// A slashed current within a run, and whether with the other sign: as many rungs backwards have it where their number is even.
-    pub(super) fn signed_rung(&mut self, order: &[u8], from: usize, to: usize) -> (Array, bool) {
+    /// A slashed current within a run, and whether with the other sign: as many insertions backwards have it where
+    /// their number is even.
+    pub(super) fn signed_gluon_current(
+        &mut self,
+        order: &[u8],
+        from: usize,
+        to: usize,
+    ) -> (Array, bool) {
         let part = &order[from..to];
         let known = |order: &[u8]| self.slashed.get(order).copied();
         match part {
@@ -423,20 +430,26 @@ impl Lowering<'_> {
                 let backwards: Vec<u8> = part.iter().rev().copied().collect();
                 match known(&backwards) {
                     Some(array) => (array, part.len().is_multiple_of(2)),
-                    None => (self.rung(order, from, to, Form::Slashed), false),
+                    None => (self.gluon_current(order, from, to, Form::Slashed), false),
                 }
             }
-            _ => (self.rung(order, from, to, Form::Slashed), false),
+            _ => (self.gluon_current(order, from, to, Form::Slashed), false),
         }
     }
 
-    /// A current of the rungs from one place of an order on, within a run.
-    pub(super) fn rung(&mut self, order: &[u8], from: usize, to: usize, form: Form) -> Array {
-        self.rung_in(order, (from, to), form, false)
+    /// A current of the insertions from one place of an order on, within a run.
+    pub(super) fn gluon_current(
+        &mut self,
+        order: &[u8],
+        from: usize,
+        to: usize,
+        form: Form,
+    ) -> Array {
+        self.gluon_current_in(order, (from, to), form, false)
     }
 
-    /// A current of the rungs from one place of an order to another, once an event or within a run.
-    fn rung_in(
+    /// A current of the insertions from one place of an order to another, once an event or within a run.
+    fn gluon_current_in(
         &mut self,
         order: &[u8],
         (from, to): (usize, usize),
@@ -451,7 +464,7 @@ impl Lowering<'_> {
             if let Some(&array) = self.kept(form).get(&backwards(part)) {
                 return array;
             }
-            let elements = self.helicities.count(rungs(part), whole);
+            let elements = self.helicities.count(insertions(part), whole);
             let address = self.allocate(elements);
             let array = self.push_sum(part, address, form, whole);
             self.kept(form).insert(part.to_vec(), array);
@@ -468,7 +481,7 @@ impl Lowering<'_> {
             (self.allocate(elements), false)
         });
         if there {
-            return Array::new(address, rungs(part), whole);
+            return Array::new(address, insertions(part), whole);
         }
         self.scratch.put(key, address, part);
         self.push_sum(part, address, form, whole)
@@ -482,7 +495,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The factors of pairs and triples of rungs' currents, with the propagator of the legs below.
+    /// The factors of pairs and triples of gluon currents, with the propagator of the legs below.
     pub(super) fn factors(&mut self, legs: Option<Legs>, scale: f64) -> [Address; 2] {
         let propagator = legs.map(|legs| (legs, 0.0, 0.0));
         let scaled = |constant: &Constant| {
@@ -496,7 +509,8 @@ impl Lowering<'_> {
     }
 }
 
-/// The order whose current is the same: an odd number of rungs backwards. (Of an even number it has the other sign.)
+/// The order whose current is the same: an odd number of insertions backwards. (Of an even number it has the other
+/// sign.)
 fn backwards(order: &[u8]) -> Vec<u8> {
     match order.len() % 2 {
         1 => order.iter().rev().copied().collect(),

@@ -1,11 +1,11 @@
 //! Gluons alone: the line is that of the first one.
 //!
-//! The orders are visited as a tree; currents of the line for the rungs so far lie in one place for each depth.
-//! A JAMP is the sum over the number of rungs before them of the line's current, times that of the second end with the
-//! rungs left, without its propagator, in which the second end meets one or two currents of rungs. Where no rung is before,
-//! a core multiplies numbers instead, see [`BothEnds`].
+//! The orders are visited as a tree; currents of the line for the insertions so far lie in one place for each depth.
+//! A JAMP is the sum over the number of insertions before them of the line's current, times that of the second end with
+//! the insertions left, without its propagator, in which the second end meets one or two gluon currents. Where no
+//! insertion is before, a core multiplies numbers instead, see [`BothEnds`].
 
-use super::arrays::{Array, PRODUCTS, rungs};
+use super::arrays::{Array, PRODUCTS, insertions};
 use super::both_ends::BothEnds;
 use super::lower::{Contraction, Lowering, SHORT};
 use mebridge_ops::Address;
@@ -30,10 +30,10 @@ impl Lowering<'_> {
     fn ends(&mut self) {
         let count = self.count;
         if self.reuses_memory() {
-            for rungs in 0..count {
-                let line = self.allocate_any(1, rungs);
+            for insertions in 0..count {
+                let line = self.allocate_any(1, insertions);
                 self.lines.push(line);
-                let elements = self.elements_of_any(1, rungs, false);
+                let elements = self.elements_of_any(1, insertions, false);
                 let products = self.allocate_vectors(PRODUCTS * elements);
                 self.line_products.push(products);
             }
@@ -44,16 +44,18 @@ impl Lowering<'_> {
         };
         for size in 1..=longest.min(SHORT) {
             for order in parts(count, size) {
-                let elements = self.helicities.count(rungs(&order) | self.last(), false);
+                let elements = self
+                    .helicities
+                    .count(insertions(&order) | self.last(), false);
                 let address = self.allocate(elements);
                 self.root(&order, address);
             }
         }
     }
 
-    /// The current of the second end and the rungs before it.
+    /// The current of the second end and the insertions before it.
     fn root(&mut self, order: &[u8], address: Address) {
-        let legs = rungs(order) | self.last();
+        let legs = insertions(order) | self.last();
         let root = self.external(self.count + 1);
         let size = order.len() + 1;
         // Only vertices that the second end is at, as the last.
@@ -64,7 +66,7 @@ impl Lowering<'_> {
             &mut |lowering, from, to, products| match (from, to) {
                 (from, to) if to == size && from == size - 1 => root,
                 (_, to) if to == size => NOWHERE,
-                (from, to) => lowering.rung_within(order, from, to, products),
+                (from, to) => lowering.gluon_current_within(order, from, to, products),
             },
             size,
             folded,
@@ -98,28 +100,34 @@ impl Lowering<'_> {
         op.pairs[1] = self.pools.pairs.len() as u32;
         op.products_of[1] = self.pools.products.len() as u32;
         let triples = self.pools.triples.split_off(op.triples[0] as usize);
-        let whole = |t: &Triple| t.places.iter().all(|p| somewhere(p.address));
+        let whole = |t: &Triple| t.operands.iter().all(|p| somewhere(p.address));
         self.pools.triples.extend(triples.into_iter().filter(whole));
         op.triples[1] = self.pools.triples.len() as u32;
     }
 
-    fn rung_within(&mut self, order: &[u8], from: usize, to: usize, products: bool) -> Array {
-        // Behind the rungs of the line, where its own currents do not look.
+    fn gluon_current_within(
+        &mut self,
+        order: &[u8],
+        from: usize,
+        to: usize,
+        products: bool,
+    ) -> Array {
+        // Behind the insertions of the line, where its own currents do not look.
         let before = self.count - order.len();
         let mut whole = vec![0; before];
         whole.extend(order);
-        self.rung_of(&whole, before + from, before + to, products)
+        self.gluon_current_of(&whole, before + from, before + to, products)
     }
 
-    /// A current of rungs within a run, with its products or not.
-    fn rung_of(&mut self, order: &[u8], from: usize, to: usize, products: bool) -> Array {
+    /// A gluon current within a run, with its products or not.
+    fn gluon_current_of(&mut self, order: &[u8], from: usize, to: usize, products: bool) -> Array {
         match products {
-            true => self.rung_with_products(order, from, to, false),
-            false => self.rung(order, from, to, Form::Plain),
+            true => self.gluon_current_with_products(order, from, to, false),
+            false => self.gluon_current(order, from, to, Form::Plain),
         }
     }
 
-    /// Visits the orders that begin with some rungs.
+    /// Visits the orders that begin with some insertions.
     fn visit(&mut self, start: &mut Vec<u8>, both_ends: &mut Option<BothEnds>) {
         if start.len() == self.count {
             return self.jamp(start, both_ends);
@@ -135,7 +143,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// The current of the line with some rungs.
+    /// The current of the line with some insertions.
     fn line_array(&self, start: &[u8]) -> Array {
         match start {
             [] => self.external(0),
@@ -144,14 +152,14 @@ impl Lowering<'_> {
     }
 
     fn line_current(&mut self, start: &[u8]) {
-        let legs = rungs(start) | 1;
+        let legs = insertions(start) | 1;
         let folded = self.folded(Folded::Both);
         let op = self.vector_op(
             legs,
             false,
             &mut |lowering, from, to, products| match from {
                 0 => lowering.line_array(&start[..to - 1]),
-                _ => lowering.rung_of(start, from - 1, to - 1, products),
+                _ => lowering.gluon_current_of(start, from - 1, to - 1, products),
             },
             start.len() + 1,
             folded,
@@ -193,7 +201,7 @@ impl Lowering<'_> {
             let (start, rest) = order.split_at(at);
             let left = rest.len();
             if !self.roots.contains_key(rest) && !self.reuses_memory() {
-                let elements = self.helicities.count(rungs(rest) | self.last(), false);
+                let elements = self.helicities.count(insertions(rest) | self.last(), false);
                 let address = self.allocate(elements);
                 self.root(rest, address);
             }
@@ -212,8 +220,8 @@ impl Lowering<'_> {
             }
             let (first, second) = (self.line_array(start), self.roots[rest]);
             products.pairs.push(Pair {
-                a: self.helicities.place(all, false, first),
-                b: self.helicities.place(all, false, second),
+                a: self.helicities.operand(all, false, first),
+                b: self.helicities.operand(all, false, second),
                 momenta: [0; 2],
             });
         }

@@ -2,49 +2,57 @@
 
 use super::NO_HELICITY;
 use super::chirality::{Chiral, Chirality, chirality};
-use super::positions::{Places, reversed};
+use super::positions::{Positions, reversed};
 use mebridge_process::Process;
 use rustc_hash::FxHashMap as HashMap;
 
-/// What is evaluated, by digits.
+/// What is evaluated, by helicity indices.
 pub struct Evaluated {
-    /// The helicity that has these digits, and the one that has them with all legs reversed ([`NO_HELICITY`]: none that
-    /// contributes, or it is evaluated by itself).
+    /// The helicity that has these helicity indices, and the one that has them with all legs reversed ([`NO_HELICITY`]:
+    /// none that contributes, or it is evaluated by itself).
     pub rows: HashMap<Vec<u32>, [u32; 2]>,
     /// Helicities that contribute nothing.
     pub vanishing: Vec<u32>,
-    /// Where fermions become a boson, for each digit of its place their chirality; of a boson alone none, once.
+    /// Where fermions become a boson, for each helicity index of its position their chirality; of a boson alone none,
+    /// once.
     pub fermions: Vec<Option<Chirality>>,
 }
 
 impl Evaluated {
-    /// All of these helicities, or those that have the first one at a place, where the others follow from them.
-    pub fn of(places: &Places, helicities: &[&[i8]], halves: Option<usize>) -> Evaluated {
+    /// All of these helicities, or those that have the first one at a position, where the others follow from them.
+    pub fn of(positions: &Positions, helicities: &[&[i8]], halves: Option<usize>) -> Evaluated {
         let mut evaluated = Evaluated {
             rows: HashMap::default(),
             vanishing: Vec::new(),
             fermions: Vec::new(),
         };
         for (h, row) in (0..).zip(helicities) {
-            let digits = places.digits(row);
+            let helicity_indices = positions.helicity_indices(row);
             match halves {
-                Some(place) if digits.as_ref().is_some_and(|digits| digits[place] != 0) => {
-                    evaluated.add(places.digits(&reversed(row)), h, true);
+                Some(position)
+                    if helicity_indices
+                        .as_ref()
+                        .is_some_and(|helicity_indices| helicity_indices[position] != 0) =>
+                {
+                    evaluated.add(positions.helicity_indices(&reversed(row)), h, true);
                 }
                 _ => {
-                    evaluated.add(digits, h, false);
+                    evaluated.add(helicity_indices, h, false);
                 }
             }
         }
         evaluated
     }
 
-    /// Adds a helicity; false where there are no digits.
-    fn add(&mut self, digits: Option<Vec<u32>>, h: u32, reversed: bool) -> bool {
-        let Some(digits) = digits else {
+    /// Adds a helicity; false where there are no helicity indices.
+    fn add(&mut self, helicity_indices: Option<Vec<u32>>, h: u32, reversed: bool) -> bool {
+        let Some(helicity_indices) = helicity_indices else {
             return false;
         };
-        let row = self.rows.entry(digits).or_insert([NO_HELICITY; 2]);
+        let row = self
+            .rows
+            .entry(helicity_indices)
+            .or_insert([NO_HELICITY; 2]);
         row[usize::from(reversed)] = h;
         true
     }
@@ -61,16 +69,17 @@ pub struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// Those of these helicities; gives the boson's place the digits that are evaluated. None where nothing contributes.
+    /// Those of these helicities; gives the boson's position the helicity indices that are evaluated. None where
+    /// nothing contributes.
     pub fn of(
         process: &Process,
-        places: &mut Places,
+        positions: &mut Positions,
         chiral: &Chiral,
         helicities: &[&'a [i8]],
     ) -> Option<Live<'a>> {
-        let boson = places.count() - 1;
-        let ends = [0, boson - 1].map(|place| places.wavefunctions(place)[0]);
-        let pair = match *places.wavefunctions(boson) {
+        let boson = positions.count() - 1;
+        let ends = [0, boson - 1].map(|position| positions.wavefunctions(position)[0]);
+        let pair = match *positions.wavefunctions(boson) {
             [a, b] => Some([a, b]),
             _ => None,
         };
@@ -82,9 +91,9 @@ impl<'a> Live<'a> {
         };
         let mut states: Vec<Vec<i8>> = Vec::new();
         for (h, row) in (0..).zip(helicities.iter().copied()) {
-            let of_ends = [0, boson - 1].map(|place| places.state(place, row)[0]);
+            let of_ends = [0, boson - 1].map(|position| positions.state(position, row)[0]);
             let line = chirality(process, [(ends[0], of_ends[0]), (ends[1], of_ends[1])]);
-            let state = places.state(boson, row);
+            let state = positions.state(boson, row);
             let fermions = pair.map(|[a, b]| chirality(process, [(a, state[0]), (b, state[1])]));
             let couples = match (line, fermions) {
                 (Some(line), None) => chiral.couples(line, None),
@@ -113,14 +122,14 @@ impl<'a> Live<'a> {
             }
         }
         match pair {
-            Some(_) => places.set_states(boson, states),
+            Some(_) => positions.set_states(boson, states),
             None => live.fermions.push(None),
         }
         (!live.rows.is_empty()).then_some(live)
     }
 
-    /// What is evaluated, if that is possible: where `alike`, a chirality for both.
-    pub fn evaluated(&self, places: &Places, alike: bool) -> Option<Evaluated> {
+    /// What is evaluated, if that is possible: where they are `mirrored`, a chirality for both.
+    pub fn evaluated(&self, positions: &Positions, mirrored: bool) -> Option<Evaluated> {
         let mut evaluated = Evaluated {
             rows: HashMap::default(),
             vanishing: self.vanishing.clone(),
@@ -128,8 +137,10 @@ impl<'a> Live<'a> {
         };
         for &(h, row, line) in &self.rows {
             let added = match line == self.evaluated {
-                true => evaluated.add(places.digits(row), h, false),
-                false => alike && evaluated.add(places.digits(&reversed(row)), h, true),
+                true => evaluated.add(positions.helicity_indices(row), h, false),
+                false => {
+                    mirrored && evaluated.add(positions.helicity_indices(&reversed(row)), h, true)
+                }
             };
             if !added {
                 return None;

@@ -4,7 +4,7 @@ use super::arrays::{Array, Helicities, Legs};
 use super::chirality::{Chiral, Chirality};
 use super::gluon_currents::{Content, Scratch};
 use super::helicities::{Evaluated, Live};
-use super::positions::{Places, reversed};
+use super::positions::{Positions, reversed};
 use super::vertices::{
     Constant, Line, bad, conserves_parity, line, negate, parity, recognized, three,
 };
@@ -14,8 +14,8 @@ use crate::compile::Compiler;
 use crate::{Body, Count, Plan};
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
-    AT_A_TIME, ArrayKind, ArrayOp, CHIRAL, ELEMENT, Form, Pair, Pools, Shuffle, ShuffleOp, Spinors,
-    Split, TOGETHER,
+    ArrayKind, ArrayOp, CHIRAL, ELEMENT, Form, Pair, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle,
+    ShuffleOp, Spinors, Split,
 };
 use mebridge_ops::opcode::Opcode;
 use mebridge_process::color_ordered::{ColorOrdered, number_of};
@@ -24,7 +24,7 @@ use mebridge_simd::l2_bytes;
 use mebridge_support::error::Result;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
-/// Currents of so many rungs are kept for all of their orders; longer ones for those alone with the smallest first.
+/// Gluon currents of so many insertions are kept for all of their orders; longer ones in the Kleiss-Kuijf basis alone.
 pub(super) const SHORT: usize = 4;
 /// Vectors of the JAMPs of one run on a core, at most, where L2 has [`LARGE_L2`] bytes; measured at 512z with 2 MiB.
 const TILE: usize = 170_000;
@@ -77,7 +77,7 @@ pub fn compile(
     let mut compiler = Compiler::new(process, binding, helicities, used);
     compiler.externals();
     let mut lowering = Lowering::new(compiler, form, machine)?;
-    lowering.rungs();
+    lowering.gluon_currents();
     match (lowering.line.clone(), lowering.chirality) {
         (Some(line), Some(chirality)) => {
             let boson = lowering.slashed_boson()?;
@@ -108,9 +108,9 @@ pub(super) struct Lowering<'a> {
     pub(super) each: Vec<ArrayOp>,
     shuffles: Vec<ShuffleOp>,
     pub(super) machine: Machine,
-    /// Number of rungs.
+    /// Number of insertions.
     pub(super) count: usize,
-    places: Places,
+    positions: Positions,
     /// The kernel of the line's currents from the first end on; none where they are vectors.
     pub(super) line: Option<Line>,
     /// The chirality of a line that takes up a boson.
@@ -119,28 +119,29 @@ pub(super) struct Lowering<'a> {
     pub(super) chiral: Option<Chiral>,
     pub(super) two: Constant,
     pub(super) three: Option<Constant>,
-    /// What conjugation makes of the vertex of two rungs, where currents of all helicities reversed are conjugates.
+    /// What conjugation makes of the vertex of two insertions, where currents of all helicities reversed are
+    /// conjugates.
     pub(super) parity: Option<f64>,
-    /// Currents of rungs by their order, plain.
+    /// Gluon currents by their order, plain.
     pub(super) currents: HashMap<Vec<u8>, Array>,
     /// The same, slashed.
     pub(super) slashed: HashMap<Vec<u8>, Array>,
     /// Sums of long currents, and products, that are needed for a while: by whether they are computed once, where
     /// they begin in an order, and their length.
     pub(super) scratch: Scratch<(Content, bool, usize, usize)>,
-    /// Products of currents of rungs that are kept, by the order of these, or that which has the same backwards.
+    /// Products of gluon currents that are kept, by the order of these, or that which has the same backwards.
     pub(super) products: HashMap<Vec<u8>, Address>,
     /// A number that is zero.
     pub(super) zero: Option<Address>,
-    /// Of gluons alone: where currents of the line are used again, their place for each number of rungs.
+    /// Of gluons alone: where currents of the line are used again, their place for each number of insertions.
     pub(super) lines: Vec<Address>,
     /// Of gluons alone: the same for their products.
     pub(super) line_products: Vec<Address>,
-    /// Of gluons alone: currents of the line by the rungs so far.
+    /// Of gluons alone: currents of the line by the insertions so far.
     pub(super) line_currents: HashMap<Vec<u8>, Array>,
-    /// Of gluons alone: currents of the second end by the rungs before it, without propagator.
+    /// Of gluons alone: currents of the second end by the insertions before it, without propagator.
     pub(super) roots: HashMap<Vec<u8>, Array>,
-    /// Where such long ones are, by the number of rungs.
+    /// Where such long ones are, by the number of insertions.
     pub(super) long_roots: HashMap<usize, Address>,
     /// What the vertex at the second end has beyond that of a current.
     pub(super) closing: f64,
@@ -157,7 +158,7 @@ pub(super) struct Lowering<'a> {
 pub(super) struct Contraction {
     pub(super) pairs: Vec<Pair>,
     /// Pairs whose first array is over all legs.
-    pub(super) wide: Vec<Pair>,
+    pub(super) broadcast: Vec<Pair>,
     /// The same of numbers.
     pub(super) numbers: Vec<Pair>,
     pub(super) splits: Vec<Split>,
@@ -166,8 +167,8 @@ pub(super) struct Contraction {
 impl<'a> Lowering<'a> {
     fn new(mut compiler: Compiler<'a>, form: &'a ColorOrdered, machine: Machine) -> Result<Self> {
         let process = compiler.process;
-        let count = form.rungs.len();
-        let mut places = Places::of(&compiler, form);
+        let count = form.insertions.len();
+        let mut positions = Positions::of(&compiler, form);
         let first_end = form.ends[0];
         let last = count + 1;
         let line = match &form.line {
@@ -186,8 +187,8 @@ impl<'a> Lowering<'a> {
         let three = three(&compiler, &form.three)?;
         let conjugates = parity(&compiler, form, &two, three.as_ref());
         let parity = conjugates.filter(|_| {
-            let mut rungs = (1..last).map(|place| places.states(place));
-            rungs.all(|states| {
+            let mut insertions = (1..last).map(|position| positions.states(position));
+            insertions.all(|states| {
                 let first = states.first();
                 first.is_some_and(|first| states.contains(&reversed(first)))
             })
@@ -202,11 +203,11 @@ impl<'a> Lowering<'a> {
         let rows: Vec<&[i8]> = rows.map(|&h| &process.helicities[h as usize][..]).collect();
         let ends = rows
             .iter()
-            .map(|row| [0, last].map(|place| places.state(place, row)));
+            .map(|row| [0, last].map(|position| positions.state(position, row)));
         let ends = ends.collect::<HashSet<_>>().len();
         // Of helicities that are the same with all legs reversed, those are evaluated in which one leg has its first: a
-        // rung, so that ends keep both of theirs, or an end where these have not all combinations.
-        let radix = places.radix();
+        // insertion, so that ends keep both of theirs, or an end where these have not all combinations.
+        let radix = positions.radix();
         let first = match ends < (radix[0] * radix[last]) as usize {
             true => 0,
             false => 1,
@@ -218,17 +219,17 @@ impl<'a> Lowering<'a> {
             && closed(&rows);
         let (evaluated, chirality) = match (&chiral, &form.boson) {
             (Some(chiral), Some(_)) => {
-                let live = Live::of(process, &mut places, chiral, &rows)
+                let live = Live::of(process, &mut positions, chiral, &rows)
                     .ok_or_else(|| bad("no helicity contributes"))?;
-                let alike = chiral.is_alike() && conjugates.is_some();
+                let mirrored = chiral.is_mirrored() && conjugates.is_some();
                 let evaluated = live
-                    .evaluated(&places, alike)
+                    .evaluated(&positions, mirrored)
                     .ok_or_else(|| bad("helicities of both chiralities that are not pairs"))?;
                 (evaluated, Some(live.evaluated))
             }
             (None, Some(_)) => return Err(bad("no massless quark line takes up its boson")),
             _ => {
-                let evaluated = Evaluated::of(&places, &rows, same.then_some(first));
+                let evaluated = Evaluated::of(&positions, &rows, same.then_some(first));
                 (evaluated, None)
             }
         };
@@ -236,7 +237,7 @@ impl<'a> Lowering<'a> {
             Some(_) => Some(0),
             None => same.then_some(first),
         };
-        let radix = places.radix();
+        let radix = positions.radix();
         let rows: Vec<&Vec<u32>> = evaluated.rows.keys().collect();
         let (outer, runs) = runs(
             &radix,
@@ -247,7 +248,7 @@ impl<'a> Lowering<'a> {
             machine.tile(form),
         );
         let jamps = form.jamps() as u32;
-        let all = (1 << places.count()) - 1;
+        let all = (1 << positions.count()) - 1;
         let ends = 1 | 1 << last;
         let fours =
             machine == Machine::Core && outer & ends == 0 && radix[0] == 2 && radix[last] == 2;
@@ -280,7 +281,7 @@ impl<'a> Lowering<'a> {
             shuffles: Vec::new(),
             machine,
             count,
-            places,
+            positions,
             line,
             chirality,
             chiral,
@@ -312,7 +313,7 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn all(&self) -> Legs {
-        (1 << self.places.count()) - 1
+        (1 << self.positions.count()) - 1
     }
 
     pub(super) fn last(&self) -> Legs {
@@ -321,8 +322,8 @@ impl<'a> Lowering<'a> {
 
     /// The signs of the momenta of legs.
     fn signs(&self, legs: Legs) -> Vec<i8> {
-        let places = (0..self.places.count()).filter(|place| legs >> place & 1 == 1);
-        let inputs = places.flat_map(|place| self.places.wavefunctions(place));
+        let positions = (0..self.positions.count()).filter(|position| legs >> position & 1 == 1);
+        let inputs = positions.flat_map(|position| self.positions.wavefunctions(position));
         self.compiler.sum_of(&inputs.copied().collect::<Vec<u32>>())
     }
 
@@ -343,11 +344,11 @@ impl<'a> Lowering<'a> {
         self.compiler.factor(&constant.0, &constant.1, propagator)
     }
 
-    pub(super) fn external(&self, place: usize) -> Array {
-        let line = &self.compiler.lines[self.places.wavefunctions(place)[0] as usize];
+    pub(super) fn external(&self, position: usize) -> Array {
+        let line = &self.compiler.lines[self.positions.wavefunctions(position)[0] as usize];
         Array::new(
             line.instances.first().copied().unwrap_or(0),
-            1 << place,
+            1 << position,
             true,
         )
     }
@@ -368,13 +369,13 @@ impl<'a> Lowering<'a> {
 
     /// The boson, slashed, without what its vertices multiply it by.
     fn slashed_boson(&mut self) -> Result<Array> {
-        let place = self.count + 2;
-        let legs = 1 << place;
+        let position = self.count + 2;
+        let legs = 1 << position;
         let count = self.helicities.count(legs, true);
         let address = self.allocate(count);
         let array = Array::new(address, legs, true);
-        let &[a, b] = self.places.wavefunctions(place) else {
-            let from = self.external(place).address;
+        let &[a, b] = self.positions.wavefunctions(position) else {
+            let from = self.external(position).address;
             self.push_form(from, address, count, (Form::Slashed, None));
             return Ok(array);
         };
@@ -383,7 +384,7 @@ impl<'a> Lowering<'a> {
             .plan
             .constants
             .extend([(one, 1.0), (one + 1, 0.0)]);
-        for (state, at) in self.places.states(place).to_vec().iter().zip(0..) {
+        for (state, at) in self.positions.states(position).to_vec().iter().zip(0..) {
             let mut spinors = Vec::new();
             for (w, &helicity) in [a, b].into_iter().zip(state) {
                 spinors.push(self.compiler.external(w, helicity)?);
@@ -396,7 +397,7 @@ impl<'a> Lowering<'a> {
                     legs: 0,
                     ..array
                 };
-                self.helicities.place(0, true, alone)
+                self.helicities.operand(0, true, alone)
             };
             let pair = Pair {
                 a: spinor(spinors[0]),
@@ -432,15 +433,15 @@ impl<'a> Lowering<'a> {
         self.compiler.allocate(vectors)
     }
 
-    /// Memory for arrays over one or both ends and any so many rungs in a run.
-    pub(super) fn allocate_any(&mut self, ends: Legs, rungs: usize) -> Address {
-        let most = self.elements_of_any(ends, rungs, false);
+    /// Memory for arrays over one or both ends and any so many insertions in a run.
+    pub(super) fn allocate_any(&mut self, ends: Legs, insertions: usize) -> Address {
+        let most = self.elements_of_any(ends, insertions, false);
         self.allocate(most)
     }
 
-    /// Elements of an array over these ends and any so many rungs, at most.
-    pub(super) fn elements_of_any(&self, ends: Legs, rungs: usize, whole: bool) -> u32 {
-        let masks = (0..1u32 << self.count).filter(|m| m.count_ones() as usize == rungs);
+    /// Elements of an array over these ends and any so many insertions, at most.
+    pub(super) fn elements_of_any(&self, ends: Legs, insertions: usize, whole: bool) -> u32 {
+        let masks = (0..1u32 << self.count).filter(|m| m.count_ones() as usize == insertions);
         let counts = masks.map(|m| self.helicities.count(ends | m << 1, whole));
         counts.max().unwrap_or(1)
     }
@@ -461,11 +462,11 @@ impl<'a> Lowering<'a> {
             count: self.helicities.count(self.all(), false),
             stride: self.strides[1],
             pairs: self.push_pairs(made.pairs),
-            wide: self.push_pairs(made.wide),
+            broadcast: self.push_pairs(made.broadcast),
             numbers: self.push_pairs(made.numbers),
             splits: [first, self.pools.splits.len() as u32],
             // The boson's helicities vary slowest.
-            alike: match self.chirality {
+            sharing: match self.chirality {
                 Some(_) => self.helicities.count(1 << (self.count + 2), false),
                 None => 1,
             },
@@ -484,8 +485,8 @@ impl<'a> Lowering<'a> {
         let numbers = most(|shuffle| shuffle.given);
         let sums = most(|shuffle| shuffle.all - shuffle.given);
         self.pools.shuffles = shuffles;
-        self.pools.numbers = self.compiler.allocate(2 * TOGETHER * numbers);
-        self.pools.sums = self.compiler.allocate(2 * AT_A_TIME * sums);
+        self.pools.numbers = self.compiler.allocate(2 * SHUFFLE_TILE * numbers);
+        self.pools.sums = self.compiler.allocate(2 * SHUFFLE_UNROLL * sums);
     }
 
     /// Adds the products of these pairs, shuffled in one of these ways, to the JAMPs of these orders.
@@ -518,8 +519,8 @@ impl<'a> Lowering<'a> {
         let halves = self.evaluated.rows.values().any(|[_, r]| *r != NO_HELICITY);
         for run in 0..self.helicities.runs() {
             for element in 0..count {
-                let digits = self.helicities.of_element(run, element);
-                let [h, r] = *self.evaluated.rows.get(&digits).unwrap_or(&none);
+                let helicity_indices = self.helicities.of_element(run, element);
+                let [h, r] = *self.evaluated.rows.get(&helicity_indices).unwrap_or(&none);
                 rows.push(h);
                 if halves {
                     reversed.push(r);
@@ -598,25 +599,28 @@ fn runs(
         runs = ends.iter().map(run).collect();
     }
     let size = |outer: Legs| {
-        let inner = (0..radix.len()).filter(|place| outer >> place & 1 == 0);
-        jamps * inner.map(|place| radix[place] as usize).product::<usize>()
+        let inner = (0..radix.len()).filter(|position| outer >> position & 1 == 0);
+        jamps
+            * inner
+                .map(|position| radix[position] as usize)
+                .product::<usize>()
     };
-    if let Some(place) = fixed {
-        outer |= 1 << place;
+    if let Some(position) = fixed {
+        outer |= 1 << position;
     }
-    for place in (1..last).rev() {
+    for position in (1..last).rev() {
         if size(outer) <= tile {
             break;
         }
-        if outer >> place & 1 == 1 {
+        if outer >> position & 1 == 1 {
             continue;
         }
-        outer |= 1 << place;
+        outer |= 1 << position;
         let with = |run: &Vec<u32>| {
             let run = run.clone();
-            (0..radix[place]).map(move |h| {
+            (0..radix[position]).map(move |h| {
                 let mut run = run.clone();
-                run[place] = h;
+                run[position] = h;
                 run
             })
         };

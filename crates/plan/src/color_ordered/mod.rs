@@ -1,9 +1,9 @@
 //! Plans as loops over helicities: that of a process in its colour-ordered form.
 //!
-//! What [`mebridge_process::color_ordered`] says becomes operations on arrays ([`mebridge_ops::arrays`]). Currents of rungs
-//! are computed once an event, for all helicities. The helicities of some rungs, the *outer* ones, are then taken one
-//! after the other, so that the JAMPs of all orders for those of the other legs fit the cache. How JAMPs are made of
-//! currents is said in `quark` and `gluons`.
+//! What [`mebridge_process::color_ordered`] says becomes operations on arrays ([`mebridge_ops::arrays`]). Gluon
+//! currents are computed once an event, for all helicities. The helicities of some insertions, the *outer* ones, are
+//! then taken one after the other, so that the JAMPs of all orders for those of the other legs fit the cache. How JAMPs
+//! are made of currents is said in `quark` and `gluons`.
 
 mod arrays;
 mod boson;
@@ -54,8 +54,8 @@ pub struct Loops {
     /// For each of `rows` the index of the helicity with all legs reversed, of which the same is computed, or
     /// [`NO_HELICITY`]; empty where every helicity is evaluated.
     pub reversed: Vec<u32>,
-    /// What contributions and squared JAMPs are multiplied by, of `rows` and of `reversed`: for each of as many equal parts
-    /// of the helicities of a run. None where that is 1.
+    /// What contributions and squared JAMPs are multiplied by, of `rows` and of `reversed`: for each of as many equal
+    /// parts of the helicities of a run. None where that is 1.
     pub weights: Vec<[Weight; 2]>,
     /// Helicities that contribute nothing, as a massless line keeps its chirality.
     pub vanishing: Vec<u32>,
@@ -92,7 +92,8 @@ impl Loops {
             .get(element as usize / (self.helicities as usize / parts).max(1))
     }
 
-    /// The helicity that is evaluated at a place in `rows`: of two of which the same is computed the first, if it is there.
+    /// The helicity that is evaluated at a place in `rows`: of two of which the same is computed the first, if it is
+    /// there.
     #[inline]
     pub fn evaluated_at(&self, place: usize) -> Option<u32> {
         self.both(place).into_iter().find(|&h| h != NO_HELICITY)
@@ -209,7 +210,7 @@ mod tests {
     use crate::binding::Binding;
     use crate::{Body, compile};
     use mebridge_generate::generate;
-    use mebridge_ops::arrays::{Alike, Folded, Shuffle, Spinors};
+    use mebridge_ops::arrays::{Folded, Shuffle, Spinors, SumGroup};
     use mebridge_process::Process;
 
     fn made(text: &str) -> (Process, Plan) {
@@ -264,7 +265,7 @@ mod tests {
         changes.extend(of_op(|op, _| op.count = 1 << 30));
         changes.extend(of_op(|op, _| op.stride = 1));
         changes.extend(of_op(|op, _| op.pairs[1] = u32::MAX));
-        changes.extend(of_op(|op, _| op.wide = [1, 0]));
+        changes.extend(of_op(|op, _| op.broadcast = [1, 0]));
         changes.extend(of_op(|op, _| op.triples = [7, u32::MAX]));
         changes.extend(of_op(|op, _| op.addends = [u32::MAX, u32::MAX]));
         changes.extend(of_op(|op, _| op.products_of = [7, u32::MAX]));
@@ -294,7 +295,7 @@ mod tests {
                 l.pools
                     .triples
                     .iter_mut()
-                    .for_each(|t| t.places[2].address = vectors)
+                    .for_each(|t| t.operands[2].address = vectors)
             }),
             Box::new(move |l| l.pools.buffer = vectors),
             Box::new(move |l| l.runs[0].iter_mut().skip(1).for_each(|s| *s = vectors)),
@@ -325,17 +326,17 @@ mod tests {
             of_shuffle(|s| s.of.push(0)),
             of_shuffle(|s| s.of[0] = u16::MAX),
             of_shuffle(|s| s.sums.iter_mut().for_each(|sum| sum[1] = u16::MAX)),
-            of_shuffle(|s| s.alike[0].counts[3] = 200),
-            of_shuffle(|s| s.alike[0].results += 1),
-            of_shuffle(|s| s.alike[0] = Default::default()),
+            of_shuffle(|s| s.groups[0].counts[3] = 200),
+            of_shuffle(|s| s.groups[0].results += 1),
+            of_shuffle(|s| s.groups[0] = Default::default()),
             of_shuffle(|s| {
-                let endless = Alike {
+                let endless = SumGroup {
                     results: u32::MAX,
                     counts: [0; 4],
                 };
-                s.alike.push(endless);
+                s.groups.push(endless);
             }),
-            of_shuffle(|s| s.alike.truncate(1)),
+            of_shuffle(|s| s.groups.truncate(1)),
             of_shuffle(|s| s.steps[0][0] = 1 << 20),
             of_shuffle(|s| s.steps[0][1] = 1 << 20),
             of_shuffle(|s| s.steps.clear()),
@@ -437,9 +438,9 @@ mod tests {
                 |l| l.weights = vec![l.weights[0].clone(); 7],
                 |l| l.vanishing.push(0),
                 |l| l.each.iter_mut().for_each(|op| op.spinors = Spinors::Dirac),
-                |l| l.each.iter_mut().for_each(|op| op.wide = [0, 1]),
+                |l| l.each.iter_mut().for_each(|op| op.broadcast = [0, 1]),
                 |l| l.each.iter_mut().for_each(|op| op.factors = [u32::MAX; 2]),
-                |l| l.each.iter_mut().for_each(|op| op.alike = 7),
+                |l| l.each.iter_mut().for_each(|op| op.sharing = 7),
             ];
             for (i, change) in changes.iter().enumerate() {
                 let mut other = plan.clone();

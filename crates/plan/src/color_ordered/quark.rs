@@ -1,6 +1,6 @@
-//! A quark line with rungs, see [`Cover`].
+//! A quark line with insertions, see [`Cover`].
 
-use super::arrays::{Array, Legs, rungs};
+use super::arrays::{Array, Legs, insertions};
 use super::cover::Cover;
 use super::lower::{Contraction, Lowering, SHORT};
 use super::vertices::Line;
@@ -11,17 +11,17 @@ use rustc_hash::FxHashMap as HashMap;
 
 type Order = Vec<u8>;
 
-/// Numbers that are shuffled together, at most: those of four helicities are in L2 with the JAMPs.
+/// Numbers of one shuffle, at most: those of four helicities are in L2 with the JAMPs.
 const NUMBERS: usize = 1500;
 
-/// Where runs have all helicities of both ends, spinors of an end and so many rungs are computed once for all runs. Of
-/// others each run computes those that it has, so that they are in its caches.
+/// Where runs have all helicities of both ends, spinors of an end and so many insertions are computed once for all
+/// runs. Of others each run computes those that it has, so that they are in its caches.
 const ONCE: usize = 3;
 
 /// What the JAMPs are made of.
 #[derive(Default)]
 struct Parts {
-    /// Currents of the first end with the rungs behind it, and of the second with those before it.
+    /// Currents of the first end with the insertions behind it, and of the second with those before it.
     ends: [HashMap<Order, Array>; 2],
     /// Sums of blocks joined with them, without propagator, by the number of their blocks' other side.
     joined: [HashMap<Order, Array>; 2],
@@ -38,8 +38,8 @@ pub fn lower(lowering: &mut Lowering, line: &Line) {
     };
     let mut made = Parts::default();
     for (end, longest) in [(0, cover.cut), (1, count - cover.cut - 1)] {
-        let place = if end == 0 { 0 } else { count + 1 };
-        made.ends[end].insert(Order::new(), lowering.external(place));
+        let buffer = if end == 0 { 0 } else { count + 1 };
+        made.ends[end].insert(Order::new(), lowering.external(buffer));
         for size in 1..=longest {
             for order in parts(count, size) {
                 let array = current(lowering, line, &made, end, &order);
@@ -53,7 +53,8 @@ pub fn lower(lowering: &mut Lowering, line: &Line) {
     }
 }
 
-/// For each number of rungs the elements of currents of an end with so many of them, over those of all JAMPs in a run.
+/// For each number of insertions the elements of currents of an end with so many of them, over those of all JAMPs in a
+/// run.
 fn weights(lowering: &Lowering) -> Vec<f64> {
     let count = lowering.count;
     let all = f64::from(lowering.helicities.count(lowering.all(), false));
@@ -62,7 +63,7 @@ fn weights(lowering: &Lowering) -> Vec<f64> {
         let sets = sets(count, size);
         let elements = sets
             .iter()
-            .map(|set| lowering.helicities.count(rungs(set) | 1, false));
+            .map(|set| lowering.helicities.count(insertions(set) | 1, false));
         f64::from(elements.sum::<u32>()) / sets.len() as f64 / all / others as f64
     };
     (0..=count).map(of).collect()
@@ -83,15 +84,15 @@ fn by_jamps(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts
     }
 }
 
-/// The JAMPs of one set of first rungs after the other, so that what is joined for it stays in a cache; then what is added
-/// to them.
+/// The JAMPs of one set of first insertions after the other, so that what is joined for it stays in a cache; then what
+/// is added to them.
 fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts) {
     let count = lowering.count;
     let mut right = joined_at(&cover.right).peekable();
     let first = right.peek().copied();
     let mut left: Vec<_> = joined_at(&cover.left).collect();
     let size = first.or(left.first().copied()).map_or(0, |of| of.0);
-    // Those of the most rungs are made for each set, unless they are few as well.
+    // Those of the most insertions are made for each set, unless they are few as well.
     let first = first.filter(|of| count - of.0 > ONCE);
     for (k, ms) in right.skip(usize::from(first.is_some())) {
         made.join_all(lowering, line, (1, k), ms);
@@ -100,24 +101,24 @@ fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts)
         made.join_all(lowering, line, (0, m), ks);
     }
     made.vectors(lowering, line, cover);
-    let mut places = Places::default();
+    let mut buffers = Buffers::default();
     for set in sets(count, size) {
         let starts = orders_of(&set);
         let rest = without(count, &set);
         let mut last: Option<Order> = None;
         for end in orders_of(&rest) {
-            places.next = 0;
+            buffers.next = 0;
             if let Some((k, ms)) = first {
-                let place = places.next(lowering, lowering.last(), end.len());
-                made.join(lowering, line, (1, k), ms, &end, Some(place));
+                let buffer = buffers.next(lowering, lowering.last(), end.len());
+                made.join(lowering, line, (1, k), ms, &end, Some(buffer));
             }
             for &(m, ks) in &left {
                 let more = &end[..m - size];
                 for start in &starts {
-                    let place = places.next(lowering, 1, m);
+                    let buffer = buffers.next(lowering, 1, m);
                     if last.as_ref().is_none_or(|last| last[..m - size] != *more) {
                         let order = [start, more].concat();
-                        made.join(lowering, line, (0, m), ks, &order, Some(place));
+                        made.join(lowering, line, (0, m), ks, &order, Some(buffer));
                     }
                 }
             }
@@ -138,17 +139,17 @@ fn joined_at(sides: &[Vec<usize>]) -> impl Iterator<Item = (usize, &[usize])> {
 
 /// Memory that is used again for each set.
 #[derive(Default)]
-struct Places {
+struct Buffers {
     all: Vec<Address>,
     next: usize,
 }
 
-impl Places {
-    /// The next place, for an array over an end and so many rungs.
-    fn next(&mut self, lowering: &mut Lowering, end: Legs, rungs: usize) -> Address {
+impl Buffers {
+    /// The next buffer, for an array over an end and so many insertions.
+    fn next(&mut self, lowering: &mut Lowering, end: Legs, insertions: usize) -> Address {
         if self.next == self.all.len() {
-            let place = lowering.allocate_any(end, rungs);
-            self.all.push(place);
+            let buffer = lowering.allocate_any(end, insertions);
+            self.all.push(buffer);
         }
         self.next += 1;
         self.all[self.next - 1]
@@ -164,9 +165,9 @@ impl Parts {
         (end, at): (usize, usize),
         others: &[usize],
         order: &[u8],
-        place: Option<Address>,
+        buffer: Option<Address>,
     ) {
-        let array = joined(lowering, line, self, (end, at), others, order, place);
+        let array = joined(lowering, line, self, (end, at), others, order, buffer);
         self.joined[end].insert(order.to_vec(), array);
     }
 
@@ -202,7 +203,7 @@ impl Parts {
 /// Adds to the JAMPs the products of blocks of whose orders those with the smallest first are multiplied.
 fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts) {
     let count = lowering.count;
-    // By the rungs that are not behind a block.
+    // By the insertions that are not behind a block.
     let before = |m: usize| {
         let blocks = cover.sums.iter().filter(move |block| block.1 == m);
         let mut before: Vec<usize> = blocks.map(|block| block.0).collect();
@@ -211,23 +212,23 @@ fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts)
     };
     let blocks = (1..=count).map(|m| (m, before(m)));
     let blocks: Vec<_> = blocks.filter(|(_, before)| !before.is_empty()).collect();
-    // Blocks of several `m` go together where their numbers are not too many.
-    let mut together: Vec<Vec<Blocks>> = Vec::new();
+    // Blocks of several `m` become one shuffle where their numbers are not too many.
+    let mut merged: Vec<Vec<Blocks>> = Vec::new();
     for block in blocks {
         let m = block.0;
         let alone = Shuffle::numbers(m, std::slice::from_ref(&block));
-        match together.last_mut() {
+        match merged.last_mut() {
             Some(others) if Shuffle::numbers(m, others) + alone <= NUMBERS => others.push(block),
-            _ => together.push(vec![block]),
+            _ => merged.push(vec![block]),
         }
     }
     let made_of = |blocks: &Vec<Blocks>| {
         let longest = blocks.last().map_or(0, |block| block.0);
         Shuffle::new(longest, blocks)
     };
-    let (shuffles, orders): (Vec<_>, Vec<_>) = together.iter().map(made_of).unzip();
+    let (shuffles, orders): (Vec<_>, Vec<_>) = merged.iter().map(made_of).unzip();
     lowering.set_shuffles(shuffles);
-    for ((number, blocks), orders) in (0..).zip(&together).zip(&orders) {
+    for ((number, blocks), orders) in (0..).zip(&merged).zip(&orders) {
         let longest = blocks.last().map_or(0, |block| block.0);
         for last in parts(count, count - longest) {
             let rest = without(count, &last);
@@ -244,7 +245,7 @@ fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts)
                         let vector = vector(lowering, line, made, &start, &end);
                         for order in orders_of(&block[1..]) {
                             let current = lowering.currents[&[&block[..1], &order].concat()];
-                            pairs.push(wide(lowering, vector, current));
+                            pairs.push(broadcast(lowering, vector, current));
                         }
                     }
                 }
@@ -257,7 +258,7 @@ fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts)
     }
 }
 
-/// All sets of so many rungs, ascending.
+/// All sets of so many insertions, ascending.
 fn sets(count: usize, size: usize) -> Vec<Order> {
     let ascending = |order: &Order| order.is_sorted();
     let mut all = parts(count, size);
@@ -265,7 +266,7 @@ fn sets(count: usize, size: usize) -> Vec<Order> {
     all
 }
 
-/// The other rungs.
+/// The other insertions.
 fn without(count: usize, set: &[u8]) -> Order {
     (0..count as u8).filter(|r| !set.contains(r)).collect()
 }
@@ -276,7 +277,7 @@ fn orders_of(set: &[u8]) -> Vec<Order> {
     orders(set.len()).iter().map(of).collect()
 }
 
-/// A current of an end and rungs, with its propagator.
+/// A current of an end and insertions, with its propagator.
 fn current(lowering: &mut Lowering, line: &Line, made: &Parts, end: usize, order: &[u8]) -> Array {
     let size = order.len();
     let splits = (0..size).map(|i| {
@@ -294,8 +295,8 @@ fn current(lowering: &mut Lowering, line: &Line, made: &Parts, end: usize, order
     spinor(lowering, line, end, order, &splits, true, None)
 }
 
-/// Currents of an end joined with blocks; `at` is that side of the blocks that all have. They get memory where they have no
-/// place.
+/// Currents of an end joined with blocks; `at` is that side of the blocks that all have. They get memory where they
+/// have no buffer.
 fn joined(
     lowering: &mut Lowering,
     line: &Line,
@@ -303,7 +304,7 @@ fn joined(
     (end, at): (usize, usize),
     others: &[usize],
     order: &[u8],
-    place: Option<Address>,
+    buffer: Option<Address>,
 ) -> Array {
     let size = order.len();
     let splits = others.iter().map(|&other| match end {
@@ -311,10 +312,10 @@ fn joined(
         _ => (made.ends[1][&order[other - at..]], 0, other - at),
     });
     let splits: Vec<_> = splits.collect();
-    spinor(lowering, line, end, order, &splits, false, place)
+    spinor(lowering, line, end, order, &splits, false, buffer)
 }
 
-/// Spinors of an end's currents and those of the rungs from one place to another, see [`ONCE`].
+/// Spinors of an end's currents and those of the insertions from one buffer to another, see [`ONCE`].
 fn spinor(
     lowering: &mut Lowering,
     line: &Line,
@@ -322,23 +323,23 @@ fn spinor(
     order: &[u8],
     splits: &[(Array, usize, usize)],
     propagate: bool,
-    place: Option<Address>,
+    buffer: Option<Address>,
 ) -> Array {
-    let legs = rungs(order) | if end == 0 { 1 } else { lowering.last() };
-    let whole = place.is_none() && lowering.pools.fours && order.len() <= ONCE;
+    let legs = insertions(order) | if end == 0 { 1 } else { lowering.last() };
+    let whole = buffer.is_none() && lowering.pools.fours && order.len() <= ONCE;
     let mut pairs = Vec::new();
     for &(array, from, to) in splits {
-        let rung = lowering.rung(order, from, to, Form::Slashed);
+        let insertion = lowering.gluon_current(order, from, to, Form::Slashed);
         pairs.push(Pair {
-            a: lowering.helicities.place(legs, whole, array),
-            b: lowering.helicities.place(legs, whole, rung),
+            a: lowering.helicities.operand(legs, whole, array),
+            b: lowering.helicities.operand(legs, whole, insertion),
             momenta: [0; 2],
         });
     }
     let propagator = propagate.then_some((legs, line.mass, line.width));
     let factor = lowering.factor(&line.constant, propagator);
     let count = lowering.helicities.count(legs, whole);
-    let out = place.unwrap_or_else(|| lowering.allocate(count));
+    let out = buffer.unwrap_or_else(|| lowering.allocate(count));
     let op = ArrayOp {
         kind: match line.flows_in == (end == 0) {
             true => ArrayKind::LineIn,
@@ -353,7 +354,7 @@ fn spinor(
         mass: lowering.constant(line.mass),
         propagate,
         // Of both ends the helicity varies fastest.
-        twos: lowering.pools.fours,
+        vector_shared: lowering.pools.fours,
         ..ArrayOp::default()
     };
     lowering.push(op, whole);
@@ -362,15 +363,15 @@ fn spinor(
 
 /// The vector of the currents of both ends.
 fn vector(lowering: &mut Lowering, line: &Line, made: &Parts, start: &[u8], end: &[u8]) -> Array {
-    let legs: Legs = rungs(start) | rungs(end) | 1 | lowering.last();
+    let legs: Legs = insertions(start) | insertions(end) | 1 | lowering.last();
     let (first, second) = (made.ends[0][start], made.ends[1][end]);
     let (f1, f2) = match line.flows_in {
         true => (first, second),
         false => (second, first),
     };
     let pair = Pair {
-        a: lowering.helicities.place(legs, false, f1),
-        b: lowering.helicities.place(legs, false, f2),
+        a: lowering.helicities.operand(legs, false, f1),
+        b: lowering.helicities.operand(legs, false, f2),
         momenta: [0; 2],
     };
     let factor = lowering.factor(&line.constant, None);
@@ -390,11 +391,11 @@ fn vector(lowering: &mut Lowering, line: &Line, made: &Parts, start: &[u8], end:
     Array::new(out, legs, false)
 }
 
-fn wide(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {
+fn broadcast(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {
     let all = lowering.all();
     Pair {
-        a: lowering.helicities.place(all, false, vector),
-        b: lowering.helicities.place(all, false, current),
+        a: lowering.helicities.operand(all, false, vector),
+        b: lowering.helicities.operand(all, false, current),
         momenta: [0; 2],
     }
 }
@@ -420,8 +421,8 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
         for (blocks, first, second) in at_cut {
             if let (false, Some(&first), Some(&second)) = (blocks.is_empty(), first, second) {
                 products.pairs.push(Pair {
-                    a: lowering.helicities.place(all, false, first),
-                    b: lowering.helicities.place(all, false, second),
+                    a: lowering.helicities.operand(all, false, first),
+                    b: lowering.helicities.operand(all, false, second),
                     momenta: [0; 2],
                 });
             }
@@ -429,9 +430,11 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
     }
     let ends = |k: usize, m: usize| (order[..k].to_vec(), order[m..].to_vec());
     for &(k, m) in &cover.all {
-        let current = lowering.rung(order, k, m, Form::Plain);
+        let current = lowering.gluon_current(order, k, m, Form::Plain);
         let vector = made.vectors[&ends(k, m)];
-        products.wide.push(wide(lowering, vector, current));
+        products
+            .broadcast
+            .push(broadcast(lowering, vector, current));
     }
     lowering.push_jamp(order, products);
 }

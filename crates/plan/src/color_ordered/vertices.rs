@@ -105,8 +105,8 @@ pub(super) fn three(compiler: &Compiler, vertices: &[OrderedVertex]) -> Result<O
     Ok((!found.0.is_empty()).then_some(found))
 }
 
-/// What conjugation makes of the constant of two rungs, if currents of rungs with all helicities reversed are conjugates
-/// up to a sign: rungs are massless vectors, and constants are real or imaginary (see
+/// What conjugation makes of the constant of two insertions, if gluon currents with all helicities reversed are
+/// conjugates up to a sign: insertions are massless vectors, and constants are real or imaginary (see
 /// [`crate::recursion`]).
 pub(super) fn parity(
     compiler: &Compiler,
@@ -118,7 +118,7 @@ pub(super) fn parity(
         let vector = [ExternalKind::Vector];
         is_massless(compiler.process, compiler.binding, w, &vector)
     };
-    if !form.rungs.iter().all(vector) {
+    if !form.insertions.iter().all(vector) {
         return None;
     }
     let massless = |vertex: &OrderedVertex| {
@@ -147,7 +147,7 @@ pub(super) fn is_massless(
 }
 
 /// Whether JAMPs with all helicities reversed are conjugates of each other, up to a phase that all of them share, where
-/// currents of rungs are: the ends are massless, and there is no width. (A massless spinor of the other helicity is the
+/// gluon currents are: the ends are massless, and there is no width. (A massless spinor of the other helicity is the
 /// charge conjugate one up to a phase.)
 pub(super) fn conserves_parity(
     compiler: &Compiler,

@@ -244,9 +244,12 @@ fn groups(compiler: &Compiler, forest: &Forest) -> Vec<Vec<u32>> {
     let root = &compiler.lines[forest.root as usize].signs;
     let mut groups: Vec<Vec<u32>> = Vec::new();
     let mut open: HashMap<Vec<u32>, usize> = HashMap::default();
-    for (h, digits) in (0..).zip(&compiler.digits) {
-        let rest = digits.iter().zip(root).filter(|(_, sign)| **sign == 0);
-        let rest: Vec<u32> = rest.map(|(digit, _)| *digit).collect();
+    for (h, helicity_indices) in (0..).zip(&compiler.helicity_indices) {
+        let rest = helicity_indices
+            .iter()
+            .zip(root)
+            .filter(|(_, sign)| **sign == 0);
+        let rest: Vec<u32> = rest.map(|(helicity_index, _)| *helicity_index).collect();
         match open.remove(&rest) {
             Some(group) => groups[group].push(h),
             None => {
@@ -596,7 +599,7 @@ pub(super) fn emit(
 fn inputs(compiler: &Compiler, h: usize, children: &[u32], operands: &mut Vec<Address>) {
     for &child in children {
         let line = &compiler.lines[child as usize];
-        operands.push(line.instances[line.instance(&compiler.digits[h])]);
+        operands.push(line.instances[line.instance(&compiler.helicity_indices[h])]);
     }
 }
 

@@ -1,10 +1,10 @@
 //! From a list of diagrams to a recursion.
 //!
 //! A plan made here computes the colour flows alone, not the amplitudes of single diagrams; the
-//! squares of those, which channels ask for, are computed beside ([`squares`]). All diagrams are rooted at one external fermion ([`diagrams`]), sums of trees that
-//! always occur together become currents (`columns`, [`berends_giele`]), and the currents become operations
-//! (`lower`). Where a process has vertices that cannot be turned, or sums that do not factor,
-//! there is no such plan and the list of diagrams is evaluated as it is.
+//! squares of those, which channels ask for, are computed beside ([`squares`]). All diagrams are rooted at one external
+//! fermion ([`diagrams`]), sums of trees that always occur together become currents (`columns`, [`berends_giele`]), and
+//! the currents become operations (`lower`). Where a process has vertices that cannot be turned, or sums that do not
+//! factor, there is no such plan and the list of diagrams is evaluated as it is.
 
 mod basis;
 pub mod berends_giele;

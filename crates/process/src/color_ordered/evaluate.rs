@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap as HashMap;
 const COMPONENTS: usize = 2;
 
 type Current = Vec<Complex64>;
-/// Currents by the rungs that they hold, in their order.
+/// Currents by the insertions that they hold, in their order.
 type Currents = HashMap<Vec<u8>, Current>;
 
 impl Numbers<'_> {
@@ -32,17 +32,17 @@ impl Numbers<'_> {
             numbers: self,
             form,
             bosons: Vec::new(),
-            rungs: HashMap::default(),
+            insertions: HashMap::default(),
         };
         if let Some(boson) = &form.boson {
             let legs: Vec<Current> = boson.wavefunctions.iter().map(|&w| external(w)).collect();
             recursion.bosons = recursion.bosons(boson, &legs)?;
         }
-        let rungs: Vec<Current> = form.rungs.iter().map(|&w| external(w)).collect();
-        recursion.make_rungs(&rungs);
+        let insertions: Vec<Current> = form.insertions.iter().map(|&w| external(w)).collect();
+        recursion.make_gluon_currents(&insertions);
         let second = external(form.ends[1]);
-        let whole = recursion.lines(external(form.ends[0]), rungs.len());
-        let jamps = orders(rungs.len()).into_iter().map(|order| {
+        let whole = recursion.lines(external(form.ends[0]), insertions.len());
+        let jamps = orders(insertions.len()).into_iter().map(|order| {
             let current = whole.get(&order)?;
             let jamp = recursion.contract(current, &second);
             Some(jamp * form.closing)
@@ -56,7 +56,7 @@ struct Recursion<'a> {
     form: &'a ColorOrdered,
     /// What the line takes up, and by which vertex.
     bosons: Vec<(&'a OrderedVertex, Current)>,
-    rungs: Currents,
+    insertions: Currents,
 }
 
 impl<'a> Recursion<'a> {
@@ -81,38 +81,41 @@ impl<'a> Recursion<'a> {
         boson.vectors.iter().map(vector).collect()
     }
 
-    /// All currents of rungs.
-    fn make_rungs(&mut self, externals: &[Current]) {
-        for (rung, current) in (0..).zip(externals) {
-            self.rungs.insert(vec![rung], current.clone());
+    /// All gluon currents.
+    fn make_gluon_currents(&mut self, externals: &[Current]) {
+        for (insertion, current) in (0..).zip(externals) {
+            self.insertions.insert(vec![insertion], current.clone());
         }
         for size in 2..=externals.len() {
             for order in parts(externals.len(), size) {
                 let mut sum = Current::new();
                 for i in 1..size {
-                    let first = &self.rungs[&order[..i]];
+                    let first = &self.insertions[&order[..i]];
                     self.join_vectors(&mut sum, first, &order[i..]);
                 }
-                self.rungs.insert(order, sum);
+                self.insertions.insert(order, sum);
             }
         }
     }
 
-    /// What a vector and rungs behind it that are one or two currents give.
+    /// What a vector and insertions behind it that are one or two currents give.
     fn join_vectors(&self, sum: &mut Current, first: &Current, behind: &[u8]) {
         let form = self.form;
         let propagator = |vertex: &OrderedVertex| self.propagator(vertex);
-        let second = &self.rungs[behind];
+        let second = &self.insertions[behind];
         self.join(sum, &form.two, &[first, second], propagator(&form.two));
         for j in 1..behind.len() {
-            let (second, third) = (&self.rungs[&behind[..j]], &self.rungs[&behind[j..]]);
+            let (second, third) = (
+                &self.insertions[&behind[..j]],
+                &self.insertions[&behind[j..]],
+            );
             for vertex in &form.three {
                 self.join(sum, vertex, &[first, second, third], propagator(vertex));
             }
         }
     }
 
-    /// The currents of the line with all rungs, and the boson, without propagator.
+    /// The currents of the line with all insertions, and the boson, without propagator.
     fn lines(&self, end: Current, count: usize) -> Currents {
         let form = self.form;
         let mut lines = Currents::default();
@@ -171,7 +174,12 @@ impl<'a> Recursion<'a> {
             match &self.form.line {
                 Some(vertex) => {
                     let propagator = propagator.unwrap_or_else(|| self.propagator(vertex));
-                    self.join(&mut sum, vertex, &[first, &self.rungs[behind]], propagator);
+                    self.join(
+                        &mut sum,
+                        vertex,
+                        &[first, &self.insertions[behind]],
+                        propagator,
+                    );
                 }
                 None => self.join_vectors(&mut sum, first, behind),
             }
@@ -182,7 +190,7 @@ impl<'a> Recursion<'a> {
         sum
     }
 
-    /// The current of the line with all rungs, without its propagator.
+    /// The current of the line with all insertions, without its propagator.
     fn amputated(&self, shorter: &Currents, without: Option<&Currents>, order: &[u8]) -> Current {
         if self.form.line.is_none() {
             let mut current = self.line(shorter, without, order, None);

@@ -1,18 +1,18 @@
 //! Colour flows by recursion, without diagrams.
 //!
 //! Of a process whose coloured legs are gluons, and at most one quark and antiquark, one line runs from one *end* to
-//! the other: the quark line, or that of one gluon. The other gluons, the *rungs*, stand along it in every order. An
-//! amplitude of one order gets contributions only from currents of rungs that are neighbours in it (Berends and Giele,
+//! the other: the quark line, or that of one gluon. The other gluons are *inserted* along it in every order. An
+//! amplitude of one order gets contributions only from gluon currents that are neighbours in it (Berends and Giele,
 //! Nucl. Phys. B306 (1988) 759):
 //!
-//! * current of rungs `J(1..k) = sum of V3(J(1..j), J(j+1..k)) + sum of V4(J(1..i), J(i+1..j), J(j+1..k))`;
-//! * current of the line `L(1..k) = sum of V(L(1..j), J(j+1..k))`, or as that of rungs where it is a gluon's;
-//! * JAMP of an order: the current of the line with all rungs, without its propagator, times the wavefunction of the
-//!   second end.
+//! * gluon current `J(1..k) = sum of V3(J(1..j), J(j+1..k)) + sum of V4(J(1..i), J(i+1..j), J(j+1..k))`;
+//! * current of the line `L(1..k) = sum of V(L(1..j), J(j+1..k))`, or as that of insertions where it is a gluon's;
+//! * JAMP of an order: the current of the line with all insertions, without its propagator, times the wavefunction of
+//!   the second end.
 //!
-//! A massless quark line may take up one vector without colour as well (a *boson*: Z, W, photon), at any place along it:
-//! that changes nothing of colour, and the line's current with and without it are two. In place of the vector there may
-//! be two massless fermions that become one (a pair of leptons), or one of several: the line takes up their sum.
+//! A massless quark line may take up one colour singlet as well, a vector (a *boson*: Z, W, photon), at any place along
+//! it: that changes nothing of colour, and the line's current with and without it are two. In place of the vector there
+//! may be two massless fermions that become one (a pair of leptons), or one of several: the line takes up their sum.
 //!
 //! The colour matrix depends only on the order of one JAMP as seen from the other: `C(s, t) = row(s^-1 t)`.
 
@@ -23,21 +23,21 @@ mod validate;
 use super::{CouplingRef, Quantity};
 use serde::{Deserialize, Serialize};
 
-/// Most rungs: there are as many JAMPs as orders of them.
-pub const MOST_RUNGS: usize = 7;
+/// Most insertions: there are as many JAMPs as orders of them.
+pub const MOST_INSERTIONS: usize = 7;
 
-/// How the JAMPs of a process follow by recursion. They are numbered in lexicographic order of the rungs.
+/// How the JAMPs of a process follow by recursion. They are numbered by insertion order, lexicographically.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ColorOrdered {
     /// The wavefunctions (indices into [`super::Process::wavefunctions`]) at the ends of the line.
     pub ends: [u32; 2],
-    /// Those of the rungs, by ascending legs.
-    pub rungs: Vec<u32>,
-    /// The vertex of a current of the line and one of rungs; none where the line is a rung's.
+    /// Those of the insertions, by ascending legs.
+    pub insertions: Vec<u32>,
+    /// The vertex of a current of the line and one of insertions; none where the line is an inserted gluon's.
     pub line: Option<OrderedVertex>,
-    /// The vertex of two currents of rungs.
+    /// The vertex of two gluon currents.
     pub two: OrderedVertex,
-    /// The vertices of three currents of rungs.
+    /// The vertices of three gluon currents.
     pub three: Vec<OrderedVertex>,
     /// The vector without colour that the line takes up, or what becomes one.
     pub boson: Option<Boson>,
@@ -98,7 +98,7 @@ pub struct OrderedVertex {
 impl ColorOrdered {
     /// Number of JAMPs.
     pub fn jamps(&self) -> usize {
-        (1..=self.rungs.len()).product()
+        (1..=self.insertions.len()).product()
     }
 }
 
@@ -128,8 +128,9 @@ pub fn number_of(order: &[u8]) -> usize {
     (0..count).fold(0, |number, i| number * (count - i) + smaller(i))
 }
 
-/// The orders with the smallest first whose sum, with one sign, is the current of an order (Kleiss and Kuijf, Nucl. Phys.
-/// B312 (1989) 616): `J(a, 1, b) = (-1)^|a| sum of J(1, s)` over all shuffles `s` of `a` backwards with `b`.
+/// The orders of the Kleiss-Kuijf basis, those with the smallest first, whose sum, with one sign, is the current of an
+/// order (Kleiss and Kuijf, Nucl. Phys. B312 (1989) 616): `J(a, 1, b) = (-1)^|a| sum of J(1, s)` over all shuffles `s`
+/// of `a` backwards with `b`.
 pub fn shuffles(order: &[u8]) -> (Vec<Vec<u8>>, bool) {
     let least = (0..order.len()).min_by_key(|&i| order[i]).unwrap_or(0);
     let before: Vec<u8> = order[..least].iter().rev().copied().collect();

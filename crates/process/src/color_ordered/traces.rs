@@ -1,15 +1,17 @@
-//! Gluons alone: between the JAMPs of [half-ladders](super) and those of traces, which are the colour flows.
+//! Gluons alone: from the colour flows, which are traces, to the basis of Del Duca, Dixon and Maltoni (DDM), whose
+//! JAMPs a [colour-ordered form](super) has.
 //!
-//! Both are of a first gluon, the rungs and a last one (Del Duca, Dixon, Maltoni, hep-ph/9910563). In a trace, which
-//! begins with the first gluon, the others have the numbers of the rungs, from 0, and their count for the last.
+//! A colour factor of that basis is `f f .. f` from a first gluon over the insertions to a last one (hep-ph/9910563).
+//! In a trace, which begins with the first gluon, the others have the numbers of the insertions, from 0, and their
+//! count for the last.
 
-use super::{FlowTerm, MOST_RUNGS, number_of, orders, shuffles};
+use super::{FlowTerm, MOST_INSERTIONS, number_of, orders, shuffles};
 
-/// The first row of the colour matrix of the half-ladders of so many rungs, from that of the traces.
+/// The first row of the colour matrix of the DDM basis of so many insertions, from that of the traces.
 pub fn row(traces: &[f64], count: usize) -> Vec<f64> {
-    let first = ladder(&(0..count as u8).collect::<Vec<_>>());
+    let first = ddm(&(0..count as u8).collect::<Vec<_>>());
     let row = orders(count).into_iter().map(|order| {
-        let second = ladder(&order);
+        let second = ddm(&order);
         let mut place = vec![0; count + 1];
         let mut sum = 0.0;
         for (u, plus) in &first {
@@ -17,7 +19,7 @@ pub fn row(traces: &[f64], count: usize) -> Vec<f64> {
                 place[usize::from(label)] = at;
             }
             for (v, also) in &second {
-                let mut seen = [0; MOST_RUNGS + 1];
+                let mut seen = [0; MOST_INSERTIONS + 1];
                 for (to, &label) in seen.iter_mut().zip(v) {
                     *to = place[usize::from(label)];
                 }
@@ -30,7 +32,7 @@ pub fn row(traces: &[f64], count: usize) -> Vec<f64> {
     row.collect()
 }
 
-/// For each trace, in lexicographic order, the half-ladders of so many rungs that it is made of.
+/// For each trace, in lexicographic order, the DDM basis of so many insertions that it is made of.
 pub fn flows(count: usize) -> Vec<Vec<FlowTerm>> {
     let last = count as u8;
     let terms = |order: Vec<u8>| -> Vec<FlowTerm> {
@@ -54,14 +56,15 @@ pub fn flows(count: usize) -> Vec<Vec<FlowTerm>> {
     orders(count + 1).into_iter().map(terms).collect()
 }
 
-/// `Tr([..[[T^0, T^a], T^b].., T^z] T^n)` as traces that begin with leg 0: the labels behind it, those of rungs from 0 on
-/// and their number for the last leg, and whether the sign is plus. (Up to a factor, `f f .. f` from leg 0 to the last.)
-fn ladder(rungs: &[u8]) -> Vec<(Vec<u8>, bool)> {
-    let count = rungs.len();
+/// `Tr([..[[T^0, T^a], T^b].., T^z] T^n)` as traces that begin with leg 0: the labels behind it, those of insertions
+/// from 0 on and their number for the last leg, and whether the sign is plus. (Up to a factor, `f f .. f` from leg 0 to
+/// the last.)
+fn ddm(insertions: &[u8]) -> Vec<(Vec<u8>, bool)> {
+    let count = insertions.len();
     let terms = (0..1u32 << count).map(|left| {
         let is_left = |i: &usize| left >> i & 1 == 1;
-        let right = (0..count).filter(|i| !is_left(i)).map(|i| rungs[i]);
-        let back = (0..count).rev().filter(is_left).map(|i| rungs[i]);
+        let right = (0..count).filter(|i| !is_left(i)).map(|i| insertions[i]);
+        let back = (0..count).rev().filter(is_left).map(|i| insertions[i]);
         let labels = right.chain([count as u8]).chain(back).collect();
         (labels, left.count_ones() % 2 == 0)
     });

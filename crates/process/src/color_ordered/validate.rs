@@ -1,6 +1,6 @@
 //! Checks that a colour-ordered form is whole.
 
-use super::{ColorOrdered, MOST_RUNGS, OrderedVertex};
+use super::{ColorOrdered, MOST_INSERTIONS, OrderedVertex};
 use crate::{Process, Wavefunction};
 use mebridge_support::error::{Error, Result};
 
@@ -16,16 +16,16 @@ impl ColorOrdered {
         let mut legs = vec![0; process.legs.len()];
         let boson = self.boson.as_ref();
         let of_boson = boson.map_or(&[][..], |boson| &boson.wavefunctions);
-        for w in self.rungs.iter().chain(&ends).chain(of_boson) {
+        for w in self.insertions.iter().chain(&ends).chain(of_boson) {
             match process.wavefunctions.get(*w as usize) {
                 Some(Wavefunction::External(e)) if e.kind.components() == 6 => {
                     legs[e.leg as usize] += 1;
                 }
-                _ => return bad("an end or a rung is no external fermion or vector"),
+                _ => return bad("an end or an insertion is no external fermion or vector"),
             }
         }
-        if !(1..=MOST_RUNGS).contains(&self.rungs.len()) || legs.iter().any(|n| *n != 1) {
-            return bad("not every leg is an end, a rung or a boson");
+        if !(1..=MOST_INSERTIONS).contains(&self.insertions.len()) || legs.iter().any(|n| *n != 1) {
+            return bad("not every leg is an end, an insertion or a boson");
         }
         if boson.is_some() && self.line.is_none() {
             return bad("there is no quark line that takes up a boson");

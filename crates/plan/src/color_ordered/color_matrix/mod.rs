@@ -34,7 +34,7 @@ impl BlockDiagonal {
     pub fn of_process(process: &Process, on_gpu: bool) -> BlockDiagonal {
         match &process.amplitudes {
             Amplitudes::ColorOrdered(form) => {
-                let (count, row) = (form.rungs.len(), &form.row);
+                let (count, row) = (form.insertions.len(), &form.row);
                 // A GPU knows no sums that take more than exchanges.
                 let of_core = match on_gpu {
                     true => None,
