@@ -242,12 +242,11 @@ pub struct Pools {
 }
 
 mod shuffle;
+pub mod visit;
 
 pub use shuffle::{Blocks, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp, SumGroup};
 
-fn range<T>(all: &[T], of: [u32; 2]) -> Option<&[T]> {
-    all.get(of[0] as usize..of[1] as usize)
-}
+use visit::{Elements, Read, Written, range};
 
 impl Pools {
     /// Whether an operation reads and writes within so many vectors, whatever shift is used of those with these
@@ -261,61 +260,45 @@ impl Pools {
             })
         };
         let last = u64::from(op.count.saturating_sub(1));
-        let place = |p: &Operand, size: u32| {
-            let from = p.index as usize;
-            let offsets = self
-                .indices
-                .get(from..from.saturating_add(op.count as usize));
-            offsets.is_some_and(|offsets| {
-                let most = offsets.iter().copied().max().unwrap_or(0);
-                within(p.address, p.shift, most.into(), size)
-            })
+        let read = |read: &Read| {
+            let most = match read.elements {
+                Elements::Indexed(index) => {
+                    let from = index as usize;
+                    let until = from.saturating_add(op.count as usize);
+                    let offsets = self.indices.get(from..until);
+                    offsets.map(|offsets| offsets.iter().copied().max().unwrap_or(0).into())
+                }
+                Elements::Same => Some(last * u64::from(read.size)),
+            };
+            most.is_some_and(|most| within(read.address, read.shift, most, read.size))
         };
-        let (Some(pairs), Some(broadcast), Some(numbers)) = (
-            range(&self.pairs, op.pairs),
-            range(&self.pairs, op.broadcast),
-            range(&self.pairs, op.numbers),
-        ) else {
+        let written = |w: Written| within(w.address, 0, last * u64::from(w.stride), w.size);
+        let mut good = true;
+        let whole = self.terms(op, &mut |term| good &= term.reads().iter().all(read));
+        let known = self.once(op, &mut |at, size| good &= within(at, 0, 0, size));
+        let Some(mut products) = self.products_of(op) else {
             return false;
         };
-        let (Some(triples), Some(splits), Some(products), Some(addends)) = (
-            range(&self.triples, op.triples),
-            range(&self.splits, op.splits),
-            range(&self.products, op.products_of),
-            range(&self.addends, op.addends),
-        ) else {
-            return false;
-        };
-        let contract = op.kind == ArrayKind::Contract;
-        let spinor = op.spinors.size();
-        let (of_pair, of_result) = match op.kind {
-            ArrayKind::LineIn | ArrayKind::LineOut => ([spinor, ELEMENT], spinor),
-            ArrayKind::Contract => ([spinor; 2], 2),
-            ArrayKind::Products => ([ELEMENT; 2], 2),
-            _ => ([ELEMENT; 2], ELEMENT),
-        };
-        let of_broadcast = if contract { ELEMENT } else { spinor };
-        let own = if contract { op.stride } else { of_result };
+        let as_many = op.folded == Folded::Nothing
+            || range(&self.pairs, op.pairs).map(<[Pair]>::len)
+                == range(&self.products, op.products_of).map(<[_]>::len);
+        // Of spinors with two components no contraction has anything but pairs.
+        let empty = |of: [u32; 2]| of[0] == of[1];
         let chiral = match op.kind {
             ArrayKind::LineIn | ArrayKind::LineOut => true,
-            ArrayKind::Contract => broadcast.is_empty() && numbers.is_empty() && splits.is_empty(),
+            ArrayKind::Contract => empty(op.broadcast) && empty(op.numbers) && empty(op.splits),
             _ => false,
         };
-        let known = |address: u32, size: u32| within(address, 0, 0, size);
-        let needs_factor = match op.kind {
-            ArrayKind::Contract | ArrayKind::Products => false,
-            ArrayKind::Sum => op.scaled,
-            _ => true,
+        let scratch = || {
+            let needed = match op.kind {
+                ArrayKind::Vector => self.size_of_first_numbers(op),
+                _ => Some(0),
+            };
+            needed.is_some()
+                && self
+                    .scratch(op)
+                    .is_none_or(|(at, size)| u64::from(at) + size <= u64::from(vectors))
         };
-        let first_numbers_hold = || {
-            let size = self.size_of_first_numbers(op);
-            size.is_some_and(|size| u64::from(self.first_numbers) + size <= vectors.into())
-        };
-        let vectors_hold = op.kind != ArrayKind::Vector
-            || pairs
-                .iter()
-                .all(|p| p.momenta.iter().all(|&m| known(m, MOMENTUM)))
-                && first_numbers_hold();
         let unrolled = match op.kind {
             ArrayKind::Contract if op.sharing > 1 => op.sharing,
             ArrayKind::Contract if self.fours => 4,
@@ -323,37 +306,19 @@ impl Pools {
             _ => 1,
         };
         op.count > 0
+            && whole.is_some()
+            && known.is_some()
+            && good
+            && as_many
+            && products.all(|both| both.iter().all(read))
             && (chiral || op.spinors == Spinors::Dirac)
-            && (!contract || within(self.buffer, 0, 2 * last, 2))
-            && op.stride >= of_result
+            && scratch()
+            && op.stride >= op.result().size
             && op.count.is_multiple_of(unrolled)
             && (op.mirror == 0 || op.count.is_multiple_of(2))
-            && within(op.out, 0, last * u64::from(own), of_result)
-            && pairs
-                .iter()
-                .all(|p| place(&p.a, of_pair[0]) && place(&p.b, of_pair[1]))
-            && vectors_hold
-            && broadcast
-                .iter()
-                .all(|p| place(&p.a, of_broadcast) && place(&p.b, ELEMENT))
-            && numbers.iter().all(|p| place(&p.a, 2) && place(&p.b, 2))
-            && triples
-                .iter()
-                .all(|t| t.operands.iter().all(|p| place(p, ELEMENT)))
-            && splits
-                .iter()
-                .all(|s| s.first.iter().chain(&s.second).all(|p| place(p, 2)))
-            && (op.folded == Folded::Nothing || products.len() == pairs.len())
-            && products.iter().flatten().all(|p| place(p, 2))
-            && op
-                .products
-                .is_none_or(|products| within(products, 0, 2 * last, 2))
-            && op.constants.iter().all(|&constant| known(constant, 2))
-            && addends
-                .iter()
-                .all(|a| within(a.address, a.shift, last * u64::from(ELEMENT), ELEMENT))
-            && (!needs_factor || op.factors.iter().all(|&f| known(f, 2)))
-            && (!op.propagate || known(op.momentum, MOMENTUM) && known(op.mass, 1))
+            && written(op.result())
+            && op.result_products().is_none_or(written)
+            && op.constants.iter().all(|&at| within(at, 0, 0, COMPLEX))
     }
 
     /// The numbers that an operation on vectors computes first, of pairs and of triples; none where a computed element

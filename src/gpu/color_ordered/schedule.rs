@@ -10,6 +10,7 @@ use crate::gpu::structures::{
     ArrayAddend, ArrayItem, ArrayOperation, ArrayPair, ArrayTriple, TilePair,
 };
 use crate::ops::Address;
+use crate::ops::arrays::visit::Read;
 use crate::ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Operand, Pair, Pools};
 use crate::plan::color_ordered::Loops;
 use rustc_hash::FxHashMap as HashMap;
@@ -139,19 +140,15 @@ impl Maker<'_> {
 
     /// The level of an operation: one above all that it reads.
     fn level(&self, op: &ArrayOp) -> u32 {
-        let pools = self.pools;
-        let triples = some(&pools.triples, op.triples);
-        let addends = some(&pools.addends, op.addends);
-        let read = Self::pairs(pools, op).flat_map(|p| [p.a.address, p.b.address]);
-        let read = read.chain(
-            triples
-                .iter()
-                .flat_map(|t| t.operands.iter().map(|p| p.address)),
-        );
-        let read = read.chain(addends.iter().map(|a| a.address));
+        let mut highest = 0;
         // What no operation makes are external wavefunctions.
-        let levels = read.map(|address| self.levels.get(&address).copied().unwrap_or(0));
-        1 + levels.max().unwrap_or(0)
+        let level = |read: &Read| self.levels.get(&read.address).copied().unwrap_or(0);
+        let whole = self.pools.terms(op, &mut |term| {
+            let levels = term.reads().iter().map(level);
+            highest = levels.fold(highest, u32::max);
+        });
+        debug_assert!(whole.is_some(), "a valid plan");
+        1 + highest
     }
 
     fn levels(&mut self, ops: &[ArrayOp]) -> Option<Vec<ArrayLevel>> {
