@@ -160,7 +160,7 @@ fn a_recursion_tells_helicities_apart() {
         let [list, recursion] = [0, made.plans.len() - 1].map(|plan| {
             let (process, binding) = (&made.process, &made.binding);
             let plan = made.plans[plan].clone().validate(process).unwrap();
-            let color = BlockDiagonal::of_process(&process, false);
+            let color = BlockDiagonal::of_process(process, false);
             let (core, double) = (Cores { level, threads: 1 }, Precision::Double);
             let backend = core.backend(process, &color, binding, plan, double, lanes.as_ref());
             let mut each = EachHelicity::default();

@@ -13,7 +13,7 @@ use mebridge::describe::{Channel, topologies};
 use mebridge::ops::recognize::recognize;
 use mebridge::plan::binding::{Binding, Coupling};
 use mebridge::plan::passes::{Pass, plan_after};
-use mebridge::plan::{Plan, compile};
+use mebridge::plan::{Plan, color_ordered, compile};
 use mebridge::process::{Contract, Process, Wavefunction};
 use mebridge::runtime::ProcessChoice;
 use num_complex::Complex64;
@@ -50,6 +50,9 @@ pub struct Options {
     /// Show what each pass of the plan compiler saves
     #[arg(long)]
     plan: bool,
+    /// With --plan: print the plan that serves a CPU's calls without channels, operation by operation
+    #[arg(long, requires = "plan", conflicts_with = "json")]
+    text: bool,
     /// Print JSON instead of text: a list with one object for each matrix element
     #[arg(long)]
     json: bool,
@@ -94,6 +97,10 @@ impl Options {
             output::warn(&format!("{}: {origin}", path.display()));
         }
         let sources = sources?;
+        if self.text {
+            let texts = sources.iter().map(plan_text);
+            return output::print(&texts.collect::<Result<Vec<String>>>()?.join("\n"));
+        }
         let passes = match self.plan {
             true => Pass::ALL.len(),
             false => 0,
@@ -381,6 +388,29 @@ fn powers(coupling: &Coupling) -> Option<Vec<usize>> {
         }
         Coupling::Formula => None,
     }
+}
+
+/// The plan that serves a CPU's calls without channels, as text.
+fn plan_text(source: &Source) -> Result<String> {
+    let process = &source.process;
+    let binding = Binding::new(&process.model, &source.card)?;
+    // The Bridge decides in the same way.
+    let faster = process.is_faster_color_ordered(false, false);
+    let form = (faster && color_ordered::can(process, &binding))
+        .then(|| process.as_color_ordered())
+        .flatten();
+    let process = form.as_ref().unwrap_or(process);
+    let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
+    let plan = compile(process, &binding, &helicities)?;
+    let recursion = plan_after(Pass::Tiling, process, &binding, &helicities)?;
+    let better = recursion.filter(|r| r.count.cost() < plan.count.cost());
+    let kind = match (&better, process.is_color_ordered()) {
+        (Some(_), _) => "recursion",
+        (None, true) => "colour-ordered form",
+        (None, false) => "diagrams",
+    };
+    let plan = better.unwrap_or(plan);
+    Ok(format!("{}: {kind}\n{plan}", process.name))
 }
 
 /// What the plans for all helicities take.
