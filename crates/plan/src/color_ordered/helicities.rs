@@ -27,17 +27,17 @@ impl Evaluated {
             fermions: Vec::new(),
         };
         for (h, row) in (0..).zip(helicities) {
-            let helicity_indices = positions.helicity_indices(row);
+            let indices = positions.helicity_indices(row);
             match halves {
                 Some(position)
-                    if helicity_indices
+                    if indices
                         .as_ref()
-                        .is_some_and(|helicity_indices| helicity_indices[position] != 0) =>
+                        .is_some_and(|indices| indices[position] != 0) =>
                 {
                     evaluated.add(positions.helicity_indices(&reversed(row)), h, true);
                 }
                 _ => {
-                    evaluated.add(helicity_indices, h, false);
+                    evaluated.add(indices, h, false);
                 }
             }
         }
@@ -45,14 +45,11 @@ impl Evaluated {
     }
 
     /// Adds a helicity; false where there are no helicity indices.
-    fn add(&mut self, helicity_indices: Option<Vec<u32>>, h: u32, reversed: bool) -> bool {
-        let Some(helicity_indices) = helicity_indices else {
+    fn add(&mut self, indices: Option<Vec<u32>>, h: u32, reversed: bool) -> bool {
+        let Some(indices) = indices else {
             return false;
         };
-        let row = self
-            .rows
-            .entry(helicity_indices)
-            .or_insert([NO_HELICITY; 2]);
+        let row = self.rows.entry(indices).or_insert([NO_HELICITY; 2]);
         row[usize::from(reversed)] = h;
         true
     }

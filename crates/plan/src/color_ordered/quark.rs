@@ -38,8 +38,8 @@ pub fn lower(lowering: &mut Lowering, line: &Line) {
     };
     let mut made = Parts::default();
     for (end, longest) in [(0, cover.cut), (1, count - cover.cut - 1)] {
-        let buffer = if end == 0 { 0 } else { count + 1 };
-        made.ends[end].insert(Order::new(), lowering.external(buffer));
+        let position = if end == 0 { 0 } else { count + 1 };
+        made.ends[end].insert(Order::new(), lowering.external(position));
         for size in 1..=longest {
             for order in parts(count, size) {
                 let array = current(lowering, line, &made, end, &order);
@@ -315,7 +315,7 @@ fn joined(
     spinor(lowering, line, end, order, &splits, false, buffer)
 }
 
-/// Spinors of an end's currents and those of the insertions from one buffer to another, see [`ONCE`].
+/// Spinors of an end's currents and those of the insertions from one place to another, see [`ONCE`].
 fn spinor(
     lowering: &mut Lowering,
     line: &Line,

@@ -32,7 +32,7 @@ pub fn row(traces: &[f64], count: usize) -> Vec<f64> {
     row.collect()
 }
 
-/// For each trace, in lexicographic order, the DDM basis of so many insertions that it is made of.
+/// For each trace, in lexicographic order, the elements of the DDM basis of so many insertions that it is the sum of.
 pub fn flows(count: usize) -> Vec<Vec<FlowTerm>> {
     let last = count as u8;
     let terms = |order: Vec<u8>| -> Vec<FlowTerm> {
