@@ -21,6 +21,7 @@ use mebridge_ops::general;
 use mebridge_ops::kernels::{self, Direct, Memory, Table};
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::{Address, Batch};
+use mebridge_plan::Operations;
 use mebridge_simd::{Real, Simd, Task, dispatch_unchecked};
 use std::time::Instant;
 
@@ -139,7 +140,8 @@ impl<T: Real> Blocks<'_, '_, T> {
                 return self.loops(m, loops, colors);
             }
             let mut done = 0;
-            let mut tiles = plan.operations().tiles.iter().zip(&engine.tiles).peekable();
+            let operations = plan.operations();
+            let mut tiles = operations.tiles.iter().zip(&engine.tiles).peekable();
             let groups = engine.groups.helicities.iter();
             for (group, at) in groups.zip(0..) {
                 if let Some(&(tile, steps)) = tiles.peek()
@@ -149,7 +151,7 @@ impl<T: Real> Blocks<'_, '_, T> {
                     tiles.next();
                 }
                 let start = profile.then(Instant::now);
-                self.amplitudes::<V>(group);
+                self.amplitudes::<V>(operations, group);
                 if let Some(start) = start {
                     self.worker.timers.amplitudes += start.elapsed();
                 }
@@ -321,11 +323,9 @@ impl<T: Real> Blocks<'_, '_, T> {
 
     /// The amplitudes of a group of helicities.
     #[inline(always)]
-    unsafe fn amplitudes<V: Simd<Scalar = T>>(&mut self, group: &[u32]) {
+    unsafe fn amplitudes<V: Simd<Scalar = T>>(&mut self, operations: &Operations, group: &[u32]) {
         let engine = self.engine;
-        let plan = &engine.plan;
         let base = self.worker.vectors();
-        let operations = plan.operations();
         let tables = &operations.tables;
         // SAFETY: addresses of the plan.
         unsafe {
