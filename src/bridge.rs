@@ -40,8 +40,8 @@ const COMPARED_EVENTS: usize = 16;
 /// Number of points at which good helicities are looked for: each energy along z and in a moved frame. What
 /// contributes does so at all of the latter, unless by chance.
 const SEARCHED: usize = 8;
-/// Contributions of a helicity in parts of those of all at a point that are rounding: amplitudes of 1e-16 of the
-/// others, some 10^4 of these where terms cancel, squared. Masses and velocities bring no factor that is so small where
+/// Contributions of a helicity in parts of those of all at a point that are rounding: amplitudes of 1e-16 of the others,
+/// some 10^4 of these where terms cancel, squared. Masses and velocities bring no factor that is so small where
 /// all else is forbidden.
 const ROUNDING: f64 = 1e-24;
 
@@ -436,10 +436,10 @@ impl Bridge {
     /// precision and one point at a time whatever evaluates the events, so that the answer is the same
     /// everywhere.
     ///
-    /// Along z whatever is not exactly zero counts, as in MadEvent's Fortran and CUDACPP: components that vanish there
-    /// do so exactly, and what is left by rounding costs time, no digit. In a moved frame no component of a massive
-    /// particle vanishes, so that a sum which is zero is left with the rounding of its terms; there a contribution
-    /// counts if it is more than that.
+    /// Along z whatever is not exactly zero counts, as in MadEvent's Fortran and CUDACPP: components that vanish there do so
+    /// exactly, and what is left by rounding costs time, no digit. In a moved frame no component of a massive particle
+    /// vanishes, so that a sum which is zero is left with the rounding of its terms; there a contribution counts if it
+    /// is more than that.
     fn plan_of_good(&self, trial: &Trial, all: Vec<u32>) -> Result<ValidPlan> {
         let (process, binding) = (&self.process, &self.binding);
         let plan = self.diagrams(&all)?;

@@ -151,9 +151,9 @@ impl Target {
     }
 
     /// What a recursion with squared diagrams costs here, to compare it with a list of diagrams. On a GPU squares by
-    /// half of the helicities take twice as long as they are work: threads of different helicities have no part in
-    /// them. (H200, by the count of multiply-adds 0.90 and 0.89 of the diagrams': a third of the speed of g g > t t~ g,
-    /// 1.1 to 1.4 times that of g g > t t~ t t~ in SMEFT.)
+    /// half of the helicities take twice as long as they are work: threads of different helicities have no part in them.
+    /// (H200, by the count of multiply-adds 0.90 and 0.89 of the diagrams': a third of the speed of g g > t t~ g, 1.1 to
+    /// 1.4 times that of g g > t t~ t t~ in SMEFT.)
     pub fn cost_with_channels(&self, recursion: &Count) -> usize {
         match self {
             Target::Cpu(_) => recursion.cost_with_channels(),

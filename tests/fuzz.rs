@@ -3,8 +3,8 @@
 //!     MEBRIDGE_FUZZ_SECONDS=600 cargo test --release --test fuzz -- --ignored --nocapture
 //!
 //! `MEBRIDGE_FUZZ_SEED` begins elsewhere (1 if not set), `MEBRIDGE_FUZZ_FILE` takes another file
-//! (of a process 2 > 2) than those of g g > t t~, of the scalars and of colour-ordered forms. The last file tried
-//! stands in the temporary folder that is printed, for the case that a file ends the program.
+//! (of a process 2 > 2) than those of g g > t t~, of the scalars and of colour-ordered forms. The last file tried stands
+//! in the temporary folder that is printed, for the case that a file ends the program.
 
 #[path = "common/damaged.rs"]
 mod damaged;

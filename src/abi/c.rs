@@ -137,8 +137,8 @@ pub extern "C" fn mebridge_delete(bridge: *mut MebridgeBridge) -> i32 {
 /// In:
 /// - `momenta[nevt][legs][4]`: (E, px, py, pz) in GeV, incoming ones with positive energy;
 /// - `g_s[nevt]`: the strong coupling of each event;
-/// - `random_helicity[nevt]`, `random_color[nevt]`: random numbers from [0, 1) for the choices. Below 0 they count as
-/// 0, and what is not below 1, NaN too, as the largest number that is;
+/// - `random_helicity[nevt]`, `random_color[nevt]`: random numbers from [0, 1) for the choices. Below 0 they count as 0,
+///   and what is not below 1, NaN too, as the largest number that is;
 /// - `channels[nevt]`: the diagram (from 1) of each event's channel, or NULL for no channel weights;
 /// - `igraph[nevt]`: the configuration (from 1) whose colour flows are allowed, 0 where it follows
 ///   from the channel, or NULL where it always does.
@@ -214,11 +214,10 @@ pub extern "C" fn mebridge_set_sde_strategy(
     })
 }
 
-/// Takes a list of channels from the next `mebridge_run` on: a channel is the number of a topology in it, from 1, and
-/// so is a configuration (`igraph`). Weights are products of propagators as in `sde_strategy` 2, with `s` the square of
-/// the energy of the beams in GeV^2. `topologies` is JSON, a list as `mebridge_topologies` gives it or a part of that;
-/// of each entry `vertices` and `parameters` are read. `mebridge_set_sde_strategy` brings the process's own channels
-/// back.
+/// Takes a list of channels from the next `mebridge_run` on: a channel is the number of a topology in it, from 1, and so
+/// is a configuration (`igraph`). Weights are products of propagators as in `sde_strategy` 2, with `s` the square of the
+/// energy of the beams in GeV^2. `topologies` is JSON, a list as `mebridge_topologies` gives it or a part of that; of each
+/// entry `vertices` and `parameters` are read. `mebridge_set_sde_strategy` brings the process's own channels back.
 ///
 /// # Safety
 /// `topologies` is NULL or a string that ends in NUL.
@@ -247,10 +246,10 @@ pub unsafe extern "C" fn mebridge_set_channels(
     })
 }
 
-/// The topologies that a sampler needs, as JSON: a list in the words of the `channels` of `mebridge_description`. They
-/// are these channels; of a process whose diagrams are not listed they are all topologies whose vertices join three
-/// lines, one of those that differ by permutations of equal gluons in the final state, with no `diagrams`. Valid until
-/// the bridge is deleted. NULL if there is no such bridge.
+/// The topologies that a sampler needs, as JSON: a list in the words of the `channels` of `mebridge_description`. They are
+/// these channels; of a process whose diagrams are not listed they are all topologies whose vertices join three lines,
+/// one of those that differ by permutations of equal gluons in the final state, with no `diagrams`. Valid until the
+/// bridge is deleted. NULL if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_topologies(bridge: *const MebridgeBridge) -> *const c_char {
     kept_json(
@@ -260,8 +259,7 @@ pub extern "C" fn mebridge_topologies(bridge: *const MebridgeBridge) -> *const c
     )
 }
 
-/// JSON of something about a bridge, made once for its parameters: where it is kept, and what it is of. NULL if there
-/// is no such bridge.
+/// JSON of something about a bridge, made once for its parameters: where it is kept, and what it is of. NULL if there is no such bridge.
 fn kept_json<T: Serialize>(
     bridge: *const MebridgeBridge,
     place: fn(&mut Entry) -> &mut Option<CString>,
@@ -390,11 +388,10 @@ pub unsafe extern "C" fn mebridge_evaluate(
     })
 }
 
-/// Evaluates a sample in the memory of a GPU, by a bridge that was created for one (BACKEND "cuda"): all pointers of
-/// the sample are addresses there, and matrix_elements may be NULL. `stream` is the CUstream into which all work is
-/// put; NULL is the legacy default stream. The function returns when that is done, and does not wait for the work.
-/// `bad_events` is 0: that an event is bad is told by its NaN alone, and so is an index that names nothing. The first
-/// call compiles.
+/// Evaluates a sample in the memory of a GPU, by a bridge that was created for one (BACKEND "cuda"): all pointers of the
+/// sample are addresses there, and matrix_elements may be NULL. `stream` is the CUstream into which all work is put; NULL
+/// is the legacy default stream. The function returns when that is done, and does not wait for the work. `bad_events` is
+/// 0: that an event is bad is told by its NaN alone, and so is an index that names nothing. The first call compiles.
 ///
 /// # Safety
 /// The arrays have these lengths, no output overlaps another array, and they and the stream stay until it has come past
@@ -641,8 +638,8 @@ fn check_extents(
 }
 
 /// Everything that a sampler has to know of the process (legs, channels as topologies with propagators, colour flows,
-/// helicities, flavours), as JSON in the words of MadGraph7's subprocesses.json: one object. Masses and widths are
-/// those of the bridge's parameters at this call. Valid until the bridge is deleted. NULL if there is no such bridge.
+/// helicities, flavours), as JSON in the words of MadGraph7's subprocesses.json: one object. Masses and widths are those of
+/// the bridge's parameters at this call. Valid until the bridge is deleted. NULL if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_description(bridge: *const MebridgeBridge) -> *const c_char {
     kept_json(
@@ -1045,8 +1042,8 @@ unsafe fn output_or_none<'a>(
     unsafe { output(function, argument, pointer, n) }.map(Some)
 }
 
-/// A count that is huge is rather a mistake than an array: whether there is one is asked, which costs nothing beside
-/// the call itself.
+/// A count that is huge is rather a mistake than an array: whether there is one is asked, which costs nothing beside the
+/// call itself.
 fn check_large<T>(
     function: &'static str,
     argument: &str,

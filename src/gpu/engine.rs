@@ -98,8 +98,8 @@ pub struct Options {
     pub tf32: bool,
     /// Whether threads of blocks are chosen by the times of launches.
     pub tune: bool,
-    /// Bytes of JAMP that the colour sum of a plan of loops has in shared memory at a time, where no block of the
-    /// colour matrix needs more.
+    /// Bytes of JAMP that the colour sum of a plan of loops has in shared memory at a time, where no block of the colour
+    /// matrix needs more.
     pub stage: usize,
 }
 

@@ -343,8 +343,8 @@ device_structures! {
         helicities: [unsigned],
         /// For each helicity of the run its number, or none.
         rows: [const unsigned *],
-        /// Groups of slots that sums lead to each other: where each begins in `groups`, there how many slots, these,
-        /// how many sums, and of each how many slots and which of the group's.
+        /// Groups of slots that sums lead to each other: where each begins in `groups`, there how many slots, these, how
+        /// many sums, and of each how many slots and which of the group's.
         group_count: [unsigned],
         group_starts: [const unsigned *],
         groups: [const unsigned *],

@@ -11,8 +11,8 @@ const IGRAPH: Ask = Ask {
     igraph: true,
 };
 
-/// Where no two legs are nearly parallel and none is soft: the first of many events for which invariants of all pairs
-/// are at least this part of the whole. Elsewhere terms cancel, and orders of additions tell.
+/// Where no two legs are nearly parallel and none is soft: the first of many events for which invariants of all pairs are
+/// at least this part of the whole. Elsewhere terms cancel, and orders of additions tell.
 fn ordinary(process: &Process, nevt: usize) -> Batch {
     const LEAST: f64 = 2e-3;
     let mut all = Batch::random(process, 400 * nevt + 20_000);

@@ -265,8 +265,8 @@ fn some_helicities_of_a_pair_of_leptons() {
     }
 }
 
-/// On the Z's pole and far from it, where the vectors' currents cancel, without width, without one of the vectors: as
-/// the diagrams, and as the plain evaluation of these.
+/// On the Z's pole and far from it, where the vectors' currents cancel, without width, without one of the vectors: as the
+/// diagrams, and as the plain evaluation of these.
 #[test]
 fn vectors_of_a_pair_of_leptons() {
     for text in [

@@ -99,8 +99,8 @@ impl<T: Real> JampSums<T> {
         }
     }
 
-    /// All sums of N helicities, of the numbers in the memory as each of them sees it; with `SQUARES` those of JAMPs
-    /// are added to JAMP2 in `all`.
+    /// All sums of N helicities, of the numbers in the memory as each of them sees it; with `SQUARES` those of JAMPs are
+    /// added to JAMP2 in `all`.
     ///
     /// # Safety
     /// The CPU has the level of `V`, of whose lanes these sums are; `mine` and `all` hold what the plan's addresses

@@ -25,8 +25,8 @@ use std::ops::Range;
 const L2_VECTORS: u32 = 1 << 14;
 
 /// Gives wavefunctions their places, and where the plan does not fit into L2 then,
-/// cuts it into twice as many runs until it does or takes no less for it. A run is two groups at least: those of the
-/// two helicities of the fermion that changes fastest, whose currents meet the same vectors and are computed together.
+/// cuts it into twice as many runs until it does or takes no less for it. A run is two groups at least: those of the two
+/// helicities of the fermion that changes fastest, whose currents meet the same vectors and are computed together.
 /// `None` if its operations are not whole. `helicities` are those of the process.
 pub fn reuse(plan: &mut Plan, helicities: &[Vec<i8>]) -> Option<()> {
     let mut apart = plan.clone();

@@ -261,7 +261,7 @@ fn check(process: &Process, channels: bool, igraph: bool) {
     let masses = process.legs.iter().map(|leg| binding.value(leg.mass));
     let masses: Vec<f64> = masses.collect();
     let sample = Sample::new(process, &masses);
-    let split = BlockDiagonal::of_process(&process, false);
+    let split = BlockDiagonal::of_process(process, false);
     let allowed = process.channels.allowed_flows();
     let switches = Switches {
         backend: BackendChoice::Cpu,

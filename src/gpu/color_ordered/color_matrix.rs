@@ -1,9 +1,9 @@
 //! The colour matrix of a plan of loops as `cuda/color_ordered.cuh` wants it.
 //!
-//! JAMP lie in memory and are replaced by sums where they are, in *groups* of slots that sums lead to each other, so
-//! that each is read and written once. The blocks of the matrix are then taken in *stages*: as many as have room in
-//! shared memory. Of a block the upper triangle is kept, in *tiles* of some rows and columns, which are shared out to
-//! the warps of a block of threads so that all have as much to do.
+//! JAMP lie in memory and are replaced by sums where they are, in *groups* of slots that sums lead to each other, so that
+//! each is read and written once. The blocks of the matrix are then taken in *stages*: as many as have room in shared
+//! memory. Of a block the upper triangle is kept, in *tiles* of some rows and columns, which are shared out to the warps
+//! of a block of threads so that all have as much to do.
 
 use crate::color::BlockDiagonal;
 use rustc_hash::FxHashMap as HashMap;

@@ -2,9 +2,9 @@
 //!
 //! Every array has an address of its own, so the operations of a *level* depend on earlier levels alone. A warp does
 //! an *item* for 32 events: one element of an operation, or of contractions a *tile* of sixteen. A tile has four
-//! directions, legs with two helicities each, in which its elements are neighbours; what meets in them depends on some
-//! of the directions, so that sixteen products need some eight elements. Items that follow each other share most of
-//! what they read, which then comes from a cache.
+//! directions, legs with two helicities each, in which its elements are neighbours; what meets in them depends on some of
+//! the directions, so that sixteen products need some eight elements. Items that follow each other share most of what they
+//! read, which then comes from a cache.
 
 use crate::gpu::structures::{
     ArrayAddend, ArrayItem, ArrayOperation, ArrayPair, ArrayTriple, TilePair,
@@ -163,8 +163,8 @@ impl Maker<'_> {
             let item = |element| (level, kernel, ArrayItem { operation, element });
             all.extend(elements.into_iter().map(item));
         }
-        // Of sums those of the same element follow each other, as what they add up is the same; all else in the order
-        // in which it came.
+        // Of sums those of the same element follow each other, as what they add up is the same; all else in the order in
+        // which it came.
         all.sort_by_key(|&(level, kernel, item)| {
             let element = match kernel {
                 ArrayKernel::Sum => {

@@ -1,7 +1,7 @@
 //! Samples in the memory of the GPU ([`DeviceSample`]), on a stream of the caller's.
 //!
-//! All work goes into that stream, chunk by chunk, and nothing is waited for. There is one slot for all callers: work
-//! on a sample begins when that on the one before is done, which the GPU sees to where they are on different streams. A
+//! All work goes into that stream, chunk by chunk, and nothing is waited for. There is one slot for all callers: work on
+//! a sample begins when that on the one before is done, which the GPU sees to where they are on different streams. A
 //! sample with more events than any before may need a larger slot; then the one before is waited for.
 //!
 //! Kernels are those of calls but for the ends: momenta are read where they lie, and answers are a sampler's. Where a

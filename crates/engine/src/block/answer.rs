@@ -205,8 +205,8 @@ pub(super) unsafe fn put_integers<V: Simd>(
     }
 }
 
-/// Random numbers as they are used: below 0 they count as 0, and what is not below 1, NaN too, as the largest number
-/// that is. In single precision a number close below 1 is rounded to 1, which no share exceeds.
+/// Random numbers as they are used: below 0 they count as 0, and what is not below 1, NaN too, as the largest number that
+/// is. In single precision a number close below 1 is rounded to 1, which no share exceeds.
 #[inline(always)]
 fn within<V: Simd>(random: V) -> V {
     // Of NaN and a number `min` gives the number, its second argument.

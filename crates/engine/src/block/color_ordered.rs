@@ -138,8 +138,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         }
     }
 
-    /// Weights of what was computed, what follows from it, and what vanishes; `noted` numbers of JAMP2 were there
-    /// before.
+    /// Weights of what was computed, what follows from it, and what vanishes; `noted` numbers of JAMP2 were there before.
     #[inline(always)]
     unsafe fn weigh_helicities<V: Simd<Scalar = T>>(
         &mut self,

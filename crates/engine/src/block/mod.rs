@@ -194,8 +194,8 @@ impl<T: Real> Blocks<'_, '_, T> {
             || events.igraph.is_some_and(of_igraph)
     }
 
-    /// What becomes of the amplitudes of N helicities, given the memory as each of them sees it: with `weights` AMP2,
-    /// and JAMPs, with `colors` added to JAMP2.
+    /// What becomes of the amplitudes of N helicities, given the memory as each of them sees it: with `weights` AMP2, and
+    /// JAMPs, with `colors` added to JAMP2.
     #[inline(always)]
     unsafe fn squares_and_jamps<V: Simd<Scalar = T>, const N: usize>(
         &mut self,

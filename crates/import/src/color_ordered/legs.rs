@@ -17,8 +17,7 @@ pub struct Legs {
 }
 
 impl Legs {
-    /// Those of a process of vectors and at most one line of fermions, or two lines, either of which may be the
-    /// quark's.
+    /// Those of a process of vectors and at most one line of fermions, or two lines, either of which may be the quark's.
     pub fn all(process: &Process) -> Vec<Legs> {
         Legs::of(process).unwrap_or_default()
     }

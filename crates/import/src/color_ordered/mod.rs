@@ -4,10 +4,10 @@
 //! vertices have, is read off the diagrams. What it is up to that, a sign or two and the order in which the directory
 //! has the colour flows, is found by numbers; and so is whether it is the process at all.
 //!
-//! That is no question of helicities, masses or a card. As functions of the external wavefunctions, of their momenta,
-//! of each coupling, mass and width, the JAMPs of the diagrams and of the form are the same rational functions, or not.
-//! So both are compared where all of these are random numbers: a further diagram or another coupling, be it one that a
-//! card sets to zero, a propagator of another mass or a sign makes a difference there.
+//! That is no question of helicities, masses or a card. As functions of the external wavefunctions, of their momenta, of
+//! each coupling, mass and width, the JAMPs of the diagrams and of the form are the same rational functions, or not. So
+//! both are compared where all of these are random numbers: a further diagram or another coupling, be it one that a card
+//! sets to zero, a propagator of another mass or a sign makes a difference there.
 
 mod amplitude;
 mod color_matrix;

@@ -8,9 +8,9 @@
 //! the conjugate up to a phase, if gluons couple equally to both chiralities, so that one of them is evaluated for
 //! both.
 //!
-//! Where two massless fermions become the boson, they have the same chirality as well. Their current is the same for
-//! all vectors that it can be, up to the vertices' factors and the propagator (of whose numerator the second term,
-//! along the momentum, vanishes): so the factor of an event is the sum over the vectors of the product of these.
+//! Where two massless fermions become the boson, they have the same chirality as well. Their current is the same for all
+//! vectors that it can be, up to the vertices' factors and the propagator (of whose numerator the second term, along the
+//! momentum, vanishes): so the factor of an event is the sum over the vectors of the product of these.
 
 use super::vertices::{Constant, conjugated, is_massless};
 use crate::binding::{Binding, Coupling};

@@ -174,8 +174,8 @@ impl Lowering<'_> {
         zero
     }
 
-    /// Pairs and triples of neighbours among so many things, whose arrays `of` gives from their places, with products
-    /// or not.
+    /// Pairs and triples of neighbours among so many things, whose arrays `of` gives from their places, with products or
+    /// not.
     pub(super) fn vector_op(
         &mut self,
         legs: Legs,

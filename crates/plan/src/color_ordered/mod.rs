@@ -54,8 +54,8 @@ pub struct Loops {
     /// For each of `rows` the index of the helicity with all legs reversed, of which the same is computed, or
     /// [`NO_HELICITY`]; empty where every helicity is evaluated.
     pub reversed: Vec<u32>,
-    /// What contributions and squared JAMPs are multiplied by, of `rows` and of `reversed`: for each of as many equal
-    /// parts of the helicities of a run. None where that is 1.
+    /// What contributions and squared JAMPs are multiplied by, of `rows` and of `reversed`: for each of as many equal parts
+    /// of the helicities of a run. None where that is 1.
     pub weights: Vec<[Weight; 2]>,
     /// Helicities that contribute nothing, as a massless line keeps its chirality.
     pub vanishing: Vec<u32>,
@@ -92,8 +92,7 @@ impl Loops {
             .get(element as usize / (self.helicities as usize / parts).max(1))
     }
 
-    /// The helicity that is evaluated at a place in `rows`: of two of which the same is computed the first, if it is
-    /// there.
+    /// The helicity that is evaluated at a place in `rows`: of two of which the same is computed the first, if it is there.
     #[inline]
     pub fn evaluated_at(&self, place: usize) -> Option<u32> {
         self.both(place).into_iter().find(|&h| h != NO_HELICITY)

@@ -1,10 +1,10 @@
 //! The colour matrix of JAMPs that are orders of the same things, in blocks by giving names to four of them, and to the
 //! others.
 //!
-//! It depends only on the order of one JAMP as seen from the other, so new names change nothing. The names of four
-//! things (A) and of up to three others (B) are permuted: an order is a permutation of either with the *word* that says
-//! where things of A stand. With orthogonal matrices `r(g)` of an irreducible representation of dimension m, the sums
-//! over all permutations `G_ij(word) = sum of x(g word) r(g)_ij` have, for each i, the same block of the matrix:
+//! It depends only on the order of one JAMP as seen from the other, so new names change nothing. The names of four things
+//! (A) and of up to three others (B) are permuted: an order is a permutation of either with the *word* that says where
+//! things of A stand. With orthogonal matrices `r(g)` of an irreducible representation of dimension m, the sums over
+//! all permutations `G_ij(word) = sum of x(g word) r(g)_ij` have, for each i, the same block of the matrix:
 //! `m / |G| sum of C(word, g word') r(g)_jl`. Reading backwards makes two blocks of each, as it takes words to words.
 //!
 //! The sums are exchanges and threes (see [`Orbit`]). Of A, `S_4`, the normal subgroup of three exchanges of two pairs
@@ -245,8 +245,8 @@ struct Orders {
 }
 
 impl BlockDiagonal {
-    /// For all orders of so many things, from the first row of their matrix: by the names of four and of the others.
-    /// None where there are too few or too many.
+    /// For all orders of so many things, from the first row of their matrix: by the names of four and of the others. None
+    /// where there are too few or too many.
     pub fn of_names(count: usize, row: &[f64], denominator: f64) -> Option<BlockDiagonal> {
         if !(FOUR + 1..=MOST).contains(&count) {
             return None;
@@ -439,8 +439,7 @@ impl Orders {
         of_a * of_b < 0.0
     }
 
-    /// For each j and l the sum over permutations of the entry of a word and the permuted other one, times their
-    /// matrix.
+    /// For each j and l the sum over permutations of the entry of a word and the permuted other one, times their matrix.
     fn between(&self, word: usize, other: usize, a: &Irrep, b: &Irrep, row: &[f64]) -> Vec<f64> {
         let (m, n) = (a.dimension(), b.dimension());
         let mut place = [0; MOST];
