@@ -276,7 +276,7 @@ fn jamp(c: &mut Criterion) {
 fn color(c: &mut Criterion) {
     let mut group = group(c, "color");
     for Named { process, .. } in processes() {
-        let split = BlockDiagonal::of_process(&process, false);
+        let split = BlockDiagonal::of_process(process, false);
         let name = format!("{} flows", process.amplitudes.jamps());
         both(&mut group, &name, |group, id, in_double| match in_double {
             true => color_sum(group, id, &split, |x| x),

@@ -38,7 +38,7 @@ fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Contributions>
         channels: None,
         igraph: None,
     };
-    let split = BlockDiagonal::of_process(&process, false);
+    let split = BlockDiagonal::of_process(process, false);
     let plan = plan.validate(process).expect("a plan of the process");
     let core = Cores {
         level: Level::best(),
