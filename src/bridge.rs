@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
 use crate::plan::binding::Binding;
-use crate::plan::{Plan, ValidPlan, loops};
+use crate::plan::{Plan, ValidPlan, color_ordered};
 use crate::process::Process;
 use crate::propagators::{ChannelWeights, Propagators};
 use crate::runtime::{CachePlace, Precision, Switches};
@@ -217,10 +217,11 @@ impl Bridge {
     ) -> Result<Option<Box<Bridge>>> {
         let on_gpu = matches!(target, Target::Gpu(_));
         let single = switches.precision == Precision::Float;
-        if !process.is_served_by_color_order(on_gpu, single) || !loops::can(process, binding) {
+        if !process.is_faster_color_ordered(on_gpu, single) || !color_ordered::can(process, binding)
+        {
             return Ok(None);
         }
-        let ordered = process.by_color_order();
+        let ordered = process.as_color_ordered();
         let bridge = ordered.map(|o| Bridge::on(target.clone(), o, card, switches, nevt));
         Ok(bridge.transpose()?.map(Box::new))
     }
@@ -340,7 +341,7 @@ impl Bridge {
         }
         let (plan, _) = self.serving(channels)?;
         let squares = if channels { plan.count.squares } else { 0 };
-        let evaluated = match &plan.loops {
+        let evaluated = match plan.loops() {
             Some(loops) => loops.evaluated().count(),
             None => plan.helicities.len(),
         };
@@ -513,7 +514,7 @@ impl Bridge {
         };
         let mut serves = Serves {
             without_channels: plan.count.cost() < count.cost(),
-            with_channels: !plan.channels.is_empty()
+            with_channels: !plan.channels().is_empty()
                 && self.target.cost_with_channels(&plan.count) < count.cost_with_channels(),
         };
         if !serves.without_channels && !serves.with_channels {

@@ -205,14 +205,17 @@ fn refused(what: String) -> Error {
 /// The lines of a diagram.
 fn lines(process: &Process, binding: &Binding, diagram: u32) -> Result<Vec<Line>> {
     let mut entries = process.channels.amp2.iter();
-    let amplitude = entries
+    let vertex = entries
         .find(|entry| entry.diagram == diagram)
-        .and_then(|entry| entry.squares.first()?.first().copied())
+        .and_then(|entry| {
+            let amplitude = *entry.squares.first()?.first()?;
+            process.amplitudes.vertices().get(amplitude as usize)
+        })
         .ok_or_else(|| refused(format!("diagram {diagram} has no amplitude of its own")))?;
     let legs = &process.legs;
     let value = |q| binding.value(q);
     let mut found = Vec::new();
-    let mut open = process.amplitudes[amplitude as usize].inputs.clone();
+    let mut open = vertex.inputs.clone();
     while let Some(wavefunction) = open.pop() {
         let Wavefunction::Internal(vertex) = &process.wavefunctions[wavefunction as usize] else {
             continue;

@@ -14,7 +14,7 @@ use crate::message::say;
 use crate::plan::binding::Binding;
 use crate::plan::passes::Pass;
 use crate::plan::{Count, ValidPlan};
-use crate::process::Process;
+use crate::process::{Amplitudes, Process};
 use crate::runtime::{BackendChoice, Devices, Precision, Switches};
 use crate::simd::Level;
 use std::sync::Once;
@@ -42,9 +42,9 @@ pub struct Calls {
 impl Calls {
     /// Calls of so many events of a process.
     pub fn of(process: &Process, nevt: usize) -> Calls {
-        let diagrams = match &process.color_ordered {
-            Some(form) if process.amplitudes.is_empty() => OF_ORDER * form.jamps(),
-            _ => process.diagrams as usize,
+        let diagrams = match &process.amplitudes {
+            Amplitudes::ColorOrdered(form) => OF_ORDER * form.jamps(),
+            Amplitudes::Diagrams(_) => process.diagrams as usize,
         };
         Calls {
             nevt,

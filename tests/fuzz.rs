@@ -70,7 +70,7 @@ fn damaged_files() {
             all.push(example::scalars());
             for text in ["u u~ > e+ e- g", "g u > a u", "g g > g g"] {
                 let process = mebridge::generate(text).unwrap().remove(0);
-                all.push(process.by_color_order().unwrap());
+                all.push(process.as_color_ordered().unwrap());
             }
             all
         }

@@ -205,7 +205,7 @@ fn batches<T: Real>(
                 run::currents(level, base, batch);
             }
             for batch in amplitudes {
-                run::amplitudes(level, base, batch, &plan.tables[0]);
+                run::amplitudes(level, base, batch, &plan.operations().tables[0]);
             }
         });
     });
@@ -219,7 +219,11 @@ fn kernels(c: &mut Criterion) {
         return;
     };
     for (kind, plan) in Plans::of(process).each() {
-        let direct = [plan.currents.as_slice(), &plan.channels.squares].concat();
+        let direct = [
+            plan.operations().currents.as_slice(),
+            &plan.channels().squares,
+        ]
+        .concat();
         for (kernel, some) in by_kernel(&direct) {
             let name = format!("{name}/{kind}/{kernel}");
             both(&mut group, &name, |group, id, in_double| match in_double {
@@ -227,7 +231,7 @@ fn kernels(c: &mut Criterion) {
                 false => batches::<f32>(group, id, plan, &some, &[]),
             });
         }
-        for (kernel, some) in by_kernel(&plan.amplitudes) {
+        for (kernel, some) in by_kernel(&plan.operations().amplitudes) {
             let name = format!("{name}/{kind}/{kernel}");
             both(&mut group, &name, |group, id, in_double| match in_double {
                 true => batches::<f64>(group, id, plan, &[], &some),
@@ -241,13 +245,13 @@ fn amplitudes(c: &mut Criterion) {
     let mut group = group(c, "amplitudes");
     for Named { name, process, .. } in processes() {
         for (kind, plan) in Plans::of(process).each() {
-            let currents: Vec<&Batch> = plan.currents.iter().collect();
-            let amplitudes: Vec<&Batch> = plan.amplitudes.iter().collect();
+            let currents: Vec<&Batch> = plan.operations().currents.iter().collect();
+            let amplitudes: Vec<&Batch> = plan.operations().amplitudes.iter().collect();
             let id = BenchmarkId::new(format!("{kind} wavefunctions"), name);
             batches::<f64>(&mut group, id, plan, &currents, &[]);
             let id = BenchmarkId::new(format!("{kind} amplitudes"), name);
             batches::<f64>(&mut group, id, plan, &[], &amplitudes);
-            let squares: Vec<&Batch> = plan.channels.squares.iter().collect();
+            let squares: Vec<&Batch> = plan.channels().squares.iter().collect();
             if !squares.is_empty() {
                 let id = BenchmarkId::new(format!("{kind} AMP2"), name);
                 batches::<f64>(&mut group, id, plan, &squares, &[]);
@@ -272,8 +276,8 @@ fn jamp(c: &mut Criterion) {
 fn color(c: &mut Criterion) {
     let mut group = group(c, "color");
     for Named { process, .. } in processes() {
-        let split = BlockDiagonal::new(&process.color);
-        let name = format!("{} flows", process.color.flows);
+        let split = BlockDiagonal::of_process(process, false);
+        let name = format!("{} flows", process.amplitudes.jamps());
         both(&mut group, &name, |group, id, in_double| match in_double {
             true => color_sum(group, id, &split, |x| x),
             false => color_sum(group, id, &split, |x| x as f32),

@@ -825,7 +825,7 @@ pub extern "C" fn mebridge_legs(bridge: *const MebridgeBridge) -> i64 {
 /// Number of colour flows, or -1 if there is no such bridge.
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_colors(bridge: *const MebridgeBridge) -> i64 {
-    query(bridge, |e| i64::from(e.bridge.process().color.flows))
+    query(bridge, |e| e.bridge.process().amplitudes.jamps() as i64)
 }
 
 /// Number of diagrams, which channels count, or -1 if there is no such bridge.

@@ -10,8 +10,8 @@ use crate::color::BlockDiagonal;
 use crate::error::Result;
 use crate::plan::passes::Pass;
 use crate::plan::{Plan, ValidPlan, binding::Binding, compile, recursion};
-use crate::process::Process;
 use crate::process::color::ColorMatrix;
+use crate::process::{Amplitudes, Process};
 use crate::simd::l2_bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -30,7 +30,7 @@ impl Plans {
             let mut key = Key::of("process and card");
             key.value(process)?;
             key.value(card)?;
-            if process.amplitudes.is_empty() {
+            if process.is_color_ordered() {
                 key.value(&l2_bytes())?;
             }
             Some(key.finish())
@@ -122,10 +122,10 @@ impl Plans {
 
     /// The colour matrix in blocks, for a core or a GPU.
     pub fn color(&self, process: &Process, on_gpu: bool) -> BlockDiagonal {
-        match process.amplitudes.is_empty() {
+        match &process.amplitudes {
             // Made about as fast as read.
-            true => BlockDiagonal::of_process(process, on_gpu),
-            false => self.color_of_matrix(&process.color),
+            Amplitudes::ColorOrdered(_) => BlockDiagonal::of_process(process, on_gpu),
+            Amplitudes::Diagrams(diagrams) => self.color_of_matrix(&diagrams.color),
         }
     }
 

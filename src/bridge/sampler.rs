@@ -267,7 +267,7 @@ mod tests {
     fn both_forms_of_a_process_serve() {
         let process = crate::generate("u u~ > e+ e- g g");
         let process = process.expect("process").remove(0);
-        let ordered = process.by_color_order().expect("colour-ordered form");
+        let ordered = process.as_color_ordered().expect("colour-ordered form");
         let card = process.model.default_card();
         let mut wide = card.clone();
         wide[process.model.card_parameter("WZ").expect("a width")] = 40.0;

@@ -173,7 +173,7 @@ impl Bridge {
         }
         let (table, diagrams) = (self.process.helicities.len(), process.diagrams as usize);
         let flows = process.color_flows();
-        let of_diagrams = (0..).zip(backend.plan().channels.amp2_of_diagram.iter().skip(1));
+        let of_diagrams = (0..).zip(backend.plan().channels().amp2_of_diagram.iter().skip(1));
         let of_diagrams = of_diagrams.filter_map(|(i, at)| Some((i, (*at)? as usize)));
         Ok(Single {
             amp2: runs(of_diagrams),
@@ -240,7 +240,7 @@ impl Single {
 
     /// AMP2 of the plan and JAMP2 at a place.
     fn numbers(&self, place: Place) -> (&[f64], &[f64]) {
-        let (amp2, jamp2) = (self.backend.plan().channels.len(), self.flows);
+        let (amp2, jamp2) = (self.backend.plan().channels().len(), self.flows);
         (
             &self.each.amp2[place.at * amp2..][..amp2],
             &self.each.jamp2[place.at * jamp2..][..jamp2],

@@ -31,6 +31,10 @@ Options:
       --plan
           Show what each pass of the plan compiler saves
 
+      --text
+          With --plan: print the plan that serves a CPU's calls without channels, operation by
+          operation
+
       --json
           Print JSON instead of text: a list with one object for each matrix element
 
@@ -183,6 +187,28 @@ fn what_each_pass_saves() {
     let passes = json[0]["passes"].as_array().unwrap();
     assert_eq!(passes[0]["pass"], "List");
     assert!(passes.iter().all(|p| p["flops"].as_u64().unwrap() > 0));
+}
+
+/// The operations of the plan, of diagrams and of a colour-ordered form.
+#[test]
+fn a_plan_as_text() {
+    let d = directory();
+    let ran = mebridge(d.path(), &["info", "scalars.mebridge", "--plan", "--text"]);
+    let text = ran.ok();
+    assert!(text.starts_with("phi phi > phi phi: diagrams\n"), "{text}");
+    let amplitudes = text.lines().filter(|line| line.contains(" = Sss0 "));
+    assert_eq!(amplitudes.count(), 3, "{text}");
+    let generated = ["generate", "g g > g g g", "-o", "gluons.mebridge"];
+    mebridge(d.path(), &generated).ok();
+    let ran = mebridge(d.path(), &["info", "gluons.mebridge", "--plan", "--text"]);
+    let text = ran.ok();
+    assert!(
+        text.starts_with("g g > g g g WEIGHTED<=3: colour-ordered form\n"),
+        "{text}"
+    );
+    assert!(text.contains(" = Contract stride "), "{text}");
+    let ran = mebridge(d.path(), &["info", "gluons.mebridge", "--text"]);
+    assert!(ran.failed(2).contains("--plan"));
 }
 
 /// Puts the comment of this version of MG5aMC into a matrix element.

@@ -69,7 +69,7 @@ pub fn evaluate(process: Process, momenta: &[f64]) -> bool {
         random_helicity: &numbers,
         random_color: &numbers,
         // Without diagrams there are none.
-        channels: (!process.amplitudes.is_empty()).then_some(&channels[..]),
+        channels: (!process.is_color_ordered()).then_some(&channels[..]),
         igraph: None,
     };
     let (mut mes, mut helicity, mut color) = ([0.0; 3], [0; 3], [0; 3]);

@@ -1,7 +1,8 @@
 //! Bridges on a CPU in the place of a GPU (`mebridge::gpu::emulator`), against those on the CPU's own engine.
 
 mod clocks;
-mod loops;
+mod color_ordered;
+
 mod processes;
 mod samples;
 mod tuning;

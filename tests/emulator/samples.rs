@@ -589,7 +589,7 @@ fn a_sample_has_room_where_a_call_has() {
     let process = mebridge::generate("g g > t t~ g g")
         .expect("process")
         .remove(0)
-        .by_color_order()
+        .as_color_ordered()
         .expect("a colour-ordered form");
     let (mut cpu, mut on_gpu) = bridges(&gpu, &process, By::Tables, Precision::Double);
     let given = Given::new(&process, &cpu.masses(), EVENTS);

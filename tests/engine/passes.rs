@@ -38,7 +38,7 @@ fn parts(process: &Process, binding: &Binding, plan: Plan) -> Vec<Contributions>
         channels: None,
         igraph: None,
     };
-    let split = BlockDiagonal::new(&process.color);
+    let split = BlockDiagonal::of_process(process, false);
     let plan = plan.validate(process).expect("a plan of the process");
     let core = Cores {
         level: Level::best(),
@@ -103,7 +103,7 @@ fn tiles(process: &Process) {
         tiling::cut(&mut plan, runs).expect("whole operations");
         memory_reuse::reuse(&mut plan).expect("whole operations");
         println!("{runs} runs: {} of {} vectors", plan.vectors, whole.vectors);
-        assert!(plan.tiles.len() <= runs.min(plan.groups.len()));
+        assert!(plan.operations().tiles.len() <= runs.min(plan.groups().len()));
         assert!(runs == 1 || plan.vectors < whole.vectors);
         assert!(plan.clone().validate(process).is_ok());
         let count = Count::of(&plan);

@@ -43,7 +43,7 @@ fn structures_of_real_outputs_have_kernels() {
                 Wavefunction::External(_) => None,
             });
             let used: BTreeSet<(u32, bool)> = internal
-                .chain(&process.amplitudes)
+                .chain(process.amplitudes.vertices())
                 .map(|v: &Vertex| (v.routine, is_zero(v.mass)))
                 .collect();
             for (index, massless) in used {

@@ -53,7 +53,7 @@ fn quark_and_gluon_processes_have_a_recursion() {
             recursion
                 .as_ref()
                 .map_or(0, |plan| plan.count.multiply_adds),
-            all.len() * BlockDiagonal::new(&process.color).multiply_adds()
+            all.len() * BlockDiagonal::of_process(&process, false).multiply_adds()
         );
         let pure_qcd = r.name.contains("gg_tt") && !r.name.starts_with("susy")
             || r.name.starts_with("gq_tt")

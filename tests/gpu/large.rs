@@ -4,7 +4,7 @@
 use crate::events::{Ask, Batch};
 use crate::support::{Gpu, bridge, conclude, number, on_cpu, some};
 use mebridge::process::color::ColorMatrix;
-use mebridge::process::{Process, Source, Wavefunction};
+use mebridge::process::{Amplitudes, Diagrams, Process, Source, Wavefunction};
 use mebridge::runtime::{Precision, Switches};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -22,18 +22,21 @@ const COMPARED: usize = 4;
 /// So many copies of a process, whose JAMPs go to the flows one copy after the other.
 fn copies(of: &Process, count: usize, flows: usize) -> Process {
     let mut process = of.clone();
+    let listed = of.amplitudes.diagrams().expect("diagrams");
+    let mut diagrams = Diagrams::default();
     let couplings = of.model.couplings.len() as u32;
-    let (waves, amplitudes) = (of.wavefunctions.len() as u32, of.amplitudes.len() as u32);
-    let partials = of.jamp.partial.len() as u32;
+    let (waves, amplitudes) = (
+        of.wavefunctions.len() as u32,
+        listed.amplitudes.len() as u32,
+    );
+    let partials = listed.jamp.partial.len() as u32;
     process.helicities = HELICITIES
         .iter()
         .map(|&h| of.helicities[h % of.helicities.len()].clone())
         .collect();
-    process.jamp.outputs = vec![Vec::new(); flows];
+    diagrams.jamp.outputs = vec![Vec::new(); flows];
     process.model.couplings.clear();
     process.wavefunctions.clear();
-    process.amplitudes.clear();
-    process.jamp.partial.clear();
     for copy in 0..count as u32 {
         for coupling in &of.model.couplings {
             let mut mine = coupling.clone();
@@ -55,7 +58,9 @@ fn copies(of: &Process, count: usize, flows: usize) -> Process {
             Wavefunction::Internal(inner) => Wavefunction::Internal(vertex(inner)),
         });
         process.wavefunctions.extend(waves);
-        process.amplitudes.extend(of.amplitudes.iter().map(vertex));
+        diagrams
+            .amplitudes
+            .extend(listed.amplitudes.iter().map(vertex));
         let terms = |terms: &Vec<mebridge::process::Term>| {
             let mut mine = terms.clone();
             for term in &mut mine {
@@ -66,13 +71,13 @@ fn copies(of: &Process, count: usize, flows: usize) -> Process {
             }
             mine
         };
-        process
+        diagrams
             .jamp
             .partial
-            .extend(of.jamp.partial.iter().map(terms));
-        for (i, output) in of.jamp.outputs.iter().enumerate() {
-            let flow = (copy as usize * of.jamp.outputs.len() + i) % flows;
-            process.jamp.outputs[flow].extend(terms(output));
+            .extend(listed.jamp.partial.iter().map(terms));
+        for (i, output) in listed.jamp.outputs.iter().enumerate() {
+            let flow = (copy as usize * listed.jamp.outputs.len() + i) % flows;
+            diagrams.jamp.outputs[flow].extend(terms(output));
         }
     }
     let mut random = ChaCha8Rng::seed_from_u64(11);
@@ -86,7 +91,7 @@ fn copies(of: &Process, count: usize, flows: usize) -> Process {
             });
         }
     }
-    process.color = ColorMatrix {
+    diagrams.color = ColorMatrix {
         flows: flows as u32,
         denominator: 3.0,
         upper,
@@ -95,6 +100,7 @@ fn copies(of: &Process, count: usize, flows: usize) -> Process {
         *row = (0..flows).map(|flow| row[flow % row.len()]).collect();
     }
     process.channels.color_flows.clear();
+    process.amplitudes = Amplitudes::Diagrams(diagrams);
     process
 }
 
@@ -105,11 +111,11 @@ fn a_process_of_a_million_operations_runs() {
     };
     let mut wrong = Vec::new();
     for (r, process) in &some(&["gg_ttggg.P1_gg_ttxggg"]) {
-        let each = process.wavefunctions.len() + process.amplitudes.len();
+        let each = process.wavefunctions.len() + process.amplitudes.vertices().len();
         let operations = number("MEBRIDGE_TEST_OPERATIONS", OPERATIONS as u64) as usize;
         let process = copies(process, operations.div_ceil(each), FLOWS);
         process.validate().expect("a process");
-        let calls = process.wavefunctions.len() + process.amplitudes.len();
+        let calls = process.wavefunctions.len() + process.amplitudes.vertices().len();
         println!("{}: {calls} calls, {FLOWS} colour flows", r.name);
         let batch = Batch::random(&process, EVENTS);
         let mut right = None;
@@ -166,23 +172,25 @@ fn a_process_of_a_million_operations_runs() {
 #[test]
 fn copies_of_a_process_are_a_process() {
     for (_, process) in &some(&["gg_ttg.P1_gg_ttxg"]) {
-        let flows = process.color.flows as usize;
+        let flows = process.amplitudes.jamps();
         let one = number("MEBRIDGE_TEST_COPIES", 3) as usize;
         let start = Instant::now();
         let mut copies = copies(process, one, flows * one);
         copies.validate().expect("a process");
+        let color = &process.amplitudes.diagrams().expect("diagrams").color;
+        let diagrams = copies.amplitudes.diagrams_mut().expect("diagrams");
         // The matrix of the real one for each copy gives as many times its answer.
         for i in 0..flows * one {
             for j in i..flows * one {
                 let n = flows * one;
                 let at = i * n - i * i.saturating_sub(1) / 2 + (j - i);
-                copies.color.upper[at] = match i / flows == j / flows {
-                    true => process.color.entry(i % flows, j % flows),
+                diagrams.color.upper[at] = match i / flows == j / flows {
+                    true => color.entry(i % flows, j % flows),
                     false => 0.0,
                 };
             }
         }
-        copies.color.denominator = 1.0;
+        diagrams.color.denominator = 1.0;
         copies.helicities.clone_from(&process.helicities);
         let batch = Batch::random(process, 3);
         let mut right = batch.run(Ask::PLAIN, &mut on_cpu(process));

@@ -14,7 +14,7 @@
 mod blas;
 mod chunks;
 mod cold;
-use mebridge_testing as common;
+mod color_ordered;
 mod door;
 mod events;
 mod generated;
@@ -22,9 +22,10 @@ mod graphs;
 mod kernels;
 mod large;
 mod leaks;
-mod orders;
 mod reference;
 mod side_by_side;
 mod support;
 mod tuning;
 mod umami;
+
+use mebridge_testing as common;

@@ -28,9 +28,10 @@ fn the_tables_are_those_of_the_files() {
     assert_eq!(process.helicities[0], [-1, -1, -1, 1]);
     assert_eq!(process.iden, 256);
     assert_eq!(process.diagrams, 3);
-    assert_eq!(process.amplitudes.len(), 3);
-    assert_eq!(process.color.entry(0, 0), 16.0 / 3.0);
-    assert_eq!(process.color.entry(0, 1), -2.0 / 3.0);
+    assert_eq!(process.amplitudes.vertices().len(), 3);
+    let color = &process.amplitudes.diagrams().unwrap().color;
+    assert_eq!(color.entry(0, 0), 16.0 / 3.0);
+    assert_eq!(color.entry(0, 1), -2.0 / 3.0);
     assert_eq!(process.channels.config_diagram, [1, 2, 3]);
     assert_eq!(
         process.channels.color_allowed,

@@ -205,9 +205,10 @@ fn the_importer_reads_it_back() {
             p.legs.iter().map(|leg| (leg.pdg, leg.incoming)).collect()
         };
         assert_eq!(legs(&imported), legs(process), "{name}");
-        let flows = process.color.flows as usize;
+        let flows = process.amplitudes.jamps();
         for (i, j) in (0..flows).flat_map(|i| (0..flows).map(move |j| (i, j))) {
-            let entries = [&imported, process].map(|p| p.color.entry(i, j));
+            let entries =
+                [&imported, process].map(|p| p.amplitudes.diagrams().unwrap().color.entry(i, j));
             assert!(
                 (entries[0] - entries[1]).abs() < 1e-12,
                 "{name}: {entries:?}"
@@ -411,7 +412,7 @@ fn what_cannot_be_written_is_told() {
         (error.to_string(), left)
     };
     let process = generate("g g > t t~").unwrap().remove(0);
-    let recursion = process.by_color_order().expect("one quark line");
+    let recursion = process.as_color_ordered().expect("one quark line");
     let (what, left) = refused(recursion, "recursion");
     assert!(what.contains("without diagrams"), "{what}");
     assert_eq!(left, 0);

@@ -205,7 +205,7 @@ fn an_interference_alone() {
         assert_eq!(process.helicity_sum, way);
         assert_eq!((process.iden, process.diagrams), (36, 6));
         // A sum of amplitudes for each colour flow and order.
-        assert_eq!(process.jamp.outputs.len(), 4);
+        assert_eq!(process.amplitudes.diagrams().unwrap().jamp.outputs.len(), 4);
         if !standalone {
             assert_eq!(process.color_flows(), 2);
         }
@@ -312,8 +312,9 @@ fn a_decay_chain() {
 #[test]
 fn two_gluons_become_top_quarks() {
     let process = process("old/P1_gg_ttx");
-    assert_eq!(process.color.entry(0, 0), 16.0 / 3.0);
-    assert_eq!(process.color.entry(0, 1), -2.0 / 3.0);
+    let color = &process.amplitudes.diagrams().unwrap().color;
+    assert_eq!(color.entry(0, 0), 16.0 / 3.0);
+    assert_eq!(color.entry(0, 1), -2.0 / 3.0);
     let (mass, g) = (172.0_f64, 1.2_f64);
     let mut card = process.model.default_card();
     for (value, parameter) in card.iter_mut().zip(&process.model.card) {
@@ -436,7 +437,8 @@ fn jamp2_may_be_handed_out() {
     let process = other.agrees();
     assert_eq!(process.channels, known[0].channels);
     assert_eq!(process.helicities, known[0].helicities);
-    assert_eq!(process.color, known[0].color);
+    let color = |process: &Process| process.amplitudes.diagrams().unwrap().color.clone();
+    assert_eq!(color(&process), color(&known[0]));
     without("      JAMP2(0) = 2\n");
     other.is_refused("JAMP2 is not the sum over helicities");
 }

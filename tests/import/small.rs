@@ -475,7 +475,7 @@ fn the_whole_agrees_with_the_closed_form() {
     let process = Output::new().process();
     assert_eq!(process.name, "phi phi > phi phi");
     assert_eq!(process.wavefunctions.len(), 7, "W(1,5) is three of them");
-    assert_eq!(process.amplitudes.len(), 3);
+    assert_eq!(process.amplitudes.vertices().len(), 3);
     assert_eq!(process.routines.len(), 2);
     assert_eq!(process.diagrams, 3);
     assert_eq!(process.iden, 2);

@@ -10,8 +10,8 @@ use mebridge::process::color::ColorMatrix;
 use mebridge::process::lorentz::Routine;
 use mebridge::process::model::{CardParameter, Model, Named};
 use mebridge::process::{
-    Contract, CouplingRef, External, ExternalKind, Leg, LinearMap, Process, Quantity, Source, Term,
-    Vertex, Wavefunction,
+    Amplitudes, Contract, CouplingRef, Diagrams, External, ExternalKind, Leg, LinearMap, Process,
+    Quantity, Source, Term, Vertex, Wavefunction,
 };
 use num_complex::Complex64;
 
@@ -155,20 +155,7 @@ fn pairs(
         model,
         routines: vec![vector_of_fermions(), fermions_and_vector()],
         wavefunctions,
-        amplitudes: vec![vertex(1, &[3, 2, 4])],
         diagrams: 1,
-        jamp: LinearMap {
-            partial: Vec::new(),
-            outputs: jamp
-                .iter()
-                .map(|&factor| {
-                    vec![Term {
-                        source: Source::Amplitude(0),
-                        factor: (factor, 0.0),
-                    }]
-                })
-                .collect(),
-        },
         channels: Channels {
             amp2: vec![Amp2 {
                 diagram: 1,
@@ -178,9 +165,24 @@ fn pairs(
             color_allowed: vec![vec![true; color.flows as usize]],
             color_flows,
         },
-        color,
+        amplitudes: Amplitudes::Diagrams(Diagrams {
+            amplitudes: vec![vertex(1, &[3, 2, 4])],
+            jamp: LinearMap {
+                partial: Vec::new(),
+                outputs: jamp
+                    .iter()
+                    .map(|&factor| {
+                        vec![Term {
+                            source: Source::Amplitude(0),
+                            factor: (factor, 0.0),
+                        }]
+                    })
+                    .collect(),
+            },
+            color,
+            color_ordered: None,
+        }),
         contract: Contract::WithIgraph,
-        color_ordered: None,
     };
     process.validate().expect("a whole process");
     process

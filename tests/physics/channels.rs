@@ -168,7 +168,7 @@ fn colour_flows_are_chosen_by_jamp2_among_those_allowed() {
                 assert_eq!(channel.run(&mut bridge).color, c.expected, "channel");
             }
         }
-        let flows = process.color.flows as usize;
+        let flows = process.amplitudes.jamps();
         assert!(2 * met.len() >= flows, "{} of {flows} flows", met.len());
     }
 }

@@ -166,7 +166,7 @@ fn built_structures_are_recognised() {
         let (points, _) = grid(*card.last().unwrap());
         Batch::new(&points, 1.0).run(&mut bridge);
         let plan = bridge.plan().unwrap();
-        assert!(plan.general.is_empty(), "{}", process.name);
+        assert!(plan.operations().general.is_empty(), "{}", process.name);
         // One helicity for the massless pair is the opposite of the other: 2 * 4.
         assert_eq!(bridge.good_helicities(), Some(8), "{}", process.name);
     }

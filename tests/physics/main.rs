@@ -11,14 +11,15 @@ mod built;
 mod channels;
 mod choices;
 mod closed_formulas;
-mod color_order;
-use mebridge_testing as common;
+mod color_ordered;
+mod color_ordered_import;
 mod conservation;
 mod first_events;
 mod generated;
-mod imported_order;
 mod independence;
 mod kinematics;
 mod processes;
 mod symmetries;
 mod ward;
+
+use mebridge_testing as common;

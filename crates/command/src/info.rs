@@ -13,7 +13,7 @@ use mebridge::describe::{Channel, topologies};
 use mebridge::ops::recognize::recognize;
 use mebridge::plan::binding::{Binding, Coupling};
 use mebridge::plan::passes::{Pass, plan_after};
-use mebridge::plan::{Plan, compile};
+use mebridge::plan::{Plan, color_ordered, compile};
 use mebridge::process::{Contract, Process, Wavefunction};
 use mebridge::runtime::ProcessChoice;
 use num_complex::Complex64;
@@ -50,6 +50,9 @@ pub struct Options {
     /// Show what each pass of the plan compiler saves
     #[arg(long)]
     plan: bool,
+    /// With --plan: print the plan that serves a CPU's calls without channels, operation by operation
+    #[arg(long, requires = "plan", conflicts_with = "json")]
+    text: bool,
     /// Print JSON instead of text: a list with one object for each matrix element
     #[arg(long)]
     json: bool,
@@ -94,6 +97,10 @@ impl Options {
             output::warn(&format!("{}: {origin}", path.display()));
         }
         let sources = sources?;
+        if self.text {
+            let texts = sources.iter().map(plan_text);
+            return output::print(&texts.collect::<Result<Vec<String>>>()?.join("\n"));
+        }
         let passes = match self.plan {
             true => Pass::ALL.len(),
             false => 0,
@@ -272,7 +279,9 @@ impl Info {
             .iter()
             .filter(|w| matches!(w, Wavefunction::External(_)))
             .count();
-        let flows = process.color.flows as usize;
+        let flows = process.amplitudes.jamps();
+        let vertices = process.amplitudes.vertices().len();
+        let jamp = process.amplitudes.diagrams().map(|diagrams| &diagrams.jamp);
         let terms = |sums: &[Vec<_>]| sums.iter().map(Vec::len).sum::<usize>();
         Ok(Info {
             process: process.name.clone(),
@@ -300,7 +309,7 @@ impl Info {
             helicities: process.helicities.len(),
             iden: process.iden,
             diagrams: process.diagrams,
-            amplitudes: process.amplitudes.len(),
+            amplitudes: vertices,
             wavefunctions: process.wavefunctions.len(),
             color_flows: process.color_flows() as u32,
             configurations: process.channels.config_diagram.len(),
@@ -348,9 +357,9 @@ impl Info {
             operations: Operations {
                 external_wavefunctions: external,
                 internal_wavefunctions: process.wavefunctions.len() - external,
-                amplitudes: process.amplitudes.len(),
-                jamp_partial_sums: process.jamp.partial.len(),
-                jamp_terms: terms(&process.jamp.partial) + terms(&process.jamp.outputs),
+                amplitudes: vertices,
+                jamp_partial_sums: jamp.map_or(0, |jamp| jamp.partial.len()),
+                jamp_terms: jamp.map_or(0, |jamp| terms(&jamp.partial) + terms(&jamp.outputs)),
                 color_products: flows * (flows + 1) / 2,
             },
             plans: plans(process, &binding, progress)?,
@@ -381,6 +390,29 @@ fn powers(coupling: &Coupling) -> Option<Vec<usize>> {
     }
 }
 
+/// The plan that serves a CPU's calls without channels, as text.
+fn plan_text(source: &Source) -> Result<String> {
+    let process = &source.process;
+    let binding = Binding::new(&process.model, &source.card)?;
+    // The Bridge decides in the same way.
+    let faster = process.is_faster_color_ordered(false, false);
+    let form = (faster && color_ordered::can(process, &binding))
+        .then(|| process.as_color_ordered())
+        .flatten();
+    let process = form.as_ref().unwrap_or(process);
+    let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
+    let plan = compile(process, &binding, &helicities)?;
+    let recursion = plan_after(Pass::Tiling, process, &binding, &helicities)?;
+    let better = recursion.filter(|r| r.count.cost() < plan.count.cost());
+    let kind = match (&better, process.is_color_ordered()) {
+        (Some(_), _) => "recursion",
+        (None, true) => "colour-ordered form",
+        (None, false) => "diagrams",
+    };
+    let plan = better.unwrap_or(plan);
+    Ok(format!("{}: {kind}\n{plan}", process.name))
+}
+
 /// What the plans for all helicities take.
 fn plans(process: &Process, binding: &Binding, progress: &Progress) -> Result<Plans> {
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
@@ -391,7 +423,8 @@ fn plans(process: &Process, binding: &Binding, progress: &Progress) -> Result<Pl
     progress.step();
     let better = |r: &&Plan| r.count.cost() < diagrams.count.cost();
     let better_with_channels = |r: &&Plan| {
-        !r.channels.is_empty() && r.count.cost_with_channels() < diagrams.count.cost_with_channels()
+        !r.channels().is_empty()
+            && r.count.cost_with_channels() < diagrams.count.cost_with_channels()
     };
     let color = helicities.len() * BlockDiagonal::of_process(process, false).multiply_adds();
     let info = |recursion: Option<&Plan>| match recursion {
@@ -461,7 +494,7 @@ fn structures(process: &Process, binding: &Binding) -> Vec<Structure> {
     let mut calls = vec![0; process.routines.len()];
     // With which masses, zero or not, each is called.
     let mut massless = vec![BTreeSet::new(); process.routines.len()];
-    for vertex in internal.chain(&process.amplitudes) {
+    for vertex in internal.chain(process.amplitudes.vertices()) {
         let mass = binding.value(vertex.mass);
         calls[vertex.routine as usize] += 1;
         massless[vertex.routine as usize].insert(mass == 0.0);

@@ -35,7 +35,7 @@ pub fn counts(process: &Process) -> String {
         "{}, {} diagrams, {} amplitudes, {} colour flows, {} helicities",
         process.name,
         process.diagrams,
-        process.amplitudes.len(),
+        process.amplitudes.vertices().len(),
         process.color_flows(),
         process.helicities.len(),
     )

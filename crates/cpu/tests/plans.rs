@@ -77,29 +77,40 @@ fn an_address_outside_of_the_memory_is_seen() {
             ..plan.clone()
         };
         assert!(!is_valid(&short, &made.process));
-        for batch in 0..plan.currents.len() {
+        for batch in 0..plan.operations().currents.len() {
             let mut bad = plan.clone();
-            *bad.currents[batch].operands.last_mut().unwrap() = plan.vectors - 1;
+            *bad.operations_mut().unwrap().currents[batch]
+                .operands
+                .last_mut()
+                .unwrap() = plan.vectors - 1;
             assert!(!is_valid(&bad, &made.process));
-            bad.currents[batch].operands.pop();
+            bad.operations_mut().unwrap().currents[batch].operands.pop();
             assert!(!is_valid(&bad, &made.process));
         }
-        for tile in 0..plan.tiles.len() {
+        for tile in 0..plan.operations().tiles.len() {
             let mut bad = plan.clone();
-            let batch = bad.tiles[tile].currents.last_mut().unwrap();
+            let batch = bad.operations_mut().unwrap().tiles[tile]
+                .currents
+                .last_mut()
+                .unwrap();
             *batch.operands.last_mut().unwrap() = plan.vectors - 1;
             assert!(!is_valid(&bad, &made.process));
             let mut bad = plan.clone();
-            bad.tiles[tile].group = plan.groups.len() as u32;
+            bad.operations_mut().unwrap().tiles[tile].group = plan.groups().len() as u32;
             assert!(!is_valid(&bad, &made.process));
             let mut bad = plan.clone();
-            bad.tiles.swap(0, tile);
+            bad.operations_mut().unwrap().tiles.swap(0, tile);
             assert_eq!(is_valid(&bad, &made.process), tile == 0);
         }
         let mut bad = plan.clone();
-        bad.tables.last_mut().unwrap().fill(Address::MAX);
+        bad.operations_mut()
+            .unwrap()
+            .tables
+            .last_mut()
+            .unwrap()
+            .fill(Address::MAX);
         assert!(!is_valid(&bad, &made.process));
-        bad.tables[0].clear();
+        bad.operations_mut().unwrap().tables[0].clear();
         assert!(!is_valid(&bad, &made.process));
         let mut bad = plan.clone();
         bad.couplings[0] = Address::MAX - 1;
@@ -109,17 +120,24 @@ fn an_address_outside_of_the_memory_is_seen() {
         assert!(!is_valid(&bad, &made.process));
         // The same batch among the amplitudes.
         let mut bad = plan.clone();
-        bad.amplitudes.push(plan.currents[0].clone());
+        bad.operations_mut()
+            .unwrap()
+            .amplitudes
+            .push(plan.operations().currents[0].clone());
         assert!(!is_valid(&bad, &made.process));
         let mut bad = plan.clone();
-        bad.channels.squares.push(plan.amplitudes[0].clone());
+        bad.operations_mut()
+            .unwrap()
+            .channels
+            .squares
+            .push(plan.operations().amplitudes[0].clone());
         assert!(!is_valid(&bad, &made.process));
         let mut bad = plan.clone();
-        bad.groups[0] = vec![plan.helicities.len() as u32];
+        bad.operations_mut().unwrap().groups[0] = vec![plan.helicities.len() as u32];
         assert!(!is_valid(&bad, &made.process));
         // A routine that the process does not have.
         let mut bad = plan.clone();
-        bad.general.push(GeneralRoutine {
+        bad.operations_mut().unwrap().general.push(GeneralRoutine {
             routine: example::scalars().routines.remove(0),
             massless: false,
         });
@@ -142,7 +160,7 @@ fn a_recursion_tells_helicities_apart() {
         let [list, recursion] = [0, made.plans.len() - 1].map(|plan| {
             let (process, binding) = (&made.process, &made.binding);
             let plan = made.plans[plan].clone().validate(process).unwrap();
-            let color = BlockDiagonal::new(&process.color);
+            let color = BlockDiagonal::of_process(process, false);
             let (core, double) = (Cores { level, threads: 1 }, Precision::Double);
             let backend = core.backend(process, &color, binding, plan, double, lanes.as_ref());
             let mut each = EachHelicity::default();
@@ -195,7 +213,7 @@ fn one_event(momenta: &[[f64; 4]; 4]) -> Events<'_> {
 
 /// Runs a plan, whatever it computes.
 fn run(made: &Made, plan: ValidPlan) {
-    let color = BlockDiagonal::new(&made.process.color);
+    let color = BlockDiagonal::of_process(&made.process, false);
     let (process, binding) = (&made.process, &made.binding);
     let core = Cores {
         level: Level::best(),

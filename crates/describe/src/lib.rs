@@ -10,9 +10,9 @@
 //! where one of its sides has no colour, else a gluon. So a photon between quarks is called 21. Samplers take no more
 //! from the code than mass and width, which the `parameters` of the channel name too.
 
-mod without_diagrams;
+mod color_ordered;
 
-use mebridge_process::{Process, Quantity, Vertex, Wavefunction};
+use mebridge_process::{Amplitudes, Process, Quantity, Vertex, Wavefunction};
 use mebridge_support::error::{Error, Result};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -178,7 +178,10 @@ pub fn describe(
             let Some(&amplitude) = amp2.squares.first().and_then(|set| set.first()) else {
                 continue;
             };
-            let topology = lines.topology(amplitude as usize);
+            let Some(vertex) = process.amplitudes.vertices().get(amplitude as usize) else {
+                continue;
+            };
+            let topology = lines.topology(vertex);
             powers.push(topology.power);
             let Some(config) = process.channels.config_of(amp2.diagram) else {
                 continue;
@@ -245,9 +248,11 @@ pub fn describe(
 /// The topologies that a sampler needs: the channels of a process, or where diagrams are not listed all whose vertices
 /// join three lines, but one of those that differ by permutations of equal gluons in the final state.
 pub fn topologies(process: &Process) -> Result<Vec<Channel>> {
-    match (&process.color_ordered, process.amplitudes.is_empty()) {
-        (Some(form), true) => Ok(without_diagrams::channels(process, form)),
-        _ => Ok(describe(std::slice::from_ref(process), &[false], "", "")?.channels),
+    match &process.amplitudes {
+        Amplitudes::ColorOrdered(form) => Ok(color_ordered::channels(process, form)),
+        Amplitudes::Diagrams(_) => {
+            Ok(describe(std::slice::from_ref(process), &[false], "", "")?.channels)
+        }
     }
 }
 
@@ -317,12 +322,11 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn topology(&mut self, amplitude: usize) -> Topology {
+    fn topology(&mut self, vertex: &Vertex) -> Topology {
         let mut topology = Topology {
             power: Some(0),
             ..Topology::default()
         };
-        let vertex = &self.process.amplitudes[amplitude];
         let (names, _) = self.meet(vertex, &mut topology);
         topology.vertices.push(names);
         topology

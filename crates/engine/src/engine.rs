@@ -130,10 +130,10 @@ impl<T: Real> Engine<T> {
         single_color: bool,
     ) -> Result<Self> {
         let fits = plan.is_for(process)
-            && color.fits(&process.color)
+            && color.fits_process(process)
             && binding.couplings.len() == plan.couplings.len()
             // The JAMPs of a helicity lie behind each other, as a plan for a GPU has them not.
-            && plan.loops.as_ref().is_none_or(|loops| loops.strides[0] == 2);
+            && plan.loops().is_none_or(|loops| loops.strides[0] == 2);
         if !fits {
             return Err(Error::InvalidProcess {
                 what: "a plan that is none of this process".into(),
@@ -152,9 +152,9 @@ impl<T: Real> Engine<T> {
         };
         let scratch = Scratch {
             check: take(1),
-            matrix_elements: take(plan.tables.len()),
+            matrix_elements: take(plan.helicities.len()),
             jamp2: take(process.color_flows()),
-            numerators: take(level.lanes::<T>().max(plan.channels.len())),
+            numerators: take(level.lanes::<T>().max(plan.channels().len())),
             denominator: take(1),
             lanes: take(1),
             choices: take(level.lanes::<T>()),
@@ -191,8 +191,8 @@ impl<T: Real> Engine<T> {
             })
             .collect();
         let channels = &process.channels;
-        let squares = plan.channels.denominator.iter();
-        let squares = squares.filter_map(|&i| plan.channels.amp2.get(i as usize));
+        let squares = plan.channels().denominator.iter();
+        let squares = squares.filter_map(|&i| plan.channels().amp2.get(i as usize));
         let (one, several) = squares
             .flatten()
             .cloned()
@@ -201,9 +201,10 @@ impl<T: Real> Engine<T> {
         allowed.push((0..process.color_flows() as u32).collect());
         let with_jamp2 = |flow| (flow, scratch.jamp2 + flow);
         let with_jamp2 = |flows: Vec<u32>| flows.into_iter().map(with_jamp2).collect();
-        let drawn = plan.channels.drawn(channels).into_iter();
+        let drawn = plan.channels().drawn(channels).into_iter();
         Ok(Engine {
             general: plan
+                .operations()
                 .general
                 .iter()
                 .map(|g| General::compile(&g.routine, g.massless))
@@ -211,20 +212,21 @@ impl<T: Real> Engine<T> {
             level,
             order: groups.helicities.iter().flatten().copied().collect(),
             groups,
-            evaluated: match &plan.loops {
+            evaluated: match plan.loops() {
                 Some(loops) => loops.evaluated().count(),
                 None => plan.helicities.len(),
             },
             polynomials,
             jamp: JampSums::new(&plan, &scratch, level.lanes::<T>()),
             denominator: (one.concat(), several),
-            currents: pairs::steps(&plan.currents, level),
+            currents: pairs::steps(&plan.operations().currents, level),
             tiles: plan
+                .operations()
                 .tiles
                 .iter()
                 .map(|tile| pairs::steps(&tile.currents, level))
                 .collect(),
-            squares: pairs::steps(&plan.channels.squares, level),
+            squares: pairs::steps(&plan.channels().squares, level),
             color,
             scratch,
             incoming: process.legs.iter().map(|leg| leg.incoming).collect(),
@@ -362,7 +364,7 @@ impl<T: Real> Engine<T> {
         let first = self.scratch.numerators as usize * lanes;
         (0..count)
             .map(|lane| {
-                (0..self.plan.channels.len())
+                (0..self.plan.channels().len())
                     .map(|i| numbers[first + i * lanes + lane].to_f64())
                     .collect()
             })
@@ -378,7 +380,7 @@ impl<T: Real> Engine<T> {
     ) {
         let all = self.lanes();
         let first = self.scratch.matrix_elements as usize * all;
-        let numbers = &worker.numbers()[first..][..self.plan.tables.len() * all];
+        let numbers = &worker.numbers()[first..][..self.plan.helicities.len() * all];
         to.clear();
         for row in numbers.chunks_exact(all) {
             to.extend(row[..lanes].iter().map(|x| x.to_f64()));
@@ -393,7 +395,7 @@ impl<T: Real> Engine<T> {
         let first = self.scratch.matrix_elements as usize * lanes;
         (0..count)
             .map(|lane| {
-                (0..self.plan.tables.len())
+                (0..self.plan.helicities.len())
                     .map(|h| numbers[first + h * lanes + lane].to_f64())
                     .collect()
             })
@@ -412,7 +414,7 @@ mod tests {
     fn a_plan_or_matrix_of_another_process_is_refused() {
         let process = example::scalars();
         let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
-        let split = BlockDiagonal::new(&process.color);
+        let split = BlockDiagonal::of_process(&process, false);
         let plan = compile(&process, &binding, &[0]).unwrap();
         let new = |plan: &Plan, split: &BlockDiagonal| {
             let (plan, level) = (plan.clone().validate(&process)?, Level::None);
@@ -427,7 +429,7 @@ mod tests {
         beyond.externals[0].results[0] = u32::MAX - 1;
         assert!(!new(&beyond, &split));
         let mut other = example::scalars();
-        other.color.flows += 1;
+        other.amplitudes.diagrams_mut().unwrap().color.flows += 1;
         let valid = plan.clone().validate(&process).unwrap();
         assert!(Engine::<f64>::new(&other, &split, &binding, valid, Level::None, false).is_err());
         let more = mebridge_process::color::ColorMatrix {

@@ -25,8 +25,8 @@ impl Groups {
     /// Those of a plan, in whose memory so many vectors are taken.
     pub(super) fn of(plan: &Plan, process: &Process, taken: u32) -> Groups {
         found(plan, process, taken).unwrap_or_else(|| Groups {
-            helicities: plan.groups.clone(),
-            pair_stride: plan.pair_stride,
+            helicities: plan.groups().into_owned(),
+            pair_stride: plan.operations().pair_stride,
             vectors: 0,
         })
     }
@@ -36,9 +36,9 @@ impl Groups {
 fn found(plan: &Plan, process: &Process, taken: u32) -> Option<Groups> {
     let of_products =
         |batch: &Batch| matches!(batch.opcode, Opcode::DotSpinor0 | Opcode::DotVector0);
-    let single = plan.groups.iter().all(|group| group.len() == 1);
-    let listed = plan.loops.is_none() && plan.tiles.is_empty() && single;
-    if !listed || !plan.amplitudes.iter().all(of_products) {
+    let single = plan.groups().iter().all(|group| group.len() == 1);
+    let listed = plan.loops().is_none() && plan.operations().tiles.is_empty() && single;
+    if !listed || !plan.operations().amplitudes.iter().all(of_products) {
         return None;
     }
     let helicities = pairs(plan, process)?;
@@ -56,13 +56,13 @@ fn pairs(plan: &Plan, process: &Process) -> Option<Vec<Vec<u32>>> {
     let legs = 0..process.legs.len();
     let by_leg = legs.map(|leg| pairs_by(leg, plan, process));
     let best = by_leg.rev().min_by_key(Vec::len)?;
-    (best.len() < plan.tables.len()).then_some(best)
+    (best.len() < plan.helicities.len()).then_some(best)
 }
 
 fn pairs_by(leg: usize, plan: &Plan, process: &Process) -> Vec<Vec<u32>> {
     let mut groups: Vec<Vec<u32>> = Vec::new();
     let mut open: HashMap<Vec<i8>, usize> = HashMap::default();
-    for group in &plan.groups {
+    for group in plan.groups().iter() {
         for &h in group {
             let mut rest = process.helicities[plan.helicities[h as usize] as usize].clone();
             rest[leg] = 0;
@@ -83,9 +83,13 @@ fn pairs_by(leg: usize, plan: &Plan, process: &Process) -> Vec<Vec<u32>> {
 
 /// Whether two helicities have a factor of each product in common.
 fn shares(plan: &Plan, first: u32, second: u32) -> bool {
-    let (a, b) = (&plan.tables[first as usize], &plan.tables[second as usize]);
+    let (a, b) = (
+        &plan.operations().tables[first as usize],
+        &plan.operations().tables[second as usize],
+    );
     let same = |factor: u32| a[factor as usize] == b[factor as usize];
     let operations = plan
+        .operations()
         .amplitudes
         .iter()
         .flat_map(|batch| batch.operands.as_chunks::<3>().0);
@@ -98,20 +102,30 @@ fn shares(plan: &Plan, first: u32, second: u32) -> bool {
 fn of_one_helicity(plan: &Plan) -> Option<(Address, Address)> {
     let mut range = (plan.jamp_base, plan.jamp_base + 2 * plan.flows as u32);
     let mut note = |address: Address| range = (range.0.min(address), range.1.max(address + 2));
-    for batch in &plan.amplitudes {
-        visit(batch, &plan.general, true, &mut |operand, access| {
-            if let Access::Write(_) = access {
-                note(operand);
-            }
-        })?;
+    for batch in &plan.operations().amplitudes {
+        visit(
+            batch,
+            &plan.operations().general,
+            true,
+            &mut |operand, access| {
+                if let Access::Write(_) = access {
+                    note(operand);
+                }
+            },
+        )?;
     }
-    for sum in &plan.jamp.sums {
+    for sum in &plan.operations().jamp.sums {
         note(sum.address);
     }
     // What is read as that of a helicity has to be one of these.
-    let units = plan.jamp.units.iter().copied();
-    let terms = plan.jamp.terms.iter().flat_map(|term| [term.re, term.im]);
-    let squares = plan.channels.amp2.iter().flatten().flatten().copied();
+    let units = plan.operations().jamp.units.iter().copied();
+    let terms = plan
+        .operations()
+        .jamp
+        .terms
+        .iter()
+        .flat_map(|term| [term.re, term.im]);
+    let squares = plan.channels().amp2.iter().flatten().flatten().copied();
     let mut read = units
         .chain(squares)
         .flat_map(|at| [at, at + 1])
@@ -159,7 +173,7 @@ mod tests {
         let (first, end) = of_one_helicity(&list).unwrap();
         assert_eq!(first + groups.pair_stride, taken);
         assert_eq!(groups.vectors, end - first);
-        let own = 2 * (process.amplitudes.len() + list.flows) as u32;
+        let own = 2 * (process.amplitudes.vertices().len() + list.flows) as u32;
         assert!(groups.vectors >= own, "{} {own}", groups.vectors);
     }
 
@@ -167,8 +181,8 @@ mod tests {
     fn pairs_of_a_recursion_stay_as_they_are() {
         let (process, _, recursion) = gg_ttx();
         let groups = Groups::of(&recursion, &process, recursion.vectors);
-        assert_eq!(groups.helicities, recursion.groups);
-        assert_eq!(groups.pair_stride, recursion.pair_stride);
+        assert_eq!(groups.helicities, recursion.operations().groups);
+        assert_eq!(groups.pair_stride, recursion.operations().pair_stride);
         assert_eq!(groups.vectors, 0);
     }
 
@@ -184,15 +198,25 @@ mod tests {
         };
         assert!(!single(&|_| ()));
         let elsewhere = list.externals[0].results[0];
-        match list.jamp.terms.is_empty() {
-            true => assert!(single(&|plan| plan.jamp.units[0] = elsewhere)),
-            false => assert!(single(&|plan| plan.jamp.terms[0].im = elsewhere)),
+        match list.operations().jamp.terms.is_empty() {
+            true => assert!(single(
+                &|plan| plan.operations_mut().unwrap().jamp.units[0] = elsewhere
+            )),
+            false => assert!(single(&|plan| plan.operations_mut().unwrap().jamp.terms
+                [0]
+            .im = elsewhere)),
         }
-        assert!(single(&|plan| plan.channels.amp2[0][0][0] = elsewhere));
-        assert!(single(&|plan| plan.amplitudes[0].opcode = Opcode::Dots));
+        assert!(single(&|plan| plan
+            .operations_mut()
+            .unwrap()
+            .channels
+            .amp2[0][0][0] = elsewhere));
+        assert!(single(&|plan| plan.operations_mut().unwrap().amplitudes
+            [0]
+        .opcode = Opcode::Dots));
         // Both factors of a product with the leg that differs.
         let apart = |plan: &mut Plan| {
-            let operand = &mut plan.amplitudes[0].operands;
+            let operand = &mut plan.operations_mut().unwrap().amplitudes[0].operands;
             operand[1] = operand[0];
         };
         let mut plan = list.clone();

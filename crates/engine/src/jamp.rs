@@ -52,8 +52,11 @@ impl<T: Real> JampSums<T> {
             terms: Vec::new(),
         };
         for is_jamp in [false, true] {
-            let (mut units, mut terms) = (&plan.jamp.units[..], &plan.jamp.terms[..]);
-            for sum in &plan.jamp.sums {
+            let (mut units, mut terms) = (
+                &plan.operations().jamp.units[..],
+                &plan.operations().jamp.terms[..],
+            );
+            for sum in &plan.operations().jamp.sums {
                 let units = front(&mut units, sum.units.iter().sum());
                 let terms = front(&mut terms, sum.terms);
                 if jamps.contains(&sum.address) == is_jamp {

@@ -8,7 +8,7 @@
 use super::engine::Engine;
 use mebridge_ops::Address;
 use mebridge_plan::External;
-use mebridge_process::{Process, Wavefunction};
+use mebridge_process::{Amplitudes, Process, Wavefunction};
 use mebridge_simd::Real;
 use mebridge_support::error::{Error, Result};
 
@@ -32,8 +32,8 @@ impl HelicityLanes {
     pub fn choose(process: &Process, rows: &[u32], lanes: usize) -> Option<HelicityLanes> {
         let legs = process.legs.len();
         // Its plan is made for one chirality, and lanes would have both.
-        let form = process.color_ordered.as_ref();
-        let chiral = process.amplitudes.is_empty() && form.is_some_and(|form| form.boson.is_some());
+        let chiral =
+            matches!(&process.amplitudes, Amplitudes::ColorOrdered(form) if form.boson.is_some());
         if legs > MOST_LEGS || rows.len() < 2 || chiral {
             return None;
         }

@@ -19,7 +19,7 @@ pub struct Jamps<T: Real> {
 impl<T: Real> Jamps<T> {
     /// With amplitudes that are all zero.
     pub fn new(process: &Process, binding: &Binding, plan: Plan, level: Level) -> Result<Self> {
-        let color = BlockDiagonal::new(&process.color);
+        let color = BlockDiagonal::of_process(process, false);
         let engine = Engine::new(
             process,
             &color,

@@ -173,7 +173,8 @@ impl<T: Real> ThreadedEngine<T> {
     /// amplitudes, can tell.
     fn each(&mut self, event: Events, answer: &mut EachHelicity) -> Result<bool, BadMomentum> {
         let plan = self.engine.plan();
-        if plan.groups.iter().any(|group| group.len() != 1) || !plan.channels.squares.is_empty() {
+        if plan.groups().iter().any(|group| group.len() != 1) || !plan.channels().squares.is_empty()
+        {
             return Ok(false);
         }
         let worker = &mut self.workers[0];

@@ -93,14 +93,14 @@ impl<T: Real> Worker<T> {
         self.amp2.clear();
         self.slots.clear();
         if self.all_amp2 {
-            self.amp2.extend(0..engine.plan.channels.len() as u32);
+            self.amp2.extend(0..engine.plan.channels().len() as u32);
             return true;
         }
         let Some(channels) = events.channels else {
             return false;
         };
         for &channel in &channels[first..first + count] {
-            let amp2 = engine.plan.channels.amp2_of_diagram[channel as usize]
+            let amp2 = engine.plan.channels().amp2_of_diagram[channel as usize]
                 .expect("channels are checked before");
             let slot = self.amp2.iter().position(|&a| a == amp2);
             self.slots.push(slot.unwrap_or(self.amp2.len()) as u32);

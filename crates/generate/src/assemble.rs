@@ -1,20 +1,19 @@
 //! A [`Process`] from diagrams.
 
 use super::color::{Child, TreeColor, VertexColor};
+use super::color_ordered::Line;
 use super::flows;
 use super::matrix::matrix;
 use super::number::Number;
-use super::ordered::Line;
 use super::strings::Strings;
 use super::subprocess::Subprocess;
 use super::trees::{Diagrams, Node, Tree, TreeId};
 use crate::model::{Model, Parameters, ParticleId, derive};
 use mebridge_process::channels::{Amp2, Channels};
-use mebridge_process::color::ColorMatrix;
 use mebridge_process::lorentz::Routine;
 use mebridge_process::{
-    Contract, CouplingRef, External, ExternalKind, HelicitySum, Leg, LinearMap, Process, Quantity,
-    Source, Term, Vertex, Wavefunction,
+    Amplitudes, Contract, CouplingRef, External, ExternalKind, HelicitySum, Leg, LinearMap,
+    Process, Quantity, Source, Term, Vertex, Wavefunction,
 };
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
@@ -99,7 +98,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// A process by recursion alone, if it has such a form with these coupling orders.
-    pub fn without_diagrams(
+    pub fn color_ordered(
         &self,
         subprocess: &Subprocess,
         line: &Line,
@@ -118,11 +117,6 @@ impl<'a> Assembler<'a> {
         Ok(Some(Process {
             legs,
             helicities,
-            color: ColorMatrix {
-                flows: form.jamps() as u32,
-                denominator: form.denominator,
-                upper: Vec::new(),
-            },
             // One configuration, so that colour flows can be asked for.
             channels: Channels {
                 color_allowed: vec![vec![true; strings.len()]],
@@ -130,17 +124,17 @@ impl<'a> Assembler<'a> {
                 amp2: Vec::new(),
                 config_diagram: vec![0],
             },
-            color_ordered: Some(form),
-            ..self.of_assembly(subprocess, tail, assembly)?
+            ..self.of_assembly(subprocess, tail, assembly, Amplitudes::ColorOrdered(form))?
         }))
     }
 
-    /// A process with these wavefunctions, and nothing made of them yet.
+    /// A process with these wavefunctions and amplitudes; legs, helicities and channels are to be given.
     fn of_assembly(
         &self,
         subprocess: &Subprocess,
         tail: &str,
         assembly: Assembly,
+        amplitudes: Amplitudes,
     ) -> Result<Process, String> {
         Ok(Process {
             name: self.name(subprocess, tail),
@@ -151,17 +145,14 @@ impl<'a> Assembler<'a> {
             helicity_sum: HelicitySum::Positive,
             beam_weights: Vec::new(),
             iden: self.iden(subprocess),
-            color: ColorMatrix::default(),
             channels: Channels::default(),
-            jamp: LinearMap::default(),
             model: assembly.parameters.finish()?,
             routines: assembly.routines,
             wavefunctions: assembly.wavefunctions,
-            amplitudes: Vec::new(),
+            amplitudes,
             diagrams: 0,
             flow_weights: Vec::new(),
             contract: Contract::Unknown,
-            color_ordered: None,
         })
     }
 
@@ -229,21 +220,25 @@ impl<'a> Assembler<'a> {
             Some(line) if line.strings()? == sorted.flows => line.form(&mut assembly, allowed)?,
             _ => None,
         };
+        let color_allowed = sorted.allowed(&config_diagram);
+        let color_flows = lines.collect();
+        let amplitudes = Amplitudes::Diagrams(mebridge_process::Diagrams {
+            color: matrix(&sorted.flows)?,
+            jamp: sorted.jamp,
+            amplitudes,
+            color_ordered,
+        });
         Ok(Some(Process {
             legs,
             helicities,
-            color: matrix(&sorted.flows)?,
             channels: Channels {
-                color_allowed: sorted.allowed(&config_diagram),
-                color_flows: lines.collect(),
+                color_allowed,
+                color_flows,
                 amp2,
                 config_diagram,
             },
-            jamp: sorted.jamp,
-            amplitudes,
             diagrams: count,
-            color_ordered,
-            ..self.of_assembly(subprocess, tail, assembly)?
+            ..self.of_assembly(subprocess, tail, assembly, amplitudes)?
         }))
     }
 

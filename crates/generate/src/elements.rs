@@ -5,7 +5,7 @@
 //! they are told apart before any of them is assembled, and who asks for one of them does not wait for the others.
 
 use super::assemble::Assembler;
-use super::ordered::Line;
+use super::color_ordered::Line;
 use super::request::Request;
 use super::subprocess::{self, Subprocess};
 use super::trees::{Diagrams, Node, Orders, Rules, Tree};
@@ -150,7 +150,7 @@ impl<'a> Elements<'a> {
             }
             (Content::Vertices(_), Some(line)) => {
                 let builder = &self.builder;
-                builder.without_diagrams(subprocess, line, &self.orders, &self.tail)
+                builder.color_ordered(subprocess, line, &self.orders, &self.tail)
             }
             (Content::Vertices(_), None) => Ok(None),
         };

@@ -18,12 +18,12 @@
 
 mod assemble;
 mod color;
+mod color_ordered;
 mod elements;
 mod flows;
 mod matrix;
 pub mod model;
 mod number;
-mod ordered;
 mod request;
 mod strings;
 mod subprocess;

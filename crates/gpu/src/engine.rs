@@ -16,7 +16,7 @@
 //! | `tuning` | the choice of one of these by times |
 //! | `clocks` | clocks that tell colour sums from amplitudes |
 //! | `blas` | the colour sum by cuBLAS |
-//! | `loops` | plans of loops: their tables, and launches in place of the kernel of helicities |
+//! | `color_ordered` | plans of loops: their tables, and launches in place of the kernel of helicities |
 //! | `memory` | the memory of chunks, and so their sizes |
 //! | `slot` | what one chunk needs while it is under way |
 //! | `workspace` | the workspaces of the kernel of helicities |
@@ -29,11 +29,11 @@ mod blocks;
 mod check;
 mod chunks;
 mod clocks;
+mod color_ordered;
 mod contributions;
 mod device_layout;
 mod kernel_spec;
 mod launch;
-mod loops;
 mod memory;
 mod phase;
 mod report;
@@ -54,10 +54,10 @@ use super::source::{self, Unit};
 use blas::Blas;
 use blocks::Tuning;
 use clocks::Clocked;
+use color_ordered::{ArrayLoops, STAGE};
 use device_layout::DeviceLayout;
 use kernel_spec::{KernelSpec, MOST_GENERATED, WHOLE};
 use launch::Launch;
-use loops::{ArrayLoops, STAGE};
 use mebridge_backend::Clocks;
 use mebridge_backend::trial::Trial;
 use mebridge_plan::ValidPlan;
@@ -195,9 +195,9 @@ impl Engine {
     ) -> Result<Engine> {
         let driver = library.driver();
         let double = precision != Precision::Float;
-        let plan = loops::for_gpu(process, binding, plan, double, &options, driver)?;
+        let plan = color_ordered::for_gpu(process, binding, plan, double, &options, driver)?;
         let tables = LevelSchedule::new(&plan, binding).ok_or_else(not_whole)?;
-        let in_loops = plan.loops.is_some();
+        let in_loops = plan.loops().is_some();
         let outside = !in_loops && blas::wanted(&options, split, driver)?;
         let color = match outside || in_loops {
             true => ColorTables::default(),
@@ -218,17 +218,18 @@ impl Engine {
         };
         let kinds = source::amplitude_kinds(&tables);
         let ends = shape.ends();
-        let helicities = (!in_loops).then(|| shape.helicities(&kinds, &plan.general, false));
+        let helicities =
+            (!in_loops).then(|| shape.helicities(&kinds, &plan.operations().general, false));
         let executors: HashMap<Kind, Unit> = tables
             .kinds()
             .into_iter()
-            .map(|kind| (kind, shape.operations(kind, &plan.general)))
+            .map(|kind| (kind, shape.operations(kind, &plan.operations().general)))
             .collect();
         let mut units: Vec<Unit> = executors.values().cloned().collect();
         units.push(ends.clone());
         units.extend(helicities.clone());
         if in_loops {
-            units.extend([shape.arrays(), shape.orders()]);
+            units.extend([shape.arrays(), shape.color_ordered()]);
         }
         library.load(&units)?;
         let functions = executors
@@ -251,19 +252,19 @@ impl Engine {
         let layout = DeviceLayout::new(
             &mut arena, process, &plan, &tables, &color, &kinds, &workspace, double, precision,
         );
-        let blas = match outside {
-            true => Some(Blas::new(
+        let blas = match process.amplitudes.diagrams() {
+            Some(diagrams) if outside => Some(Blas::new(
                 library,
                 &mut arena,
                 &shape,
-                &process.color,
+                &diagrams.color,
                 &tables,
                 &workspace,
                 &options,
             )?),
-            false => None,
+            _ => None,
         };
-        let loops = match &plan.loops {
+        let loops = match plan.loops() {
             Some(loops) => Some(ArrayLoops::new(
                 library,
                 &mut arena,

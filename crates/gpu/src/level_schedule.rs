@@ -15,7 +15,7 @@
 //! helicity's row of [`LevelSchedule::waves`].
 //!
 //! Of a plan of loops this is what comes before them, with the addresses that the plan has; the loops are those of
-//! [`super::array_schedule`].
+//! [`super::color_ordered::schedule`].
 
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::opcode::{FOUR, MOMENTUM};
@@ -158,12 +158,12 @@ impl LevelSchedule {
     /// The tables of a plan. `None` if its operations are not whole or read what nothing has written,
     /// which no plan does that [`Plan::fits`] or that was compiled here.
     pub fn new(plan: &Plan, binding: &Binding) -> Option<LevelSchedule> {
-        if !plan.tiles.is_empty() {
+        if !plan.operations().tiles.is_empty() {
             return None;
         }
         let mut maker = Maker {
-            in_place: plan.loops.is_some(),
-            end: plan.loops.as_ref().map_or(0, |_| plan.vectors),
+            in_place: plan.loops().is_some(),
+            end: plan.loops().map_or(0, |_| plan.vectors),
             ..Maker::default()
         };
         let leg_momenta = maker.place(plan.leg_momenta, 4 * plan.masses.len() as u32);
@@ -183,31 +183,32 @@ impl LevelSchedule {
             .collect();
         let formula_couplings = maker.couplings(plan, binding, g);
         maker.once_an_event(plan)?;
-        maker.batches(&plan.currents, plan)?;
+        maker.batches(&plan.operations().currents, plan)?;
         let levels = std::mem::take(&mut maker.operations);
         let looked_up = looked_up(plan)?;
-        let waves = plan
-            .tables
-            .iter()
-            .map(|table| {
-                let address = |&i: &u32| maker.of(*table.get(i as usize)?);
+        // Loops look nothing up.
+        let operations = plan.operations();
+        let waves = (0..plan.helicities.len())
+            .map(|h| {
+                let table = operations.tables.get(h);
+                let address = |&i: &u32| maker.of(*table?.get(i as usize)?);
                 looked_up.iter().map(address).collect::<Option<Vec<_>>>()
             })
             .collect::<Option<Vec<_>>>()?;
-        let squares = if plan.channels.squares.is_empty() {
+        let squares = if plan.channels().squares.is_empty() {
             None
         } else {
             // Their levels begin anew.
             maker.objects.values_mut().for_each(|o| o.level = 0);
-            maker.batches(&plan.channels.squares, plan)?;
+            maker.batches(&plan.channels().squares, plan)?;
             Some(std::mem::take(&mut maker.operations))
         };
-        let totals = plan.channels.totals.iter().map(|&t| maker.of(t));
+        let totals = plan.channels().totals.iter().map(|&t| maker.of(t));
         let totals: Vec<Address> = totals.collect::<Option<_>>()?;
         let workspace = Workspace::new(plan)?;
         let amplitudes = maker.amplitudes(plan, &workspace, &looked_up)?;
         let sums = maker.sums(plan, &workspace)?;
-        let amp2 = &plan.channels.amp2;
+        let amp2 = &plan.channels().amp2;
         let mut tables = LevelSchedule {
             vectors: maker.end,
             workspace: workspace.end - workspace.start,
@@ -222,13 +223,13 @@ impl LevelSchedule {
             amplitudes: Vec::new(),
             sums: Vec::new(),
             jamp: workspace.of(plan.jamp_base)?,
-            flows: match &plan.loops {
+            flows: match plan.loops() {
                 Some(loops) if !loops.flows.is_empty() => loops.flows.len(),
                 _ => plan.flows,
             },
             waves,
             groups: plan
-                .groups
+                .groups()
                 .iter()
                 .map(|group| match group[..] {
                     [a] => Some([a, u32::MAX]),
@@ -298,12 +299,17 @@ impl LevelSchedule {
 /// Numbers of the wavefunctions that amplitudes look up, in order.
 fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
     let mut numbers = Vec::new();
-    for batch in &plan.amplitudes {
-        visit(batch, &plan.general, true, &mut |operand, access| {
-            if let Access::Indexed(_) = access {
-                numbers.push(operand);
-            }
-        })?;
+    for batch in &plan.operations().amplitudes {
+        visit(
+            batch,
+            &plan.operations().general,
+            true,
+            &mut |operand, access| {
+                if let Access::Indexed(_) = access {
+                    numbers.push(operand);
+                }
+            },
+        )?;
     }
     numbers.sort_unstable();
     numbers.dedup();
@@ -327,14 +333,23 @@ impl Workspace {
             workspace.start = workspace.start.min(at);
             workspace.end = workspace.end.max(at + vectors);
         };
-        for batch in &plan.amplitudes {
-            visit(batch, &plan.general, true, &mut |operand, access| {
-                if let Access::Write(vectors) = access {
-                    include(operand, vectors);
-                }
-            })?;
+        for batch in &plan.operations().amplitudes {
+            visit(
+                batch,
+                &plan.operations().general,
+                true,
+                &mut |operand, access| {
+                    if let Access::Write(vectors) = access {
+                        include(operand, vectors);
+                    }
+                },
+            )?;
         }
-        plan.jamp.sums.iter().for_each(|s| include(s.address, 2));
+        plan.operations()
+            .jamp
+            .sums
+            .iter()
+            .for_each(|s| include(s.address, 2));
         Some(workspace)
     }
 
@@ -507,35 +522,40 @@ impl Maker {
             let mut operands = Vec::new();
             let (mut level, mut sound) = (0, true);
             let kind = Kind::Opcode(batch.opcode);
-            visit(batch, &plan.general, false, &mut |operand, access| {
-                match access {
-                    Access::Number | Access::Indexed(_) => operands.push(operand),
-                    Access::Read(_) => match self.objects.get(&operand) {
-                        Some(object) => {
-                            level = level.max(object.level);
-                            operands.push(object.address);
-                        }
-                        None => sound = false,
-                    },
-                    Access::Write(vectors) => {
-                        let result = self.result(operand, vectors, level + 1);
-                        operands.push(result);
-                        self.operation(level + 1, kind, &operands);
-                        (operands, level) = (Vec::new(), 0);
-                    }
-                    // A sum goes on after what was added before; nothing has read it yet.
-                    Access::Update(_) => match self.objects.get_mut(&operand) {
-                        Some(object) => {
-                            let level_now = level.max(object.level) + 1;
-                            object.level = level_now;
-                            operands.push(object.address);
-                            self.operation(level_now, kind, &operands);
+            visit(
+                batch,
+                &plan.operations().general,
+                false,
+                &mut |operand, access| {
+                    match access {
+                        Access::Number | Access::Indexed(_) => operands.push(operand),
+                        Access::Read(_) => match self.objects.get(&operand) {
+                            Some(object) => {
+                                level = level.max(object.level);
+                                operands.push(object.address);
+                            }
+                            None => sound = false,
+                        },
+                        Access::Write(vectors) => {
+                            let result = self.result(operand, vectors, level + 1);
+                            operands.push(result);
+                            self.operation(level + 1, kind, &operands);
                             (operands, level) = (Vec::new(), 0);
                         }
-                        None => sound = false,
-                    },
-                }
-            })?;
+                        // A sum goes on after what was added before; nothing has read it yet.
+                        Access::Update(_) => match self.objects.get_mut(&operand) {
+                            Some(object) => {
+                                let level_now = level.max(object.level) + 1;
+                                object.level = level_now;
+                                operands.push(object.address);
+                                self.operation(level_now, kind, &operands);
+                                (operands, level) = (Vec::new(), 0);
+                            }
+                            None => sound = false,
+                        },
+                    }
+                },
+            )?;
             if !sound {
                 return None;
             }
@@ -551,37 +571,44 @@ impl Maker {
         workspace: &Workspace,
         looked_up: &[u32],
     ) -> Option<Vec<Operation>> {
-        for batch in &plan.amplitudes {
+        for batch in &plan.operations().amplitudes {
             let mut operands: Vec<u32> = Vec::new();
             let mut sound = true;
             let kind = Kind::Opcode(batch.opcode);
-            visit(batch, &plan.general, true, &mut |operand, access| {
-                let of_all = |at: Address| self.objects.get(&at).map(|o| o.address);
-                let new = match access {
-                    Access::Number => Some(operand),
-                    Access::Indexed(_) => looked_up.binary_search(&operand).ok().map(|i| i as u32),
-                    Access::Read(_) => of_all(operand),
-                    Access::Write(_) | Access::Update(_) => workspace.of(operand),
-                };
-                let Some(new) = new else {
-                    sound = false;
-                    return;
-                };
-                operands.push(new);
-                if !matches!(access, Access::Write(_)) {
-                    return;
-                }
-                if batch.opcode != Opcode::Dots {
-                    self.operation(1, kind, &operands);
-                    operands.clear();
-                } else if operands.len() == 2 + 2 * operands[1] as usize {
-                    for pairs in operands[2..].chunks(2 * DOTS) {
-                        let head = [operands[0], pairs.len() as u32 / 2];
-                        self.operation(1, kind, &[&head, pairs].concat());
+            visit(
+                batch,
+                &plan.operations().general,
+                true,
+                &mut |operand, access| {
+                    let of_all = |at: Address| self.objects.get(&at).map(|o| o.address);
+                    let new = match access {
+                        Access::Number => Some(operand),
+                        Access::Indexed(_) => {
+                            looked_up.binary_search(&operand).ok().map(|i| i as u32)
+                        }
+                        Access::Read(_) => of_all(operand),
+                        Access::Write(_) | Access::Update(_) => workspace.of(operand),
+                    };
+                    let Some(new) = new else {
+                        sound = false;
+                        return;
+                    };
+                    operands.push(new);
+                    if !matches!(access, Access::Write(_)) {
+                        return;
                     }
-                    operands.clear();
-                }
-            })?;
+                    if batch.opcode != Opcode::Dots {
+                        self.operation(1, kind, &operands);
+                        operands.clear();
+                    } else if operands.len() == 2 + 2 * operands[1] as usize {
+                        for pairs in operands[2..].chunks(2 * DOTS) {
+                            let head = [operands[0], pairs.len() as u32 / 2];
+                            self.operation(1, kind, &[&head, pairs].concat());
+                        }
+                        operands.clear();
+                    }
+                },
+            )?;
             if !sound {
                 return None;
             }
@@ -591,8 +618,11 @@ impl Maker {
 
     fn sums(&mut self, plan: &Plan, workspace: &Workspace) -> Option<Vec<Operation>> {
         let mut levels: HashMap<Address, u32> = HashMap::default();
-        let (mut units, mut terms) = (&plan.jamp.units[..], &plan.jamp.terms[..]);
-        for sum in &plan.jamp.sums {
+        let (mut units, mut terms) = (
+            &plan.operations().jamp.units[..],
+            &plan.operations().jamp.terms[..],
+        );
+        for sum in &plan.operations().jamp.sums {
             let mut operands = sum.units.to_vec();
             operands.push(sum.terms);
             let mut level = 0;

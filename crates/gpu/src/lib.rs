@@ -3,8 +3,7 @@
 //! | module | what it knows |
 //! |---|---|
 //! | [`level_schedule`] | a plan as tables of operations in levels |
-//! | [`array_schedule`] | a plan of loops as tables of operations on arrays in levels |
-//! | [`orders`] | the colour matrix of such a plan |
+//! | [`color_ordered`] | a plan of loops as tables of operations on arrays in levels, and its colour matrix |
 //! | [`source`] | the device code for them |
 //! | [`routine`] | the device code of Lorentz structures that no kernel knows |
 //! | [`module_cache`] | device code, compiled and kept |
@@ -16,10 +15,10 @@
 //! | `limits` | which processes it cannot run |
 
 mod arena;
-mod array_schedule;
 mod choose;
 mod codegen;
 mod color;
+mod color_ordered;
 pub mod cuda;
 pub mod driver;
 #[cfg(any(test, feature = "emulator"))]
@@ -31,7 +30,6 @@ mod helicity_split;
 mod level_schedule;
 mod limits;
 mod module_cache;
-mod orders;
 mod routine;
 #[cfg(test)]
 mod routine_tests;

@@ -3,7 +3,7 @@
 //! Device code holds scalars, spinors and vectors, takes JAMP2 to be |JAMP|^2 and contributions of helicities to
 //! be positive and to count alike.
 
-use mebridge_process::{HelicitySum, Process, Wavefunction};
+use mebridge_process::{Amplitudes, HelicitySum, Process, Wavefunction};
 
 /// What of a process the device code lacks, if anything.
 pub fn lacks(process: &Process) -> Option<&'static str> {
@@ -20,7 +20,7 @@ pub fn lacks(process: &Process) -> Option<&'static str> {
     if large {
         return Some("particles of spin 3/2 or 2");
     }
-    let form = process.color_ordered.as_ref();
-    let boson = process.amplitudes.is_empty() && form.is_some_and(|form| form.boson.is_some());
+    let boson =
+        matches!(&process.amplitudes, Amplitudes::ColorOrdered(form) if form.boson.is_some());
     boson.then_some("a colour-ordered form with a particle without colour")
 }

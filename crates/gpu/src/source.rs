@@ -5,15 +5,15 @@
 //! generated code, which follows from the table of operations ([`mebridge_ops`]) alone. A
 //! [`Unit`] is what is compiled, and kept, by itself: nearly all units are the same for every process.
 
-use super::array_schedule::ArrayKernel;
 use super::codegen::{Generator, Source, sample};
+use super::color_ordered::schedule::ArrayKernel;
 use super::level_schedule::{Kind, LevelSchedule};
 use super::routine;
 use super::structures::{
     AnswerArguments, ArrayAddend, ArrayArguments, ArrayItem, ArrayOperation, ArrayPair,
-    ArrayTriple, Choices, DeviceStructure, DotsArguments, FlowsArguments, GatherArguments,
-    GeneratedArguments, Helicities, HelicitiesArguments, HelicityArguments, LoadArguments,
-    OrdersArguments, RunArguments, SumPartsArguments, TilePair,
+    ArrayTriple, Choices, ColorOrderedArguments, DeviceStructure, DotsArguments, FlowsArguments,
+    GatherArguments, GeneratedArguments, Helicities, HelicitiesArguments, HelicityArguments,
+    LoadArguments, RunArguments, SumPartsArguments, TilePair,
 };
 use mebridge_ops::GeneralRoutine;
 use mebridge_ops::opcode::{Layout, Opcode};
@@ -30,7 +30,7 @@ const LOAD: &str = include_str!("../../../cuda/load.cuh");
 const HELICITIES: &str = include_str!("../../../cuda/helicities.cuh");
 const COLOR: &str = include_str!("../../../cuda/color.cuh");
 const ARRAYS: &str = include_str!("../../../cuda/arrays.cuh");
-const ORDERS: &str = include_str!("../../../cuda/orders.cuh");
+const COLOR_ORDERED: &str = include_str!("../../../cuda/color_ordered.cuh");
 const ANSWER: &str = include_str!("../../../cuda/answer.cuh");
 const SAMPLE_TABLES: &str = include_str!("../../../cuda/sample_tables.cuh");
 const CLOCKS: &str = include_str!("../../../cuda/clocks.cuh");
@@ -280,18 +280,18 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 
     /// The colour sum of a plan of loops.
-    pub fn orders(&self) -> Unit {
+    pub fn color_ordered(&self) -> Unit {
         Unit {
             text: [
                 &self.of_events().defines(),
                 NUMBER,
                 MEMORY,
-                &OrdersArguments::declaration(),
+                &ColorOrderedArguments::declaration(),
                 &FlowsArguments::declaration(),
-                ORDERS,
+                COLOR_ORDERED,
             ]
             .join("\n"),
-            kernels: ["color_sums", "color_orders", "color_flows"]
+            kernels: ["color_sums", "color_ordered_sum", "color_flows"]
                 .map(String::from)
                 .to_vec(),
         }

@@ -333,8 +333,8 @@ device_structures! {
         count: [unsigned],
     }
 
-    /// Of the kernels `color_sums` and `color_orders`.
-    OrdersArguments {
+    /// Of the kernels `color_sums` and `color_ordered_sum`.
+    ColorOrderedArguments {
         memory: [Real *],
         vectors: [unsigned],
         events: [unsigned],

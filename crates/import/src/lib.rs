@@ -15,11 +15,11 @@
 //! | `matrix` | `matrix<i>.f` |
 //! | `tables` | leshouche.inc, coloramps.inc, config_subproc_map.inc |
 //! | `pdg` | PDG codes of standalone outputs |
-//! | `color_order` | the colour-ordered form of what was read, if it has one |
+//! | `color_ordered` | the colour-ordered form of what was read, if it has one |
 //! | `directory` | where these files are |
 //! | `dependencies` | what an import looked at, and whether it is still so |
 
-mod color_order;
+mod color_ordered;
 mod data;
 mod dependencies;
 mod directory;
@@ -49,7 +49,7 @@ use lorentz::Routines;
 use mebridge_process::card::Card;
 use mebridge_process::channels::Channels;
 use mebridge_process::model::CardParameter;
-use mebridge_process::{Leg, Process, Quantity, Wavefunction};
+use mebridge_process::{Amplitudes, Diagrams, Leg, Process, Quantity, Wavefunction};
 use mebridge_support::error::{Error, Result};
 use model::ModelReader;
 use std::path::Path;
@@ -145,23 +145,25 @@ pub fn import_with(dir: &Path, options: &Options) -> Result<Vec<Process>> {
             model: model.finish(card.as_ref(), !directory.is_standalone())?,
             routines: routines.found,
             wavefunctions: matrix.wavefunctions,
-            amplitudes: matrix.amplitudes,
+            amplitudes: Amplitudes::Diagrams(Diagrams {
+                amplitudes: matrix.amplitudes,
+                jamp: matrix.jamp,
+                color: matrix.color,
+                color_ordered: None,
+            }),
             diagrams: matrix.diagrams,
-            jamp: matrix.jamp,
-            color: matrix.color,
             flow_weights: matrix.jamp2,
             channels: Channels {
                 amp2: matrix.amp2,
                 ..tables.channels
             },
             contract,
-            color_ordered: None,
         };
         process.validate().map_err(|e| Error::Import {
             path: path.clone(),
             what: e.to_string(),
         })?;
-        color_order::add(&mut process);
+        color_ordered::add(&mut process);
         processes.push(process);
     }
     Ok(processes)

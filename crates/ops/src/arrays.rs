@@ -2,9 +2,9 @@
 //!
 //! An *array* holds a current for all helicities of the legs below it, one behind the other. An operation makes one
 //! array (`out`, of `count` elements) from others: element `r` from those elements of the others that have the
-//! helicities that `r` has. Where these are a table says ([`Place::index`], shared by all operations over the same legs),
+//! helicities that `r` has. Where these are a table says ([`Operand::index`], shared by all operations over the same legs),
 //! and where legs have one helicity at a time beyond what the array is over, a *shift* that all operations share does
-//! ([`Place::shift`]): so the list of operations does not grow with helicities.
+//! ([`Operand::shift`]): so the list of operations does not grow with helicities.
 //!
 //! Elements have four complex components; what an operation adds up, and its result, are laid out as [`crate`]
 //! says. Vectors are kept in one of three forms ([`Form`]). A massless spinor has two components that are not zero, those
@@ -21,7 +21,7 @@ pub const CHIRAL: u32 = 4;
 
 /// An array as an operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct Operand {
     /// Address of its first element.
     pub address: Address,
     /// Which of the shifts is added to the address.
@@ -34,9 +34,9 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
     /// The first: a spinor, or a vector.
-    pub a: Place,
+    pub a: Operand,
     /// The second.
-    pub b: Place,
+    pub b: Operand,
     /// Momenta of both, of two vectors.
     pub momenta: [Address; 2],
 }
@@ -45,7 +45,7 @@ pub struct Pair {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Triple {
     /// They.
-    pub places: [Place; 3],
+    pub operands: [Operand; 3],
     /// Where in [`Pools::indices`] the offsets of products of the first and the last begin, two vectors each.
     pub ends: u32,
 }
@@ -55,9 +55,9 @@ pub struct Triple {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Split {
     /// `F A` and `F B`.
-    pub first: [Place; 2],
+    pub first: [Operand; 2],
     /// `A E` and `B E`.
-    pub second: [Place; 2],
+    pub second: [Operand; 2],
 }
 
 /// An array over the same legs as the result, whose elements are added or subtracted.
@@ -155,7 +155,7 @@ pub struct ArrayOp {
     pub pairs: [u32; 2],
     /// Of [`ArrayKind::Contract`] pairs whose first array is over all legs of the result; of spinors with two components
     /// those that are subtracted.
-    pub wide: [u32; 2],
+    pub broadcast: [u32; 2],
     /// Of [`ArrayKind::Contract`] pairs of numbers, the first of which are over all legs of the result.
     pub numbers: [u32; 2],
     /// Of [`ArrayKind::Contract`] its splits.
@@ -184,11 +184,11 @@ pub struct ArrayOp {
     pub mass: Address,
     /// Whether it is propagated.
     pub propagate: bool,
-    /// Of spinors, whether elements come in twos that differ in the spinors alone that enter.
-    pub twos: bool,
+    /// Of spinors, whether each two elements have the same vectors: they differ in the spinors alone that enter.
+    pub vector_shared: bool,
     /// Of contractions of spinors with two components: of how many elements, as far apart as there are others of the
     /// first, one of the two arrays of a pair has the same one.
-    pub alike: u32,
+    pub sharing: u32,
     /// Form of a vector.
     pub form: Form,
     /// Elements of the second half are conjugates of those of the first, from its end, with this sign; 0: they are not.
@@ -215,7 +215,7 @@ pub struct Pools {
     /// Splits.
     pub splits: Vec<Split>,
     /// Products of the vectors of pairs.
-    pub products: Vec<[Place; 2]>,
+    pub products: Vec<[Operand; 2]>,
     /// Addends.
     pub addends: Vec<Addend>,
     /// Offsets of elements, in vectors.
@@ -232,22 +232,21 @@ pub struct Pools {
     pub first_numbers: Address,
     /// Ways to shuffle numbers.
     pub shuffles: Vec<Shuffle>,
-    /// Address of the numbers that are shuffled, two vectors each: those of [`AT_A_TIME`] elements next to each other,
-    /// then those of the next, [`TOGETHER`] in all.
+    /// Address of the numbers that are shuffled, two vectors each: those of [`SHUFFLE_UNROLL`] elements next to each other,
+    /// then those of the next, [`SHUFFLE_TILE`] in all.
     pub numbers: Address,
-    /// Address of sums of them on the way, of [`AT_A_TIME`] elements next to each other.
+    /// Address of sums of them on the way, of [`SHUFFLE_UNROLL`] elements next to each other.
     pub sums: Address,
     /// What the results are added to, in vectors from the first number of an element.
     pub targets: Vec<u32>,
 }
 
 mod shuffle;
+pub mod visit;
 
-pub use shuffle::{AT_A_TIME, Alike, Blocks, Shuffle, ShuffleOp, TOGETHER};
+pub use shuffle::{Blocks, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp, SumGroup};
 
-fn range<T>(all: &[T], of: [u32; 2]) -> Option<&[T]> {
-    all.get(of[0] as usize..of[1] as usize)
-}
+use visit::{Elements, Read, Written, range};
 
 impl Pools {
     /// Whether an operation reads and writes within so many vectors, whatever shift is used of those with these
@@ -261,99 +260,65 @@ impl Pools {
             })
         };
         let last = u64::from(op.count.saturating_sub(1));
-        let place = |p: &Place, size: u32| {
-            let from = p.index as usize;
-            let offsets = self
-                .indices
-                .get(from..from.saturating_add(op.count as usize));
-            offsets.is_some_and(|offsets| {
-                let most = offsets.iter().copied().max().unwrap_or(0);
-                within(p.address, p.shift, most.into(), size)
-            })
+        let read = |read: &Read| {
+            let most = match read.elements {
+                Elements::Indexed(index) => {
+                    let from = index as usize;
+                    let until = from.saturating_add(op.count as usize);
+                    let offsets = self.indices.get(from..until);
+                    offsets.map(|offsets| offsets.iter().copied().max().unwrap_or(0).into())
+                }
+                Elements::Same => Some(last * u64::from(read.size)),
+            };
+            most.is_some_and(|most| within(read.address, read.shift, most, read.size))
         };
-        let (Some(pairs), Some(wide), Some(numbers)) = (
-            range(&self.pairs, op.pairs),
-            range(&self.pairs, op.wide),
-            range(&self.pairs, op.numbers),
-        ) else {
+        let written = |w: Written| within(w.address, 0, last * u64::from(w.stride), w.size);
+        let mut good = true;
+        let whole = self.terms(op, &mut |term| good &= term.reads().iter().all(read));
+        let known = self.once(op, &mut |at, size| good &= within(at, 0, 0, size));
+        let Some(mut products) = self.products_of(op) else {
             return false;
         };
-        let (Some(triples), Some(splits), Some(products), Some(addends)) = (
-            range(&self.triples, op.triples),
-            range(&self.splits, op.splits),
-            range(&self.products, op.products_of),
-            range(&self.addends, op.addends),
-        ) else {
-            return false;
-        };
-        let contract = op.kind == ArrayKind::Contract;
-        let spinor = op.spinors.size();
-        let (of_pair, of_result) = match op.kind {
-            ArrayKind::LineIn | ArrayKind::LineOut => ([spinor, ELEMENT], spinor),
-            ArrayKind::Contract => ([spinor; 2], 2),
-            ArrayKind::Products => ([ELEMENT; 2], 2),
-            _ => ([ELEMENT; 2], ELEMENT),
-        };
-        let of_wide = if contract { ELEMENT } else { spinor };
-        let own = if contract { op.stride } else { of_result };
+        let as_many = op.folded == Folded::Nothing
+            || range(&self.pairs, op.pairs).map(<[Pair]>::len)
+                == range(&self.products, op.products_of).map(<[_]>::len);
+        // Of spinors with two components no contraction has anything but pairs.
+        let empty = |of: [u32; 2]| of[0] == of[1];
         let chiral = match op.kind {
             ArrayKind::LineIn | ArrayKind::LineOut => true,
-            ArrayKind::Contract => wide.is_empty() && numbers.is_empty() && splits.is_empty(),
+            ArrayKind::Contract => empty(op.broadcast) && empty(op.numbers) && empty(op.splits),
             _ => false,
         };
-        let known = |address: u32, size: u32| within(address, 0, 0, size);
-        let needs_factor = match op.kind {
-            ArrayKind::Contract | ArrayKind::Products => false,
-            ArrayKind::Sum => op.scaled,
-            _ => true,
+        let scratch = || {
+            let needed = match op.kind {
+                ArrayKind::Vector => self.size_of_first_numbers(op),
+                _ => Some(0),
+            };
+            needed.is_some()
+                && self
+                    .scratch(op)
+                    .is_none_or(|(at, size)| u64::from(at) + size <= u64::from(vectors))
         };
-        let first_numbers_hold = || {
-            let size = self.size_of_first_numbers(op);
-            size.is_some_and(|size| u64::from(self.first_numbers) + size <= vectors.into())
-        };
-        let vectors_hold = op.kind != ArrayKind::Vector
-            || pairs
-                .iter()
-                .all(|p| p.momenta.iter().all(|&m| known(m, MOMENTUM)))
-                && first_numbers_hold();
-        let together = match op.kind {
-            ArrayKind::Contract if op.alike > 1 => op.alike,
+        let unrolled = match op.kind {
+            ArrayKind::Contract if op.sharing > 1 => op.sharing,
             ArrayKind::Contract if self.fours => 4,
-            ArrayKind::LineIn | ArrayKind::LineOut if op.twos => 2,
+            ArrayKind::LineIn | ArrayKind::LineOut if op.vector_shared => 2,
             _ => 1,
         };
         op.count > 0
+            && whole.is_some()
+            && known.is_some()
+            && good
+            && as_many
+            && products.all(|both| both.iter().all(read))
             && (chiral || op.spinors == Spinors::Dirac)
-            && (!contract || within(self.buffer, 0, 2 * last, 2))
-            && op.stride >= of_result
-            && op.count.is_multiple_of(together)
+            && scratch()
+            && op.stride >= op.result().size
+            && op.count.is_multiple_of(unrolled)
             && (op.mirror == 0 || op.count.is_multiple_of(2))
-            && within(op.out, 0, last * u64::from(own), of_result)
-            && pairs
-                .iter()
-                .all(|p| place(&p.a, of_pair[0]) && place(&p.b, of_pair[1]))
-            && vectors_hold
-            && wide
-                .iter()
-                .all(|p| place(&p.a, of_wide) && place(&p.b, ELEMENT))
-            && numbers.iter().all(|p| place(&p.a, 2) && place(&p.b, 2))
-            && triples
-                .iter()
-                .all(|t| t.places.iter().all(|p| place(p, ELEMENT)))
-            && splits
-                .iter()
-                .all(|s| s.first.iter().chain(&s.second).all(|p| place(p, 2)))
-            && (op.folded == Folded::Nothing || products.len() == pairs.len())
-            && products.iter().flatten().all(|p| place(p, 2))
-            && op
-                .products
-                .is_none_or(|products| within(products, 0, 2 * last, 2))
-            && op.constants.iter().all(|&constant| known(constant, 2))
-            && addends
-                .iter()
-                .all(|a| within(a.address, a.shift, last * u64::from(ELEMENT), ELEMENT))
-            && (!needs_factor || op.factors.iter().all(|&f| known(f, 2)))
-            && (!op.propagate || known(op.momentum, MOMENTUM) && known(op.mass, 1))
+            && written(op.result())
+            && op.result_products().is_none_or(written)
+            && op.constants.iter().all(|&at| within(at, 0, 0, COMPLEX))
     }
 
     /// The numbers that an operation on vectors computes first, of pairs and of triples; none where a computed element
@@ -416,7 +381,7 @@ impl Pools {
             out: self.buffer,
             count,
             stride: 2,
-            wide: op.pairs,
+            broadcast: op.pairs,
             ..ArrayOp::default()
         };
         let [from, to] = op.pairs;
@@ -424,19 +389,19 @@ impl Pools {
             && from.checked_add(shuffle.given) == Some(to)
             && targets.len() == shuffle.results()
             && targets.iter().all(|&target| u64::from(target) + 2 <= far)
-            && within(self.numbers, TOGETHER, shuffle.given)
-            && within(self.sums, AT_A_TIME, shuffle.all - shuffle.given)
+            && within(self.numbers, SHUFFLE_TILE, shuffle.given)
+            && within(self.sums, SHUFFLE_UNROLL, shuffle.all - shuffle.given)
             && self.holds(&products, largest, vectors)
     }
 
     /// Multiply-adds of an operation, as [`mebridge_plan::count`](../plan/count/index.html) counts.
     pub fn multiply_adds(&self, op: &ArrayOp) -> usize {
         let size = |of: [u32; 2]| (of[1] - of[0]) as usize;
-        let (pairs, wide, numbers) = (size(op.pairs), size(op.wide), size(op.numbers));
+        let (pairs, broadcast, numbers) = (size(op.pairs), size(op.broadcast), size(op.numbers));
         let (triples, splits, addends) = (size(op.triples), size(op.splits), size(op.addends));
         let each = match op.kind {
             ArrayKind::LineIn | ArrayKind::LineOut if op.spinors != Spinors::Dirac => {
-                16 * (pairs + wide) + if op.propagate { 12 } else { 0 }
+                16 * (pairs + broadcast) + if op.propagate { 12 } else { 0 }
             }
             ArrayKind::LineIn | ArrayKind::LineOut => {
                 32 * pairs + 16 + if op.propagate { 32 } else { 0 }
@@ -454,7 +419,7 @@ impl Pools {
             ArrayKind::Products => 16 * pairs + 4,
             ArrayKind::Sum => 8 * addends + if op.scaled { 16 } else { 0 },
             ArrayKind::Contract if op.spinors != Spinors::Dirac => 8 * pairs,
-            ArrayKind::Contract => 16 * (pairs + wide) + 4 * numbers + 8 * splits,
+            ArrayKind::Contract => 16 * (pairs + broadcast) + 4 * numbers + 8 * splits,
         };
         let [of_pairs, of_triples] = self.first_numbers(op).unwrap_or_default();
         each * op.computed() as usize + (8 * of_pairs + 16 * of_triples) as usize

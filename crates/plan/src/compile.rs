@@ -1,16 +1,20 @@
 //! The plan compiler.
 
 use super::binding::Binding;
-use super::loops;
+use super::color_ordered;
 use super::memory_reuse;
 use super::partial;
 use super::passes::Pass;
 use super::sums::Sums;
-use super::{ChannelPlan, Count, External, Factor, MomentumSum, Plan, Propagator};
+use super::{
+    Body, ChannelPlan, Count, External, Factor, MomentumSum, Operations, Plan, Propagator,
+};
 use mebridge_ops::opcode::{Layout, Momenta, Opcode};
 use mebridge_ops::recognize::{self, Recognized};
 use mebridge_ops::{Address, Batch, GeneralRoutine};
-use mebridge_process::{CouplingRef, ExternalKind, Process, Vertex, Wavefunction};
+use mebridge_process::{
+    Amplitudes, CouplingRef, Diagrams, ExternalKind, Process, Vertex, Wavefunction,
+};
 use mebridge_support::error::{Error, Result};
 use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
@@ -28,31 +32,38 @@ pub(super) fn compile_until(
     binding: &Binding,
     helicities: &[u32],
 ) -> Result<Plan> {
-    if process.amplitudes.is_empty() {
-        return loops::compile(process, binding, helicities, loops::Machine::Core);
-    }
+    let diagrams = match &process.amplitudes {
+        Amplitudes::Diagrams(diagrams) => diagrams,
+        Amplitudes::ColorOrdered(form) => {
+            let machine = color_ordered::Machine::Core;
+            return color_ordered::compile(process, form, binding, helicities, machine);
+        }
+    };
     let mut compiler = Compiler::new(
         process,
         binding,
         helicities,
-        used(process, 0..process.amplitudes.len() as u32),
+        used(process, &diagrams.amplitudes),
     );
     compiler.last = last;
     compiler.externals();
     compiler.currents()?;
-    compiler.amplitudes()?;
+    compiler.amplitudes(diagrams)?;
+    let mut plan = compiler.into_plan();
     if last >= Pass::MemoryReuse {
-        memory_reuse::reuse(&mut compiler.plan);
+        memory_reuse::reuse(&mut plan);
     }
-    compiler.plan.count = Count::of(&compiler.plan);
-    Ok(compiler.plan)
+    plan.count = Count::of(&plan);
+    Ok(plan)
 }
 
 /// What is at hand while a plan is made.
 pub(super) struct Compiler<'a> {
     pub(super) process: &'a Process,
     pub(super) binding: &'a Binding,
+    /// The plan, whose body is added in the end.
     pub(super) plan: Plan,
+    pub(super) operations: Operations,
     /// The last pass to do.
     pub(super) last: Pass,
     /// Which wavefunctions some amplitude needs.
@@ -60,7 +71,7 @@ pub(super) struct Compiler<'a> {
     /// What is known of each wavefunction.
     pub(super) lines: Vec<Line>,
     /// For each helicity and leg, which of the leg's helicity values it is.
-    pub(super) digits: Vec<Vec<u32>>,
+    pub(super) helicity_indices: Vec<Vec<u32>>,
     /// For each leg its helicity values.
     pub(super) values: Vec<Vec<i8>>,
     /// For each routine, and whether the mass is zero, the kernel; `None` for the general path.
@@ -113,7 +124,7 @@ impl<'a> Compiler<'a> {
                 seen
             })
             .collect();
-        let digits = rows
+        let helicity_indices = rows
             .iter()
             .map(|row| {
                 (0..legs)
@@ -135,13 +146,14 @@ impl<'a> Compiler<'a> {
             plan: Plan {
                 masses,
                 helicities: helicities.to_vec(),
-                flows: process.color.flows as usize,
+                flows: process.amplitudes.jamps(),
                 ..Plan::default()
             },
+            operations: Operations::default(),
             last: Pass::MemoryReuse,
             used,
             lines: Vec::with_capacity(process.wavefunctions.len()),
-            digits,
+            helicity_indices,
             values,
             recognized: HashMap::default(),
             constants: HashMap::default(),
@@ -155,6 +167,14 @@ impl<'a> Compiler<'a> {
             .map(|_| compiler.allocate(2))
             .collect();
         compiler
+    }
+
+    /// The plan with the operations.
+    pub(super) fn into_plan(self) -> Plan {
+        Plan {
+            body: Body::Operations(self.operations),
+            ..self.plan
+        }
     }
 
     pub(super) fn allocate(&mut self, vectors: u32) -> Address {
@@ -202,8 +222,11 @@ impl<'a> Compiler<'a> {
                     .examples
                     .iter()
                     .map(|&(instance, h)| {
-                        let digit = self.digits[h][leg] as usize;
-                        (self.values[leg][digit], line.instances[instance as usize])
+                        let helicity_index = self.helicity_indices[h][leg] as usize;
+                        (
+                            self.values[leg][helicity_index],
+                            line.instances[instance as usize],
+                        )
                     })
                     .unzip();
                 self.plan.externals.push(External {
@@ -269,8 +292,8 @@ impl<'a> Compiler<'a> {
             examples: Vec::new(),
         };
         if used {
-            for (h, digits) in self.digits.iter().enumerate() {
-                let instance = line.instance(digits);
+            for (h, helicity_indices) in self.helicity_indices.iter().enumerate() {
+                let instance = line.instance(helicity_indices);
                 if line.instances[instance] == NOWHERE {
                     line.instances[instance] = self.plan.vectors;
                     self.plan.vectors += 2 * components;
@@ -287,7 +310,7 @@ impl<'a> Compiler<'a> {
         let mut instance = 0;
         for (leg, &stride) in line.strides.iter().enumerate().filter(|(_, s)| **s != 0) {
             let values = &self.values[leg];
-            let value = values[self.digits[h][leg] as usize];
+            let value = values[self.helicity_indices[h][leg] as usize];
             instance += stride as usize * values.iter().position(|&v| v == -value)?;
         }
         (line.instances[instance] != NOWHERE).then_some(instance)
@@ -310,49 +333,49 @@ impl<'a> Compiler<'a> {
                 .entry((level, call.opcode))
                 .or_insert_with(|| call.batch());
             for &(instance, h) in &line.examples {
-                let digits = &self.digits[h];
+                let helicity_indices = &self.helicity_indices[h];
                 batch.operands.extend(call.inputs.iter().map(|&input| {
                     let input = &self.lines[input as usize];
-                    input.instances[input.instance(digits)]
+                    input.instances[input.instance(helicity_indices)]
                 }));
                 batch.operands.extend(&call.others);
                 batch.operands.push(line.instances[instance as usize]);
             }
         }
-        self.plan.currents = batches.into_values().collect();
+        self.operations.currents = batches.into_values().collect();
         Ok(())
     }
 
-    fn amplitudes(&mut self) -> Result<()> {
+    fn amplitudes(&mut self, diagrams: &Diagrams) -> Result<()> {
         let process = self.process;
-        let amplitude_base = self.allocate(2 * process.amplitudes.len() as u32);
-        let partial_base = self.allocate(2 * process.jamp.partial.len() as u32);
-        let jamp_base = self.allocate(2 * process.color.flows);
+        let all = 0..diagrams.amplitudes.len() as u32;
+        let amplitude_base = self.allocate(2 * all.end);
+        let partial_base = self.allocate(2 * diagrams.jamp.partial.len() as u32);
+        let jamp_base = self.allocate(2 * diagrams.color.flows);
         let amplitude = |i: u32| amplitude_base + 2 * i;
-        let all = 0..process.amplitudes.len() as u32;
-        self.plan.amplitudes = self.amplitude_batches(all, amplitude)?;
+        self.operations.amplitudes = self.amplitude_batches(diagrams, all, amplitude)?;
         self.tables();
-        self.plan.jamp = Sums::new(
-            &process.jamp,
+        self.operations.jamp = Sums::new(
+            &diagrams.jamp,
             amplitude,
             |i| partial_base + 2 * i,
             |i| jamp_base + 2 * i,
         );
         self.plan.jamp_base = jamp_base;
-        self.plan.channels = channel_plan(process, amplitude);
+        self.operations.channels = channel_plan(process, amplitude);
         Ok(())
     }
 
     /// These amplitudes, and where they go.
     fn amplitude_batches(
         &mut self,
+        diagrams: &Diagrams,
         numbers: impl Iterator<Item = u32> + Clone,
         address: impl Fn(u32) -> Address,
     ) -> Result<Vec<Batch>> {
-        let process = self.process;
         let mut calls = Vec::new();
         for i in numbers.clone() {
-            calls.push(self.call(&process.amplitudes[i as usize])?);
+            calls.push(self.call(&diagrams.amplitudes[i as usize])?);
         }
         if self.last >= Pass::PartialVertices {
             partial::share(self, &mut calls);
@@ -368,34 +391,39 @@ impl<'a> Compiler<'a> {
     }
 
     /// Adds the amplitudes that AMP2 are made of to a plan that computes colour flows without them.
-    pub(super) fn squared_amplitudes(&mut self) -> Result<()> {
+    pub(super) fn squared_amplitudes(&mut self, diagrams: &Diagrams) -> Result<()> {
         let process = self.process;
-        let mut currents = std::mem::take(&mut self.plan.currents);
+        let mut currents = std::mem::take(&mut self.operations.currents);
         self.currents()?;
         let numbers: Vec<u32> = squared(process).collect();
         let base = self.allocate(2 * numbers.len() as u32);
-        let mut place = vec![0; process.amplitudes.len()];
+        let mut place = vec![0; diagrams.amplitudes.len()];
         for (&number, at) in numbers.iter().zip(0..) {
             place[number as usize] = base + 2 * at;
         }
         let address = |i: u32| place[i as usize];
-        let amplitudes = self.amplitude_batches(numbers.iter().copied(), address)?;
-        self.plan.amplitudes.extend(amplitudes);
-        currents.append(&mut self.plan.currents);
-        self.plan.currents = currents;
+        let amplitudes = self.amplitude_batches(diagrams, numbers.iter().copied(), address)?;
+        self.operations.amplitudes.extend(amplitudes);
+        currents.append(&mut self.operations.currents);
+        self.operations.currents = currents;
         // One helicity at a time: only products at the root can be those of two.
         self.tables();
-        self.plan.channels = channel_plan(process, address);
+        self.operations.channels = channel_plan(process, address);
         Ok(())
     }
 
     /// For each helicity the address of each line.
     pub(super) fn tables(&mut self) {
         let lines = &self.lines;
-        let address = |line: &Line, digits: &[u32]| line.instances[line.instance(digits)];
-        let table = |digits: &Vec<u32>| lines.iter().map(|l| address(l, digits)).collect();
-        self.plan.tables = self.digits.iter().map(table).collect();
-        self.plan.groups = (0..self.digits.len() as u32).map(|h| vec![h]).collect();
+        let address =
+            |line: &Line, helicity_indices: &[u32]| line.instances[line.instance(helicity_indices)];
+        let table = |helicity_indices: &Vec<u32>| {
+            lines.iter().map(|l| address(l, helicity_indices)).collect()
+        };
+        self.operations.tables = self.helicity_indices.iter().map(table).collect();
+        self.operations.groups = (0..self.helicity_indices.len() as u32)
+            .map(|h| vec![h])
+            .collect();
     }
 
     /// How a vertex is computed: its kernel, and every address but those of its inputs, which
@@ -441,7 +469,6 @@ impl<'a> Compiler<'a> {
     /// A vertex that no kernel knows: its routine's own arithmetic, bare couplings as factors.
     fn general_call(&mut self, vertex: &Vertex, mass: f64, width: f64) -> Result<Call> {
         let routine = &self.process.routines[vertex.routine as usize];
-        let plan = &mut self.plan;
         let massless = mass == 0.0;
         let index = match self.general.get(&(vertex.routine, massless)) {
             Some(&index) => index,
@@ -451,11 +478,12 @@ impl<'a> Compiler<'a> {
                         routine: routine.name.clone(),
                     });
                 }
-                plan.general.push(GeneralRoutine {
+                let general = &mut self.operations.general;
+                general.push(GeneralRoutine {
                     routine: routine.clone(),
                     massless,
                 });
-                let index = plan.general.len() as u32 - 1;
+                let index = general.len() as u32 - 1;
                 self.general.insert((vertex.routine, massless), index);
                 index
             }
@@ -587,9 +615,11 @@ impl<'a> Compiler<'a> {
 
 impl Line {
     /// Which combination of helicities of the legs below a helicity configuration has.
-    pub(super) fn instance(&self, digits: &[u32]) -> usize {
-        let terms = self.strides.iter().zip(digits);
-        terms.map(|(stride, digit)| stride * digit).sum::<u32>() as usize
+    pub(super) fn instance(&self, helicity_indices: &[u32]) -> usize {
+        let terms = self.strides.iter().zip(helicity_indices);
+        terms
+            .map(|(stride, helicity_index)| stride * helicity_index)
+            .sum::<u32>() as usize
     }
 }
 
@@ -624,10 +654,13 @@ pub(super) fn squared(process: &Process) -> impl Iterator<Item = u32> + use<> {
 }
 
 /// Which wavefunctions some of these amplitudes need.
-pub(super) fn used(process: &Process, amplitudes: impl Iterator<Item = u32>) -> Vec<bool> {
+pub(super) fn used<'a>(
+    process: &Process,
+    amplitudes: impl IntoIterator<Item = &'a Vertex>,
+) -> Vec<bool> {
     let mut used = vec![false; process.wavefunctions.len()];
     for amplitude in amplitudes {
-        for &input in &process.amplitudes[amplitude as usize].inputs {
+        for &input in &amplitude.inputs {
             used[input as usize] = true;
         }
     }

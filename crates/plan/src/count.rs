@@ -5,7 +5,7 @@
 //! plans with each other, and throughput with the hardware's peak.
 
 use super::Plan;
-use super::loops::Loops;
+use super::color_ordered::Loops;
 use mebridge_ops::Batch;
 use mebridge_ops::opcode::{Consumed, FOUR, MOMENTUM, Operands};
 use mebridge_ops::visit::{Access, visit};
@@ -36,13 +36,14 @@ impl Count {
     /// Counts the work of a plan.
     pub fn of(plan: &Plan) -> Count {
         let helicities = plan.helicities.len();
-        let tiles = plan.tiles.iter().flat_map(|tile| &tile.currents);
-        let currents = plan.currents.iter().chain(tiles).map(work);
+        let operations = plan.operations();
+        let tiles = operations.tiles.iter().flat_map(|tile| &tile.currents);
+        let currents = operations.currents.iter().chain(tiles).map(work);
         let (currents, in_currents) = currents.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-        let amplitudes = plan.amplitudes.iter().map(work);
+        let amplitudes = operations.amplitudes.iter().map(work);
         let (amplitudes, in_amplitudes) = amplitudes.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-        let jamp_terms = helicities * plan.jamp.len();
-        let in_loops = plan.loops.as_ref().map(Loops::work).unwrap_or_default();
+        let jamp_terms = helicities * operations.jamp.len();
+        let in_loops = plan.loops().map(Loops::work).unwrap_or_default();
         Count {
             currents: currents + in_loops.0,
             amplitudes: helicities * amplitudes + in_loops.1,
@@ -51,13 +52,13 @@ impl Count {
             propagators: plan.propagators.len(),
             vectors: plan.vectors as usize,
             multiply_adds: in_currents + helicities * in_amplitudes + 2 * jamp_terms + in_loops.2,
-            squares: plan
+            squares: operations
                 .channels
                 .squares
                 .iter()
                 .map(|b| work(b).1)
                 .sum::<usize>()
-                + 2 * helicities * plan.channels.amp2.iter().flatten().count(),
+                + 2 * helicities * operations.channels.amp2.iter().flatten().count(),
         }
     }
 }

@@ -14,12 +14,14 @@
 
 pub mod binding;
 pub mod color;
+pub mod color_ordered;
 mod compile;
 pub mod count;
-pub mod loops;
+mod data_flow;
 pub mod memory_reuse;
 mod partial;
 pub mod passes;
+pub mod print;
 pub mod recursion;
 pub mod sums;
 pub mod tiling;
@@ -29,12 +31,13 @@ pub use compile::compile;
 pub use count::Count;
 pub use validate::ValidPlan;
 
-use loops::Loops;
+use color_ordered::Loops;
 use mebridge_ops::{Address, Batch, GeneralRoutine};
 use mebridge_process::ExternalKind;
 use mebridge_process::channels::Channels;
 use num_complex::Complex64;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use sums::Sums;
 
 /// How to evaluate a process.
@@ -58,13 +61,41 @@ pub struct Plan {
     pub factors: Vec<Factor>,
     /// External wavefunctions.
     pub externals: Vec<External>,
+    /// Good helicities, as indices into the process's table, in its order.
+    pub helicities: Vec<u32>,
+    /// Address of the first JAMP; the others follow.
+    pub jamp_base: Address,
+    /// Number of colour flows.
+    pub flows: usize,
+    /// What is run behind all that.
+    pub body: Body,
+    /// How much work there is.
+    pub count: Count,
+}
+
+/// What a plan runs once external wavefunctions are there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Body {
+    /// Operations on single wavefunctions, of diagrams or of a recursion over them.
+    Operations(Operations),
+    /// Operations on arrays, of a colour-ordered form.
+    Loops(Loops),
+}
+
+impl Default for Body {
+    fn default() -> Body {
+        Body::Operations(Operations::default())
+    }
+}
+
+/// Operations on single wavefunctions, and what they are for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Operations {
     /// Off-shell wavefunctions.
     pub currents: Vec<Batch>,
     /// The amplitudes of one helicity; the addresses of their inputs are numbers of
     /// wavefunctions, to be looked up in the helicity's table.
     pub amplitudes: Vec<Batch>,
-    /// Good helicities, as indices into the process's table, in its order.
-    pub helicities: Vec<u32>,
     /// For each good helicity the address of each wavefunction.
     pub tables: Vec<Vec<Address>>,
     /// The good helicities (indices into `tables`) in the order in which they are evaluated, in
@@ -78,18 +109,76 @@ pub struct Plan {
     pub pair_stride: u32,
     /// From amplitudes to JAMP.
     pub jamp: Sums,
-    /// Address of the first JAMP; the others follow.
-    pub jamp_base: Address,
-    /// Number of colour flows.
-    pub flows: usize,
     /// Squared single diagrams.
     pub channels: ChannelPlan,
     /// Lorentz structures that no kernel knows, by the index in [`Opcode::General`](mebridge_ops::Opcode::General).
     pub general: Vec<GeneralRoutine>,
-    /// Of a process without diagrams what is run in place of currents, amplitudes and JAMP sums.
-    pub loops: Option<Loops>,
-    /// How much work there is.
-    pub count: Count,
+}
+
+/// Those of a plan that has none.
+static NO_OPERATIONS: Operations = Operations {
+    currents: Vec::new(),
+    amplitudes: Vec::new(),
+    tables: Vec::new(),
+    groups: Vec::new(),
+    tiles: Vec::new(),
+    pair_stride: 0,
+    jamp: Sums {
+        sums: Vec::new(),
+        units: Vec::new(),
+        terms: Vec::new(),
+    },
+    channels: ChannelPlan {
+        amp2: Vec::new(),
+        squares: Vec::new(),
+        totals: Vec::new(),
+        denominator: Vec::new(),
+        amp2_of_diagram: Vec::new(),
+    },
+    general: Vec::new(),
+};
+
+impl Plan {
+    /// The operations on single wavefunctions: of a plan of loops none.
+    #[inline]
+    pub fn operations(&self) -> &Operations {
+        match &self.body {
+            Body::Operations(operations) => operations,
+            Body::Loops(_) => &NO_OPERATIONS,
+        }
+    }
+
+    /// The same, to be changed, unless it is a plan of loops.
+    pub fn operations_mut(&mut self) -> Option<&mut Operations> {
+        match &mut self.body {
+            Body::Operations(operations) => Some(operations),
+            Body::Loops(_) => None,
+        }
+    }
+
+    /// The loops, of a plan that is made of them.
+    #[inline]
+    pub fn loops(&self) -> Option<&Loops> {
+        match &self.body {
+            Body::Operations(_) => None,
+            Body::Loops(loops) => Some(loops),
+        }
+    }
+
+    /// Squared single diagrams: of a plan of loops none.
+    #[inline]
+    pub fn channels(&self) -> &ChannelPlan {
+        &self.operations().channels
+    }
+
+    /// The good helicities (indices into [`Plan::helicities`]) in the order in which they are evaluated, in groups of
+    /// one or two; those of loops one by one.
+    pub fn groups(&self) -> Cow<'_, [Vec<u32>]> {
+        match &self.body {
+            Body::Operations(operations) => Cow::Borrowed(&operations.groups),
+            Body::Loops(loops) => Cow::Owned(loops.order().map(|h| vec![h]).collect()),
+        }
+    }
 }
 
 /// A sum of external momenta.
@@ -146,7 +235,7 @@ pub struct External {
 /// see [`tiling`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tile {
-    /// The group, as an index into [`Plan::groups`].
+    /// The group, as an index into [`Operations::groups`].
     pub group: u32,
     /// The currents.
     pub currents: Vec<Batch>,
@@ -154,7 +243,7 @@ pub struct Tile {
 
 /// What multichannel weights and colour choices need. AMP2 come either from the amplitudes of each
 /// helicity (`amp2`), or from operations of their own (`squares`, `totals`).
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChannelPlan {
     /// For each AMP2 the sets of amplitudes (addresses) that are added before squaring.
     pub amp2: Vec<Vec<Vec<Address>>>,

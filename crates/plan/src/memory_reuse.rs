@@ -41,22 +41,26 @@ pub fn reuse(plan: &mut Plan) -> Option<()> {
             map.free(object);
         }
     }
-    let tiles = new.tiles.iter_mut().flat_map(|tile| &mut tile.currents);
-    let batches = new.currents.iter_mut().chain(&mut new.channels.squares);
-    for batch in batches.chain(tiles) {
-        map.batch(batch, &plan.general, false)?;
-    }
     for external in &mut new.externals {
         external.results.iter_mut().for_each(|r| *r = map.of(*r));
     }
-    for (table, old) in new.tables.iter_mut().zip(&plan.tables) {
+    let old = plan.operations();
+    let operations = new.operations_mut()?;
+    let tiles = operations.tiles.iter_mut();
+    let tiles = tiles.flat_map(|tile| &mut tile.currents);
+    let batches = operations.currents.iter_mut();
+    let batches = batches.chain(&mut operations.channels.squares);
+    for batch in batches.chain(tiles) {
+        map.batch(batch, &old.general, false)?;
+    }
+    for (table, old) in operations.tables.iter_mut().zip(&old.tables) {
         table.fill(0);
         for &i in &looked_up {
             table[i as usize] = map.of(old[i as usize]);
         }
     }
-    for batch in &mut new.amplitudes {
-        map.batch(batch, &plan.general, true)?;
+    for batch in &mut operations.amplitudes {
+        map.batch(batch, &old.general, true)?;
     }
     new.vectors = map.end;
     *plan = new;
@@ -72,6 +76,7 @@ enum Step<'a> {
 
 /// What a plan does, in order.
 fn steps(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
+    let plan = plan.operations();
     let before = plan.currents.iter().chain(&plan.channels.squares);
     // Where the groups of a tile begin.
     let start_of = |tile: usize| match plan.tiles.get(tile) {
@@ -92,8 +97,9 @@ fn steps(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
 /// Which entries of tables the amplitudes look up.
 pub(super) fn looked_up(plan: &Plan) -> Option<Vec<u32>> {
     let mut used = Vec::new();
-    for batch in &plan.amplitudes {
-        visit(batch, &plan.general, true, &mut |operand, access| {
+    let operations = plan.operations();
+    for batch in &operations.amplitudes {
+        visit(batch, &operations.general, true, &mut |operand, access| {
             if let Access::Indexed(_) = access {
                 used.push(operand);
             }
@@ -110,6 +116,7 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Object>> {
         at: vec![None; plan.vectors as usize],
         all: Vec::new(),
     };
+    let operations = plan.operations();
     for (at, step) in steps(plan).enumerate() {
         match step {
             Step::Externals => {
@@ -123,7 +130,7 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Object>> {
             Step::Batch(batch) => {
                 visit(
                     batch,
-                    &plan.general,
+                    &operations.general,
                     false,
                     &mut |to, access| match access {
                         Access::Write(vectors) | Access::Update(vectors) => {
@@ -137,14 +144,14 @@ fn objects(plan: &Plan, looked_up: &[u32]) -> Option<Vec<Object>> {
             Step::Groups(groups) => {
                 for &h in groups.iter().flatten() {
                     for &i in looked_up {
-                        objects.read(plan.tables[h as usize][i as usize], at);
+                        objects.read(operations.tables[h as usize][i as usize], at);
                     }
                 }
             }
         }
     }
     // Totals have to stay together.
-    for &total in &plan.channels.totals {
+    for &total in &operations.channels.totals {
         objects.at[total as usize] = None;
     }
     let Objects { at, mut all } = objects;
@@ -270,13 +277,16 @@ impl Map {
             to(&mut factor.address);
             factor.propagator.iter_mut().for_each(to);
         }
+        to(&mut plan.jamp_base);
+        let Some(plan) = plan.operations_mut() else {
+            return;
+        };
         plan.jamp.sums.iter_mut().for_each(|s| to(&mut s.address));
         plan.jamp.units.iter_mut().for_each(to);
         for term in &mut plan.jamp.terms {
             to(&mut term.re);
             to(&mut term.im);
         }
-        to(&mut plan.jamp_base);
         plan.channels.totals.iter_mut().for_each(to);
         plan.channels
             .amp2

@@ -36,7 +36,7 @@ const DOT: f64 = 24.0;
 /// Replaces calls of whole vertices by products with partial vertices, where that is less work,
 /// and adds the partial vertices to the plan.
 pub fn share(compiler: &mut Compiler, calls: &mut [Call]) {
-    let helicities = compiler.digits.len() as f64;
+    let helicities = compiler.helicity_indices.len() as f64;
     let ways: Vec<Vec<Way>> = calls.iter().map(ways).collect();
     let mut users: HashMap<&Partial, Vec<usize>> = HashMap::default();
     for (amplitude, ways) in ways.iter().enumerate() {
@@ -104,7 +104,7 @@ pub fn share(compiler: &mut Compiler, calls: &mut [Call]) {
             others: Vec::new(),
         };
     }
-    compiler.plan.currents.append(&mut batches);
+    compiler.operations.currents.append(&mut batches);
 }
 
 /// Multiply-adds of a whole vertex or a partial one, with something for storing it.
@@ -215,7 +215,7 @@ fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) ->
         }
         for &input in &partial.inputs {
             let line = &compiler.lines[input as usize];
-            operands.push(line.instances[line.instance(&compiler.digits[h])]);
+            operands.push(line.instances[line.instance(&compiler.helicity_indices[h])]);
         }
         operands.extend(&momenta);
         operands.push(partial.factor);

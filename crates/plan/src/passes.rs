@@ -24,9 +24,9 @@ pub enum Pass {
     /// of legs. From here on squared diagrams come from their two halves ([`super::recursion`]).
     Recursion,
     /// Currents get such phases that sums of vertices share one factor
-    /// ([`recursion::color_ordered`]).
+    /// ([`recursion::berends_giele`]).
     Phases,
-    /// Currents that are sums of others are computed as such ([`recursion::color_ordered`]).
+    /// Currents that are sums of others are computed as such ([`recursion::berends_giele`]).
     Basis,
     /// Currents of reversed helicities that are complex conjugates are not computed
     /// ([`super::recursion`]).

@@ -14,7 +14,7 @@
 //! What squared diagrams are made of is computed ahead of all runs, for all helicities at once,
 //! and so are they.
 
-use super::{External, Plan, Tile, memory_reuse};
+use super::{Body, External, Operations, Plan, Tile, memory_reuse};
 use mebridge_ops::visit::{Access, visit};
 use mebridge_ops::{Address, Batch};
 use mebridge_process::ExternalKind;
@@ -37,9 +37,9 @@ pub fn reuse(plan: &mut Plan, helicities: &[Vec<i8>]) -> Option<()> {
     order(&mut apart, helicities);
     let needs = Needs::of(&apart)?;
     let mut runs = 2;
-    while plan.vectors > L2_VECTORS && runs <= plan.groups.len() / 2 {
+    while plan.vectors > L2_VECTORS && runs <= plan.operations().groups.len() / 2 {
         let mut more = apart.clone();
-        needs.cut(&mut more, runs);
+        needs.cut(more.operations_mut()?, runs);
         memory_reuse::reuse(&mut more)?;
         if more.vectors >= plan.vectors {
             break;
@@ -63,13 +63,15 @@ pub fn order(plan: &mut Plan, helicities: &[Vec<i8>]) {
         let of = &helicities[plan.helicities[h as usize] as usize];
         Some(legs.iter().map(|&leg| of[leg]).collect::<Vec<_>>())
     };
-    plan.groups.sort_by_key(of);
+    if let Body::Operations(operations) = &mut plan.body {
+        operations.groups.sort_by_key(of);
+    }
 }
 
 /// Cuts the groups into so many runs, or fewer if there are not as many. `None`, and the plan as it
 /// was, if its operations are not whole. No two currents may lie in the same memory yet.
 pub fn cut(plan: &mut Plan, runs: usize) -> Option<()> {
-    Needs::of(plan)?.cut(plan, runs);
+    Needs::of(plan)?.cut(plan.operations_mut()?, runs);
     Some(())
 }
 
@@ -103,22 +105,23 @@ impl Needs {
             makers: vec![None; plan.vectors as usize],
             first: vec![None; plan.vectors as usize],
         };
-        for batch in &plan.currents {
-            needs.batch(plan, batch)?;
+        let operations = plan.operations();
+        for batch in &operations.currents {
+            needs.batch(operations, batch)?;
         }
         // What squared diagrams need comes ahead of all tiles.
-        for batch in &plan.channels.squares {
-            visit(batch, &plan.general, false, &mut |operand, access| {
+        for batch in &operations.channels.squares {
+            visit(batch, &operations.general, false, &mut |operand, access| {
                 if let Access::Read(_) = access {
                     needs.note(operand, 0);
                 }
             })?;
         }
         let looked_up = memory_reuse::looked_up(plan)?;
-        for (group, of_group) in (1..).zip(&plan.groups) {
+        for (group, of_group) in (1..).zip(&operations.groups) {
             for &h in of_group {
                 for &i in &looked_up {
-                    needs.note(plan.tables[h as usize][i as usize], group);
+                    needs.note(operations.tables[h as usize][i as usize], group);
                 }
             }
         }
@@ -126,7 +129,7 @@ impl Needs {
     }
 
     /// Notes the operations of a batch.
-    fn batch(&mut self, plan: &Plan, batch: &Batch) -> Option<()> {
+    fn batch(&mut self, plan: &Operations, batch: &Batch) -> Option<()> {
         let (mut start, mut at) = (0, 0);
         let mut read = self.reads.len();
         visit(batch, &plan.general, false, &mut |operand, access| {
@@ -166,7 +169,7 @@ impl Needs {
     }
 
     /// Cuts the plan into runs of groups.
-    fn cut(&self, plan: &mut Plan, runs: usize) {
+    fn cut(&self, plan: &mut Operations, runs: usize) {
         let length = plan.groups.len().div_ceil(runs.max(1)).max(1);
         let mut tiles: Vec<Tile> = (0..plan.groups.len().div_ceil(length))
             .map(|run| Tile {

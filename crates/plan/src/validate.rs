@@ -7,7 +7,7 @@
 
 use super::compile::amp2_index;
 use super::sums::Sum;
-use super::{External, Plan};
+use super::{Body, External, Plan};
 use mebridge_ops::opcode::{Layout, Opcode};
 use mebridge_ops::visit::{Access, visit};
 use mebridge_ops::{Address, Batch};
@@ -53,11 +53,10 @@ impl Plan {
             && self.event_in_order(process)
             && self.operations_in_order()
             && self.jamps_in_order()
-            && self.loops.is_some() == process.amplitudes.is_empty()
-            && self
-                .loops
-                .as_ref()
-                .is_none_or(|loops| loops.in_order(&self))
+            && match &self.body {
+                Body::Operations(_) => !process.is_color_ordered(),
+                Body::Loops(loops) => process.is_color_ordered() && loops.in_order(&self),
+            }
             && self.channels_in_order(process);
         match valid {
             true => Ok(ValidPlan(self)),
@@ -77,14 +76,17 @@ impl Plan {
             seen.is_some_and(|seen| !std::mem::replace(seen, true))
         };
         helicities.iter().all(known)
-            && self.tables.len() == helicities.len()
-            && self.flows == process.color.flows as usize
+            && match &self.body {
+                Body::Operations(operations) => operations.tables.len() == helicities.len(),
+                Body::Loops(_) => true,
+            }
+            && self.flows == process.amplitudes.jamps()
             && self.masses.len() == process.legs.len()
             && self.couplings.len() == process.model.couplings.len()
-            && self.groups.iter().all(|g| matches!(g.len(), 1 | 2))
-            && self.groups.iter().flatten().all(&mut once)
+            && self.groups().iter().all(|g| matches!(g.len(), 1 | 2))
+            && self.groups().iter().flatten().all(&mut once)
             && seen.iter().all(|&seen| seen)
-            && self.general.iter().all(|general| {
+            && self.operations().general.iter().all(|general| {
                 let mut routines = process.routines.iter();
                 routines.any(|routine| *routine == general.routine)
             })
@@ -98,7 +100,7 @@ impl Plan {
     /// The same, for the second helicity of a group where there are groups of two.
     fn holds_for_all(&self, address: Address, vectors: u32) -> bool {
         let shift = if self.has_pairs() {
-            self.pair_stride
+            self.operations().pair_stride
         } else {
             0
         };
@@ -108,7 +110,7 @@ impl Plan {
     }
 
     fn has_pairs(&self) -> bool {
-        self.groups.iter().any(|group| group.len() == 2)
+        self.groups().iter().any(|group| group.len() == 2)
     }
 
     /// What is computed once an event.
@@ -147,10 +149,16 @@ impl Plan {
     /// The batches, and the groups ahead of which tiles are taken.
     fn operations_in_order(&self) -> bool {
         // For each wavefunction the vectors that amplitudes look at.
-        let lines = self.tables.iter().map(Vec::len).min().unwrap_or(0);
+        let lines = self
+            .operations()
+            .tables
+            .iter()
+            .map(Vec::len)
+            .min()
+            .unwrap_or(0);
         let mut looked = vec![0u32; lines];
-        let currents = self.currents.iter();
-        let squares = self.channels.squares.iter();
+        let currents = self.operations().currents.iter();
+        let squares = self.operations().channels.squares.iter();
         let direct = |batch: &Batch| {
             !self.gives_amplitudes(batch) && self.batch_in_order(batch, false, &mut |_, _| false)
         };
@@ -164,18 +172,26 @@ impl Plan {
                         .is_some()
                 })
         };
-        let tiles = self.tiles.iter().flat_map(|tile| &tile.currents);
+        let tiles = self
+            .operations()
+            .tiles
+            .iter()
+            .flat_map(|tile| &tile.currents);
         currents.chain(squares.clone()).chain(tiles).all(direct)
-            && self.tiles.is_sorted_by(|a, b| a.group < b.group)
             && self
+                .operations()
+                .tiles
+                .is_sorted_by(|a, b| a.group < b.group)
+            && self
+                .operations()
                 .tiles
                 .iter()
-                .all(|tile| (tile.group as usize) < self.groups.len())
+                .all(|tile| (tile.group as usize) < self.operations().groups.len())
             && squares
                 .clone()
                 .all(|batch| !matches!(batch.opcode, Opcode::General(_)))
-            && self.amplitudes.iter().all(looking)
-            && self.tables.iter().all(|table| {
+            && self.operations().amplitudes.iter().all(looking)
+            && self.operations().tables.iter().all(|table| {
                 let mut lines = table.iter().zip(&looked);
                 lines.all(|(&at, &vectors)| vectors == 0 || self.holds(at, vectors))
             })
@@ -186,7 +202,7 @@ impl Plan {
         match batch.opcode {
             Opcode::Dots => true,
             Opcode::General(i) => {
-                let general = self.general.get(i as usize);
+                let general = self.operations().general.get(i as usize);
                 general.is_some_and(|g| g.routine.is_amplitude())
             }
             opcode => opcode.layout().is_some_and(|layout| layout.amplitude),
@@ -203,28 +219,33 @@ impl Plan {
     ) -> bool {
         let layout = match batch.opcode {
             Opcode::General(i) => {
-                let general = self.general.get(i as usize);
+                let general = self.operations().general.get(i as usize);
                 general.map(|g| Layout::of_routine(&g.routine))
             }
             opcode => opcode.layout(),
         };
         let mut good = layout.is_none_or(|layout| layout.len() == batch.stride);
-        let whole = visit(batch, &self.general, tables, &mut |at, access| {
-            good &= match access {
-                Access::Number => true,
-                Access::Indexed(vectors) => look(at, vectors),
-                Access::Write(vectors) if tables => self.holds_for_all(at, vectors),
-                Access::Read(vectors) | Access::Write(vectors) | Access::Update(vectors) => {
-                    self.holds(at, vectors)
+        let whole = visit(
+            batch,
+            &self.operations().general,
+            tables,
+            &mut |at, access| {
+                good &= match access {
+                    Access::Number => true,
+                    Access::Indexed(vectors) => look(at, vectors),
+                    Access::Write(vectors) if tables => self.holds_for_all(at, vectors),
+                    Access::Read(vectors) | Access::Write(vectors) | Access::Update(vectors) => {
+                        self.holds(at, vectors)
+                    }
                 }
-            }
-        });
+            },
+        );
         whole.is_some() && good
     }
 
     /// From amplitudes to JAMP.
     fn jamps_in_order(&self) -> bool {
-        let jamp = &self.jamp;
+        let jamp = &self.operations().jamp;
         let complex = |&at: &Address| self.holds_for_all(at, 2);
         let flows = u32::try_from(2 * self.flows);
         let count =
@@ -247,7 +268,7 @@ impl Plan {
 
     /// AMP2: all of the process, or none.
     fn channels_in_order(&self, process: &Process) -> bool {
-        let channels = &self.channels;
+        let channels = &self.operations().channels;
         let (sets, tables) = amp2_index(process);
         let amp2 = channels.amp2.iter().flatten();
         let square = |square: &Vec<Address>| {
@@ -269,6 +290,6 @@ impl Plan {
     /// Whether the plan computes the AMP2 that the process has.
     pub fn has_channels_of(&self, process: &Process) -> bool {
         let diagrams = process.channels.amp2.iter().map(|amp2| amp2.diagram);
-        self.channels.len() == diagrams.collect::<HashSet<_>>().len()
+        self.operations().channels.len() == diagrams.collect::<HashSet<_>>().len()
     }
 }

@@ -1,10 +1,8 @@
 //! The plain meaning of a process: slow, simple, and what every fast backend is tested against.
 
-mod color_order;
-
 use super::arith::ValueId;
 use super::channels::Channels;
-use super::color::FlowWeight;
+use super::color::{ColorMatrix, FlowWeight};
 use super::external::{Momentum, external};
 use super::{
     CouplingRef, External, HelicitySum, LinearMap, Process, Quantity, Source, Term, Vertex,
@@ -31,7 +29,7 @@ pub struct Evaluation {
 
 /// A process with numbers for its masses, widths and couplings.
 pub struct Numbers<'a> {
-    pub(super) process: &'a Process,
+    pub(crate) process: &'a Process,
     parameters: Vec<f64>,
     couplings: Vec<Complex64>,
 }
@@ -41,12 +39,13 @@ impl Process {
     /// order of [`super::model::Model::card`].
     ///
     /// # Panics
-    /// If there are not as many momenta as legs or not as many card values as parameters, or the process has no diagrams
-    /// ([`super::color_ordered`]).
+    /// If there are not as many momenta as legs or not as many card values as parameters, or the process has no
+    /// diagrams ([`super::Amplitudes`]).
     pub fn evaluate(&self, momenta: &[Momentum], g: f64, card: &[f64]) -> Evaluation {
         assert_eq!(momenta.len(), self.legs.len(), "one momentum for each leg");
         assert_eq!(card.len(), self.model.card.len(), "one value each");
-        assert!(!self.amplitudes.is_empty(), "a process with diagrams");
+        let diagrams = self.amplitudes.diagrams();
+        let diagrams = diagrams.expect("a process with diagrams");
         let values = self.model.evaluate(card, g);
         let numbers = Numbers::of(self, |value| values[value as usize]);
         let mut result = Evaluation {
@@ -67,9 +66,10 @@ impl Process {
                 let mass = numbers.quantity(e.mass);
                 external(e.kind, &momenta[leg], mass, helicities[leg], e.sign)
             });
-            let jamp = self.jamp.apply(&amplitudes);
-            result.contributions.push(beams * self.color_sum(&jamp));
-            result.terms += beams * self.color_terms(&self.jamp.sizes(&amplitudes));
+            let jamp = diagrams.jamp.apply(&amplitudes);
+            let (color, iden) = (&diagrams.color, f64::from(self.iden));
+            result.contributions.push(beams * color.sum(&jamp) / iden);
+            result.terms += beams * color.terms(&diagrams.jamp.sizes(&amplitudes)) / iden;
             for (sum, amp2) in result.amp2.iter_mut().zip(&self.channels.amp2) {
                 for set in &amp2.squares {
                     let total: Complex64 = set.iter().map(|&a| amplitudes[a as usize]).sum();
@@ -87,12 +87,14 @@ impl Process {
         }
         result
     }
+}
 
-    /// `JAMP^dagger CF JAMP / DENOM / IDEN`.
-    fn color_sum(&self, jamp: &[Complex64]) -> f64 {
+impl ColorMatrix {
+    /// `JAMP^dagger CF JAMP / DENOM`.
+    fn sum(&self, jamp: &[Complex64]) -> f64 {
         let n = jamp.len();
         let mut sum = 0.0;
-        let mut entries = self.color.upper.iter();
+        let mut entries = self.upper.iter();
         for i in 0..n {
             let mut row = Complex64::new(0.0, 0.0);
             for (j, (jamp, entry)) in jamp[i..].iter().zip(&mut entries).enumerate() {
@@ -100,19 +102,19 @@ impl Process {
             }
             sum += (row * jamp[i].conj()).re;
         }
-        sum / self.color.denominator / f64::from(self.iden)
+        sum / self.denominator
     }
 
-    /// [`Process::color_sum`] of positive numbers with a positive matrix.
-    fn color_terms(&self, sizes: &[f64]) -> f64 {
+    /// [`ColorMatrix::sum`] of positive numbers with a positive matrix.
+    fn terms(&self, sizes: &[f64]) -> f64 {
         let mut sum = 0.0;
-        let mut entries = self.color.upper.iter();
+        let mut entries = self.upper.iter();
         for i in 0..sizes.len() {
             for (j, (size, entry)) in sizes[i..].iter().zip(&mut entries).enumerate() {
                 sum += if j == 0 { 1.0 } else { 2.0 } * entry.abs() * size * sizes[i];
             }
         }
-        sum / self.color.denominator.abs() / f64::from(self.iden)
+        sum / self.denominator.abs()
     }
 }
 
@@ -144,8 +146,9 @@ impl<'a> Numbers<'a> {
             };
             wavefunctions.push(value);
         }
-        let amplitudes = self.process.amplitudes.iter();
+        let amplitudes = self.process.amplitudes.vertices();
         amplitudes
+            .iter()
             .map(|vertex| self.vertex(vertex, &wavefunctions)[0])
             .collect()
     }

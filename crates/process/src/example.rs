@@ -11,8 +11,8 @@ use super::color::ColorMatrix;
 use super::lorentz::Routine;
 use super::model::{CardParameter, Model, Named};
 use super::{
-    Contract, CouplingRef, External, ExternalKind, HelicitySum, Leg, LinearMap, Process, Quantity,
-    Source, Term, Vertex, Wavefunction,
+    Amplitudes, Contract, CouplingRef, Diagrams, External, ExternalKind, HelicitySum, Leg,
+    LinearMap, Process, Quantity, Source, Term, Vertex, Wavefunction,
 };
 
 /// phi phi > phi phi.
@@ -66,24 +66,27 @@ pub fn scalars() -> Process {
         model: model(),
         routines: vec![line(), amplitude()],
         wavefunctions,
-        amplitudes,
         diagrams: 3,
-        jamp: LinearMap {
-            partial: Vec::new(),
-            outputs: vec![
-                (0..3)
-                    .map(|i| Term {
-                        source: Source::Amplitude(i),
-                        factor: (1.0, 0.0),
-                    })
-                    .collect(),
-            ],
-        },
-        color: ColorMatrix {
-            flows: 1,
-            denominator: 1.0,
-            upper: vec![1.0],
-        },
+        amplitudes: Amplitudes::Diagrams(Diagrams {
+            amplitudes,
+            jamp: LinearMap {
+                partial: Vec::new(),
+                outputs: vec![
+                    (0..3)
+                        .map(|i| Term {
+                            source: Source::Amplitude(i),
+                            factor: (1.0, 0.0),
+                        })
+                        .collect(),
+                ],
+            },
+            color: ColorMatrix {
+                flows: 1,
+                denominator: 1.0,
+                upper: vec![1.0],
+            },
+            color_ordered: None,
+        }),
         flow_weights: Vec::new(),
         channels: Channels {
             amp2: (0..3)
@@ -97,7 +100,6 @@ pub fn scalars() -> Process {
             color_flows: vec![vec![(0, 0); 4]],
         },
         contract: Contract::WithIgraph,
-        color_ordered: None,
     }
 }
 

@@ -24,7 +24,6 @@ pub mod example;
 pub mod export;
 pub mod external;
 pub mod file;
-pub mod half_ladders;
 pub mod lorentz;
 pub mod model;
 pub mod phase_space;
@@ -68,28 +67,98 @@ pub struct Process {
     pub routines: Vec<Routine>,
     /// Wavefunctions, each naming only earlier ones; MG5aMC's reuse of `W` is undone.
     pub wavefunctions: Vec<Wavefunction>,
-    /// `AMP`: the amplitudes, in MG5aMC's order.
-    pub amplitudes: Vec<Vertex>,
-    /// Number of diagrams that the amplitudes belong to.
+    /// How its JAMPs follow.
+    pub amplitudes: Amplitudes,
+    /// Number of diagrams: those that channels and configurations name, whether or not they are listed.
     pub diagrams: u32,
-    /// `JAMP`: from amplitudes to colour flows.
-    pub jamp: LinearMap,
-    /// `CF` and `DENOM`.
-    pub color: ColorMatrix,
     /// `JAMP2` of each colour flow; none where there is one JAMP for each, and its weight is `|JAMP|^2`.
     pub flow_weights: Vec<FlowWeight>,
     /// `AMP2`, `CONFSUB` and `ICOLAMP`.
     pub channels: Channels,
     /// Which generation of the Fortran contract the directory was written for.
     pub contract: Contract,
-    /// How colour flows follow without diagrams, where that is known. Where there are no diagrams, JAMPs and the colour
-    /// matrix are those of this form, and `color` has no entries.
+}
+
+/// How the JAMPs of a process follow from its external wavefunctions, and the matrix of their products.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Amplitudes {
+    /// From diagrams.
+    Diagrams(Diagrams),
+    /// By recursion over colour orderings alone; the process's wavefunctions are external ones.
+    ColorOrdered(ColorOrdered),
+}
+
+/// Diagrams as MG5aMC lists them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Diagrams {
+    /// `AMP`: the amplitudes, in MG5aMC's order.
+    pub amplitudes: Vec<Vertex>,
+    /// `JAMP`: from amplitudes to colour flows.
+    pub jamp: LinearMap,
+    /// `CF` and `DENOM`.
+    pub color: ColorMatrix,
+    /// How the colour flows follow without diagrams, where that is known.
     pub color_ordered: Option<ColorOrdered>,
 }
 
-/// JAMPs from which on [`Process::is_served_by_color_order`], with a massive and a massless quark line and of gluons alone,
-/// on a CPU, on a GPU and in single precision there: measured. (H200, g g > t t~ g g g: 1.12 times the recursion's speed
-/// in double precision, 0.90 in single precision.)
+impl Amplitudes {
+    /// The diagrams, if there are any.
+    pub fn diagrams(&self) -> Option<&Diagrams> {
+        match self {
+            Amplitudes::Diagrams(diagrams) => Some(diagrams),
+            Amplitudes::ColorOrdered(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn diagrams_mut(&mut self) -> Option<&mut Diagrams> {
+        match self {
+            Amplitudes::Diagrams(diagrams) => Some(diagrams),
+            Amplitudes::ColorOrdered(_) => None,
+        }
+    }
+
+    /// The vertices of all diagrams at which amplitudes end; none without diagrams.
+    pub fn vertices(&self) -> &[Vertex] {
+        self.diagrams().map_or(&[], |diagrams| &diagrams.amplitudes)
+    }
+
+    /// The colour-ordered form, alone or beside diagrams.
+    pub fn color_ordered(&self) -> Option<&ColorOrdered> {
+        match self {
+            Amplitudes::Diagrams(diagrams) => diagrams.color_ordered.as_ref(),
+            Amplitudes::ColorOrdered(form) => Some(form),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn color_ordered_mut(&mut self) -> Option<&mut ColorOrdered> {
+        match self {
+            Amplitudes::Diagrams(diagrams) => diagrams.color_ordered.as_mut(),
+            Amplitudes::ColorOrdered(form) => Some(form),
+        }
+    }
+
+    /// Number of JAMPs.
+    pub fn jamps(&self) -> usize {
+        match self {
+            Amplitudes::Diagrams(diagrams) => diagrams.color.flows as usize,
+            Amplitudes::ColorOrdered(form) => form.jamps(),
+        }
+    }
+
+    /// `DENOM`: what entries of the colour matrix are over.
+    pub fn denominator(&self) -> f64 {
+        match self {
+            Amplitudes::Diagrams(diagrams) => diagrams.color.denominator,
+            Amplitudes::ColorOrdered(form) => form.denominator,
+        }
+    }
+}
+
+/// JAMPs from which on [`Process::is_faster_color_ordered`], with a massive and a massless quark line and of gluons
+/// alone, on a CPU, on a GPU and in single precision there: measured. (H200, g g > t t~ g g g: 1.12 times the
+/// recursion's speed in double precision, 0.90 in single precision.)
 const FEWEST_JAMPS: [[usize; 3]; 3] = [[720, 6, 2], [120, 120, 6], [720, 120, 6]];
 
 /// The same of a quark line that takes up a boson, on a CPU, and of one that takes up the only vector that two fermions
@@ -124,17 +193,16 @@ pub enum Contract {
 impl Process {
     /// Number of colour flows.
     pub fn color_flows(&self) -> usize {
-        match (self.flow_weights.len(), &self.color_ordered) {
-            (0, Some(ordered)) if self.amplitudes.is_empty() && !ordered.flows.is_empty() => {
-                ordered.flows.len()
-            }
-            (0, _) => self.color.flows as usize,
+        match (self.flow_weights.len(), &self.amplitudes) {
+            (0, Amplitudes::ColorOrdered(form)) if !form.flows.is_empty() => form.flows.len(),
+            (0, amplitudes) => amplitudes.jamps(),
             (flows, _) => flows,
         }
     }
 
-    /// Whether the colour-ordered form is faster than the diagrams, where there are both; `single`: in single precision.
-    pub fn is_served_by_color_order(&self, on_gpu: bool, single: bool) -> bool {
+    /// Whether the colour-ordered form is faster than the diagrams, where there are both; `single`: in single
+    /// precision.
+    pub fn is_faster_color_ordered(&self, on_gpu: bool, single: bool) -> bool {
         let fewest = FEWEST_JAMPS[usize::from(on_gpu) + usize::from(on_gpu && single)];
         let enough = |form: &ColorOrdered| {
             let fewest = match (&form.line, &form.boson) {
@@ -149,29 +217,42 @@ impl Process {
             };
             form.jamps() >= fewest
         };
-        !self.amplitudes.is_empty() && self.color_ordered.as_ref().is_some_and(enough)
+        let diagrams = self.amplitudes.diagrams();
+        let form = diagrams.and_then(|diagrams| diagrams.color_ordered.as_ref());
+        form.is_some_and(enough)
     }
 
-    /// The process by recursion alone, without its diagrams and their channels, if it has such a form.
-    pub fn by_color_order(&self) -> Option<Process> {
-        let ordered = self.color_ordered.as_ref()?;
+    /// The process in its colour-ordered form alone, without its diagrams and their channels, if it has such a form.
+    pub fn as_color_ordered(&self) -> Option<Process> {
+        let form = self.amplitudes.color_ordered()?;
         let external = |w: &Wavefunction| matches!(w, Wavefunction::External(_));
         let externals = self.wavefunctions.iter().take_while(|w| external(w));
         Some(Process {
             wavefunctions: externals.cloned().collect(),
-            amplitudes: Vec::new(),
-            jamp: LinearMap::default(),
-            color: ColorMatrix {
-                flows: ordered.jamps() as u32,
-                denominator: ordered.denominator,
-                upper: Vec::new(),
-            },
+            amplitudes: Amplitudes::ColorOrdered(form.clone()),
             channels: Channels {
                 amp2: Vec::new(),
                 ..self.channels.clone()
             },
             ..self.clone()
         })
+    }
+
+    /// The process by its diagrams alone, if it has any.
+    pub fn as_diagrams(&self) -> Option<Process> {
+        let diagrams = self.amplitudes.diagrams()?;
+        Some(Process {
+            amplitudes: Amplitudes::Diagrams(Diagrams {
+                color_ordered: None,
+                ..diagrams.clone()
+            }),
+            ..self.clone()
+        })
+    }
+
+    /// Whether there are no diagrams: its colour-ordered form is all there is.
+    pub fn is_color_ordered(&self) -> bool {
+        matches!(self.amplitudes, Amplitudes::ColorOrdered(_))
     }
 
     /// The process with these values of the card as its own.

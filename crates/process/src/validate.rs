@@ -1,8 +1,7 @@
 //! Checks that a process is whole: that every index in it points at something.
 
 use super::color::ColorMatrix;
-use super::color_ordered::{ColorOrdered, MOST_RUNGS, OrderedVertex};
-use super::{LinearMap, Process, Quantity, Source, Vertex, Wavefunction};
+use super::{Amplitudes, Diagrams, LinearMap, Process, Quantity, Source, Vertex, Wavefunction};
 use mebridge_support::error::{Error, Result};
 
 /// Legs that a process may have; wavefunctions are told apart by sets of legs in 32 bits.
@@ -128,45 +127,16 @@ impl Process {
                 }
             }
         }
-        if let Some(ordered) = &self.color_ordered {
-            self.validate_ordered(ordered)?;
-        } else if self.amplitudes.is_empty() {
-            return bad("there are no amplitudes".into());
-        }
-        let by_order = self.amplitudes.is_empty();
-        for (i, vertex) in self.amplitudes.iter().enumerate() {
-            self.validate_vertex(vertex, &components, true)?;
-            if union(&vertex.inputs, &below).map(u32::count_ones) != Some(legs as u32) {
-                return bad(format!("amplitude {}: not every leg comes in once", i + 1));
+        match &self.amplitudes {
+            Amplitudes::Diagrams(diagrams) => {
+                self.validate_diagrams(diagrams, &components, &below)?;
             }
-        }
-        if !by_order && self.diagrams as usize > self.amplitudes.len() {
-            return bad(format!(
-                "{} diagrams have only {} amplitudes",
-                self.diagrams,
-                self.amplitudes.len()
-            ));
+            Amplitudes::ColorOrdered(form) => form.validate(self)?,
         }
         for leg in &self.legs {
             self.validate_quantity(leg.mass)?;
         }
-        self.jamp.validate(self.amplitudes.len())?;
-        let flows = self.color.flows as usize;
-        let (outputs, entries) = match &self.color_ordered {
-            Some(ordered) if by_order && flows == ordered.jamps() => (0, 0),
-            _ => (flows, ColorMatrix::triangle(flows)),
-        };
-        if flows == 0 || self.jamp.outputs.len() != outputs || self.color.upper.len() != entries {
-            return bad(format!(
-                "{} colour flows, {} JAMPs and {} entries of the colour matrix do not match",
-                flows,
-                self.jamp.outputs.len(),
-                self.color.upper.len()
-            ));
-        }
-        if !(self.color.denominator.is_finite() && self.color.denominator > 0.0) {
-            return bad(format!("DENOM is {}", self.color.denominator));
-        }
+        let flows = self.amplitudes.jamps();
         for weight in &self.flow_weights {
             let pairs = weight.moduli.iter().flatten();
             if pairs
@@ -179,78 +149,52 @@ impl Process {
         self.validate_channels(self.color_flows())
     }
 
-    fn validate_ordered(&self, ordered: &ColorOrdered) -> Result<()> {
-        let bad = |what: &str| {
-            Err(Error::InvalidProcess {
-                what: format!("colour-ordered form: {what}"),
-            })
-        };
-        let ends = [ordered.ends[0], ordered.ends[1]];
-        let mut legs = vec![0; self.legs.len()];
-        let boson = ordered.boson.as_ref();
-        let of_boson = boson.map_or(&[][..], |boson| &boson.wavefunctions);
-        for w in ordered.rungs.iter().chain(&ends).chain(of_boson) {
-            match self.wavefunctions.get(*w as usize) {
-                Some(Wavefunction::External(e)) if e.kind.components() == 6 => {
-                    legs[e.leg as usize] += 1;
-                }
-                _ => return bad("an end or a rung is no external fermion or vector"),
+    /// Checks amplitudes, JAMPs and the colour matrix. Of wavefunctions: their components, and the legs below, a bit
+    /// each.
+    fn validate_diagrams(
+        &self,
+        diagrams: &Diagrams,
+        components: &[u32],
+        below: &[u32],
+    ) -> Result<()> {
+        let bad = |what: String| Err(Error::InvalidProcess { what });
+        let Diagrams {
+            amplitudes,
+            jamp,
+            color,
+            color_ordered,
+        } = diagrams;
+        if let Some(form) = color_ordered {
+            form.validate(self)?;
+        }
+        if amplitudes.is_empty() {
+            return bad("there are no amplitudes".into());
+        }
+        for (i, vertex) in amplitudes.iter().enumerate() {
+            self.validate_vertex(vertex, components, true)?;
+            if union(&vertex.inputs, below).map(u32::count_ones) != Some(self.legs.len() as u32) {
+                return bad(format!("amplitude {}: not every leg comes in once", i + 1));
             }
         }
-        if !(1..=MOST_RUNGS).contains(&ordered.rungs.len()) || legs.iter().any(|n| *n != 1) {
-            return bad("not every leg is an end, a rung or a boson");
+        if self.diagrams as usize > amplitudes.len() {
+            return bad(format!(
+                "{} diagrams have only {} amplitudes",
+                self.diagrams,
+                amplitudes.len()
+            ));
         }
-        if boson.is_some() && ordered.line.is_none() {
-            return bad("there is no quark line that takes up a boson");
+        jamp.validate(amplitudes.len())?;
+        let flows = color.flows as usize;
+        let (outputs, entries) = (jamp.outputs.len(), color.upper.len());
+        if flows == 0 || outputs != flows || entries != ColorMatrix::triangle(flows) {
+            return bad(format!(
+                "{flows} colour flows, {outputs} JAMPs and {entries} entries of the colour matrix do not match",
+            ));
         }
-        let vectors = boson.map_or(&[][..], |boson| &boson.vectors);
-        let made = vectors.iter().filter_map(|vector| vector.made.as_ref());
-        let whole = match (of_boson.len(), made.clone().count()) {
-            (0, 0) => boson.is_none(),
-            (1, 0) => vectors.len() == 1,
-            (2, made) => made > 0 && made == vectors.len(),
-            _ => false,
-        };
-        if !whole {
-            return bad("its boson is neither a vector nor made of two fermions");
+        if !(color.denominator.is_finite() && color.denominator > 0.0) {
+            return bad(format!("DENOM is {}", color.denominator));
         }
-        let jamps = ordered.jamps();
-        let fits = |v: &OrderedVertex, neighbours: usize| {
-            let routine = self.routines.get(v.routine as usize);
-            let mut seen = v.inputs.clone();
-            seen.sort_unstable();
-            routine.is_some_and(|r| {
-                r.inputs == vec![6; neighbours]
-                    && r.outputs.len() == 6
-                    && r.couplings as usize == v.couplings.len()
-            }) && seen.iter().copied().eq(0..neighbours as u8)
-                && v.couplings
-                    .iter()
-                    .all(|c| (c.coupling as usize) < self.model.couplings.len())
-                && v.factor.0.is_finite()
-                && v.factor.1.is_finite()
-        };
-        let two = ordered.line.iter().chain([&ordered.two]);
-        let two = two
-            .chain(made)
-            .chain(vectors.iter().map(|vector| &vector.taken));
-        if !(two.clone().all(|v| fits(v, 2)) && ordered.three.iter().all(|v| fits(v, 3))) {
-            return bad("a vertex names what is not there");
-        }
-        for vertex in two.chain(&ordered.three) {
-            self.validate_quantity(vertex.mass)?;
-            self.validate_quantity(vertex.width)?;
-        }
-        let finite = ordered.row.iter().all(|x| x.is_finite());
-        let numbers = finite && ordered.denominator.is_finite() && ordered.closing.is_finite();
-        if ordered.row.len() != jamps || !numbers || ordered.denominator <= 0.0 {
-            return bad("its colour matrix is none");
-        }
-        let mut terms = ordered.flows.iter().flatten();
-        match terms.all(|t| (t.jamp as usize) < jamps) {
-            true => Ok(()),
-            false => bad("a colour flow names a JAMP that is not there"),
-        }
+        Ok(())
     }
 
     fn validate_model(&self) -> Result<()> {
@@ -271,7 +215,7 @@ impl Process {
         Ok(())
     }
 
-    fn validate_quantity(&self, quantity: Quantity) -> Result<()> {
+    pub(crate) fn validate_quantity(&self, quantity: Quantity) -> Result<()> {
         match quantity.0 {
             Some(i) if i as usize >= self.model.parameters.len() => Err(Error::InvalidProcess {
                 what: format!("no mass or width number {i}"),
@@ -320,7 +264,7 @@ impl Process {
             if amp2.squares.is_empty() || amp2.squares.iter().any(Vec::is_empty) {
                 return bad(format!("AMP2({}) is the square of nothing", amp2.diagram));
             }
-            let amplitudes = self.amplitudes.len();
+            let amplitudes = self.amplitudes.vertices().len();
             if amp2
                 .squares
                 .iter()

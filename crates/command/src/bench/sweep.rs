@@ -300,7 +300,7 @@ impl Running {
             repetitions: Some(self.times.len()),
             calls: Some(self.calls),
             good_helicities: setup.bridge.good_helicities(),
-            plan: plan.map(|(plan, recursion)| match (&plan.loops, recursion) {
+            plan: plan.map(|(plan, recursion)| match (plan.loops(), recursion) {
                 (Some(_), _) => "colour-ordered".into(),
                 (None, true) => "recursion".into(),
                 (None, false) => "diagrams".into(),

@@ -13,7 +13,7 @@ const LITTLE: f64 = 0.15;
 /// The share of an event's time that the Fortran's matrix element takes at most: helicities that vanish, and what
 /// recycling spares, are counted too.
 fn share(process: &Process) -> f64 {
-    let amplitudes = process.amplitudes.len() * process.helicities.len();
+    let amplitudes = process.amplitudes.vertices().len() * process.helicities.len();
     let matrix_element = OF_AMPLITUDE * amplitudes as f64;
     matrix_element / (matrix_element + OWN)
 }

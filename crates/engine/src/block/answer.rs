@@ -22,7 +22,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         // SAFETY: addresses of the plan and the scratch; lanes below `LANES`.
         unsafe {
             let contributions = scratch.matrix_elements..;
-            let contributions = contributions.take(engine.plan.tables.len());
+            let contributions = contributions.take(engine.plan.helicities.len());
             let numbers = engine.plan.helicities.iter().copied();
             if !engine.beam_weights.is_empty() {
                 for (number, address) in numbers.clone().zip(contributions.clone()) {

@@ -5,7 +5,7 @@
 //! scratch of this module behind those of the plan.
 
 mod answer;
-mod loops;
+mod color_ordered;
 mod momentum_check;
 mod sample;
 mod start;
@@ -21,6 +21,7 @@ use mebridge_ops::general;
 use mebridge_ops::kernels::{self, Direct, Memory, Table};
 use mebridge_ops::opcode::Opcode;
 use mebridge_ops::{Address, Batch};
+use mebridge_plan::Operations;
 use mebridge_simd::{Real, Simd, Task, dispatch_unchecked};
 use std::time::Instant;
 
@@ -75,7 +76,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         unsafe {
             let m = Memory::<V>::new(base);
             self.start(m, first, count)?;
-            self.currents::<V>(&engine.plan.currents, &engine.currents);
+            self.currents::<V>(&engine.plan.operations().currents, &engine.currents);
             self.helicities(m, first, count);
             self.answer::<V>(m, first, count);
         }
@@ -132,14 +133,15 @@ impl<T: Real> Blocks<'_, '_, T> {
                     m.put_real(scratch.numerators + i, V::zero());
                 }
             }
-            if weights && !plan.channels.squares.is_empty() {
+            if weights && !plan.channels().squares.is_empty() {
                 self.squares(m);
             }
-            if let Some(loops) = &plan.loops {
+            if let Some(loops) = plan.loops() {
                 return self.loops(m, loops, colors);
             }
             let mut done = 0;
-            let mut tiles = plan.tiles.iter().zip(&engine.tiles).peekable();
+            let operations = plan.operations();
+            let mut tiles = operations.tiles.iter().zip(&engine.tiles).peekable();
             let groups = engine.groups.helicities.iter();
             for (group, at) in groups.zip(0..) {
                 if let Some(&(tile, steps)) = tiles.peek()
@@ -149,7 +151,7 @@ impl<T: Real> Blocks<'_, '_, T> {
                     tiles.next();
                 }
                 let start = profile.then(Instant::now);
-                self.amplitudes::<V>(group);
+                self.amplitudes::<V>(operations, group);
                 if let Some(start) = start {
                     self.worker.timers.amplitudes += start.elapsed();
                 }
@@ -321,14 +323,13 @@ impl<T: Real> Blocks<'_, '_, T> {
 
     /// The amplitudes of a group of helicities.
     #[inline(always)]
-    unsafe fn amplitudes<V: Simd<Scalar = T>>(&mut self, group: &[u32]) {
+    unsafe fn amplitudes<V: Simd<Scalar = T>>(&mut self, operations: &Operations, group: &[u32]) {
         let engine = self.engine;
-        let plan = &engine.plan;
         let base = self.worker.vectors();
-        let tables = &plan.tables;
+        let tables = &operations.tables;
         // SAFETY: addresses of the plan.
         unsafe {
-            for batch in &plan.amplitudes {
+            for batch in &operations.amplitudes {
                 let operands = &batch.operands;
                 match (batch.opcode, group) {
                     (opcode, &[a, b]) => {
@@ -405,7 +406,7 @@ impl<T: Real> Blocks<'_, '_, T> {
     #[inline(always)]
     unsafe fn squares<V: Simd<Scalar = T>>(&mut self, m: Memory<V>) {
         let engine = self.engine;
-        let channels = &engine.plan.channels;
+        let channels = engine.plan.channels();
         let scratch = &engine.scratch;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
@@ -426,7 +427,7 @@ impl<T: Real> Blocks<'_, '_, T> {
     /// helicity sees it.
     #[inline(always)]
     unsafe fn amp2<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>) {
-        let channels = &self.engine.plan.channels;
+        let channels = self.engine.plan.channels();
         let scratch = &self.engine.scratch;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {

@@ -148,7 +148,7 @@ fn run(
         stream,
         buffers: Vec::new(),
     };
-    let amp2_of = plan.channels.amp2_of_diagram.iter();
+    let amp2_of = plan.channels().amp2_of_diagram.iter();
     let amp2_of: Vec<i32> = amp2_of.map(|i| i.map_or(-1, |i| i as i32)).collect();
     let config = |d| process.channels.config_of(d).map_or(0, |c| c as i32 + 1);
     let config_of: Vec<i32> = (0..=process.diagrams).map(config).collect();
@@ -263,7 +263,7 @@ fn check(process: &Process, channels: bool, igraph: bool) {
     let masses = process.legs.iter().map(|leg| binding.value(leg.mass));
     let masses: Vec<f64> = masses.collect();
     let sample = Sample::new(process, &masses);
-    let split = BlockDiagonal::new(&process.color);
+    let split = BlockDiagonal::of_process(process, false);
     let allowed = process.channels.allowed_flows();
     let events = sample.events(channels, igraph);
     let mut expected: Outcome = (
@@ -299,7 +299,7 @@ fn check(process: &Process, channels: bool, igraph: bool) {
     let diagrams = compile(process, &binding, &good).expect("plan");
     let recursion = recursion::compile(process, &binding, &good);
     for plan in std::iter::once(&diagrams).chain(&recursion) {
-        if channels && plan.channels.is_empty() {
+        if channels && plan.channels().is_empty() {
             continue;
         }
         let tables = LevelSchedule::new(plan, &binding).expect("tables");
@@ -316,12 +316,12 @@ fn check(process: &Process, channels: bool, igraph: bool) {
         }
         let generator = Generator {
             tables: &tables,
-            general: &plan.general,
+            general: &plan.operations().general,
             split: &split,
             masses: &masses,
             signs: &process.signs(),
             helicities: &plan.helicities,
-            denominator: &plan.channels.denominator,
+            denominator: &plan.channels().denominator,
             allowed: &allowed,
             normalization: 1.0 / f64::from(process.iden),
             channels,
@@ -426,16 +426,16 @@ fn shares_find_what_they_have_in_common() {
     let good: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let subsets = HelicitySplit::best(&process, &binding, &good, true, 1000).expect("subsets");
     assert!(subsets.order.len() > 1 && subsets.fixed.iter().filter(|f| **f).count() > 1);
-    let split = BlockDiagonal::new(&process.color);
+    let split = BlockDiagonal::of_process(&process, false);
     let allowed = process.channels.allowed_flows();
     let generator = Generator {
         tables: &subsets.tables,
-        general: &subsets.plan.general,
+        general: &subsets.plan.operations().general,
         split: &split,
         masses: &subsets.plan.masses,
         signs: &process.signs(),
         helicities: &good,
-        denominator: &subsets.plan.channels.denominator,
+        denominator: &subsets.plan.channels().denominator,
         allowed: &allowed,
         normalization: 1.0,
         channels: false,

@@ -47,7 +47,9 @@ impl Engine {
         }
         if self.clocked.helicities.is_none() {
             let kinds = source::amplitude_kinds(&self.tables);
-            let unit = self.shape.helicities(&kinds, &self.plan.general, true);
+            let unit = self
+                .shape
+                .helicities(&kinds, &self.plan.operations().general, true);
             let shared = if self.shared { self.workspace_bytes } else { 0 };
             let function = self.library.function(&unit, "helicities", shared)?;
             self.clocked.helicities = Some([function].into());

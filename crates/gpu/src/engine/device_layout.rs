@@ -112,11 +112,11 @@ impl DeviceLayout {
             bytes: count(workspace.bytes),
         });
         let channels = &process.channels;
-        let of_diagram = &plan.channels.amp2_of_diagram;
+        let of_diagram = &plan.channels().amp2_of_diagram;
         let amp2_of_channel = arena.numbers(of_diagram.iter().map(|i| i.unwrap_or(0)));
         let config = |d| channels.config_of(d).map_or(0, |c| c as u32 + 1);
         let config_of_channel = arena.numbers((0..=process.diagrams).map(config));
-        let denominator = arena.numbers(plan.channels.denominator.iter().copied());
+        let denominator = arena.numbers(plan.channels().denominator.iter().copied());
         let (mut allowed, mut flows) = (vec![0], Vec::new());
         for of_config in channels.allowed_flows() {
             flows.extend(of_config);
@@ -134,14 +134,14 @@ impl DeviceLayout {
                 allowed: allowed.pointer(),
                 flows: flows.pointer(),
                 helicity_count: count(plan.helicities.len()),
-                denominator_count: count(plan.channels.denominator.len()),
+                denominator_count: count(plan.channels().denominator.len()),
                 amp2_count: count(tables.squares.len()),
                 flow_count: count(tables.flows),
             })
         };
         let choices_of_subsets = choices(None);
         let choices = choices(totals);
-        let drawn = plan.channels.drawn(channels);
+        let drawn = plan.channels().drawn(channels);
         let drawn_count = count(drawn.len());
         let drawn = arena.numbers(
             drawn

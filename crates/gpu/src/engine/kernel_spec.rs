@@ -80,6 +80,7 @@ impl KernelSpec {
         options: Options,
     ) -> Option<KernelSpec> {
         let recursive = plan
+            .operations()
             .amplitudes
             .iter()
             .any(|batch| batch.opcode == Opcode::Dots);
@@ -112,7 +113,7 @@ impl KernelSpec {
             split: split.clone(),
             subsets,
             allowed: process.channels.allowed_flows(),
-            drawn: plan.channels.drawn(&process.channels),
+            drawn: plan.channels().drawn(&process.channels),
             signs: process.signs(),
             normalization: 1.0 / f64::from(process.iden),
             group: options.group,
@@ -193,12 +194,12 @@ impl KernelSpec {
         };
         Generator {
             tables,
-            general: &plan.general,
+            general: &plan.operations().general,
             split: &self.split,
             masses: &plan.masses,
             signs: &self.signs,
             helicities: &plan.helicities,
-            denominator: &plan.channels.denominator,
+            denominator: &plan.channels().denominator,
             allowed: &self.allowed,
             normalization: self.normalization,
             channels,

@@ -264,7 +264,7 @@ impl Engine {
             slot.outputs.pointer() + Arrays::of(slot.capacity, self.legs()).helicity
         });
         let totals = matches!(self.tables.squares, Squares::Totals { .. });
-        debug_assert!(!totals || self.tables.squares.len() == self.plan.channels.len());
+        debug_assert!(!totals || self.tables.squares.len() == self.plan.channels().len());
         let element = &sample.element;
         SampleArguments {
             choices: at(layout.choices),

@@ -1,12 +1,12 @@
 //! Sums of numbers over shuffles of orders.
 //!
-//! Where the currents of some rungs are those of the orders with the smallest first (Kleiss and Kuijf, Nucl. Phys. B312
+//! Where the currents of some insertions are those of the orders with the smallest first (Kleiss and Kuijf, Nucl. Phys. B312
 //! (1989) 616), so are their products with what is around them: `N(a, 1, b) = (-1)^|a| sum of N(1, s)` over all shuffles
-//! `s` of `a` backwards with `b`. Sums that begin with the same rungs are added up once: with `S(p; a, b)` the sum over the
+//! `s` of `a` backwards with `b`. Sums that begin with the same insertions are added up once: with `S(p; a, b)` the sum over the
 //! shuffles of `a` and `b` behind `p`, `S(p; xa, yb) = S(px; a, yb) + S(py; xa, b)`. And each serves two orders, as `a` and
-//! `b` are shuffled alike.
+//! `b` are shuffled in the same way.
 //!
-//! An order gets several such sums, of its rungs from the one behind the first k to the m-th for some k and m: they are
+//! An order gets several such sums, of its insertions from the one behind the first k to the m-th for some k and m: they are
 //! added up before they go on.
 
 use mebridge_process::color_ordered::{number_of, orders, parts};
@@ -25,9 +25,9 @@ pub struct ShuffleOp {
 }
 
 /// Elements whose numbers are there at a time.
-pub const TOGETHER: u32 = 4;
+pub const SHUFFLE_TILE: u32 = 4;
 /// Elements that are shuffled at a time, at most.
-pub const AT_A_TIME: u32 = 2;
+pub const SHUFFLE_UNROLL: u32 = 2;
 
 /// How numbers of the orders with the smallest first become those of all orders.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,22 +40,22 @@ pub struct Shuffle {
     pub sums: Vec<[u16; 3]>,
     /// The numbers that each result is made of; those on the way are numbered by themselves.
     pub of: Vec<u16>,
-    /// Results that are made alike, one after the other.
-    pub alike: Vec<Alike>,
-    /// Steps, each of some sums and then some of `alike`: where both end.
+    /// Results in groups whose sums have as many terms, one after the other.
+    pub groups: Vec<SumGroup>,
+    /// Steps, each of some sums and then some groups: where both end.
     pub steps: Vec<[u32; 2]>,
 }
 
-/// Results that are made alike.
+/// Results that are sums of as many terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Alike {
+pub struct SumGroup {
     /// How many they are.
     pub results: u32,
     /// Of how many given numbers each is the sum, and how many are subtracted; the same of those on the way.
     pub counts: [u8; 4],
 }
 
-impl Alike {
+impl SumGroup {
     /// Numbers of each.
     pub fn numbers(&self) -> usize {
         self.counts.iter().map(|&count| usize::from(count)).sum()
@@ -64,45 +64,45 @@ impl Alike {
 
 type Letters = Vec<u8>;
 
-/// Blocks of the rungs k + 1 to m, which are shuffled: an m, and ascending k.
+/// Blocks of the insertions k + 1 to m, which are shuffled: an m, and ascending k.
 pub type Blocks = (usize, Vec<usize>);
 
 impl Shuffle {
-    /// For all orders of so many rungs, seven at most, where those from the one behind the first k to the m-th are
+    /// For all orders of so many insertions, seven at most, where those from the one behind the first k to the m-th are
     /// shuffled, for these ascending m with ascending k each; and the order that each result is of. Numbers are those of
     /// the first m, for all [`parts`] that can be behind it; of each those of the first k, for all that can be before.
-    pub fn new(rungs: usize, blocks: &[Blocks]) -> (Shuffle, Vec<Letters>) {
+    pub fn new(insertions: usize, blocks: &[Blocks]) -> (Shuffle, Vec<Letters>) {
         let mut shuffle = Shuffle::default();
         let mut sources = Vec::new();
         for (m, before) in blocks {
             let first = sources.len();
             let mut of_end = 0;
             for &k in before {
-                sources.push(Source::new(rungs, (k, *m), of_end));
+                sources.push(Source::new(insertions, (k, *m), of_end));
                 of_end += sources.last().map_or(0, Source::given);
             }
             for source in &mut sources[first..] {
                 source.stride = of_end;
                 source.first += shuffle.given;
             }
-            let ends: usize = (m + 1..=rungs).product();
+            let ends: usize = (m + 1..=insertions).product();
             shuffle.given += ends as u32 * of_end;
         }
         shuffle.all = shuffle.given;
-        // Blocks with the same first rung are shuffled one after the other: where nothing comes between, others use the memory
+        // Blocks with the same first insertion are shuffled one after the other: where nothing comes between, others use the memory
         // of their sums again.
         for source in &mut sources {
             source.kept = match blocks.len() {
-                1 => (source.starts.len() as u32).div_ceil(rungs as u32),
+                1 => (source.starts.len() as u32).div_ceil(insertions as u32),
                 _ => source.starts.len() as u32,
             };
             source.scratch = shuffle.all;
             shuffle.all += source.kept * source.on_the_way();
         }
-        // What is behind the shortest, and then the first rung, vary slowest.
-        let shortest = blocks.first().map_or(rungs, |block| block.0);
+        // What is behind the shortest, and then the first insertion, vary slowest.
+        let shortest = blocks.first().map_or(insertions, |block| block.0);
         let place = |order: &Letters| (order[shortest..].iter().rev().copied().collect(), order[0]);
-        let mut all: Vec<((Letters, u8), Letters)> = orders(rungs)
+        let mut all: Vec<((Letters, u8), Letters)> = orders(insertions)
             .into_iter()
             .map(|order| (place(&order), order))
             .collect();
@@ -136,25 +136,25 @@ impl Shuffle {
                 results.push((counts, kinds.concat(), order));
             }
             results.sort_by_key(|(counts, _, _)| *counts);
-            let first = shuffle.alike.len();
+            let first = shuffle.groups.len();
             for (counts, of, order) in results {
-                match shuffle.alike[first..].last_mut() {
-                    Some(alike) if alike.counts == counts => alike.results += 1,
-                    _ => shuffle.alike.push(Alike { results: 1, counts }),
+                match shuffle.groups[first..].last_mut() {
+                    Some(group) if group.counts == counts => group.results += 1,
+                    _ => shuffle.groups.push(SumGroup { results: 1, counts }),
                 }
                 shuffle.of.extend(of);
                 orders_of_results.push(order.clone());
             }
-            let ends = [shuffle.sums.len(), shuffle.alike.len()];
+            let ends = [shuffle.sums.len(), shuffle.groups.len()];
             shuffle.steps.push(ends.map(|end| end as u32));
         }
         (shuffle, orders_of_results)
     }
 
     /// Numbers of such blocks, for all that can be before and behind them.
-    pub fn numbers(rungs: usize, blocks: &[Blocks]) -> usize {
+    pub fn numbers(insertions: usize, blocks: &[Blocks]) -> usize {
         let of = |(m, before): &Blocks| {
-            let ends: usize = (m + 1..=rungs).product();
+            let ends: usize = (m + 1..=insertions).product();
             let of = |&k: &usize| -> usize {
                 let starts: usize = (m - k + 1..=*m).product();
                 starts * (1..m - k).product::<usize>()
@@ -166,7 +166,7 @@ impl Shuffle {
 
     /// Number of results.
     pub fn results(&self) -> usize {
-        self.alike.iter().map(|alike| alike.results as usize).sum()
+        self.groups.iter().map(|group| group.results as usize).sum()
     }
 
     /// Whether it stays within its numbers, and its steps within sums and results.
@@ -175,9 +175,9 @@ impl Shuffle {
         let on_the_way = self.all.saturating_sub(self.given);
         let limits = [self.given, self.given, on_the_way, on_the_way];
         let mut left = &self.of[..];
-        let of_results = self.alike.iter().all(|alike| {
-            let size = alike.numbers();
-            let Some(all) = size.checked_mul(alike.results as usize) else {
+        let of_results = self.groups.iter().all(|group| {
+            let size = group.numbers();
+            let Some(all) = size.checked_mul(group.results as usize) else {
                 return false;
             };
             let Some((mine, behind)) = left.split_at_checked(all) else {
@@ -186,7 +186,7 @@ impl Shuffle {
             left = behind;
             size > 0
                 && mine.chunks_exact(size).all(|numbers| {
-                    let kinds = alike.counts.iter().zip(limits);
+                    let kinds = group.counts.iter().zip(limits);
                     let limits = kinds.flat_map(|(&count, limit)| (0..count).map(move |_| limit));
                     numbers
                         .iter()
@@ -201,7 +201,7 @@ impl Shuffle {
             && of_results
             && left.is_empty()
             && self.steps.is_sorted_by(|a, b| a[0] <= b[0] && a[1] <= b[1])
-            && ends.map(|end| end as usize) == [self.sums.len(), self.alike.len()]
+            && ends.map(|end| end as usize) == [self.sums.len(), self.groups.len()]
     }
 
     /// Additions of real numbers.
@@ -210,7 +210,7 @@ impl Shuffle {
     }
 }
 
-/// The numbers of all blocks of the rungs behind the first k to the m-th.
+/// The numbers of all blocks of the insertions behind the first k to the m-th.
 struct Source {
     ends: [usize; 2],
     block: Block,
@@ -226,13 +226,13 @@ struct Source {
 }
 
 impl Source {
-    fn new(rungs: usize, (k, m): (usize, usize), first: u32) -> Source {
+    fn new(insertions: usize, (k, m): (usize, usize), first: u32) -> Source {
         let numbered = |parts: Vec<Letters>| parts.into_iter().zip(0..).collect();
         Source {
             ends: [k, m],
             block: Block::new((m - k) as u8),
             starts: numbered(parts(m, k)),
-            behind: numbered(parts(rungs, rungs - m)),
+            behind: numbered(parts(insertions, insertions - m)),
             first,
             stride: 0,
             scratch: 0,
@@ -250,7 +250,7 @@ impl Source {
         self.block.all - self.block.given
     }
 
-    /// The rungs of an order that are shuffled.
+    /// The insertions of an order that are shuffled.
     fn of<'a>(&self, order: &'a [u8]) -> &'a [u8] {
         &order[self.ends[0]..self.ends[1]]
     }
@@ -268,7 +268,7 @@ impl Source {
     }
 }
 
-/// Numbers of one current of rungs, by ranks.
+/// Numbers of one gluon current, by ranks.
 struct Block {
     given: u32,
     all: u32,
@@ -277,9 +277,9 @@ struct Block {
 }
 
 impl Block {
-    fn new(rungs: u8) -> Block {
-        let rest: Letters = (1..rungs).collect();
-        let given = (1..u32::from(rungs)).product();
+    fn new(insertions: u8) -> Block {
+        let rest: Letters = (1..insertions).collect();
+        let given = (1..u32::from(insertions)).product();
         let mut block = Block {
             given,
             all: given,
@@ -351,7 +351,7 @@ fn sorted(a: Letters, b: Letters) -> (Letters, Letters) {
     }
 }
 
-/// Two orders, neither empty, that have these letters together; each two once.
+/// Two orders, neither empty, that hold these letters between them; each two once.
 fn splits(letters: &[u8]) -> Vec<(Letters, Letters)> {
     let mut all: Vec<(Letters, Letters)> = Vec::new();
     for order in all_orders(letters) {
@@ -394,15 +394,19 @@ mod tests {
             |n| vec![(n - 1, vec![1]), (n, vec![0, 1])],
             |n| vec![(n - 2, vec![0, 1]), (n - 1, vec![0, 1, 2]), (n, vec![2])],
         ];
-        let cases = (2..=7).flat_map(|rungs| all.map(|blocks| (rungs, blocks(rungs.max(3)))));
-        let fits = |blocks: &[Blocks], rungs| {
+        let cases = (2..=7)
+            .flat_map(|insertions| all.map(|blocks| (insertions, blocks(insertions.max(3)))));
+        let fits = |blocks: &[Blocks], insertions| {
             let mut all = blocks.iter();
-            all.all(|(m, before)| *m <= rungs && before.iter().all(|k| k < m))
+            all.all(|(m, before)| *m <= insertions && before.iter().all(|k| k < m))
         };
-        for (rungs, blocks) in cases.filter(|(rungs, blocks)| fits(blocks, *rungs)) {
-            let (shuffle, targets) = Shuffle::new(rungs, &blocks);
+        for (insertions, blocks) in cases.filter(|(insertions, blocks)| fits(blocks, *insertions)) {
+            let (shuffle, targets) = Shuffle::new(insertions, &blocks);
             assert!(shuffle.holds());
-            assert_eq!(shuffle.given as usize, Shuffle::numbers(rungs, &blocks));
+            assert_eq!(
+                shuffle.given as usize,
+                Shuffle::numbers(insertions, &blocks)
+            );
             let mut numbers: Vec<i64> = (0..i64::from(shuffle.given))
                 .map(|i| i * i * 7919 % 65537)
                 .collect();
@@ -410,8 +414,9 @@ mod tests {
             // The numbers by what is before, the order of what is shuffled, and what is behind.
             let mut known: HashMap<[Letters; 3], i64> = HashMap::default();
             for (m, before) in &blocks {
-                for end in parts(rungs, rungs - m) {
-                    let others: Letters = (0..rungs as u8).filter(|r| !end.contains(r)).collect();
+                for end in parts(insertions, insertions - m) {
+                    let others: Letters =
+                        (0..insertions as u8).filter(|r| !end.contains(r)).collect();
                     for start in before.iter().flat_map(|&k| parts(*m, k)) {
                         let start: Letters = start.iter().map(|&i| others[i as usize]).collect();
                         let mut rest = others.clone();
@@ -427,7 +432,7 @@ mod tests {
             assert_eq!(given.next(), None);
             numbers.resize(shuffle.all as usize, 0);
             let mut found = HashMap::default();
-            let (mut sums, mut alike, mut of, mut targets) =
+            let (mut sums, mut groups, mut of, mut targets) =
                 (0, 0, shuffle.of.iter(), targets.into_iter());
             for [end_of_sums, end] in shuffle
                 .steps
@@ -437,11 +442,11 @@ mod tests {
                 for &[to, a, b] in &shuffle.sums[sums..end_of_sums] {
                     numbers[to as usize] = numbers[a as usize] + numbers[b as usize];
                 }
-                for alike in &shuffle.alike[alike..end] {
-                    for _ in 0..alike.results {
+                for group in &shuffle.groups[groups..end] {
+                    for _ in 0..group.results {
                         let kinds = [(0, 1), (0, -1), (shuffle.given, 1), (shuffle.given, -1)];
                         let mut sum = 0;
-                        for (count, (first, sign)) in alike.counts.iter().zip(kinds) {
+                        for (count, (first, sign)) in group.counts.iter().zip(kinds) {
                             let mine = of.by_ref().take(usize::from(*count));
                             let numbers = mine.map(|&i| numbers[usize::from(i) + first as usize]);
                             sum += sign * numbers.sum::<i64>();
@@ -449,9 +454,9 @@ mod tests {
                         assert!(found.insert(targets.next().unwrap(), sum).is_none());
                     }
                 }
-                (sums, alike) = (end_of_sums, end);
+                (sums, groups) = (end_of_sums, end);
             }
-            let all = orders(rungs);
+            let all = orders(insertions);
             assert_eq!((found.len(), shuffle.results()), (all.len(), all.len()));
             for order in all {
                 let of = |(m, k): (usize, usize)| {

@@ -13,7 +13,7 @@ use super::Memory;
 use super::ffv::{propagate_in, propagate_out, slash};
 use super::sums::current;
 use crate::arrays::{
-    Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Pair, Place, Pools, Spinors, Triple,
+    Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Operand, Pair, Pools, Spinors, Triple,
 };
 use mebridge_simd::{Cx, Real, Simd, Task, prefetch};
 
@@ -98,17 +98,17 @@ fn scaled<V: Simd>(x: Four<V>, c: Cx<V>) -> Four<V> {
 
 /// All methods: the operation holds, see [`Arrays`].
 impl<V: Simd> At<'_, V> {
-    /// Asks for what comes from far: currents of rungs.
+    /// Asks for what comes from far: gluon currents.
     #[inline(always)]
     unsafe fn fetch(&self, op: &ArrayOp) {
-        let rungs = match op.kind {
+        let insertions = match op.kind {
             ArrayKind::LineIn | ArrayKind::LineOut => op.pairs,
-            ArrayKind::Contract => op.wide,
+            ArrayKind::Contract => op.broadcast,
             _ => return,
         };
         // SAFETY: the operation holds.
         unsafe {
-            for pair in self.pairs(rungs) {
+            for pair in self.pairs(insertions) {
                 let first = self.element(&pair.b, 0);
                 let last = self.element(&pair.b, op.count - 1);
                 for vector in first..first + (last - first + ELEMENT).min(FETCHED) {
@@ -144,21 +144,21 @@ impl<V: Simd> At<'_, V> {
 
     /// Address of the element that belongs to an element of the result.
     #[inline(always)]
-    unsafe fn element(&self, place: &Place, r: u32) -> u32 {
+    unsafe fn element(&self, place: &Operand, r: u32) -> u32 {
         // SAFETY: the operation holds.
         unsafe { self.first(place) + self.offset(place, r) }
     }
 
     /// Address of the first element.
     #[inline(always)]
-    unsafe fn first(&self, place: &Place) -> u32 {
+    unsafe fn first(&self, place: &Operand) -> u32 {
         // SAFETY: the operation holds.
         unsafe { place.address + self.shifts.get_unchecked(place.shift as usize) }
     }
 
     /// From there to the element that belongs to an element of the result.
     #[inline(always)]
-    unsafe fn offset(&self, place: &Place, r: u32) -> u32 {
+    unsafe fn offset(&self, place: &Operand, r: u32) -> u32 {
         // SAFETY: the operation holds.
         unsafe { *self.pools.indices.get_unchecked((place.index + r) as usize) }
     }
@@ -181,7 +181,7 @@ impl<V: Simd> At<'_, V> {
         // SAFETY: the operation holds.
         unsafe {
             let factor = self.m.complex(op.factors[0]);
-            let step = if op.twos { 2 } else { 1 };
+            let step = if op.vector_shared { 2 } else { 1 };
             for r in (0..op.count).step_by(step) {
                 let zero = Cx::new(V::zero(), V::zero());
                 let (mut first, mut second) = ([zero; 4], [zero; 4]);
@@ -308,17 +308,17 @@ impl<V: Simd> At<'_, V> {
     unsafe fn contract(&self, op: &ArrayOp) {
         // SAFETY: the operation holds.
         unsafe {
-            let (pairs, wide) = (self.pairs(op.pairs), self.pairs(op.wide));
+            let (pairs, broadcast) = (self.pairs(op.pairs), self.pairs(op.broadcast));
             if self.pools.fours {
                 for r in (0..op.count).step_by(4) {
-                    self.four_products(op, pairs, wide, [r, r + 1, r + 2, r + 3]);
+                    self.four_products(op, pairs, broadcast, [r, r + 1, r + 2, r + 3]);
                 }
                 return;
             }
             // One pair after the other, so that its arrays stay in the first cache.
             let (out, buffer) = ((op.out, op.stride), (self.pools.buffer, 2));
-            let count = pairs.len() + wide.len();
-            for (i, pair) in pairs.iter().chain(wide).enumerate() {
+            let count = pairs.len() + broadcast.len();
+            for (i, pair) in pairs.iter().chain(broadcast).enumerate() {
                 let way = Way {
                     from: match i == 0 {
                         true => None,
@@ -393,7 +393,7 @@ impl<V: Simd> At<'_, V> {
 
     /// The numbers of two elements.
     #[inline(always)]
-    unsafe fn numbers(&self, place: &Place, first: u32, second: u32) -> [Cx<V>; 2] {
+    unsafe fn numbers(&self, place: &Operand, first: u32, second: u32) -> [Cx<V>; 2] {
         // SAFETY: the operation holds.
         unsafe {
             [
@@ -405,7 +405,7 @@ impl<V: Simd> At<'_, V> {
 
     /// Adds the products of a pair whose second array is over no end.
     #[inline(always)]
-    unsafe fn add_wide(&self, pair: &Pair, r: [u32; 4], s: &mut Four<V>) {
+    unsafe fn add_broadcast(&self, pair: &Pair, r: [u32; 4], s: &mut Four<V>) {
         // SAFETY: the operation holds.
         unsafe {
             let b = self.element(&pair.b, r[0]);
@@ -433,9 +433,9 @@ impl<V: Simd> At<'_, V> {
     }
 
     /// The products of all pairs for the helicities of both ends: of the first end they differ between the first two and
-    /// the last two, of the second between these twos.
+    /// the last two, of the second between these pairs.
     #[inline(always)]
-    unsafe fn four_products(&self, op: &ArrayOp, pairs: &[Pair], wide: &[Pair], r: [u32; 4]) {
+    unsafe fn four_products(&self, op: &ArrayOp, pairs: &[Pair], broadcast: &[Pair], r: [u32; 4]) {
         // SAFETY: the operation holds.
         unsafe {
             let mut s = [Cx::new(V::zero(), V::zero()); 4];
@@ -451,8 +451,8 @@ impl<V: Simd> At<'_, V> {
                     s[3] = y.mul_add(w, s[3]);
                 }
             }
-            for pair in wide {
-                self.add_wide(pair, r, &mut s);
+            for pair in broadcast {
+                self.add_broadcast(pair, r, &mut s);
             }
             self.add_numbers(op, r, &mut s);
             for (r, s) in r.into_iter().zip(s) {

@@ -11,6 +11,7 @@
 //! out.
 
 use super::symmetry::{Matrix, Work, commuting};
+use mebridge_process::Process;
 use mebridge_process::color::ColorMatrix;
 use serde::{Deserialize, Serialize};
 
@@ -84,12 +85,21 @@ impl BlockDiagonal {
     /// Whether this is, as far as its layout goes, a form of that matrix: then a sum reads and
     /// writes nothing but its flows.
     pub fn fits(&self, color: &ColorMatrix) -> bool {
+        self.is_of(color.flows as usize, color.denominator)
+    }
+
+    /// The same for the JAMPs of a process.
+    pub fn fits_process(&self, process: &Process) -> bool {
+        self.is_of(process.amplitudes.jamps(), process.amplitudes.denominator())
+    }
+
+    fn is_of(&self, flows: usize, denominator: f64) -> bool {
         let known = |slot: &Slot| (*slot as usize) < self.flows;
-        let mut seen = vec![false; color.flows as usize];
+        let mut seen = vec![false; flows];
         let mut once = |slot: &Slot| !std::mem::replace(&mut seen[*slot as usize], true);
         let mut orbits = self.passes.iter().flatten();
-        self.flows == color.flows as usize
-            && self.denominator == color.denominator
+        self.flows == flows
+            && self.denominator == denominator
             && orbits.all(|o| matches!(o.0.len(), 1 | 2 | 3 | 4 | 8) && o.0.iter().all(known))
             && self.blocks.iter().all(|block| {
                 let slots = &block.slots;
@@ -213,7 +223,7 @@ fn connected(matrix: Matrix, slots: Vec<Slot>, work: &mut Work) -> Form {
 }
 
 /// An orbit of a group of commuting signed involutions.
-pub(super) struct Labelled {
+pub(crate) struct Labelled {
     /// Its flows: number `a ^ b` is the image of number `a` under the product of the generators
     /// of the orbit that have a bit in `b`.
     flows: Vec<u32>,
@@ -243,13 +253,13 @@ impl Labelled {
         self.fixing.iter().all(fits).then_some(c ^ self.signs)
     }
 
-    pub(super) fn in_slots(&self, slots: &[Slot]) -> Orbit {
+    pub(crate) fn in_slots(&self, slots: &[Slot]) -> Orbit {
         Orbit(self.flows.iter().map(|&f| slots[f as usize]).collect())
     }
 }
 
 /// The orbits of commuting involutions. None if the signs within one are not those of a product.
-pub(super) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Option<Vec<Labelled>> {
+pub(crate) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Option<Vec<Labelled>> {
     let mut seen = vec![false; size];
     let mut orbits = Vec::new();
     for first in 0..size {
@@ -292,7 +302,7 @@ pub(super) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Opti
 }
 
 /// A block, given by the signs of the generators, and the slots of its sums.
-pub(super) fn block(
+pub(crate) fn block(
     matrix: &Matrix,
     slots: &[Slot],
     orbits: &[Labelled],

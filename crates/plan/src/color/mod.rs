@@ -1,8 +1,6 @@
 //! The colour matrix in blocks, by its symmetries; see [`block_diagonal`].
 
 pub mod block_diagonal;
-pub mod orders;
-mod symmetric;
 pub mod symmetry;
 
 pub use block_diagonal::BlockDiagonal;

@@ -240,6 +240,7 @@ impl Forest {
     /// of a family that can be turned.
     pub fn grow(
         process: &Process,
+        listed: &mebridge_process::Diagrams,
         root: u32,
         recognize: &mut dyn FnMut(&Vertex) -> Option<Recognized>,
     ) -> Option<Forest> {
@@ -253,7 +254,7 @@ impl Forest {
             ids: HashMap::default(),
             interaction_ids: HashMap::default(),
         };
-        for amplitude in &process.amplitudes {
+        for amplitude in &listed.amplitudes {
             let mut nodes = Vec::new();
             let mut scale = Complex64::new(1.0, 0.0);
             forest.node(process, amplitude, recognize, &mut nodes, &mut scale)?;

@@ -1,6 +1,6 @@
 //! From currents to operations.
 
-use super::color_ordered::{ColorOrdered, CurrentId, Make, Product};
+use super::berends_giele::{BerendsGiele, CurrentId, Make, Product};
 use super::diagrams::{Family, Forest, Form, Line, LineKind, Tree};
 use super::parity;
 use crate::compile::Compiler;
@@ -53,17 +53,17 @@ pub(super) struct Share {
 pub fn lower(
     compiler: &mut Compiler,
     forest: &Forest,
-    color_ordered: &ColorOrdered,
+    recursion: &BerendsGiele,
 ) -> Option<Vec<u32>> {
-    let roots = Roots::find(forest, color_ordered)?;
-    let needed = needed(color_ordered, &roots);
+    let roots = Roots::find(forest, recursion)?;
+    let needed = needed(recursion, &roots);
     let parity = match compiler.last >= Pass::Conjugates {
-        true => parity::signs(compiler, forest, color_ordered),
-        false => vec![None; color_ordered.currents.len()],
+        true => parity::signs(compiler, forest, recursion),
+        false => vec![None; recursion.currents.len()],
     };
     let mut batches = Batches::new();
-    let mut nodes = vec![NOWHERE; color_ordered.currents.len()];
-    for (id, current) in color_ordered.currents.iter().enumerate() {
+    let mut nodes = vec![NOWHERE; recursion.currents.len()];
+    for (id, current) in recursion.currents.iter().enumerate() {
         if !needed[id] {
             continue;
         }
@@ -105,7 +105,7 @@ pub fn lower(
             }
         }
     }
-    for (id, current) in color_ordered.currents.iter().enumerate() {
+    for (id, current) in recursion.currents.iter().enumerate() {
         if let (true, Make::Sum(terms)) = (needed[id], &current.make) {
             let level = current.line.legs.count_ones() as usize;
             let place = (level, SUMS + CONJUGATES);
@@ -114,28 +114,27 @@ pub fn lower(
             add(compiler, nodes[id], &helicities, terms, &nodes, operands);
         }
     }
-    let products = roots.lower(compiler, forest, color_ordered, &nodes, &mut batches);
-    let plan = &mut compiler.plan;
-    plan.currents = batches
+    let products = roots.lower(compiler, forest, recursion, &nodes, &mut batches);
+    compiler.operations.currents = batches
         .into_iter()
         .map(|((_, _, opcode), operands)| Batch::stream(opcode, operands))
         .collect();
     let products_size = 2 * roots.products.len() as u32;
-    let pair_stride = products_size + 2 * compiler.process.color.flows;
+    let pair_stride = products_size + 2 * compiler.process.amplitudes.jamps() as u32;
     let product_base = compiler.allocate(2 * pair_stride);
     let jamp_base = product_base + products_size;
     compiler.tables();
-    compiler.plan.groups = groups(compiler, forest);
-    compiler.plan.pair_stride = pair_stride;
-    let plan = &mut compiler.plan;
-    plan.jamp_base = jamp_base;
-    plan.jamp = Sums::new(
+    compiler.operations.groups = groups(compiler, forest);
+    compiler.plan.jamp_base = jamp_base;
+    let operations = &mut compiler.operations;
+    operations.pair_stride = pair_stride;
+    operations.jamp = Sums::new(
         &roots.jamp,
         |i| product_base + 2 * i,
         |_| unreachable!("no partial sums"),
         |i| jamp_base + 2 * i,
     );
-    plan.amplitudes = vec![Batch::stream(Opcode::Dots, dots(&products, product_base))];
+    operations.amplitudes = vec![Batch::stream(Opcode::Dots, dots(&products, product_base))];
     Some(nodes)
 }
 
@@ -154,13 +153,13 @@ struct Partner {
 }
 
 impl Roots {
-    fn find(forest: &Forest, color_ordered: &ColorOrdered) -> Option<Roots> {
+    fn find(forest: &Forest, recursion: &BerendsGiele) -> Option<Roots> {
         let mut roots = Roots {
             products: Vec::new(),
             jamp: LinearMap::default(),
         };
         let mut known = HashMap::default();
-        for flow in &color_ordered.flows {
+        for flow in &recursion.flows {
             let mut sum: BTreeMap<u32, Complex64> = BTreeMap::new();
             for product in flow {
                 let family = forest.interactions[product.interaction as usize].family;
@@ -170,8 +169,8 @@ impl Roots {
                 if family != Family::Ffv || product.result > 1 {
                     return None;
                 }
-                for &(spinor, c) in &color_ordered.resolve(spinor) {
-                    for &(vector, d) in &color_ordered.resolve(vector) {
+                for &(spinor, c) in &recursion.resolve(spinor) {
+                    for &(vector, d) in &recursion.resolve(vector) {
                         let key = (product.interaction, product.result, spinor, vector);
                         let at = *known.entry(key).or_insert_with(|| {
                             roots.products.push(key);
@@ -196,14 +195,14 @@ impl Roots {
         &self,
         compiler: &mut Compiler,
         forest: &Forest,
-        color_ordered: &ColorOrdered,
+        recursion: &BerendsGiele,
         nodes: &[u32],
         batches: &mut Batches,
     ) -> Vec<Partner> {
         let mut partners: Vec<Partner> = Vec::new();
         let mut known: HashMap<_, usize> = HashMap::default();
         for (at, &(interaction, result, spinor, vector)) in self.products.iter().enumerate() {
-            let line = color_ordered.currents[spinor as usize].line;
+            let line = recursion.currents[spinor as usize].line;
             let line = at_the_top(compiler, &line).then_some((line.mass, line.width));
             let partner = *known
                 .entry((interaction, result, vector, line))
@@ -245,9 +244,12 @@ fn groups(compiler: &Compiler, forest: &Forest) -> Vec<Vec<u32>> {
     let root = &compiler.lines[forest.root as usize].signs;
     let mut groups: Vec<Vec<u32>> = Vec::new();
     let mut open: HashMap<Vec<u32>, usize> = HashMap::default();
-    for (h, digits) in (0..).zip(&compiler.digits) {
-        let rest = digits.iter().zip(root).filter(|(_, sign)| **sign == 0);
-        let rest: Vec<u32> = rest.map(|(digit, _)| *digit).collect();
+    for (h, helicity_indices) in (0..).zip(&compiler.helicity_indices) {
+        let rest = helicity_indices
+            .iter()
+            .zip(root)
+            .filter(|(_, sign)| **sign == 0);
+        let rest: Vec<u32> = rest.map(|(helicity_index, _)| *helicity_index).collect();
         match open.remove(&rest) {
             Some(group) => groups[group].push(h),
             None => {
@@ -282,8 +284,8 @@ fn whole(x: f64) -> f64 {
 }
 
 /// Which currents the products at the root need.
-fn needed(color_ordered: &ColorOrdered, roots: &Roots) -> Vec<bool> {
-    let mut needed = vec![false; color_ordered.currents.len()];
+fn needed(recursion: &BerendsGiele, roots: &Roots) -> Vec<bool> {
+    let mut needed = vec![false; recursion.currents.len()];
     for &(_, _, spinor, vector) in &roots.products {
         needed[spinor as usize] = true;
         needed[vector as usize] = true;
@@ -291,7 +293,7 @@ fn needed(color_ordered: &ColorOrdered, roots: &Roots) -> Vec<bool> {
     // Sums use currents of the same line, which may come behind them.
     loop {
         let mut more = false;
-        for id in (0..color_ordered.currents.len()).rev() {
+        for id in (0..recursion.currents.len()).rev() {
             if !needed[id] {
                 continue;
             }
@@ -299,7 +301,7 @@ fn needed(color_ordered: &ColorOrdered, roots: &Roots) -> Vec<bool> {
                 more |= !needed[other as usize];
                 needed[other as usize] = true;
             };
-            match &color_ordered.currents[id].make {
+            match &recursion.currents[id].make {
                 Make::Leg => {}
                 Make::Sum(terms) => terms.iter().for_each(|t| need(t.0)),
                 Make::Vertices(products) => {
@@ -597,7 +599,7 @@ pub(super) fn emit(
 fn inputs(compiler: &Compiler, h: usize, children: &[u32], operands: &mut Vec<Address>) {
     for &child in children {
         let line = &compiler.lines[child as usize];
-        operands.push(line.instances[line.instance(&compiler.digits[h])]);
+        operands.push(line.instances[line.instance(&compiler.helicity_indices[h])]);
     }
 }
 

@@ -1,13 +1,13 @@
 //! From a list of diagrams to a recursion.
 //!
 //! A plan made here computes the colour flows alone, not the amplitudes of single diagrams; the
-//! squares of those, which channels ask for, are computed beside ([`squares`]). All diagrams are rooted at one external fermion ([`diagrams`]), sums of trees that
-//! always occur together become currents (`columns`, [`color_ordered`]), and the currents become operations
-//! (`lower`). Where a process has vertices that cannot be turned, or sums that do not factor,
-//! there is no such plan and the list of diagrams is evaluated as it is.
+//! squares of those, which channels ask for, are computed beside ([`squares`]). All diagrams are rooted at one external
+//! fermion ([`diagrams`]), sums of trees that always occur together become currents (`columns`, [`berends_giele`]), and
+//! the currents become operations (`lower`). Where a process has vertices that cannot be turned, or sums that do not
+//! factor, there is no such plan and the list of diagrams is evaluated as it is.
 
 mod basis;
-pub mod color_ordered;
+pub mod berends_giele;
 mod columns;
 pub mod diagrams;
 mod lower;
@@ -18,7 +18,7 @@ use super::binding::Binding;
 use super::compile::{Compiler, squared, used};
 use super::passes::Pass;
 use super::{Count, Plan, memory_reuse, tiling};
-use color_ordered::ColorOrdered;
+use berends_giele::BerendsGiele;
 use diagrams::Forest;
 use mebridge_ops::recognize::{Recognized, recognize};
 use mebridge_process::{ExternalKind, Process, Vertex, Wavefunction};
@@ -52,9 +52,7 @@ fn make(
     helicities: &[u32],
     each: bool,
 ) -> Option<Plan> {
-    if process.amplitudes.is_empty() {
-        return None;
-    }
+    let listed = process.amplitudes.diagrams()?;
     let mut known: HashMap<(u32, bool), Option<Recognized>> = HashMap::default();
     let mut recognize = |vertex: &Vertex| {
         let massless = binding.value(vertex.mass) == 0.0;
@@ -79,7 +77,7 @@ fn make(
         if !matches!(e.kind, ExternalKind::FermionIn | ExternalKind::FermionOut) {
             continue;
         }
-        let forest = Forest::grow(process, w as u32, &mut recognize)?;
+        let forest = Forest::grow(process, listed, w as u32, &mut recognize)?;
         if best
             .as_ref()
             .is_none_or(|best| forest.trees.len() < best.trees.len())
@@ -88,9 +86,12 @@ fn make(
         }
     }
     let mut forest = best?;
-    let color_ordered = ColorOrdered::find(&forest, &process.jamp, last)?;
+    let recursion = BerendsGiele::find(&forest, &listed.jamp, last)?;
     let mut used = match each {
-        true => used(process, squared(process)),
+        true => used(
+            process,
+            squared(process).map(|i| &listed.amplitudes[i as usize]),
+        ),
         false => vec![false; process.wavefunctions.len()],
     };
     for (used, wavefunction) in used.iter_mut().zip(&process.wavefunctions) {
@@ -99,17 +100,18 @@ fn make(
     let mut compiler = Compiler::new(process, binding, helicities, used);
     compiler.last = last;
     compiler.externals();
-    let nodes = lower::lower(&mut compiler, &forest, &color_ordered)?;
+    let nodes = lower::lower(&mut compiler, &forest, &recursion)?;
     if each {
-        compiler.squared_amplitudes().ok()?;
+        compiler.squared_amplitudes(listed).ok()?;
     } else if let Some(squares) = Squares::find(process, helicities, &mut forest) {
-        squares.lower(&mut compiler, &forest, &color_ordered, &nodes)?;
+        squares.lower(&mut compiler, &forest, &recursion, &nodes)?;
     }
+    let mut plan = compiler.into_plan();
     if last >= Pass::Tiling {
-        tiling::reuse(&mut compiler.plan, &process.helicities);
+        tiling::reuse(&mut plan, &process.helicities);
     } else if last >= Pass::MemoryReuse {
-        memory_reuse::reuse(&mut compiler.plan);
+        memory_reuse::reuse(&mut plan);
     }
-    compiler.plan.count = Count::of(&compiler.plan);
-    Some(compiler.plan)
+    plan.count = Count::of(&plan);
+    Some(plan)
 }

@@ -7,7 +7,7 @@
 //! half of its helicities need not be computed. Lines with a width don't have this: their
 //! propagator is complex, and what hangs on it with helicities reversed is another number.
 
-use super::color_ordered::{ColorOrdered, CurrentId, Make, Product};
+use super::berends_giele::{BerendsGiele, CurrentId, Make, Product};
 use super::diagrams::{Forest, Tree};
 use crate::binding::Coupling;
 use crate::compile::Compiler;
@@ -15,19 +15,15 @@ use mebridge_process::{CouplingRef, ExternalKind, Wavefunction};
 use num_complex::Complex64;
 
 /// For each current the sign `s` in `J(-h) = s J(h)^*`, where there is one.
-pub fn signs(
-    compiler: &Compiler,
-    forest: &Forest,
-    color_ordered: &ColorOrdered,
-) -> Vec<Option<f64>> {
-    let mut signs = vec![None; color_ordered.currents.len()];
-    let size = |id: &usize| color_ordered.currents[*id].line.legs.count_ones();
-    let is_sum = |id: &usize| matches!(color_ordered.currents[*id].make, Make::Sum(_));
+pub fn signs(compiler: &Compiler, forest: &Forest, recursion: &BerendsGiele) -> Vec<Option<f64>> {
+    let mut signs = vec![None; recursion.currents.len()];
+    let size = |id: &usize| recursion.currents[*id].line.legs.count_ones();
+    let is_sum = |id: &usize| matches!(recursion.currents[*id].make, Make::Sum(_));
     let mut order: Vec<usize> = (0..signs.len()).collect();
     // Sums behind what they are made of.
     order.sort_by_key(|id| (size(id), is_sum(id)));
     for id in order {
-        let current = &color_ordered.currents[id];
+        let current = &recursion.currents[id];
         signs[id] = match &current.make {
             Make::Leg => leg(compiler, forest, current.trees[0].0),
             Make::Sum(terms) => common(terms.iter().map(|&(c, _)| signs[c as usize])),

@@ -16,7 +16,7 @@
 //! diagrams have no such factor.) So one of each two helicities that are each other's reverse is computed,
 //! on either side. Where a helicity has no reverse, or is its own, the list of diagrams serves.
 
-use super::color_ordered::{ColorOrdered, Make, Product};
+use super::berends_giele::{BerendsGiele, Make, Product};
 use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeId};
 use super::lower::{Example, NOWHERE, Share, at_the_top, emit, legs_of, others, shares};
 use crate::ChannelPlan;
@@ -87,7 +87,7 @@ impl Squares {
         &self,
         compiler: &mut Compiler,
         forest: &Forest,
-        color_ordered: &ColorOrdered,
+        recursion: &BerendsGiele,
         nodes: &[u32],
     ) -> Option<()> {
         let mut lowering = Lowering {
@@ -102,7 +102,7 @@ impl Squares {
             }
             lowering.needs_whole_children(cut.tree);
         }
-        for (id, current) in color_ordered.currents.iter().enumerate() {
+        for (id, current) in recursion.currents.iter().enumerate() {
             if let ([(tree, _)], true) = (&current.trees[..], nodes[id] != NOWHERE)
                 && !matches!(current.make, Make::Sum(_))
                 && !at_the_top(compiler, &current.line)
@@ -176,7 +176,7 @@ impl Squares {
                 .map(|(opcode, operands)| Batch::stream(opcode, operands)),
         );
         let (_, tables) = amp2_index(compiler.process);
-        compiler.plan.channels = ChannelPlan {
+        compiler.operations.channels = ChannelPlan {
             squares: plan,
             totals: (totals..totals + self.cuts.len() as u32).collect(),
             ..tables

@@ -3,11 +3,12 @@
 use super::source::{Source, factor, number};
 use crate::color::ColorMatrix;
 use crate::{
-    CouplingRef, ExternalKind, Process, Quantity, Source as From, Term, Vertex, Wavefunction,
+    CouplingRef, Diagrams, ExternalKind, LinearMap, Process, Quantity, Source as From, Term,
+    Vertex, Wavefunction,
 };
 
 /// The file, for a process whose couplings of these names have a value for each event.
-pub fn matrix(process: &Process, per_event: &dyn Fn(&str) -> bool) -> String {
+pub fn matrix(process: &Process, diagrams: &Diagrams, per_event: &dyn Fn(&str) -> bool) -> String {
     let amp2 = process.channels.amp2.iter().map(|a| a.diagram).max();
     let counts = [
         ("NAME", process.name.clone()),
@@ -16,16 +17,16 @@ pub fn matrix(process: &Process, per_event: &dyn Fn(&str) -> bool) -> String {
             "NDIAGS",
             process.diagrams.max(amp2.unwrap_or(0)).to_string(),
         ),
-        ("NCOLOR", process.color.flows.to_string()),
+        ("NCOLOR", diagrams.color.flows.to_string()),
         ("IDEN", process.iden.to_string()),
-        ("NGRAPHS", process.amplitudes.len().to_string()),
+        ("NGRAPHS", diagrams.amplitudes.len().to_string()),
         ("NWAVEFUNCS", process.wavefunctions.len().to_string()),
-        ("PARTIAL", process.jamp.partial.len().max(1).to_string()),
-        ("DENOM", number(process.color.denominator)),
+        ("PARTIAL", diagrams.jamp.partial.len().max(1).to_string()),
+        ("DENOM", number(diagrams.color.denominator)),
         ("NHEL", helicities(process)),
-        ("CF", colors(&process.color)),
-        ("CALLS", calls(process, per_event)),
-        ("JAMP", jamps(process)),
+        ("CF", colors(&diagrams.color)),
+        ("CALLS", calls(process, &diagrams.amplitudes, per_event)),
+        ("JAMP", jamps(&diagrams.jamp)),
         ("AMP2", squares(process)),
     ];
     let mut text = String::new();
@@ -63,7 +64,7 @@ fn colors(color: &ColorMatrix) -> String {
 }
 
 /// The calls that make wavefunctions and amplitudes.
-fn calls(process: &Process, per_event: &dyn Fn(&str) -> bool) -> String {
+fn calls(process: &Process, amplitudes: &[Vertex], per_event: &dyn Fn(&str) -> bool) -> String {
     let quantity = |quantity: Quantity| match quantity.0 {
         Some(n) => &process.model.parameters[n as usize].name,
         None => "ZERO",
@@ -103,13 +104,13 @@ fn calls(process: &Process, per_event: &dyn Fn(&str) -> bool) -> String {
             Wavefunction::Internal(vertex) => f.line(&call(vertex, format!("W(1,{n})"))),
         }
     }
-    for (n, vertex) in (1..).zip(&process.amplitudes) {
+    for (n, vertex) in (1..).zip(amplitudes) {
         f.line(&call(vertex, format!("AMP({n})")));
     }
     f.0
 }
 
-fn jamps(process: &Process) -> String {
+fn jamps(jamp: &LinearMap) -> String {
     let terms = |terms: &[Term]| -> Vec<String> {
         let terms = terms.iter().map(|term| {
             let source = match term.source {
@@ -121,10 +122,10 @@ fn jamps(process: &Process) -> String {
         terms.collect()
     };
     let mut f = Source::default();
-    for (n, sum) in (1..).zip(&process.jamp.partial) {
+    for (n, sum) in (1..).zip(&jamp.partial) {
         f.sum(&format!("TMP_JAMP({n})"), &terms(sum));
     }
-    for (n, sum) in (1..).zip(&process.jamp.outputs) {
+    for (n, sum) in (1..).zip(&jamp.outputs) {
         f.sum(&format!("JAMP({n},1)"), &terms(sum));
     }
     f.0

@@ -22,7 +22,7 @@ mod source;
 mod tables;
 
 use crate::phase_space::PhaseSpace;
-use crate::{ExternalKind, HelicitySum, Process, Wavefunction};
+use crate::{Diagrams, ExternalKind, HelicitySum, Process, Wavefunction};
 use mebridge_support::error::{Error, Result};
 use mebridge_support::files::temporary::{Temporary, folder_of};
 use mebridge_support::random::SplitMix64;
@@ -70,11 +70,7 @@ type Files = Vec<(PathBuf, String)>;
 /// All files, and the directories of the processes.
 fn files(processes: &[Process]) -> Result<(Files, Vec<PathBuf>)> {
     for process in processes {
-        if let Some(what) = why_not(process) {
-            return Err(Error::Export {
-                what: format!("{}: {what}", process.name),
-            });
-        }
+        diagrams(process)?;
     }
     let fail = |what| Error::Export { what };
     let shared = Shared::of(processes).map_err(fail)?;
@@ -106,7 +102,11 @@ fn files(processes: &[Process]) -> Result<(Files, Vec<PathBuf>)> {
         let particles = particles(&process.name);
         let folder = format!("SubProcesses/P{number}_{}", folder_name(&particles));
         let folder = Path::new(&folder);
-        add(folder, "matrix1.f", matrix::matrix(process, &per_event));
+        add(
+            folder,
+            "matrix1.f",
+            matrix::matrix(process, diagrams(process)?, &per_event),
+        );
         for (name, text) in tables::files(process, &particles) {
             add(folder, name, text);
         }
@@ -128,13 +128,24 @@ fn files(processes: &[Process]) -> Result<(Files, Vec<PathBuf>)> {
     Ok((files, names))
 }
 
-/// Why a process cannot be written.
-fn why_not(process: &Process) -> Option<String> {
-    if process.amplitudes.is_empty() {
-        return Some(
+/// The diagrams of a process, or why it cannot be written.
+fn diagrams(process: &Process) -> Result<&Diagrams> {
+    let refused = |what: String| Error::Export {
+        what: format!("{}: {what}", process.name),
+    };
+    let diagrams = process.amplitudes.diagrams().ok_or_else(|| {
+        refused(
             "it is evaluated without diagrams, and Fortran is written of diagrams alone; ask for fewer gluons".into(),
-        );
+        )
+    })?;
+    match why_not(process) {
+        Some(what) => Err(refused(what)),
+        None => Ok(diagrams),
     }
+}
+
+/// Why a process with diagrams cannot be written.
+fn why_not(process: &Process) -> Option<String> {
     if process.helicity_sum != HelicitySum::Positive
         || !process.beam_weights.is_empty()
         || !process.flow_weights.is_empty()

@@ -42,7 +42,7 @@ pub fn files(process: &Process, name: &str) -> Vec<File> {
         ),
         (
             "ngraphs.inc",
-            sizes(&[("N_MAX_CG", process.amplitudes.len())]),
+            sizes(&[("N_MAX_CG", process.amplitudes.vertices().len())]),
         ),
         ("pmass.inc", masses(process)),
         ("leshouche.inc", leshouche(process)),

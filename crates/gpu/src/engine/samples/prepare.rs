@@ -57,7 +57,7 @@ impl Engine {
             ..plain
         };
         let mut kinds = vec![plain];
-        if !self.plan.channels.is_empty() {
+        if !self.plan.channels().is_empty() {
             kinds.push(trial.like(&with_channels));
         }
         for events in &kinds {
@@ -101,7 +101,7 @@ impl Engine {
         let events = trial.events();
         let events = events.part(0, events.g_s.len().min(LANES as usize));
         let count = events.g_s.len();
-        let diagrams = self.plan.channels.amp2_of_diagram.len().saturating_sub(1);
+        let diagrams = self.plan.channels().amp2_of_diagram.len().saturating_sub(1);
         let rows = if which > 0 { diagrams } else { 0 };
         let driver = self.library.driver().clone();
         let momenta = Buffer::new(&driver, size_of_val(events.momenta))?;

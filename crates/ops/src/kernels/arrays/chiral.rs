@@ -11,7 +11,7 @@ impl<V: Simd> At<'_, V> {
     pub(super) unsafe fn chiral(&self, op: &ArrayOp) {
         // SAFETY: the operation holds.
         unsafe {
-            match (op.kind, op.spinors, op.alike) {
+            match (op.kind, op.spinors, op.sharing) {
                 (ArrayKind::LineIn, Spinors::First, _) => self.chiral_line::<true, true>(op),
                 (ArrayKind::LineIn, ..) => self.chiral_line::<true, false>(op),
                 (ArrayKind::LineOut, Spinors::First, _) => self.chiral_line::<false, true>(op),
@@ -46,8 +46,8 @@ impl<V: Simd> At<'_, V> {
                 false => [V::zero(); 4],
             };
             // Two at a time, as what a pair says is loaded once for both.
-            let twos = op.count / 2;
-            for i in 0..twos {
+            let halves = op.count / 2;
+            for i in 0..halves {
                 self.chiral_spinors::<IN, FIRST, 2>(op, [2 * i, 2 * i + 1], p);
             }
             if op.count % 2 == 1 {
@@ -74,7 +74,7 @@ impl<V: Simd> At<'_, V> {
                     sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, f);
                 }
             }
-            for pair in self.pairs(op.wide) {
+            for pair in self.pairs(op.broadcast) {
                 for i in 0..N {
                     let v = self.m.four(self.element(&pair.b, r[i]));
                     let [x, y] = self.two(self.element(&pair.a, r[i]));

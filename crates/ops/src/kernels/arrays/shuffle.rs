@@ -4,7 +4,7 @@
 //! vector where elements come in fours; two elements at a time are shuffled, and share the reading of the tables.
 
 use super::At;
-use crate::arrays::{AT_A_TIME, ELEMENT, Pools, Shuffle, ShuffleOp, TOGETHER};
+use crate::arrays::{ELEMENT, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp};
 use crate::kernels::Memory;
 use mebridge_simd::{Cx, Real, Simd, Task, prefetch};
 
@@ -34,7 +34,7 @@ pub struct Shuffles<'a, T: Real> {
 }
 
 /// `run`: [`Pools::holds_shuffle`] for all elements, the shifts, the memory at `base` and what is at `to`; at most
-/// [`TOGETHER`] elements from a multiple of it on.
+/// [`SHUFFLE_TILE`] elements from a multiple of it on.
 impl<T: Real> Task<T> for Shuffles<'_, T> {
     type Output = ();
 
@@ -79,7 +79,7 @@ impl<T: Real> Shuffles<'_, T> {
             let pairs = at.pairs(op.pairs);
             let mut out = self.pools.numbers;
             // From the first elements that are shuffled at a time to the next.
-            let next = 2 * AT_A_TIME * pairs.len() as u32;
+            let next = 2 * SHUFFLE_UNROLL * pairs.len() as u32;
             for (i, pair) in pairs.iter().enumerate() {
                 if let Some(ahead) = pairs.get(i + PRODUCTS_AHEAD)
                     && self.pools.far
@@ -91,8 +91,8 @@ impl<T: Real> Shuffles<'_, T> {
                 }
                 if self.pools.fours {
                     let zero = Cx::new(V::zero(), V::zero());
-                    let mut s = [zero; TOGETHER as usize];
-                    at.add_wide(pair, [first, first + 1, first + 2, first + 3], &mut s);
+                    let mut s = [zero; SHUFFLE_TILE as usize];
+                    at.add_broadcast(pair, [first, first + 1, first + 2, first + 3], &mut s);
                     m.put_complex(out, s[0]);
                     m.put_complex(out + 2, s[1]);
                     m.put_complex(out + next, s[2]);
@@ -101,10 +101,13 @@ impl<T: Real> Shuffles<'_, T> {
                     for k in 0..count {
                         let zero = Cx::new(V::zero(), V::zero());
                         let x = at.add_product(pair, first + k, zero);
-                        m.put_complex(out + k / AT_A_TIME * next + 2 * (k % AT_A_TIME), x);
+                        m.put_complex(
+                            out + k / SHUFFLE_UNROLL * next + 2 * (k % SHUFFLE_UNROLL),
+                            x,
+                        );
                     }
                 }
-                out += 2 * AT_A_TIME;
+                out += 2 * SHUFFLE_UNROLL;
             }
         }
     }
@@ -118,18 +121,19 @@ impl<T: Real> Shuffles<'_, T> {
         element: u32,
     ) {
         let (m, to) = (Memory::<V>::new(self.base), Memory::<V>::new(self.to));
-        let next = 2 * AT_A_TIME * shuffle.given;
-        let numbers = self.pools.numbers + element / AT_A_TIME * next + 2 * (element % AT_A_TIME);
+        let next = 2 * SHUFFLE_UNROLL * shuffle.given;
+        let numbers =
+            self.pools.numbers + element / SHUFFLE_UNROLL * next + 2 * (element % SHUFFLE_UNROLL);
         let sums = self.pools.sums;
         // (Closures would not be compiled for the SIMD level.)
         macro_rules! given {
             ($i:expr, $k:expr) => {
-                numbers + 2 * (AT_A_TIME * $i + $k as u32)
+                numbers + 2 * (SHUFFLE_UNROLL * $i + $k as u32)
             };
         }
         macro_rules! sum {
             ($i:expr, $k:expr) => {
-                sums + 2 * (AT_A_TIME * $i + $k as u32)
+                sums + 2 * (SHUFFLE_UNROLL * $i + $k as u32)
             };
         }
         macro_rules! at {
@@ -158,9 +162,9 @@ impl<T: Real> Shuffles<'_, T> {
                         m.put_complex(at!(sum, k), x);
                     }
                 }
-                for alike in shuffle.alike.get_unchecked(first..last) {
-                    let [plus, minus, plus_sums, minus_sums] = alike.counts;
-                    let end = done + alike.results as usize;
+                for group in shuffle.groups.get_unchecked(first..last) {
+                    let [plus, minus, plus_sums, minus_sums] = group.counts;
+                    let end = done + group.results as usize;
                     for i in done..end {
                         let ahead = targets.get(i + RESULTS_AHEAD);
                         let target = *targets.get_unchecked(i);

@@ -6,7 +6,7 @@
 
 use super::super::{add, dot, dot_momentum, sub};
 use super::{At, Four, formed, scaled};
-use crate::arrays::{ArrayOp, ELEMENT, Place, Triple};
+use crate::arrays::{ArrayOp, ELEMENT, Operand, Triple};
 use crate::opcode::{COMPLEX, MOMENTUM};
 use mebridge_simd::{Cx, Real, Simd, Task};
 
@@ -38,7 +38,7 @@ impl<V: Simd> At<'_, V> {
                 }
                 let mut fours = [zero; 4];
                 for triple in self.triples(op) {
-                    let [a, b, c] = &triple.places;
+                    let [a, b, c] = &triple.operands;
                     let v2 = self.m.four(self.element(a, r));
                     let v3 = self.m.four(self.element(b, r));
                     let v4 = self.m.four(self.element(c, r));
@@ -80,7 +80,7 @@ impl<V: Simd> At<'_, V> {
                 }
                 let mut fours = [zero; 4];
                 for triple in self.triples(op) {
-                    let [a, b, c] = &triple.places;
+                    let [a, b, c] = &triple.operands;
                     let v3 = self.m.four(self.element(b, r));
                     let with3 = self.m.complex(at + self.offset_of_ends(triple, r));
                     at += self.numbers_of_ends(triple, op);
@@ -170,7 +170,7 @@ impl<V: Simd> At<'_, V> {
     unsafe fn numbers_with<const MINUS: bool>(
         &self,
         at: u32,
-        (place, products): (&Place, Option<&Place>),
+        (place, products): (&Operand, Option<&Operand>),
         q: [V; 4],
         op: &ArrayOp,
     ) -> u32 {
@@ -205,7 +205,7 @@ impl<V: Simd> At<'_, V> {
         // SAFETY: the operation holds.
         unsafe {
             for triple in self.triples(op) {
-                let [a, b, c] = &triple.places;
+                let [a, b, c] = &triple.operands;
                 for r in 0..op.computed() {
                     if self.offset(b, r) == 0 {
                         let v2 = self.m.four(self.element(a, r));
@@ -222,7 +222,7 @@ impl<V: Simd> At<'_, V> {
 
     /// Vectors of a number for each element of an array that the computed elements need.
     #[inline(always)]
-    unsafe fn numbers_of(&self, place: &Place, op: &ArrayOp) -> u32 {
+    unsafe fn numbers_of(&self, place: &Operand, op: &ArrayOp) -> u32 {
         // SAFETY: the operation holds.
         unsafe { self.offset(place, op.computed() - 1) / PER_NUMBER + 2 }
     }

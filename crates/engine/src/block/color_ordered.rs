@@ -1,0 +1,288 @@
+//! Loops over helicities ([`mebridge_plan::color_ordered`]).
+
+use super::{Blocks, lane_of};
+use crate::worker::Each;
+use mebridge_ops::arrays::SHUFFLE_TILE;
+use mebridge_ops::kernels::{Arrays, Memory, Shuffles};
+use mebridge_plan::color_ordered::{Loops, NO_HELICITY, Weight};
+use mebridge_simd::{Cx, Real, Simd};
+use std::time::Instant;
+
+impl<T: Real> Blocks<'_, '_, T> {
+    /// JAMPs and |M|^2 of all helicities; JAMP2 where `colors` says so.
+    #[inline(always)]
+    pub(super) unsafe fn loops<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        loops: &Loops,
+        colors: bool,
+    ) {
+        let base = self.worker.vectors();
+        let pools = &loops.pools;
+        let profile = self.worker.profile;
+        let each = self.worker.each.is_some();
+        let noted = match &self.worker.each {
+            Some(each) => each.jamp2.len(),
+            None => 0,
+        };
+        let mut done = 0;
+        let start = profile.then(Instant::now);
+        // SAFETY: a valid plan, whose operations stay within the memory.
+        unsafe {
+            if let Some(none) = loops.runs.first() {
+                V::call(Arrays {
+                    ops: &loops.once,
+                    pools,
+                    shifts: none,
+                    base,
+                });
+            }
+            for weight in loops.weights.iter().flatten() {
+                weigh(m, weight);
+            }
+            if let Some(start) = start {
+                self.worker.timers.amplitudes += start.elapsed();
+            }
+            let mut place = 0;
+            for shifts in &loops.runs {
+                let start = profile.then(Instant::now);
+                V::call(Arrays {
+                    ops: &loops.each,
+                    pools,
+                    shifts,
+                    base,
+                });
+                if let Some(start) = start {
+                    self.worker.timers.amplitudes += start.elapsed();
+                }
+                for element in 0..loops.helicities {
+                    let at = loops.jamps + element * loops.strides[1];
+                    let together = SHUFFLE_TILE.min(loops.helicities - element);
+                    if !loops.shuffles.is_empty()
+                        && element % SHUFFLE_TILE == 0
+                        && loops.is_evaluated(place, together)
+                    {
+                        let start = profile.then(Instant::now);
+                        V::call(Shuffles {
+                            ops: &loops.shuffles,
+                            pools,
+                            shifts,
+                            elements: [element, together],
+                            base,
+                            to: m.pointer(at),
+                            stride: loops.strides[1],
+                        });
+                        if let Some(start) = start {
+                            self.worker.timers.amplitudes += start.elapsed();
+                        }
+                    }
+                    let both = loops.both(place);
+                    let evaluated = loops.evaluated_at(place);
+                    place += 1;
+                    let Some(h) = evaluated else {
+                        continue;
+                    };
+                    if each {
+                        self.clear(m);
+                    }
+                    let mine = m.shifted(at - self.engine.plan.jamp_base);
+                    if colors {
+                        let start = profile.then(Instant::now);
+                        // Of single helicities JAMP2 is noted without weight.
+                        let weight = match each {
+                            true => None,
+                            false => total(m, loops, element, both),
+                        };
+                        self.squares_of_loops(m, mine, loops, weight);
+                        if let Some(start) = start {
+                            self.worker.timers.amplitudes += start.elapsed();
+                        }
+                    }
+                    self.color_sum(m, mine, h, done);
+                    done += 1;
+                    if each {
+                        self.note_each(m);
+                    }
+                }
+            }
+            self.weigh_helicities(m, loops, noted);
+        }
+    }
+
+    /// Adds to JAMP2 the squares of a helicity's flows, times a weight. `mine` is the memory as it sees it.
+    #[inline(always)]
+    unsafe fn squares_of_loops<V: Simd<Scalar = T>>(
+        &self,
+        m: Memory<V>,
+        mine: Memory<V>,
+        loops: &Loops,
+        weight: Option<V>,
+    ) {
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            let jamps = mine.shifted(self.engine.plan.jamp_base);
+            let sums = m.shifted(self.engine.scratch.jamp2);
+            if loops.flows.is_empty() {
+                for flow in 0..self.engine.plan.flows as u32 {
+                    add_square(sums, flow, jamps.complex(2 * flow), weight);
+                }
+            }
+            for (terms, flow) in loops.flows.iter().zip(0..) {
+                let mut sum = Cx::new(V::zero(), V::zero());
+                for term in terms {
+                    let jamp = jamps.complex(2 * term.jamp);
+                    sum = if term.minus { sum - jamp } else { sum + jamp };
+                }
+                add_square(sums, flow, sum, weight);
+            }
+        }
+    }
+
+    /// Weights of what was computed, what follows from it, and what vanishes; `noted` numbers of JAMP2 were there before.
+    #[inline(always)]
+    unsafe fn weigh_helicities<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        loops: &Loops,
+        noted: usize,
+    ) {
+        let matrix_elements = self.engine.scratch.matrix_elements;
+        let flows = self.engine.color_flows();
+        // SAFETY: addresses of the plan and the scratch.
+        unsafe {
+            for &h in &loops.vanishing {
+                m.put_real(matrix_elements + h, V::zero());
+            }
+            // There is no AMP2 without diagrams.
+            let mut noted = Noted::new(self.worker.each.as_mut(), noted, loops);
+            for place in 0..loops.rows.len() {
+                let both = loops.both(place);
+                let Some(h) = loops.evaluated_at(place) else {
+                    continue;
+                };
+                let contribution = m.real(matrix_elements + h);
+                let weights = loops.weights(place as u32 % loops.helicities);
+                // All that is noted is of one event.
+                let mut of_event = [1.0; 2];
+                for i in 0..2 {
+                    if both[i] == NO_HELICITY {
+                        continue;
+                    }
+                    let weighted = match weights {
+                        Some(weights) => {
+                            let weight = weights[i].address;
+                            of_event[i] = (*lane_of(m, weight, 0)).to_f64();
+                            contribution * m.real(weight)
+                        }
+                        None => contribution,
+                    };
+                    m.put_real(matrix_elements + both[i], weighted);
+                }
+                noted.weigh(both, of_event);
+            }
+            noted.finish(loops.vanishing.len() * flows);
+        }
+    }
+}
+
+/// JAMP2 of single helicities as they were noted, on their way to what is asked for.
+struct Noted<'a> {
+    jamp2: Option<&'a mut Vec<f64>>,
+    /// Numbers of one helicity.
+    size: usize,
+    /// Where those of the next one begin.
+    at: usize,
+    /// What follows from others, to come behind all.
+    behind: Vec<f64>,
+}
+
+impl<'a> Noted<'a> {
+    /// Of an event whose numbers begin here.
+    fn new(each: Option<&'a mut Each>, at: usize, loops: &Loops) -> Self {
+        let jamp2 = each.map(|each| &mut each.jamp2);
+        let numbers = jamp2.as_ref().map_or(0, |jamp2| jamp2.len() - at);
+        Noted {
+            jamp2,
+            size: numbers / loops.evaluated().count().max(1),
+            at,
+            behind: Vec::new(),
+        }
+    }
+
+    /// Multiplies those of the next helicity, and those of the one with all legs reversed, by their weights.
+    fn weigh(&mut self, both: [u32; 2], weights: [f64; 2]) {
+        let Some(jamp2) = &mut self.jamp2 else {
+            return;
+        };
+        let own = &mut jamp2[self.at..self.at + self.size];
+        if !both.contains(&NO_HELICITY) {
+            self.behind.extend(own.iter().map(|x| x * weights[1]));
+        }
+        let weight = weights[usize::from(both[0] == NO_HELICITY)];
+        own.iter_mut().for_each(|x| *x *= weight);
+        self.at += self.size;
+    }
+
+    /// Ends with so many numbers of what vanishes.
+    fn finish(mut self, vanishing: usize) {
+        if let Some(jamp2) = self.jamp2 {
+            jamp2.append(&mut self.behind);
+            jamp2.resize(jamp2.len() + vanishing, 0.0);
+        }
+    }
+}
+
+/// Adds |z|^2, times a weight, to one of some sums.
+#[inline(always)]
+unsafe fn add_square<V: Simd>(sums: Memory<V>, at: u32, z: Cx<V>, weight: Option<V>) {
+    // SAFETY: the caller gives a valid address.
+    unsafe {
+        let sum = sums.real(at);
+        let sum = match weight {
+            Some(weight) => z.re.mul_add(z.re, z.im * z.im).mul_add(weight, sum),
+            None => z.re.mul_add(z.re, z.im.mul_add(z.im, sum)),
+        };
+        sums.put_real(at, sum);
+    }
+}
+
+/// The square of a sum of products.
+#[inline(always)]
+unsafe fn weigh<V: Simd>(m: Memory<V>, weight: &Weight) {
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let mut sum = Cx::new(V::zero(), V::zero());
+        for product in &weight.products {
+            let mut z = Cx::new(V::splat(V::Scalar::from_f64(1.0)), V::zero());
+            for &factor in product {
+                z = z * m.complex(factor);
+            }
+            sum = sum + z;
+        }
+        m.put_real(weight.address, sum.re.mul_add(sum.re, sum.im * sum.im));
+    }
+}
+
+/// What the squares of a helicity's JAMPs count for itself and the one with all legs reversed; none: 1.
+#[inline(always)]
+unsafe fn total<V: Simd>(m: Memory<V>, loops: &Loops, element: u32, both: [u32; 2]) -> Option<V> {
+    let weights = loops.weights(element);
+    if weights.is_none() && both.contains(&NO_HELICITY) {
+        return None;
+    }
+    // SAFETY: addresses of the plan.
+    unsafe {
+        let mut total = V::zero();
+        for i in 0..2 {
+            if both[i] == NO_HELICITY {
+                continue;
+            }
+            let weight = match weights {
+                Some(weights) => m.real(weights[i].address),
+                None => V::splat(V::Scalar::from_f64(1.0)),
+            };
+            total = total + weight;
+        }
+        Some(total)
+    }
+}

@@ -1,0 +1,541 @@
+//! The colour-ordered form of a process, from the model's vertices ([`ColorOrdered`]).
+//!
+//! A process has it if its legs are gluons, and at most one quark and antiquark, and no other particle can be a
+//! propagator; where quarks are massless, with a vector without colour that can only be taken up by their line, or with
+//! two massless fermions without colour that can only become such vectors. "Gluon" and "quark" stand for whatever octet
+//! and triplet the model has with such vertices. What colour multiplies a vertex of neighbours by is the coefficient of
+//! the string of their generators in the order in which they stand; an octet index between two currents is summed over
+//! by `T^a_ij T^a_kl = 1/2 (d_il d_kj - ...)`, whose second term `f` makes cancel.
+
+use super::assemble::Assembly;
+use super::color::{Child, OPEN, VertexColor};
+use super::matrix::product;
+use super::number::{Number, over_one};
+use super::strings::{Label, Strings};
+use super::subprocess::Subprocess;
+use super::trees::{Legs, Lowest, Rules};
+use crate::model::{Model, ParticleId};
+use mebridge_process::color_ordered::traces;
+use mebridge_process::color_ordered::{
+    Boson, ColorOrdered, Exchange, FlowTerm, MOST_INSERTIONS, OrderedVertex, orders,
+};
+use mebridge_process::{CouplingRef, Quantity};
+use std::ops::RangeInclusive;
+
+/// Beyond so many colour flows diagrams are not listed.
+const MOST_LISTED: usize = 1000;
+/// The octet leg of a vertex that is the result.
+const RESULT: usize = 0;
+
+/// The legs of a process that has a colour-ordered form.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The legs at the ends: quark and antiquark that go out, or the first and the last gluon.
+    ends: [usize; 2],
+    /// The others, ascending.
+    insertions: Vec<usize>,
+    gluon: ParticleId,
+    /// The particles at the ends, where they are not gluons'.
+    quarks: Option<[ParticleId; 2]>,
+    /// What has no colour.
+    boson: Option<Colorless>,
+}
+
+/// The legs without colour, and the vectors that they are or can become.
+#[derive(Clone, Debug)]
+struct Colorless {
+    legs: Vec<usize>,
+    vectors: Vec<ParticleId>,
+    /// The particles of two legs that become a vector.
+    pair: Option<[ParticleId; 2]>,
+}
+
+impl Line {
+    /// The line of a process, if it has one: by its legs, and by what can be a propagator.
+    pub fn of(
+        subprocess: &Subprocess,
+        model: &Model,
+        rules: &Rules,
+        lowest: &Lowest,
+    ) -> Option<Line> {
+        let outgoing = &subprocess.outgoing;
+        let with_color = |color: i8| -> Vec<usize> {
+            let legs = (0..outgoing.len()).filter(|&leg| model.of(outgoing[leg]).color == color);
+            legs.collect()
+        };
+        let (octets, heads, tails) = (with_color(8), with_color(3), with_color(-3));
+        let (ends, insertions) = match (&heads[..], &tails[..]) {
+            ([head], [tail]) => ([*head, *tail], octets),
+            ([], []) if octets.len() > 3 => (
+                [octets[0], octets[octets.len() - 1]],
+                octets[1..octets.len() - 1].to_vec(),
+            ),
+            _ => return None,
+        };
+        let gluon = outgoing[*insertions.first()?];
+        let quarks = (!heads.is_empty()).then_some(ends.map(|end| outgoing[end]));
+        let colorless = with_color(1);
+        let is_gluon = |leg: &usize| outgoing[*leg] == gluon;
+        let particle = model.of(gluon);
+        let right = insertions.iter().all(is_gluon)
+            && (quarks.is_some() || ends.iter().all(is_gluon))
+            && insertions.len() + 2 + colorless.len() == outgoing.len()
+            && (colorless.is_empty() || quarks.is_some())
+            && insertions.len() <= MOST_INSERTIONS
+            && particle.spin == 3
+            && particle.mass.is_none()
+            && model.anti(gluon) == gluon
+            && quarks.is_none_or(|quarks| {
+                let [head, tail] = quarks.map(|quark| model.of(quark));
+                let massless = [head, tail].iter().all(|quark| quark.mass.is_none());
+                let same = quarks[0] == model.anti(quarks[1]);
+                (head.spin, tail.spin) == (2, 2)
+                    && if colorless.is_empty() { same } else { massless }
+            });
+        if !right {
+            return None;
+        }
+        let massless_fermion = |leg: &usize| {
+            let particle = model.of(outgoing[*leg]);
+            particle.spin == 2 && particle.mass.is_none()
+        };
+        let pair = match colorless[..] {
+            [] => None,
+            [leg] if model.of(outgoing[leg]).spin == 3 => None,
+            [a, b] if colorless.iter().all(massless_fermion) => Some([a, b]),
+            _ => return None,
+        };
+        let propagators = rules.propagators(outgoing, lowest);
+        let all: Legs = (1 << outgoing.len()) - 1;
+        let of_pair: Legs = pair.iter().flatten().map(|leg| 1 << leg).sum();
+        let known = |&(legs, p): &(Legs, ParticleId)| {
+            let of_line = |quark: &ParticleId| p == *quark || p == model.anti(*quark);
+            let line = p == gluon || quarks.is_some_and(|quarks| quarks.iter().any(of_line));
+            match (model.of(p).spin, model.of(p).color) {
+                (3, 1) => pair.is_some() && (legs == of_pair || legs == all & !of_pair),
+                _ => line && [0, of_pair].contains(&(legs & of_pair)),
+            }
+        };
+        if !propagators.iter().all(known) {
+            return None;
+        }
+        let mut vectors: Vec<ParticleId> = match (&colorless[..], pair) {
+            ([leg], _) => vec![outgoing[*leg]],
+            (_, Some(_)) => {
+                let made = propagators.iter().filter(|(legs, _)| *legs == of_pair);
+                made.map(|(_, p)| *p).collect()
+            }
+            _ => Vec::new(),
+        };
+        vectors.sort_unstable();
+        let boson = (!colorless.is_empty()).then_some(Colorless {
+            legs: colorless,
+            vectors,
+            pair: pair.map(|legs| legs.map(|leg| outgoing[leg])),
+        });
+        Some(Line {
+            ends,
+            insertions,
+            gluon,
+            quarks,
+            boson,
+        })
+    }
+
+    /// Number of colour flows.
+    fn flows(&self) -> usize {
+        let free = self.insertions.len() + usize::from(self.quarks.is_none());
+        (1..=free).product()
+    }
+
+    /// Whether there are too many diagrams to list them.
+    pub fn is_large(&self) -> bool {
+        self.flows() > MOST_LISTED
+    }
+
+    /// The colour flows, in MG5aMC's order.
+    pub fn strings(&self) -> Result<Vec<Strings>, String> {
+        let label = |leg: usize| leg as Label;
+        let [first, last] = self.ends;
+        let mut legs = self.insertions.clone();
+        if self.quarks.is_none() {
+            legs.push(last);
+        }
+        let string = |order: Vec<u8>| {
+            let order = order.iter().map(|&i| label(legs[usize::from(i)]));
+            let mut labels = vec![label(first)];
+            labels.extend(order);
+            if self.quarks.is_some() {
+                labels.push(label(last));
+            }
+            Strings::of(self.quarks.is_none(), &labels)
+        };
+        let all = orders(legs.len()).into_iter().map(string);
+        all.collect::<Result<_, _>>()
+            .map_err(|_| "there are too many coloured particles".into())
+    }
+
+    /// The vertices of the colour-ordered form. `None` where the model's are not those of one, or their coupling orders
+    /// are not allowed.
+    pub(super) fn vertices(
+        &self,
+        assembly: &mut Assembly,
+        allowed: &[RangeInclusive<u32>],
+    ) -> Result<Option<Vertices>, String> {
+        let model = assembly.model();
+        let g = self.gluon;
+        let (Some(two), Some(three)) = (only(model, &[g; 3]), only(model, &[g; 4])) else {
+            return Ok(None);
+        };
+        let mut line = match self.quarks {
+            None => None,
+            Some(quarks) => match Quarks::of(assembly, g, quarks, self.boson.as_ref())? {
+                Some(line) => Some(line),
+                None => return Ok(None),
+            },
+        };
+        // Every diagram has the orders of as many vertices of three legs as there are insertions, and those of the
+        // boson's.
+        let of = |v: u32| &model.vertices[v as usize].orders;
+        let twice = of(two).iter().map(|n| 2 * n);
+        let gluon = line.as_ref().map(|line| of(line.gluon));
+        let regular =
+            of(three).iter().copied().eq(twice) && gluon.is_none_or(|gluon| gluon == of(two));
+        let insertions = self.insertions.len() as u32;
+        let is_allowed = |beside: &[u32]| {
+            let orders = of(two).iter().enumerate();
+            let orders = orders.map(|(i, n)| {
+                let beside = beside.iter().map(|&vertex| of(vertex)[i]);
+                n * insertions + beside.sum::<u32>()
+            });
+            let orders: Vec<u32> = orders.collect();
+            let weights = model.orders.iter().map(|(_, weight)| *weight);
+            let weighted = orders.iter().zip(weights).map(|(n, w)| n * w).sum();
+            let mut allowed = orders.iter().copied().chain([weighted]).zip(allowed);
+            allowed.all(|(n, allowed)| allowed.contains(&n))
+        };
+        let some = match (&self.boson, &mut line) {
+            (Some(_), Some(line)) => {
+                line.vectors.retain(|(vertices, _)| is_allowed(vertices));
+                !line.vectors.is_empty()
+            }
+            _ => is_allowed(&[]),
+        };
+        Ok((regular && some).then_some(Vertices { two, three, line }))
+    }
+
+    /// Ends, insertions and legs without colour: with equal ones, particles and vertices of one kind make equal forms.
+    pub fn places(&self) -> ([usize; 2], &[usize], &[usize]) {
+        let colorless = self.boson.as_ref().map_or(&[][..], |boson| &boson.legs);
+        (self.ends, &self.insertions, colorless)
+    }
+
+    /// The colour-ordered form, if its [`Line::vertices`] are there.
+    pub(super) fn form(
+        &self,
+        assembly: &mut Assembly,
+        allowed: &[RangeInclusive<u32>],
+    ) -> Result<Option<ColorOrdered>, String> {
+        let Some(Vertices { two, three, line }) = self.vertices(assembly, allowed)? else {
+            return Ok(None);
+        };
+        let Some(two) = gluon_vertices(assembly, two, &[0, 1])?.pop() else {
+            return Ok(None);
+        };
+        let three = gluon_vertices(assembly, three, &[0, 1, 2])?;
+        let (line, vectors) = match line {
+            Some(line) => (Some(line.vertex), line.vectors),
+            None => (None, Vec::new()),
+        };
+        let boson = self.boson.as_ref().map(|boson| Boson {
+            wavefunctions: boson.legs.iter().map(|&leg| leg as u32).collect(),
+            vectors: vectors.into_iter().map(|(_, vector)| vector).collect(),
+        });
+        let (row, denominator) = self.row()?;
+        Ok(Some(ColorOrdered {
+            ends: self.ends.map(|leg| leg as u32),
+            insertions: self.insertions.iter().map(|&leg| leg as u32).collect(),
+            line,
+            // The trace at the last vertex has no factor 1/2 of a sum over an octet index, unlike those of currents.
+            closing: if self.quarks.is_some() { 1.0 } else { 2.0 },
+            two,
+            three,
+            boson,
+            row,
+            denominator,
+            flows: self.flow_terms(),
+        }))
+    }
+
+    /// The first row of the colour matrix of JAMPs.
+    fn row(&self) -> Result<(Vec<f64>, f64), String> {
+        let count = self.insertions.len();
+        if self.quarks.is_some() {
+            let (row, denominator) = first_row(count, |order| {
+                let ends = [100, 101];
+                let labels = [&ends[..1], order, &ends[1..]].concat();
+                Strings::of(false, &labels)
+            })?;
+            return Ok((row, denominator));
+        }
+        // Traces that begin with leg 0; the others in any order.
+        let (traces, denominator) = first_row(count + 1, |order| {
+            let labels: Vec<Label> = [100].iter().chain(order).copied().collect();
+            Strings::of(true, &labels)
+        })?;
+        Ok((traces::row(&traces, count), denominator))
+    }
+
+    /// For each colour flow its JAMPs: none where each is one.
+    fn flow_terms(&self) -> Vec<Vec<FlowTerm>> {
+        if self.quarks.is_some() {
+            return Vec::new();
+        }
+        traces::flows(self.insertions.len())
+    }
+}
+
+/// The only vertex of these particles.
+fn only(model: &Model, particles: &[ParticleId]) -> Option<u32> {
+    let sorted = |particles: &[ParticleId]| {
+        let mut sorted = particles.to_vec();
+        sorted.sort_unstable();
+        sorted
+    };
+    let wanted = sorted(particles);
+    let all = (0..).zip(&model.vertices);
+    let mut found = all.filter(|(_, vertex)| sorted(&vertex.particles) == wanted);
+    let (number, _) = found.next()?;
+    found.next().is_none().then_some(number)
+}
+
+/// The terms of a vertex of octets that contribute to the order of its legs behind the first, which is the result.
+fn gluon_vertices(
+    assembly: &mut Assembly,
+    vertex: u32,
+    neighbours: &[u8],
+) -> Result<Vec<OrderedVertex>, String> {
+    let mut children = Vec::new();
+    for &n in neighbours {
+        children.push((usize::from(n) + 1, Child::Leg(n)));
+    }
+    let mut labels = neighbours.to_vec();
+    labels.push(OPEN);
+    let half = Number::ratio(1, 2);
+    let mut found = Vec::new();
+    for term in 0..assembly.model().vertices[vertex as usize].terms.len() {
+        let color = assembly.color(vertex, term)?;
+        let Some(number) = coefficient(&color, &children, RESULT, true, &labels)? else {
+            continue;
+        };
+        let inputs = neighbours.to_vec();
+        let number = number.times(half);
+        found.push(ordered(assembly, vertex, term, RESULT, inputs, number)?);
+    }
+    Ok(found)
+}
+
+/// Vertices of the model: of three insertions, of four, and those of the line.
+pub(super) struct Vertices {
+    two: u32,
+    three: u32,
+    line: Option<Quarks>,
+}
+
+impl Vertices {
+    /// All of them.
+    pub fn numbers(&self) -> Vec<u32> {
+        let mut numbers = vec![self.two, self.three];
+        if let Some(line) = &self.line {
+            numbers.push(line.gluon);
+            let of_vectors = line.vectors.iter().flat_map(|(vertices, _)| vertices);
+            numbers.extend(of_vectors);
+        }
+        numbers
+    }
+}
+
+/// The vertices of a quark line, as numbers of the model's and from its head on.
+struct Quarks {
+    gluon: u32,
+    vertex: OrderedVertex,
+    /// Of each vector without colour.
+    vectors: Vec<(Vec<u32>, Exchange)>,
+}
+
+impl Quarks {
+    /// Those of a line between these quarks that go out.
+    fn of(
+        assembly: &mut Assembly,
+        gluon: ParticleId,
+        [head, tail]: [ParticleId; 2],
+        boson: Option<&Colorless>,
+    ) -> Result<Option<Quarks>, String> {
+        let model = assembly.model();
+        let mut of_gluon =
+            |head: ParticleId, tail: ParticleId| match only(model, &[gluon, head, tail]) {
+                Some(v) => Ok(line_vertex(assembly, v, [head, tail], &[0, 1, OPEN])?
+                    .map(|vertex| (v, vertex))),
+                None => Ok::<_, String>(None),
+            };
+        let Some((gluon, vertex)) = of_gluon(head, model.anti(head))? else {
+            return Ok(None);
+        };
+        let mut line = Quarks {
+            gluon,
+            vertex,
+            vectors: Vec::new(),
+        };
+        let Some(Colorless { vectors, pair, .. }) = boson else {
+            return Ok(Some(line));
+        };
+        // Behind the boson the line may be another quark's.
+        let behind = of_gluon(model.anti(tail), tail)?;
+        if behind.is_none_or(|(_, other)| other != line.vertex) {
+            return Ok(None);
+        }
+        for &vector in vectors {
+            let Some(number) = only(model, &[vector, head, tail]) else {
+                return Ok(None);
+            };
+            let Some(taken) = line_vertex(assembly, number, [head, tail], &[0, OPEN])? else {
+                return Ok(None);
+            };
+            let made = match pair {
+                Some(pair) => match of_pair(assembly, *pair, vector)? {
+                    Some(made) => Some(made),
+                    None => return Ok(None),
+                },
+                None => None,
+            };
+            let (numbers, made) = match made {
+                Some((other, made)) => (vec![number, other], Some(made)),
+                None => (vec![number], None),
+            };
+            line.vectors.push((numbers, Exchange { made, taken }));
+        }
+        Ok(Some(line))
+    }
+}
+
+/// The vertex of two particles without colour that become a vector, and its number.
+fn of_pair(
+    assembly: &mut Assembly,
+    pair: [ParticleId; 2],
+    vector: ParticleId,
+) -> Result<Option<(u32, OrderedVertex)>, String> {
+    let model = assembly.model();
+    let result = model.anti(vector);
+    let Some(number) = only(model, &[pair[0], pair[1], result]) else {
+        return Ok(None);
+    };
+    let interaction = &model.vertices[number as usize];
+    let place = |p: ParticleId| interaction.particles.iter().position(|x| *x == p);
+    let (Some(first), Some(second), Some(result)) = (place(pair[0]), place(pair[1]), place(result))
+    else {
+        return Ok(None);
+    };
+    if first == second || interaction.terms.len() != 1 {
+        return Ok(None);
+    }
+    let tree = assembly.color(number, 0)?.grow(&[], Some(result))?;
+    let Some((_, color)) = tree.flows().iter().find(|(s, _)| *s == Strings::ONE) else {
+        return Ok(None);
+    };
+    let inputs = if first < second {
+        vec![0, 1]
+    } else {
+        vec![1, 0]
+    };
+    let made = ordered(assembly, number, 0, result, inputs, *color);
+    Ok(Some((number, made?)))
+}
+
+/// A vertex of a line that comes from a quark and goes on to another, whose colour is the string of these labels.
+fn line_vertex(
+    assembly: &mut Assembly,
+    vertex: u32,
+    [head, tail]: [ParticleId; 2],
+    labels: &[Label],
+) -> Result<Option<OrderedVertex>, String> {
+    let model = assembly.model();
+    let particles = &model.vertices[vertex as usize].particles;
+    let place = |p: ParticleId| particles.iter().position(|x| *x == p);
+    let (Some(head), Some(result)) = (place(head), place(tail)) else {
+        return Ok(None);
+    };
+    let vector = 3 - head - result;
+    if model.vertices[vertex as usize].terms.len() != 1 {
+        return Ok(None);
+    }
+    let children = [(head, Child::Leg(0)), (vector, Child::Leg(1))];
+    let color = assembly.color(vertex, 0)?;
+    let Some(number) = coefficient(&color, &children, result, false, labels)? else {
+        return Ok(None);
+    };
+    let inputs = if head < vector {
+        vec![0, 1]
+    } else {
+        vec![1, 0]
+    };
+    ordered(assembly, vertex, 0, result, inputs, number).map(Some)
+}
+
+/// The coefficient of one string, or trace, in the colour of a vertex.
+fn coefficient(
+    color: &VertexColor,
+    children: &[(usize, Child)],
+    result: usize,
+    trace: bool,
+    labels: &[Label],
+) -> Result<Option<Number>, String> {
+    let tree = color.grow(children, Some(result))?;
+    let wanted = Strings::of(trace, labels).map_err(|_| "a vertex is too large")?;
+    let mut terms = tree.flows().iter();
+    Ok(terms.find(|(s, _)| *s == wanted).map(|(_, n)| *n))
+}
+
+fn ordered(
+    assembly: &mut Assembly,
+    vertex: u32,
+    term: usize,
+    result: usize,
+    inputs: Vec<u8>,
+    number: Number,
+) -> Result<OrderedVertex, String> {
+    let model = assembly.model();
+    let interaction = &model.vertices[vertex as usize];
+    let lorentz = &interaction.terms[term].lorentz;
+    let couplings = lorentz.iter().map(|(_, name)| assembly.coupling(name));
+    let couplings: Vec<CouplingRef> = couplings.collect();
+    let structures = lorentz.iter().map(|(l, _)| *l).collect();
+    let routine = assembly.routine(structures, &interaction.particles, Some(result));
+    let particle = model.of(interaction.particles[result]);
+    let mass: Quantity = assembly.quantity(&particle.mass);
+    let width = assembly.quantity(&particle.width);
+    let value = number.value()?;
+    Ok(OrderedVertex {
+        routine,
+        inputs,
+        couplings,
+        mass,
+        width,
+        factor: (value.re, value.im),
+    })
+}
+
+/// For each order of so many labels the product of the first one's string with its own, over a common denominator.
+fn first_row<E>(
+    count: usize,
+    string: impl Fn(&[Label]) -> Result<Strings, E>,
+) -> Result<(Vec<f64>, f64), String> {
+    let of = |order: &[u8]| {
+        let string = string(order).map_err(|_| "there are too many coloured particles")?;
+        string.normal().ok_or("a colour flow vanishes")
+    };
+    let all = orders(count);
+    let first = of(&all[0])?;
+    let entries = all.iter().map(|order| product(&first, &of(order)?));
+    let entries: Vec<(i64, i64)> = entries.collect::<Result<_, String>>()?;
+    over_one(&entries)
+}

@@ -1,0 +1,293 @@
+//! The colour matrix of a plan of loops as `cuda/color_ordered.cuh` wants it.
+//!
+//! JAMP lie in memory and are replaced by sums where they are, in *groups* of slots that sums lead to each other, so that
+//! each is read and written once. The blocks of the matrix are then taken in *stages*: as many as have room in shared
+//! memory. Of a block the upper triangle is kept, in *tiles* of some rows and columns, which are shared out to the warps
+//! of a block of threads so that all have as much to do.
+
+use mebridge_plan::color::BlockDiagonal;
+use rustc_hash::FxHashMap as HashMap;
+
+/// Rows of a tile, 4 `COLOR_ORDERED_ROWS` in the device code.
+const ROWS: usize = 16;
+/// Columns of a tile, at most.
+const COLUMNS: usize = 96;
+/// Most warps, `COLOR_ORDERED_WARPS` in the device code.
+pub const WARPS: usize = 16;
+/// Columns of tiles are a multiple of this; `COLOR_ORDERED_AHEAD` in the device code.
+pub const AHEAD: usize = 4;
+/// Numbers that each thread keeps in shared memory, `COLOR_ORDERED_COLUMNS` in the device code.
+pub const KEPT: usize = 8;
+/// Warps of a block that takes groups, `GROUP_WARPS` in the device code.
+pub const GROUP_WARPS: u32 = 4;
+/// Slots of a group, at most; `GROUP_SLOTS` in the device code.
+const GROUP_SLOTS: usize = 32;
+
+/// The tables.
+#[derive(Clone, Debug, Default)]
+pub struct ColorMatrixTables {
+    /// Where each group begins.
+    pub group_starts: Vec<u32>,
+    /// For each group how many slots and these, how many sums and for each how many slots and which of the group's.
+    pub groups: Vec<u32>,
+    /// For each stage the first of its slots, how many, and where its lists begin.
+    pub stages: Vec<u32>,
+    /// Most slots of a stage.
+    pub largest_stage: u32,
+    /// Warps that have something to do.
+    pub warps: u32,
+    /// For each stage and warp where its tiles begin; for each stage where the last one's end.
+    pub lists: Vec<u32>,
+    /// Tiles: first row, rows, first column, columns, first column of entries. Rows and columns count in the stage.
+    pub tiles: Vec<u32>,
+    /// The slots of blocks.
+    pub slots: Vec<u32>,
+    /// For each column of a tile an entry for each row: doubled off the diagonal, zero below it, over the denominator.
+    pub entries: Vec<f64>,
+}
+
+/// The slots of a group.
+fn groups(split: &BlockDiagonal) -> Vec<Vec<u32>> {
+    let mut of: Vec<usize> = (0..split.flows).collect();
+    fn root(of: &mut [usize], mut slot: usize) -> usize {
+        while of[slot] != slot {
+            of[slot] = of[of[slot]];
+            slot = of[slot];
+        }
+        slot
+    }
+    for orbit in split.passes.iter().flatten() {
+        for pair in orbit.0.windows(2) {
+            let [a, b] = [pair[0], pair[1]].map(|slot| root(&mut of, slot as usize));
+            of[a.max(b)] = a.min(b);
+        }
+    }
+    let mut groups: Vec<Vec<u32>> = vec![Vec::new(); split.flows];
+    for slot in 0..split.flows {
+        groups[root(&mut of, slot)].push(slot as u32);
+    }
+    groups.retain(|group| group.len() > 1);
+    groups
+}
+
+impl ColorMatrixTables {
+    /// The tables of a matrix, with stages of so many slots where blocks are not larger. None if a block has more than
+    /// `most`, or sums lead too many slots to each other.
+    pub fn new(split: &BlockDiagonal, wanted: usize, most: usize) -> Option<ColorMatrixTables> {
+        let mut tables = ColorMatrixTables::default();
+        tables.add_groups(split)?;
+        let largest = split
+            .blocks
+            .iter()
+            .map(|b| b.slots.len())
+            .max()
+            .unwrap_or(0);
+        let room = wanted.max(largest);
+        if room > most {
+            return None;
+        }
+        let mut stages: Vec<(usize, Vec<usize>)> = Vec::new();
+        for (number, block) in split.blocks.iter().enumerate() {
+            let size = block.slots.len();
+            match stages.last_mut() {
+                Some((slots, blocks)) if *slots + size <= room => {
+                    *slots += size;
+                    blocks.push(number);
+                }
+                _ => stages.push((size, vec![number])),
+            }
+        }
+        let tiles = |size: &usize| size.div_ceil(ROWS) * (size.div_ceil(COLUMNS) + 1) / 2;
+        let of_stage = |(_, blocks): &(usize, Vec<usize>)| -> usize {
+            let sizes = blocks.iter().map(|&b| split.blocks[b].slots.len());
+            sizes.map(|size| tiles(&size).max(1)).sum()
+        };
+        let parallel = stages.iter().map(of_stage).max().unwrap_or(1);
+        // Of large stages one has room on a multiprocessor, of others two.
+        let most_warps = if largest > wanted { WARPS } else { WARPS / 2 };
+        let warps = parallel.next_power_of_two().clamp(1, most_warps);
+        tables.warps = warps as u32;
+        for (count, blocks) in stages {
+            let first = tables.slots.len() as u32;
+            let lists = tables.lists.len() as u32;
+            tables.stages.extend([first, count as u32, lists]);
+            tables.largest_stage = tables.largest_stage.max(count as u32);
+            let mut all = Vec::new();
+            for number in blocks {
+                all.extend(tables.add_block(split, number, first));
+            }
+            // The largest first, each to the warp that has least.
+            all.sort_by_key(|tile| std::cmp::Reverse(tile[3]));
+            let mut of_warps = vec![(0, Vec::new()); warps];
+            for tile in all {
+                if let Some((work, tiles)) = of_warps.iter_mut().min_by_key(|(work, _)| *work) {
+                    *work += tile[3] as usize + ROWS / 2;
+                    tiles.push(tile);
+                }
+            }
+            tables.lists.push((tables.tiles.len() / 5) as u32);
+            for (_, tiles) in of_warps {
+                tables.tiles.extend(tiles.into_iter().flatten());
+                tables.lists.push((tables.tiles.len() / 5) as u32);
+            }
+        }
+        // Kernels read so many columns ahead.
+        tables
+            .entries
+            .extend(std::iter::repeat_n(0.0, AHEAD * ROWS));
+        Some(tables)
+    }
+
+    fn add_groups(&mut self, split: &BlockDiagonal) -> Option<()> {
+        // For each slot its group and place there.
+        let mut places: HashMap<u32, (usize, u32)> = HashMap::default();
+        let groups = groups(split);
+        let mut sums: Vec<Vec<u32>> = vec![Vec::new(); groups.len()];
+        let mut counts = vec![0u32; groups.len()];
+        for (number, group) in groups.iter().enumerate() {
+            if group.len() > GROUP_SLOTS {
+                return None;
+            }
+            places.extend(
+                group
+                    .iter()
+                    .zip(0..)
+                    .map(|(&slot, at)| (slot, (number, at))),
+            );
+        }
+        for orbit in split.passes.iter().flatten().filter(|o| o.0.len() > 1) {
+            let number = places[&orbit.0[0]].0;
+            counts[number] += 1;
+            sums[number].push(orbit.0.len() as u32);
+            sums[number].extend(orbit.0.iter().map(|slot| places[slot].1));
+        }
+        for ((group, sums), count) in groups.into_iter().zip(sums).zip(counts) {
+            self.group_starts.push(self.groups.len() as u32);
+            self.groups.push(group.len() as u32);
+            self.groups.extend(group);
+            self.groups.push(count);
+            self.groups.extend(sums);
+        }
+        Some(())
+    }
+
+    /// Appends the slots and entries of a block of the stage whose slots begin there; gives its tiles.
+    fn add_block(&mut self, split: &BlockDiagonal, number: usize, stage: u32) -> Vec<[u32; 5]> {
+        let block = &split.blocks[number];
+        let size = block.slots.len();
+        let first = self.slots.len() as u32 - stage;
+        self.slots.extend(&block.slots);
+        let mut tiles = Vec::new();
+        for top in (0..size).step_by(ROWS) {
+            let parts = (size - top).div_ceil(COLUMNS);
+            let columns = (size - top).div_ceil(parts);
+            for left in (top..size).step_by(columns) {
+                let right = (left + columns).min(size);
+                let entry = (self.entries.len() / ROWS) as u32;
+                let padded = (right - left).next_multiple_of(AHEAD);
+                for column in left..left + padded {
+                    for row in top..top + ROWS {
+                        self.entries.push(if row > column || column >= right {
+                            0.0
+                        } else {
+                            let factor = if row == column { 1.0 } else { 2.0 };
+                            factor * block.matrix[(row, column)] / split.denominator
+                        });
+                    }
+                }
+                let rows = ROWS.min(size - top) as u32;
+                let (top, left) = (first + top as u32, first + left as u32);
+                tiles.push([top, rows, left, padded as u32, entry]);
+            }
+        }
+        tiles
+    }
+
+    /// Number of groups.
+    pub fn group_count(&self) -> usize {
+        self.group_starts.len()
+    }
+
+    /// Number of stages.
+    pub fn stage_count(&self) -> usize {
+        self.stages.len() / 3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(count: usize) -> BlockDiagonal {
+        let orders: usize = (1..=count).product();
+        let row: Vec<f64> = (0..orders).map(|i| (i as f64 * 0.7).cos()).collect();
+        BlockDiagonal::of_orders(count, &row, 3.0)
+    }
+
+    /// Every row meets itself and all that follow in its block once, in one stage; warps have about as much to do.
+    #[test]
+    fn rows_are_shared_out() {
+        let split = split(6);
+        let tables = ColorMatrixTables::new(&split, 200, 400).unwrap();
+        assert!(tables.stage_count() > 3 && tables.largest_stage <= 200);
+        let mut met = vec![0; 720];
+        for (number, stage) in tables.stages.chunks(3).enumerate() {
+            let slots = &tables.slots[stage[0] as usize..][..stage[1] as usize];
+            let lists = &tables.lists[stage[2] as usize..][..tables.warps as usize + 1];
+            let mut work = Vec::new();
+            for list in lists.windows(2) {
+                let mut mine = 0;
+                for tile in tables.tiles[5 * list[0] as usize..5 * list[1] as usize].chunks(5) {
+                    mine += tile[3];
+                    for row in tile[0]..tile[0] + tile[1] {
+                        let entry = |c: &u32| {
+                            let at = (tile[4] + c - tile[2]) as usize * ROWS;
+                            tables.entries[at + (row - tile[0]) as usize] != 0.0
+                        };
+                        let columns = tile[2]..tile[2] + tile[3];
+                        met[slots[row as usize] as usize] += columns.filter(entry).count();
+                    }
+                }
+                work.push(mine);
+            }
+            let (least, most) = (work.iter().min().unwrap(), work.iter().max().unwrap());
+            assert!(most - least <= 45, "stage {number}: {work:?}");
+        }
+        for block in &split.blocks {
+            for (row, &slot) in block.slots.iter().enumerate() {
+                let columns = row..block.slots.len();
+                let entries = columns.filter(|c| block.matrix[(row, *c)] != 0.0);
+                assert_eq!(met[slot as usize], entries.count());
+            }
+        }
+    }
+
+    /// Sums stay within groups, and all are there.
+    #[test]
+    fn groups_hold_all_sums() {
+        for count in 1..=6 {
+            let split = split(count);
+            let tables = ColorMatrixTables::new(&split, 200, 400).unwrap();
+            let mut slots = 0;
+            let mut sums = 0;
+            for &start in &tables.group_starts {
+                let group = &tables.groups[start as usize..];
+                let size = group[0] as usize;
+                slots += size;
+                let mut rest = &group[1 + size..];
+                let many = rest[0] as usize;
+                rest = &rest[1..];
+                for _ in 0..many {
+                    let taken = rest[0] as usize;
+                    assert!(rest[1..=taken].iter().all(|&at| (at as usize) < size));
+                    rest = &rest[1 + taken..];
+                }
+                sums += many;
+            }
+            let expected = split.passes.iter().flatten().filter(|o| o.0.len() > 1);
+            assert_eq!(sums, expected.count(), "{count}");
+            assert_eq!(slots, if count > 1 { split.flows } else { 0 }, "{count}");
+        }
+        assert!(ColorMatrixTables::new(&split(5), 4, 8).is_none());
+    }
+}

@@ -1,0 +1,321 @@
+//! Plans of loops: their tables, and what is launched in the place of the kernel of helicities.
+//!
+//! Operations on arrays are levels of launches ([`crate::color_ordered::schedule`]), those of each run one after
+//! the other; behind each run come its colour sums.
+
+use super::blocks::Clock;
+use super::launch::{by_warp, launch};
+use super::slot::Slot;
+use super::{Engine, LANES, Options, not_whole};
+use crate::arena::{Arena, Offset};
+use crate::color_ordered::color_matrix::{AHEAD, ColorMatrixTables, GROUP_WARPS, KEPT, WARPS};
+use crate::color_ordered::schedule::{ArrayKernel, ArrayLevel, ArraySchedule};
+use crate::driver::{Driver, Function, Pointer, Shape};
+use crate::module_cache::ModuleCache;
+use crate::source;
+use crate::structures::{ArrayArguments, ColorOrderedArguments, FlowsArguments};
+use mebridge_backend::Clocks;
+use mebridge_plan::ValidPlan;
+use mebridge_plan::binding::Binding;
+use mebridge_plan::color::BlockDiagonal;
+use mebridge_plan::color_ordered::{self as plans, Loops, Machine};
+use mebridge_process::color_ordered::FlowTerm;
+use mebridge_process::{Amplitudes, Process};
+use mebridge_support::error::{Error, Result};
+use std::sync::Arc;
+
+/// The share of the memory that a block of events may take.
+const BLOCK_SHARE: f64 = 0.45;
+/// [`Options::stage`]: two blocks of threads have room on a multiprocessor then.
+pub(super) const STAGE: usize = 92 << 10;
+
+/// A plan of loops as this GPU wants it, any other as it is. Helicities are divided into runs where a block of events
+/// with all of them takes too much memory.
+pub(super) fn for_gpu(
+    process: &Process,
+    binding: &Binding,
+    plan: ValidPlan,
+    double: bool,
+    options: &Options,
+    driver: &Arc<dyn Driver>,
+) -> Result<ValidPlan> {
+    let Amplitudes::ColorOrdered(form) = &process.amplitudes else {
+        return Ok(plan);
+    };
+    let (free, _) = driver.memory()?;
+    let number = if double { 8 } else { 4 };
+    let budget = (free as f64 * options.memory * BLOCK_SHARE) as usize;
+    let (mut tile, mut before) = (usize::MAX, None);
+    loop {
+        let machine = Machine::Gpu { tile };
+        let made = plans::compile(process, form, binding, &plan.helicities, machine)?;
+        let bytes = made.vectors as usize * LANES as usize * number;
+        let helicities = made.loops().map(|l| l.helicities as usize);
+        // Where nothing is left to divide, chunks of events say what is missing.
+        if bytes <= budget || helicities == before {
+            return made.validate(process);
+        }
+        // Half as many helicities: JAMP have two vectors for each.
+        tile = made.flows * helicities.unwrap_or(1);
+        before = helicities;
+    }
+}
+
+/// Operations of one kernel.
+struct ArrayLaunch {
+    kernel: ArrayKernel,
+    function: Function,
+    first: u32,
+    count: u32,
+}
+
+/// The loops of a plan on a GPU.
+pub(super) struct ArrayLoops {
+    once: Vec<ArrayLaunch>,
+    each: Vec<ArrayLaunch>,
+    runs: u32,
+    /// Helicities of a run.
+    helicities: u32,
+    /// Numbers of shifts.
+    shift_count: u32,
+    products: u32,
+    operations: Offset,
+    pairs: Offset,
+    tile_pairs: Offset,
+    triples: Offset,
+    addends: Offset,
+    indices: Offset,
+    shifts: Offset,
+    items: Offset,
+    rows: Offset,
+    sums: Function,
+    orders: Function,
+    flows: Function,
+    group_count: u32,
+    group_starts: Offset,
+    groups: Offset,
+    stages: Offset,
+    stage_count: u32,
+    /// Bytes of shared memory that a stage takes at most.
+    shared: usize,
+    lists: Offset,
+    warps: u32,
+    tiles: Offset,
+    slots: Offset,
+    entries: Offset,
+    flow_count: u32,
+    flow_starts: Offset,
+    flow_terms: Offset,
+}
+
+impl ArrayLoops {
+    /// Puts the tables to the others.
+    pub(super) fn new(
+        library: &Arc<ModuleCache>,
+        arena: &mut Arena,
+        shape: &source::Shape,
+        loops: &Loops,
+        split: &BlockDiagonal,
+        stage: usize,
+    ) -> Result<ArrayLoops> {
+        let schedule = ArraySchedule::new(loops).ok_or_else(not_whole)?;
+        let number = if shape.double { 8 } else { 4 };
+        let of_slot = 2 * LANES as usize * number;
+        let gpu = library.driver().properties();
+        let kept = |warps: usize| warps * LANES as usize * KEPT * number;
+        let most = (gpu.shared_per_block - kept(WARPS)) / of_slot - AHEAD;
+        let color = ColorMatrixTables::new(split, (stage / of_slot).min(most), most);
+        let color = color.ok_or(Error::NotOnGpu {
+            what: "a colour matrix whose blocks have no room in shared memory",
+        })?;
+        let shared = (color.largest_stage as usize + AHEAD) * of_slot + kept(color.warps as usize);
+        let unit = shape.arrays();
+        let launches = |levels: &[ArrayLevel]| -> Result<Vec<ArrayLaunch>> {
+            let runs = levels.iter().flatten();
+            runs.map(|run| {
+                Ok(ArrayLaunch {
+                    kernel: run.kernel,
+                    function: library.function(&unit, &run.kernel.name(), 0)?,
+                    first: run.first,
+                    count: run.count,
+                })
+            })
+            .collect()
+        };
+        let of_color = shape.color_ordered();
+        let one = |jamp| {
+            vec![FlowTerm {
+                jamp: jamp as u32,
+                minus: false,
+            }]
+        };
+        let flows = match loops.flows.is_empty() {
+            true => (0..split.flows).map(one).collect(),
+            false => loops.flows.clone(),
+        };
+        let mut starts = vec![0];
+        let mut terms = Vec::new();
+        for flow in &flows {
+            terms.extend(flow.iter().map(|t| 2 * t.jamp + u32::from(t.minus)));
+            starts.push(terms.len() as u32);
+        }
+        Ok(ArrayLoops {
+            once: launches(&schedule.once)?,
+            each: launches(&schedule.each)?,
+            runs: loops.runs.len() as u32,
+            helicities: loops.helicities,
+            shift_count: loops.runs.first().map_or(0, |run| run.len() as u32),
+            products: loops.jamps,
+            operations: arena.structures(schedule.operations),
+            pairs: arena.structures(schedule.pairs),
+            tile_pairs: arena.structures(schedule.tile_pairs),
+            triples: arena.structures(schedule.triples),
+            addends: arena.structures(schedule.addends),
+            items: arena.structures(schedule.items),
+            indices: arena.numbers(loops.pools.indices.iter().copied()),
+            shifts: arena.numbers(loops.runs.iter().flatten().copied()),
+            rows: arena.numbers(loops.rows.iter().copied()),
+            sums: library.function(&of_color, "color_sums", 0)?,
+            orders: library.function(&of_color, "color_ordered_sum", shared)?,
+            flows: library.function(&of_color, "color_flows", 0)?,
+            group_count: color.group_count() as u32,
+            group_starts: arena.numbers(color.group_starts.iter().copied()),
+            groups: arena.numbers(color.groups.iter().copied()),
+            stage_count: color.stage_count() as u32,
+            stages: arena.numbers(color.stages),
+            shared,
+            warps: color.warps,
+            lists: arena.numbers(color.lists),
+            tiles: arena.numbers(color.tiles),
+            slots: arena.numbers(color.slots),
+            entries: arena.reals(shape.double, color.entries),
+            flow_count: flows.len() as u32,
+            flow_starts: arena.numbers(starts),
+            flow_terms: arena.numbers(terms),
+        })
+    }
+
+    /// The kernels, with how often they are launched, how many threads their blocks have and how much shared memory.
+    pub(super) fn kernels(&self) -> Vec<(String, Function, usize, u32, usize)> {
+        let mut all: Vec<(String, Function, usize, u32, usize)> = Vec::new();
+        let runs = self.runs as usize;
+        let once = self.once.iter().map(|launch| (launch, 1));
+        for (launch, times) in once.chain(self.each.iter().map(|launch| (launch, runs))) {
+            let name = launch.kernel.name();
+            match all.iter_mut().find(|known| known.0 == name) {
+                Some(known) => known.2 += times,
+                None => all.push((name, launch.function, times, source::THREADS, 0)),
+            }
+        }
+        if self.group_count > 0 {
+            let threads = GROUP_WARPS * LANES;
+            all.push(("color_sums".into(), self.sums, runs, threads, 0));
+        }
+        let threads = self.warps * LANES;
+        let name = "color_ordered_sum".into();
+        all.push((name, self.orders, runs, threads, self.shared));
+        all
+    }
+}
+
+impl Engine {
+    /// From external wavefunctions to the contributions of helicities, and JAMP2 where they are asked for.
+    pub(super) fn launch_loops(
+        &self,
+        loops: &ArrayLoops,
+        slot: &Slot,
+        events: u32,
+        jamp2: Pointer,
+    ) -> Result<()> {
+        let at = |offset| self.uploaded.at(offset);
+        let blocks = events.div_ceil(LANES).min(65535);
+        let vectors = self.tables.vectors;
+        let memory = slot.memory.pointer();
+        let operations = |launches: &[ArrayLaunch], run: u32| -> Result<()> {
+            for one in launches {
+                let arguments = ArrayArguments {
+                    memory,
+                    vectors,
+                    events,
+                    operations: at(loops.operations),
+                    pairs: at(loops.pairs),
+                    tile_pairs: at(loops.tile_pairs),
+                    triples: at(loops.triples),
+                    addends: at(loops.addends),
+                    indices: at(loops.indices),
+                    shifts: at(loops.shifts) + 4 * u64::from(run * loops.shift_count),
+                    items: at(loops.items) + 8 * u64::from(one.first),
+                    count: one.count,
+                };
+                let shape = by_warp(one.count, events, source::THREADS);
+                launch(slot, one.function, shape, &arguments)?;
+            }
+            Ok(())
+        };
+        operations(&loops.once, 0)?;
+        for run in 0..loops.runs {
+            operations(&loops.each, run)?;
+            let rows = at(loops.rows) + 4 * u64::from(run * loops.helicities);
+            if jamp2 != 0 {
+                let arguments = FlowsArguments {
+                    memory,
+                    vectors,
+                    events,
+                    products: loops.products,
+                    helicities: loops.helicities,
+                    rows,
+                    starts: at(loops.flow_starts),
+                    terms: at(loops.flow_terms),
+                    flows: loops.flow_count,
+                    first: u32::from(run == 0),
+                    jamp2,
+                };
+                let shape = by_warp(loops.flow_count, events, source::THREADS);
+                launch(slot, loops.flows, shape, &arguments)?;
+            }
+            let arguments = ColorOrderedArguments {
+                memory,
+                vectors,
+                events,
+                products: loops.products,
+                helicities: loops.helicities,
+                rows,
+                group_count: loops.group_count,
+                group_starts: at(loops.group_starts),
+                groups: at(loops.groups),
+                stages: at(loops.stages),
+                stage_count: loops.stage_count,
+                warps: loops.warps,
+                lists: at(loops.lists),
+                tiles: at(loops.tiles),
+                slots: at(loops.slots),
+                entries: at(loops.entries),
+                contributions: slot.contributions.pointer(),
+            };
+            let helicities = loops.helicities.min(65535);
+            let of_sums = Shape {
+                blocks: [loops.group_count.div_ceil(GROUP_WARPS), blocks, helicities],
+                threads: [LANES, GROUP_WARPS, 1],
+                shared: 0,
+            };
+            let shape = Shape {
+                blocks: [helicities, blocks, 1],
+                threads: [LANES, loops.warps, 1],
+                shared: loops.shared as u32,
+            };
+            let clock = || Clock::put(self.library.driver(), slot.stream);
+            let before = match self.clocks {
+                Clocks::Kernels => Some(clock()?),
+                Clocks::None | Clocks::Phases => None,
+            };
+            if loops.group_count > 0 {
+                launch(slot, loops.sums, of_sums, &arguments)?;
+            }
+            launch(slot, loops.orders, shape, &arguments)?;
+            if let Some(before) = before {
+                slot.sums.borrow_mut().push([before, clock()?]);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,183 @@
+//! The colour-ordered form of an imported process.
+//!
+//! Which legs are the ends of the line, its insertions and its boson, and which routines and couplings the form's
+//! vertices have, is read off the diagrams. What it is up to that, a sign or two and the order in which the directory
+//! has the colour flows, is found by numbers; and so is whether it is the process at all.
+//!
+//! That is no question of helicities, masses or a card. As functions of the external wavefunctions, of their momenta, of
+//! each coupling, mass and width, the JAMPs of the diagrams and of the form are the same rational functions, or not. So
+//! both are compared where all of these are random numbers: a further diagram or another coupling, be it one that a card
+//! sets to zero, a propagator of another mass or a sign makes a difference there.
+
+mod amplitude;
+mod color_matrix;
+mod legs;
+mod sort;
+#[cfg(test)]
+mod tests;
+mod vertices;
+
+use legs::Legs;
+use mebridge_process::color_ordered::{ColorOrdered, traces};
+use mebridge_process::evaluate::Numbers;
+use mebridge_process::{Diagrams, External, HelicitySum, LinearMap, Process, Wavefunction};
+use mebridge_support::random::SplitMix64;
+use num_complex::Complex64;
+use sort::Sorted;
+use vertices::Vertices;
+
+/// Fewest and most insertions. Fewer are no work, more are more diagrams than anybody writes.
+const INSERTIONS: std::ops::RangeInclusive<usize> = 2..=6;
+/// Seeds of the points.
+const SEEDS: [u64; 2] = [41, 43];
+
+/// What colour multiplies the vertices of two and of three insertions by, with signs as those of the structures may be,
+/// MG5aMC's first.
+const FACTORS: [((f64, f64), (f64, f64)); 4] = [
+    ((0.0, -1.0), (-1.0, 0.0)),
+    ((0.0, 1.0), (-1.0, 0.0)),
+    ((0.0, -1.0), (1.0, 0.0)),
+    ((0.0, 1.0), (1.0, 0.0)),
+];
+
+/// Gives a process its colour-ordered form, if it has one.
+pub fn add(process: &mut Process) {
+    let routines = process.routines.len();
+    let plain = process.helicity_sum == HelicitySum::Positive
+        && process.beam_weights.is_empty()
+        && process.flow_weights.is_empty();
+    if !plain {
+        return;
+    }
+    for legs in Legs::all(process) {
+        let form = find(process, legs);
+        let found = form.is_some();
+        set(process, form);
+        if found && process.validate().is_ok() {
+            return;
+        }
+        set(process, None);
+        // Nobody else needs one that was made for the form.
+        process.routines.truncate(routines);
+    }
+}
+
+fn set(process: &mut Process, form: Option<ColorOrdered>) {
+    if let Some(diagrams) = process.amplitudes.diagrams_mut() {
+        diagrams.color_ordered = form;
+    }
+}
+
+fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
+    if !INSERTIONS.contains(&legs.insertions.len()) {
+        return None;
+    }
+    // Of gluons alone the JAMPs are those of the DDM basis, of which flows are made.
+    let ddm = !legs.quarks;
+    let ordered = legs.insertions.len() + usize::from(ddm);
+    let flows: usize = (1..=ordered).product();
+    if process.amplitudes.jamps() != flows {
+        return None;
+    }
+    let vertices = Vertices::of(process, &legs)?;
+    let process = &*process;
+    let Diagrams { jamp, color, .. } = process.amplitudes.diagrams()?;
+    let mut form = ColorOrdered {
+        ends: vertices.ends,
+        insertions: legs.insertions,
+        line: vertices.line,
+        two: vertices.two,
+        three: vertices.three,
+        boson: vertices.boson,
+        closing: 1.0,
+        row: Vec::new(),
+        denominator: color.denominator,
+        flows: Vec::new(),
+    };
+    let of_traces = match ddm {
+        true => traces::flows(form.insertions.len()),
+        false => Vec::new(),
+    };
+    let [first, second] = SEEDS.map(|seed| Point::new(process, seed));
+    let diagrams = [&first, &second].map(|point| point.diagrams(process, jamp));
+    let found = FACTORS.into_iter().find_map(|(two, three)| {
+        form.two.factor = two;
+        for vertex in &mut form.three {
+            vertex.factor = three;
+        }
+        let jamps = sort::flows(&first.ordered(process, &form)?, &of_traces);
+        Sorted::of(&diagrams[0], &jamps)
+    })?;
+    let jamps = sort::flows(&second.ordered(process, &form)?, &of_traces);
+    if !found.holds(&diagrams[1], &jamps) {
+        return None;
+    }
+    form.closing = found.size();
+    form.row = color_matrix::row(color, &found, ordered, ddm)?;
+    if ddm {
+        form.row = traces::row(&form.row, form.insertions.len());
+    }
+    form.flows = found.flows(of_traces);
+    Some(form)
+}
+
+/// Random numbers in the place of everything that a process leaves open.
+struct Point {
+    /// Of each external wavefunction.
+    externals: Vec<Vec<Complex64>>,
+    seed: u64,
+}
+
+impl Point {
+    fn new(process: &Process, seed: u64) -> Point {
+        let mut random = SplitMix64::new(seed);
+        let count = process.legs.len();
+        let mut left = [0.0; 4];
+        let mut externals = Vec::with_capacity(count);
+        for leg in 0..count {
+            let momentum = left.map(|left: f64| match leg + 1 == count {
+                true => left,
+                false => random.between(-1.0, 1.0),
+            });
+            for (left, p) in left.iter_mut().zip(momentum) {
+                *left -= p;
+            }
+            let [e, x, y, z] = momentum;
+            let mut wavefunction = vec![Complex64::new(e, z), Complex64::new(x, y)];
+            wavefunction.extend((0..4).map(|_| number(&mut random)));
+            externals.push(wavefunction);
+        }
+        Point { externals, seed }
+    }
+
+    fn numbers<'a>(&self, process: &'a Process) -> Numbers<'a> {
+        // What the model computes as one value is one.
+        Numbers::of(process, |value| {
+            number(&mut SplitMix64::new(self.seed << 32 | u64::from(value)))
+        })
+    }
+
+    fn external(&self, e: &External) -> Vec<Complex64> {
+        self.externals[e.leg as usize].clone()
+    }
+
+    /// The JAMPs of the diagrams.
+    fn diagrams(&self, process: &Process, jamp: &LinearMap) -> Vec<Complex64> {
+        let amplitudes = self.numbers(process).amplitudes(|e| self.external(e));
+        jamp.apply(&amplitudes)
+    }
+
+    /// Those of the form.
+    fn ordered(&self, process: &Process, form: &ColorOrdered) -> Option<Vec<Complex64>> {
+        let external = |w: u32| match &process.wavefunctions[w as usize] {
+            Wavefunction::External(e) => self.external(e),
+            Wavefunction::Internal(_) => Vec::new(),
+        };
+        self.numbers(process).color_ordered_jamps(form, external)
+    }
+}
+
+fn number(random: &mut SplitMix64) -> Complex64 {
+    let mut next = || random.between(-1.0, 1.0);
+    Complex64::new(next(), next())
+}

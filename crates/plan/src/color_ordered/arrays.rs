@@ -1,0 +1,252 @@
+//! Where arrays lie, and which of their elements belong to each other.
+//!
+//! Legs are named by their positions along the line: 0 the first end, then the insertions, then the second end, then
+//! the boson. An array over a set of them has its inner legs first, the lowest position varying fastest, then its outer
+//! legs: the number of an element is one of mixed radix, whose digits are the helicity indices of the legs. (Arrays
+//! over outer legs have [`ELEMENT`] vectors an element, or [`PRODUCTS`].) Where elements come in fours
+//! ([`mebridge_ops::arrays::Pools::fours`]) the second end varies as soon as the first.
+
+use mebridge_ops::Address;
+use mebridge_ops::arrays::{ELEMENT, Operand};
+use rustc_hash::FxHashMap as HashMap;
+
+/// A set of positions, a bit each.
+pub type Legs = u32;
+
+/// The positions of insertions.
+pub fn insertions(order: &[u8]) -> Legs {
+    order.iter().map(|r| 2u32 << r).sum()
+}
+
+/// An array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// Address of its first element.
+    pub address: Address,
+    /// The legs below.
+    pub legs: Legs,
+    /// Vectors from one element to the next.
+    pub stride: u32,
+    /// Whether it is over outer legs as well; otherwise over those helicities that they have in a run.
+    pub whole: bool,
+    /// Address of its [products](mebridge_ops::arrays::Folded), where they are known.
+    pub products: Option<Address>,
+}
+
+impl Array {
+    /// An array of vectors or spinors whose products are not known.
+    pub const fn new(address: Address, legs: Legs, whole: bool) -> Array {
+        Array {
+            address,
+            legs,
+            stride: ELEMENT,
+            whole,
+            products: None,
+        }
+    }
+
+    /// An array of numbers.
+    pub const fn numbers(address: Address, legs: Legs, whole: bool) -> Array {
+        Array {
+            stride: PRODUCTS,
+            ..Array::new(address, legs, whole)
+        }
+    }
+
+    /// Its products, where they are known.
+    pub fn of_products(self) -> Option<Array> {
+        let address = self.products?;
+        Some(Array::numbers(address, self.legs, self.whole))
+    }
+}
+
+/// Vectors of the products of an element.
+pub const PRODUCTS: u32 = 2;
+
+/// The helicities of all legs, and the tables that follow from them.
+pub struct Helicities {
+    /// For each position how many helicities.
+    radix: Vec<u32>,
+    /// Positions in the order in which their helicities vary.
+    sequence: Vec<usize>,
+    /// The outer legs.
+    outer: Legs,
+    /// For each run the helicity of each outer leg (0 of others).
+    runs: Vec<Vec<u32>>,
+    indices: Vec<u32>,
+    known: HashMap<(Legs, Legs, u32, bool), u32>,
+    shifts: HashMap<(Legs, u32), u32>,
+    /// For each shift the legs of its arrays and the vectors of an element.
+    shifted: Vec<(Legs, u32)>,
+}
+
+impl Helicities {
+    /// For legs with so many helicities, which vary one position after the other.
+    pub fn new(radix: Vec<u32>, outer: Legs, runs: Vec<Vec<u32>>) -> Self {
+        Helicities {
+            sequence: (0..radix.len()).collect(),
+            radix,
+            outer,
+            runs,
+            indices: Vec::new(),
+            known: HashMap::default(),
+            shifts: HashMap::from_iter([((0, 0), 0)]),
+            shifted: vec![(0, 0)],
+        }
+    }
+
+    /// The same where this position varies as soon as the first.
+    pub fn with_second(mut self, position: usize) -> Self {
+        self.sequence[1..=position].rotate_right(1);
+        self
+    }
+
+    /// Positions of these legs in the order in which their helicities vary.
+    fn order(&self, legs: Legs, whole: bool) -> impl Iterator<Item = usize> {
+        let outer = self.outer;
+        let positions = self.sequence.iter().copied();
+        let of = move |legs: Legs| {
+            positions
+                .clone()
+                .filter(move |position| legs >> position & 1 == 1)
+        };
+        of(legs & !outer).chain(of(if whole { legs & outer } else { 0 }))
+    }
+
+    /// Number of runs.
+    pub fn runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Elements of an array.
+    pub fn count(&self, legs: Legs, whole: bool) -> u32 {
+        self.order(legs, whole)
+            .map(|position| self.radix[position])
+            .product()
+    }
+
+    /// An array as an operand of one over these legs.
+    pub fn operand(&mut self, result: Legs, whole: bool, array: Array) -> Operand {
+        Operand {
+            address: array.address,
+            shift: if whole { 0 } else { self.shift(array) },
+            index: self.index(result, array.legs, array.stride, whole),
+        }
+    }
+
+    /// The shift of an array within a run.
+    pub fn shift(&mut self, array: Array) -> u32 {
+        if !array.whole || array.legs & self.outer == 0 {
+            return 0;
+        }
+        let next = self.shifted.len() as u32;
+        // Spinors of one chirality are shifted as if they had all components.
+        let size = if array.stride == PRODUCTS {
+            PRODUCTS
+        } else {
+            ELEMENT
+        };
+        let of = (array.legs, size);
+        let shift = *self.shifts.entry(of).or_insert(next);
+        if shift == next {
+            self.shifted.push(of);
+        }
+        shift
+    }
+
+    fn index(&mut self, result: Legs, legs: Legs, size: u32, whole: bool) -> u32 {
+        if let Some(&index) = self.known.get(&(result, legs, size, whole)) {
+            return index;
+        }
+        let mut strides = vec![0; self.radix.len()];
+        let mut stride = size;
+        for position in self.order(legs, whole) {
+            strides[position] = stride;
+            stride *= self.radix[position];
+        }
+        let order: Vec<usize> = self.order(result, whole).collect();
+        let offset = |r: u32| {
+            let mut rest = r;
+            let mut offset = 0;
+            for &position in &order {
+                offset += rest % self.radix[position] * strides[position];
+                rest /= self.radix[position];
+            }
+            offset
+        };
+        let index = self.indices.len() as u32;
+        let offsets: Vec<u32> = (0..self.count(result, whole)).map(offset).collect();
+        self.indices.extend(offsets);
+        self.known.insert((result, legs, size, whole), index);
+        index
+    }
+
+    /// The helicities that the legs have in an element of an array over all of them in a run.
+    pub fn of_element(&self, run: usize, element: u32) -> Vec<u32> {
+        let mut helicities = self.runs[run].clone();
+        let mut rest = element;
+        let all = (1 << self.radix.len()) - 1;
+        for position in self.order(all, false) {
+            helicities[position] = rest % self.radix[position];
+            rest /= self.radix[position];
+        }
+        helicities
+    }
+
+    /// Offsets of elements, and the shifts of each run.
+    pub fn finish(self) -> (Vec<u32>, Vec<Vec<u32>>) {
+        let shift = |(legs, size): (Legs, u32), run: &[u32]| {
+            let mut stride = size * self.count(legs, false);
+            let mut shift = 0;
+            for position in self.order(legs & self.outer, true) {
+                shift += run[position] * stride;
+                stride *= self.radix[position];
+            }
+            shift
+        };
+        let shifts = self.runs.iter().map(|run| {
+            let each = self.shifted.iter();
+            each.map(|&of| shift(of, run)).collect()
+        });
+        let shifts = shifts.collect();
+        (self.indices, shifts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three legs with 2, 3 and 2 helicities, the second one outer.
+    #[test]
+    fn elements_belong_together() {
+        let runs = (0..3).map(|h| vec![0, h, 0]).collect();
+        let mut h = Helicities::new(vec![2, 3, 2], 0b010, runs);
+        assert_eq!((h.count(0b111, true), h.count(0b111, false)), (12, 4));
+        let array = Array::new(100, 0b011, true);
+        let whole = h.operand(0b111, true, array);
+        let in_run = h.operand(0b111, false, array);
+        assert_eq!((whole.shift, in_run.shift), (0, 1));
+        assert_eq!(h.of_element(2, 3), [1, 2, 1]);
+        let (indices, shifts) = h.finish();
+        let offsets = |at: u32, count: usize| &indices[at as usize..][..count];
+        // The first leg varies fastest, then the third, then the outer one.
+        assert_eq!(
+            offsets(whole.index, 12),
+            [0, 8, 0, 8, 16, 24, 16, 24, 32, 40, 32, 40]
+        );
+        assert_eq!(offsets(in_run.index, 4), [0, 8, 0, 8]);
+        assert_eq!(shifts, [vec![0, 0], vec![0, 16], vec![0, 32]]);
+    }
+
+    /// Of four legs the last but one varies as soon as the first.
+    #[test]
+    fn elements_come_in_fours() {
+        let h = Helicities::new(vec![2; 4], 0, vec![vec![0; 4]]).with_second(2);
+        let helicity_indices = |element| h.of_element(0, element);
+        assert_eq!(helicity_indices(1), [1, 0, 0, 0]);
+        assert_eq!(helicity_indices(2), [0, 0, 1, 0]);
+        assert_eq!(helicity_indices(4), [0, 1, 0, 0]);
+        assert_eq!(helicity_indices(8), [0, 0, 0, 1]);
+    }
+}

@@ -1,0 +1,231 @@
+//! A massless quark line with insertions that takes up a vector without colour.
+//!
+//! Cut the line behind insertion `h`. In every diagram one vertex of the line is the first that holds an insertion
+//! behind the cut, by a current of the insertions `k + 1` to `m` with `k <= h < m`, and the boson is before or behind
+//! it. So a JAMP is
+//!
+//! * the sum over `m` of what all `k` give together, without boson, times the second end's current with it, and
+//! * the sum over `k` of the first end's current with boson times what all `m` give together without it.
+//!
+//! Every helicity of the boson is in one of two factors, and neither has all insertions with it.
+
+use super::Weight;
+use super::arrays::{Array, Legs, insertions};
+use super::chirality::Chirality;
+use super::lower::{Contraction, Lowering};
+use super::vertices::Line;
+use mebridge_ops::arrays::{ArrayKind, ArrayOp, Pair};
+use mebridge_process::color_ordered::{orders, parts};
+use rustc_hash::FxHashMap as HashMap;
+
+type Order = Vec<u8>;
+
+/// Currents of both ends by their insertions.
+#[derive(Default)]
+struct Parts {
+    /// With propagator, without boson.
+    ends: [HashMap<Order, Array>; 2],
+    /// With both.
+    with: [HashMap<Order, Array>; 2],
+    /// Without both, that hold an insertion of the other side of the cut.
+    across: [HashMap<Order, Array>; 2],
+}
+
+/// Adds the operations of all JAMPs.
+pub fn lower(lowering: &mut Lowering, line: &Line, chirality: Chirality, boson: Array) {
+    let count = lowering.count;
+    let cut = cut(count, lowering.helicities.count(boson.legs, true) as usize);
+    let maker = Maker {
+        line,
+        chirality,
+        boson,
+    };
+    let mut made = Parts::default();
+    for (end, longest) in [(0, cut), (1, count - cut - 1)] {
+        for size in 0..=longest {
+            for order in parts(count, size) {
+                let array = match size {
+                    0 => lowering.chiral_end(end, chirality.spinors(line.flows_in == (end == 0))),
+                    _ => {
+                        let splits = splits(&made.ends[end], end, &order, 0..size);
+                        maker.spinor(lowering, end, &order, &splits, None, true)
+                    }
+                };
+                made.ends[end].insert(order.clone(), array);
+                let splits = splits(&made.with[end], end, &order, 0..size);
+                let with = maker.spinor(lowering, end, &order, &splits, Some(array), true);
+                made.with[end].insert(order, with);
+            }
+        }
+        // All currents of this end with what crosses the cut.
+        for size in longest + 1..=count {
+            for order in parts(count, size) {
+                let splits = splits(&made.ends[end], end, &order, 0..longest + 1);
+                let array = maker.spinor(lowering, end, &order, &splits, None, false);
+                made.across[end].insert(order, array);
+            }
+        }
+    }
+    for order in orders(count) {
+        let mut pairs = Vec::new();
+        let all = lowering.all();
+        for at in 0..=count {
+            let (start, end) = order.split_at(at);
+            let products = match at <= cut {
+                true => (made.across[1][end], made.with[0][start]),
+                false => (made.across[0][start], made.with[1][end]),
+            };
+            pairs.push(Pair {
+                a: lowering.helicities.operand(all, false, products.0),
+                b: lowering.helicities.operand(all, false, products.1),
+                momenta: [0; 2],
+            });
+        }
+        let products = Contraction {
+            pairs,
+            ..Contraction::default()
+        };
+        lowering.push_jamp(&order, products);
+    }
+}
+
+/// What |M|^2 is over the squares of JAMPs that are made without what the boson's vertices multiply by: where fermions
+/// become the boson, for each of their helicity indices.
+pub fn weights(lowering: &mut Lowering, chirality: Chirality) -> Vec<[Weight; 2]> {
+    let Some(chiral) = lowering.chiral.take() else {
+        return Vec::new();
+    };
+    let legs = 1 << (lowering.count + 2);
+    let fermions = std::mem::take(&mut lowering.evaluated.fermions);
+    let mut weight = |line: Chirality, fermions: Option<Chirality>| {
+        let mut products = Vec::new();
+        for (taken, made) in chiral.factors(line, fermions) {
+            let mut product = vec![lowering.factor(taken, None)];
+            if let Some((constant, mass, width)) = made {
+                product.push(lowering.factor(constant, Some((legs, mass, width))));
+            }
+            products.push(product);
+        }
+        Weight {
+            address: lowering.allocate_vectors(1),
+            products,
+        }
+    };
+    let mut both = |fermions: &Option<Chirality>| {
+        let other = fermions.map(Chirality::opposite);
+        [
+            weight(chirality, *fermions),
+            weight(chirality.opposite(), other),
+        ]
+    };
+    fermions.iter().map(&mut both).collect()
+}
+
+/// Behind which insertion the line is cut: where that is the least work.
+fn cut(count: usize, helicities: usize) -> usize {
+    let elements = |size: usize| (0..size).map(|i| 2 * (count - i)).product::<usize>();
+    let side = |longest: usize| {
+        let ends = (1..=longest).map(|k| elements(k) * (k + 1));
+        let with = (0..=longest).map(|k| elements(k) * helicities * (k + 2));
+        let across = (longest + 1..=count).map(|k| elements(k) * (longest + 1));
+        ends.sum::<usize>() + with.sum::<usize>() + across.sum::<usize>()
+    };
+    let work = |cut: &usize| side(*cut) + side(count - cut - 1);
+    (0..count).min_by_key(work).unwrap_or(0)
+}
+
+/// Currents of an end with so many insertions of an order, and from where to where the others stand.
+fn splits(
+    known: &HashMap<Order, Array>,
+    end: usize,
+    order: &[u8],
+    sizes: std::ops::Range<usize>,
+) -> Vec<(Array, usize, usize)> {
+    let all = order.len();
+    let split = |size: usize| match end {
+        0 => (known[&order[..size]], size, all),
+        _ => (known[&order[all - size..]], 0, all - size),
+    };
+    sizes.map(split).collect()
+}
+
+struct Maker<'a> {
+    line: &'a Line,
+    chirality: Chirality,
+    boson: Array,
+}
+
+impl Maker<'_> {
+    /// Spinors of an end's currents and those of the insertions from one place to another, and of a current and the
+    /// boson.
+    fn spinor(
+        &self,
+        lowering: &mut Lowering,
+        end: usize,
+        order: &[u8],
+        splits: &[(Array, usize, usize)],
+        with: Option<Array>,
+        propagate: bool,
+    ) -> Array {
+        let last = lowering.last();
+        let of_end: Legs = if end == 0 { 1 } else { last };
+        let mut legs = insertions(order) | of_end;
+        let mut meet: Vec<(Array, Array, bool)> = Vec::new();
+        for &(array, from, to) in splits {
+            let (insertion, minus) = lowering.signed_gluon_current(order, from, to);
+            meet.push((array, insertion, minus));
+        }
+        if let Some(without) = with {
+            legs |= self.boson.legs;
+            meet.push((without, self.boson, false));
+        }
+        let (mut pairs, mut less) = (Vec::new(), Vec::new());
+        for (spinor, vector, minus) in meet {
+            let to = if minus { &mut less } else { &mut pairs };
+            to.push(Pair {
+                a: lowering.helicities.operand(legs, false, spinor),
+                b: lowering.helicities.operand(legs, false, vector),
+                momenta: [0; 2],
+            });
+        }
+        let flows_in = self.line.flows_in == (end == 0);
+        let spinors = self.chirality.spinors(flows_in);
+        let count = lowering.helicities.count(legs, false);
+        let out = lowering.allocate_vectors(spinors.size() * count);
+        let op = ArrayOp {
+            kind: match flows_in {
+                true => ArrayKind::LineIn,
+                false => ArrayKind::LineOut,
+            },
+            out,
+            count,
+            stride: spinors.size(),
+            pairs: lowering.push_pairs(pairs),
+            broadcast: lowering.push_pairs(less),
+            factors: [lowering.propagator(legs); 2],
+            momentum: lowering.momentum(legs),
+            mass: lowering.constant(0.0),
+            propagate,
+            spinors,
+            ..ArrayOp::default()
+        };
+        lowering.each.push(op);
+        Array {
+            address: out,
+            legs,
+            stride: spinors.size(),
+            whole: false,
+            products: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut;
+
+    #[test]
+    fn lines_are_cut_in_the_middle() {
+        assert_eq!([1, 2, 3, 5].map(|count| cut(count, 3)), [0, 0, 1, 2]);
+    }
+}

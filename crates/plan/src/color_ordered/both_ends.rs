@@ -1,0 +1,140 @@
+//! Gluons alone: the vertex at which both ends of the line are.
+//!
+//! Where no insertion is between the first end and that vertex, the JAMP gets `F V(E, J)` of the ends F and E and the
+//! current J of all insertions, and for each two currents A and B that these make `2 (F B) (A E) - (F A) (B E) - (F E)
+//! (A B)`. The first is a product of J with the vector of both ends; of the others no vector is made, but products of
+//! numbers, and the sum of A B over all of them comes with J.
+
+use super::arrays::{Array, PRODUCTS, insertions};
+use super::gluon_currents::Scratch;
+use super::lower::{Contraction, Lowering, SHORT};
+use mebridge_ops::Address;
+use mebridge_ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Operand, Pair, Split};
+use rustc_hash::FxHashMap as HashMap;
+
+/// What all JAMPs have in common.
+pub(super) struct BothEnds {
+    /// The vector of the vertex of both ends.
+    vector: Array,
+    /// What is multiplied with gluon currents: the first end, and the second times the constant of triples.
+    ends: [Array; 2],
+    /// The product of both ends, times what that of A and B has.
+    product: Array,
+    /// Products of each end with the gluon currents.
+    kept: [HashMap<Vec<u8>, Array>; 2],
+    /// Those of long ones: by the end, and by where the insertions begin in an order and how many they are.
+    scratch: Scratch<(usize, usize, usize)>,
+}
+
+impl BothEnds {
+    pub(super) fn new(lowering: &mut Lowering) -> BothEnds {
+        let closing = lowering.closing;
+        let [of_pairs, of_triples] = lowering.factors(None, closing);
+        let [minus, _] = lowering.factors(None, -closing);
+        let first = lowering.external(0);
+        let second = lowering.external(lowering.count + 1);
+        let legs = first.legs | second.legs;
+        let count = lowering.helicities.count(legs, false);
+        let vector = lowering.allocate(count);
+        let ends = &mut |_: &mut Lowering, from, _, _| if from == 0 { second } else { first };
+        let op = lowering.vector_op(legs, false, ends, 2, Folded::Nothing);
+        lowering.each.push(ArrayOp {
+            out: vector,
+            factors: [of_pairs; 2],
+            form: Form::Lower,
+            ..op
+        });
+        let mut scaled = |factor: Address| {
+            let count = lowering.helicities.count(second.legs, true);
+            let address = lowering.allocate(count);
+            lowering.push_form(second.address, address, count, (Form::Plain, Some(factor)));
+            Array { address, ..second }
+        };
+        let (of_triples, minus) = (scaled(of_triples), scaled(minus));
+        let product = lowering.allocate_vectors(PRODUCTS * count);
+        BothEnds {
+            vector: Array::new(vector, legs, false),
+            ends: [first, of_triples],
+            product: multiply(lowering, first, minus, product),
+            kept: Default::default(),
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Adds to the JAMP of an order what this vertex gives.
+    pub(super) fn add(&mut self, lowering: &mut Lowering, order: &[u8], to: &mut Contraction) {
+        let (all, count) = (lowering.all(), order.len());
+        let current = lowering.gluon_current_with_products(order, 0, count, false);
+        let pair = |lowering: &mut Lowering, a: Array, b: Array| Pair {
+            a: lowering.helicities.operand(all, false, a),
+            b: lowering.helicities.operand(all, false, b),
+            momenta: [0; 2],
+        };
+        to.broadcast.push(pair(lowering, self.vector, current));
+        let Some(products) = current.of_products() else {
+            return;
+        };
+        to.numbers.push(pair(lowering, self.product, products));
+        for at in 1..count {
+            let mut of = |end| {
+                let a = self.with(lowering, end, order, (0, at));
+                [a, self.with(lowering, end, order, (at, count))]
+            };
+            let (first, second) = (of(0), of(1));
+            to.splits.push(Split { first, second });
+        }
+    }
+
+    /// The product of an end with the current of the insertions from one place to another.
+    fn with(
+        &mut self,
+        lowering: &mut Lowering,
+        end: usize,
+        order: &[u8],
+        (from, to): (usize, usize),
+    ) -> Operand {
+        let part = &order[from..to];
+        let all = lowering.all();
+        if let Some(&array) = self.kept[end].get(part) {
+            return lowering.helicities.operand(all, false, array);
+        }
+        let key = (end, from, part.len());
+        let legs = self.ends[end].legs;
+        let (address, there) = self.scratch.find(&key, part).unwrap_or_else(|| {
+            let elements = lowering.elements_of_any(legs, part.len(), false);
+            (lowering.allocate_vectors(PRODUCTS * elements), false)
+        });
+        let array = Array::numbers(address, legs | insertions(part), false);
+        if !there {
+            let current = lowering.gluon_current(order, from, to, Form::Plain);
+            multiply(lowering, self.ends[end], current, address);
+            match part.len() <= SHORT {
+                true => {
+                    self.kept[end].insert(part.to_vec(), array);
+                }
+                false => self.scratch.put(key, address, part),
+            }
+        }
+        lowering.helicities.operand(all, false, array)
+    }
+}
+
+/// The products of two arrays of vectors.
+fn multiply(lowering: &mut Lowering, a: Array, b: Array, address: Address) -> Array {
+    let legs = a.legs | b.legs;
+    let pair = Pair {
+        a: lowering.helicities.operand(legs, false, a),
+        b: lowering.helicities.operand(legs, false, b),
+        momenta: [0; 2],
+    };
+    let op = ArrayOp {
+        kind: ArrayKind::Products,
+        out: address,
+        count: lowering.helicities.count(legs, false),
+        stride: PRODUCTS,
+        pairs: lowering.push_pairs(vec![pair]),
+        ..ArrayOp::default()
+    };
+    lowering.each.push(op);
+    Array::numbers(address, legs, false)
+}

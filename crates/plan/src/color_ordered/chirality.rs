@@ -1,0 +1,262 @@
+//! Massless lines keep their chirality.
+//!
+//! Of a massless spinor only the components of its chirality are not zero, and vectors do not change which these are:
+//! so both ends of a line have the same one, or the helicity contributes nothing. What a vertex multiplies the
+//! left-handed and the right-handed components by can differ; where it has no factor for one of them, that contributes
+//! nothing either. A boson that the line takes up once is in every diagram, and with it these factors: JAMPs are
+//! computed without them, and |M|^2 is multiplied by their squares. With all helicities reversed what is computed is
+//! the conjugate up to a phase, if gluons couple equally to both chiralities, so that one of them is evaluated for
+//! both.
+//!
+//! Where two massless fermions become the boson, they have the same chirality as well. Their current is the same for all
+//! vectors that it can be, up to the vertices' factors and the propagator (of whose numerator the second term, along the
+//! momentum, vanishes): so the factor of an event is the sum over the vectors of the product of these.
+
+use super::vertices::{Constant, conjugated, is_massless};
+use crate::binding::{Binding, Coupling};
+use crate::compile::Compiler;
+use mebridge_ops::arrays::Spinors;
+use mebridge_ops::opcode::Opcode;
+use mebridge_ops::recognize::{Recognized, recognize};
+use mebridge_process::color_ordered::{Boson, ColorOrdered, Exchange, OrderedVertex};
+use mebridge_process::{ExternalKind, Process, Wavefunction};
+use num_complex::Complex64;
+
+/// The handedness of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chirality {
+    Left,
+    Right,
+}
+
+impl Chirality {
+    /// The other one.
+    pub fn opposite(self) -> Chirality {
+        match self {
+            Chirality::Left => Chirality::Right,
+            Chirality::Right => Chirality::Left,
+        }
+    }
+
+    /// Which components a line's spinors have.
+    pub fn spinors(self, flows_in: bool) -> Spinors {
+        match (self, flows_in) {
+            (Chirality::Left, true) | (Chirality::Right, false) => Spinors::First,
+            _ => Spinors::Second,
+        }
+    }
+}
+
+/// What a massless line with helicities of its ends does.
+pub struct Chiral {
+    vectors: Vec<Vector>,
+    /// Whether what is computed for one chirality holds for the other one with all helicities reversed.
+    mirrored: bool,
+}
+
+/// A vector that the line takes up.
+struct Vector {
+    line: Sides,
+    made: Option<Made>,
+}
+
+/// How two fermions become it.
+struct Made {
+    sides: Sides,
+    mass: f64,
+    width: f64,
+}
+
+/// What a vertex multiplies left-handed and right-handed spinors by.
+struct Sides([Side; 2]);
+
+struct Side {
+    constant: Constant,
+    /// Whether it is anything but zero.
+    couples: bool,
+}
+
+impl Sides {
+    fn of(&self, chirality: Chirality) -> &Side {
+        let [left, right] = &self.0;
+        match chirality {
+            Chirality::Left => left,
+            Chirality::Right => right,
+        }
+    }
+}
+
+impl Chiral {
+    /// That of a line that takes up a boson; `gluon` is the constant of its own vertex. None where it has mass, or
+    /// fermions that become the boson have.
+    pub fn of(
+        compiler: &Compiler,
+        form: &ColorOrdered,
+        boson: &Boson,
+        gluon: &Constant,
+    ) -> Option<Chiral> {
+        let (process, binding) = (compiler.process, compiler.binding);
+        let line = form.line.as_ref()?;
+        let value = |quantity| binding.value(quantity);
+        let fermions = [ExternalKind::FermionIn, ExternalKind::FermionOut];
+        let massless = |end: &u32| is_massless(process, binding, *end, &fermions);
+        if value(line.mass) != 0.0 || value(line.width) != 0.0 || !form.ends.iter().all(massless) {
+            return None;
+        }
+        let vector = |exchange: &Exchange| {
+            let made = match &exchange.made {
+                Some(vertex) => Some(Made {
+                    sides: of_fermions(process, binding, boson, vertex)?,
+                    mass: value(vertex.mass),
+                    width: value(vertex.width),
+                }),
+                None => None,
+            };
+            let line = of_boson(process, binding, &exchange.taken)?;
+            Some(Vector { line, made })
+        };
+        Some(Chiral {
+            vectors: boson.vectors.iter().map(vector).collect::<Option<_>>()?,
+            mirrored: conjugated(binding, gluon).is_some() && process.beam_weights.is_empty(),
+        })
+    }
+
+    /// Whether what is computed for one chirality holds for the other one with all helicities reversed.
+    pub fn is_mirrored(&self) -> bool {
+        self.mirrored
+    }
+
+    /// Whether a line of this chirality takes up the boson, made of fermions of that one.
+    pub fn couples(&self, line: Chirality, fermions: Option<Chirality>) -> bool {
+        self.factors(line, fermions).next().is_some()
+    }
+
+    /// For each vector that contributes the factor of the line, and that of the fermions with mass and width of the
+    /// propagator.
+    pub fn factors(
+        &self,
+        line: Chirality,
+        fermions: Option<Chirality>,
+    ) -> impl Iterator<Item = (&Constant, Option<(&Constant, f64, f64)>)> {
+        self.vectors.iter().filter_map(move |vector| {
+            let taken = vector.line.of(line);
+            let made = match (&vector.made, fermions) {
+                (Some(made), Some(chirality)) => {
+                    let side = made.sides.of(chirality);
+                    let made = (&side.constant, made.mass, made.width);
+                    side.couples.then_some(Some(made))?
+                }
+                (None, None) => None,
+                _ => return None,
+            };
+            taken.couples.then_some((&taken.constant, made))
+        })
+    }
+}
+
+/// The chirality that massless fermions have which meet at vertices of vectors, with these helicities, if it is one.
+pub fn chirality(process: &Process, ends: [(u32, i8); 2]) -> Option<Chirality> {
+    match ends.map(|(end, helicity)| handedness(process, end, helicity)) {
+        [-1, -1] => Some(Chirality::Left),
+        [1, 1] => Some(Chirality::Right),
+        _ => None,
+    }
+}
+
+/// The helicity of an end times its sign.
+fn handedness(process: &Process, end: u32, helicity: i8) -> i8 {
+    match &process.wavefunctions[end as usize] {
+        Wavefunction::External(e) => e.sign * helicity,
+        Wavefunction::Internal(_) => 0,
+    }
+}
+
+/// What the vertex of the boson multiplies spinors of the line by, if it is one of a vector and a line.
+fn of_boson(process: &Process, binding: &Binding, vertex: &OrderedVertex) -> Option<Sides> {
+    let massless = binding.value(vertex.mass) == 0.0;
+    let found = recognize(&process.routines[vertex.routine as usize], massless)?;
+    let handed = match found.opcode {
+        Opcode::Ffv1 | Opcode::Ffv2 => Handed::Both,
+        Opcode::FfvL1 | Opcode::FfvL2 => Handed::Left,
+        Opcode::FfvLr1 | Opcode::FfvLr2 => Handed::LeftRight,
+        _ => return None,
+    };
+    let neighbours = order(vertex, &found) == [0, 1];
+    (massless && neighbours).then(|| sides(binding, vertex, &found, handed))?
+}
+
+/// What the vertex of two fermions multiplies them by, if it is one that makes a vector of massless ones.
+fn of_fermions(
+    process: &Process,
+    binding: &Binding,
+    boson: &Boson,
+    vertex: &OrderedVertex,
+) -> Option<Sides> {
+    let massless = binding.value(vertex.mass) == 0.0;
+    let found = recognize(&process.routines[vertex.routine as usize], massless)?;
+    let handed = match found.opcode {
+        Opcode::Ffv3 | Opcode::FfvMassive3 => Handed::Both,
+        Opcode::FfvL3 | Opcode::FfvLMassive3 => Handed::Left,
+        Opcode::FfvLr3 | Opcode::FfvLrMassive3 => Handed::LeftRight,
+        _ => return None,
+    };
+    // The kernel's first input flows in.
+    let kinds = [ExternalKind::FermionIn, ExternalKind::FermionOut];
+    let mut inputs = order(vertex, &found).into_iter().zip(kinds);
+    let right = inputs.all(|(i, kind)| {
+        let w = boson.wavefunctions.get(usize::from(i));
+        w.is_some_and(|w| is_massless(process, binding, *w, &[kind]))
+    });
+    right.then(|| sides(binding, vertex, &found, handed))?
+}
+
+/// The neighbours in the order in which a kernel takes them.
+fn order(vertex: &OrderedVertex, found: &Recognized) -> Vec<u8> {
+    let order = found.input_permutation.iter();
+    order.map(|&i| vertex.inputs[i]).collect()
+}
+
+/// Which spinors the factors of a kernel are for.
+enum Handed {
+    Both,
+    Left,
+    LeftRight,
+}
+
+fn sides(
+    binding: &Binding,
+    vertex: &OrderedVertex,
+    found: &Recognized,
+    handed: Handed,
+) -> Option<Sides> {
+    let color = Complex64::new(vertex.factor.0, vertex.factor.1);
+    let side = |factor: &[(usize, Complex64)]| {
+        let terms = factor.iter().map(|&(i, c)| (i, c * color)).collect();
+        let constant = (vertex.couplings.clone(), terms);
+        let couples = !vanishes(binding, &constant);
+        Side { constant, couples }
+    };
+    match (handed, &found.factors[..]) {
+        (Handed::Both, [both]) => Some(Sides([side(both), side(both)])),
+        (Handed::Left, [left]) => Some(Sides([side(left), side(&[])])),
+        (Handed::LeftRight, [left, right]) => Some(Sides([side(left), side(right)])),
+        _ => None,
+    }
+}
+
+/// Whether a constant is zero at every event.
+fn vanishes(binding: &Binding, (couplings, terms): &Constant) -> bool {
+    let mut sum: Vec<Complex64> = Vec::new();
+    for &(i, c) in terms {
+        let coupling = couplings[i];
+        let Coupling::Polynomial(values) = &binding.couplings[coupling.coupling as usize] else {
+            return false;
+        };
+        let c = if coupling.negative { -c } else { c };
+        sum.resize(sum.len().max(values.len()), Complex64::default());
+        for (sum, v) in sum.iter_mut().zip(values) {
+            *sum += v * c;
+        }
+    }
+    sum.iter().all(|v| v.norm() == 0.0)
+}

@@ -1,0 +1,519 @@
+//! Gluon currents: those that are kept, and those that are made where they are needed.
+//!
+//! Those of the Kleiss-Kuijf basis, the orders with the smallest insertion first, are computed from vertices; others
+//! are sums of them. Short ones are kept for all orders; long ones lie in memory that is used again.
+
+use super::arrays::{Array, Helicities, Legs, PRODUCTS, insertions};
+use super::lower::{Lowering, Machine, SHORT};
+use super::vertices::Constant;
+use mebridge_ops::Address;
+use mebridge_ops::arrays::{
+    Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Operand, Pair, Triple,
+};
+use mebridge_process::color_ordered::{orders, parts, shuffles};
+use rustc_hash::FxHashMap as HashMap;
+use std::hash::Hash;
+
+/// What is in memory that is used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Content {
+    Plain,
+    Slashed,
+    Products,
+}
+
+/// Memory that is used again: for each key a place, and the insertions whose current, or a product of it, is there.
+pub(super) struct Scratch<K>(HashMap<K, (Address, Vec<u8>)>);
+
+impl<K> Default for Scratch<K> {
+    fn default() -> Self {
+        Scratch(HashMap::default())
+    }
+}
+
+impl<K: Eq + Hash> Scratch<K> {
+    /// The place of a key, if it has one, and whether these insertions are there.
+    pub(super) fn find(&self, key: &K, insertions: &[u8]) -> Option<(Address, bool)> {
+        let (address, there) = self.0.get(key)?;
+        Some((*address, there == insertions))
+    }
+
+    /// Says that they are.
+    pub(super) fn put(&mut self, key: K, address: Address, insertions: &[u8]) {
+        self.0.insert(key, (address, insertions.to_vec()));
+    }
+}
+
+impl Lowering<'_> {
+    /// Gluon currents that are kept.
+    pub(super) fn gluon_currents(&mut self) {
+        for insertion in 0..self.count {
+            let array = self.external(insertion + 1);
+            self.currents.insert(vec![insertion as u8], array);
+        }
+        let mut sets: Vec<u32> = (1..1u32 << self.count).collect();
+        sets.sort_by_key(|set| (set.count_ones(), *set));
+        for set in sets {
+            let insertions: Vec<u8> = (0..self.count as u8)
+                .filter(|r| set >> r & 1 == 1)
+                .collect();
+            let size = insertions.len();
+            // Of long ones other orders are made where they are needed.
+            if size > 1 {
+                for order in orders(size) {
+                    let order: Vec<u8> =
+                        order.iter().map(|&i| insertions[usize::from(i)]).collect();
+                    if order[0] == insertions[0] {
+                        self.current(&order);
+                    } else if size <= SHORT && !(self.chirality.is_some() && size == self.count) {
+                        self.short_sum(&order);
+                    }
+                }
+            }
+        }
+        if self.chirality.is_some() {
+            for size in 1..=self.count.min(SHORT) {
+                for order in parts(self.count, size) {
+                    if order[0] <= order[size - 1] {
+                        self.slash(&order);
+                    }
+                }
+            }
+        } else if self.line.is_some() {
+            let mut orders: Vec<Vec<u8>> = self.currents.keys().cloned().collect();
+            orders.retain(|order| order.len() <= SHORT);
+            orders.sort();
+            for order in orders {
+                self.slash(&order);
+            }
+        }
+    }
+
+    /// A gluon current of the Kleiss-Kuijf basis, from vertices.
+    fn current(&mut self, order: &[u8]) {
+        let legs = insertions(order);
+        let elements = self.helicities.count(legs, true);
+        let out = self.allocate(elements);
+        let folded = self.folded(Folded::Both);
+        let of = &mut |lowering: &mut Self, from, to, products| match products {
+            true => lowering.gluon_current_with_products(order, from, to, true),
+            false => lowering.gluon_current_once(order, from, to),
+        };
+        let op = self.vector_op(legs, true, of, order.len(), folded);
+        // -1 for each leg, and what conjugation makes of the vertices, of which there is one less.
+        let sign = |parity: f64| match order.len().is_multiple_of(2) {
+            true => parity,
+            false => -1.0,
+        };
+        let mirror = self.parity.map_or(0, |parity| sign(parity) as i8);
+        let factors = self.factors(Some(legs), 1.0);
+        // Of gluons alone the second end meets currents of all insertions.
+        let longest = self.count - usize::from(self.line.is_some());
+        let needed = folded != Folded::Nothing && order.len() <= longest;
+        let products = needed.then(|| self.allocate_vectors(PRODUCTS * elements));
+        let constants = self.constants(products.is_some());
+        self.once.push(ArrayOp {
+            out,
+            factors,
+            mirror,
+            products,
+            constants,
+            ..op
+        });
+        let array = Array {
+            address: out,
+            legs,
+            stride: ELEMENT,
+            whole: true,
+            products,
+        };
+        self.currents.insert(order.to_vec(), array);
+    }
+
+    /// Which terms of triples come with pairs: these, where a core computes them.
+    pub(super) fn folded(&self, folded: Folded) -> Folded {
+        match self.machine == Machine::Core && self.three.is_some() {
+            true => folded,
+            false => Folded::Nothing,
+        }
+    }
+
+    /// The constants of pairs and of triples, where products are computed.
+    pub(super) fn constants(&mut self, products: bool) -> [Address; 2] {
+        match products {
+            true => self.factors(None, 1.0),
+            false => [0; 2],
+        }
+    }
+
+    /// The products of an array, or zero where it has none.
+    fn products_of(&mut self, legs: Legs, whole: bool, array: Option<Array>) -> Operand {
+        let products = match array.and_then(Array::of_products) {
+            Some(products) => products,
+            None => Array::numbers(self.zero(), 0, true),
+        };
+        self.helicities.operand(legs, whole, products)
+    }
+
+    fn zero(&mut self) -> Address {
+        if let Some(zero) = self.zero {
+            return zero;
+        }
+        let zero = self.allocate(1);
+        self.once.insert(
+            0,
+            ArrayOp {
+                kind: ArrayKind::Sum,
+                out: zero,
+                count: 1,
+                stride: ELEMENT,
+                ..ArrayOp::default()
+            },
+        );
+        self.zero = Some(zero);
+        zero
+    }
+
+    /// Pairs and triples of neighbours among so many things, whose arrays `of` gives from their places, with products or
+    /// not.
+    pub(super) fn vector_op(
+        &mut self,
+        legs: Legs,
+        whole: bool,
+        of: &mut dyn FnMut(&mut Self, usize, usize, bool) -> Array,
+        size: usize,
+        folded: Folded,
+    ) -> ArrayOp {
+        let (mut pairs, mut triples) = (Vec::new(), Vec::new());
+        let mut products = Vec::new();
+        // Of two things there is nothing to fold.
+        let folded = if size > 2 { folded } else { Folded::Nothing };
+        let (first, both) = (folded != Folded::Nothing, folded == Folded::Both);
+        for i in 1..size {
+            let (a, b) = (of(self, 0, i, first), of(self, i, size, both));
+            pairs.push(Pair {
+                a: self.helicities.operand(legs, whole, a),
+                b: self.helicities.operand(legs, whole, b),
+                momenta: [self.momentum(a.legs), self.momentum(b.legs)],
+            });
+            if first {
+                let of_first = self.products_of(legs, whole, Some(a));
+                products.push([of_first, self.products_of(legs, whole, both.then_some(b))]);
+            }
+            for j in i + 1..size {
+                if self.three.is_none() {
+                    continue;
+                }
+                let (b, c) = (of(self, i, j, false), of(self, j, size, false));
+                let operand = |h: &mut Helicities, array| h.operand(legs, whole, array);
+                let ends = Array::numbers(0, a.legs | c.legs, false);
+                triples.push(Triple {
+                    operands: [a, b, c].map(|array| operand(&mut self.helicities, array)),
+                    ends: operand(&mut self.helicities, ends).index,
+                });
+            }
+        }
+        let from = self.pools.triples.len() as u32;
+        self.pools.triples.extend(triples);
+        let first = self.pools.products.len() as u32;
+        self.pools.products.extend(products);
+        ArrayOp {
+            kind: ArrayKind::Vector,
+            count: self.helicities.count(legs, whole),
+            stride: ELEMENT,
+            pairs: self.push_pairs(pairs),
+            triples: [from, self.pools.triples.len() as u32],
+            folded,
+            products_of: [first, self.pools.products.len() as u32],
+            ..ArrayOp::default()
+        }
+    }
+
+    /// A gluon current with its products, where terms of triples come with pairs: for a current that is computed once,
+    /// or within a run.
+    pub(super) fn gluon_current_with_products(
+        &mut self,
+        order: &[u8],
+        from: usize,
+        to: usize,
+        once: bool,
+    ) -> Array {
+        let of = |lowering: &mut Self, from, to| match once {
+            true => lowering.gluon_current_once(order, from, to),
+            false => lowering.gluon_current(order, from, to, Form::Plain),
+        };
+        let array = of(self, from, to);
+        let part = &order[from..to];
+        if self.folded(Folded::Both) == Folded::Nothing
+            || part.len() == 1
+            || array.products.is_some()
+        {
+            return array;
+        }
+        let count = self.helicities.count(array.legs, array.whole);
+        let kept = self.currents.contains_key(part);
+        // An even number of insertions has the same products backwards, an odd one the opposite.
+        let key = match part.len().is_multiple_of(2) {
+            true => part.to_vec().min(part.iter().rev().copied().collect()),
+            false => part.to_vec(),
+        };
+        let place = (Content::Products, once, from, part.len());
+        let known = match kept {
+            true => self.products.get(&key).map(|&products| (products, true)),
+            false => self.scratch.find(&place, part),
+        };
+        let (products, there) = known.unwrap_or_else(|| {
+            let elements = match kept {
+                true => count,
+                false => self.elements_of_any(0, part.len(), once),
+            };
+            (self.allocate_vectors(PRODUCTS * elements), false)
+        });
+        let with_products = Array {
+            products: Some(products),
+            ..array
+        };
+        if there {
+            return with_products;
+        }
+        let mut pairs = Vec::new();
+        for at in from + 1..to {
+            let (a, b) = (of(self, from, at), of(self, at, to));
+            // What is computed once takes nothing of a run.
+            debug_assert!(!array.whole || a.whole && b.whole, "{order:?}");
+            pairs.push(Pair {
+                a: self.helicities.operand(array.legs, array.whole, a),
+                b: self.helicities.operand(array.legs, array.whole, b),
+                momenta: [0; 2],
+            });
+        }
+        let op = ArrayOp {
+            kind: ArrayKind::Products,
+            out: products,
+            count,
+            stride: PRODUCTS,
+            pairs: self.push_pairs(pairs),
+            scaled: true,
+            constants: self.constants(true),
+            ..ArrayOp::default()
+        };
+        self.push(op, array.whole);
+        match kept {
+            true => {
+                self.products.insert(key, products);
+            }
+            false => self.scratch.put(place, products, part),
+        }
+        with_products
+    }
+
+    /// The operation that adds up the currents from which one follows.
+    fn sum_op(&mut self, order: &[u8], whole: bool, out: Address, form: Form) -> ArrayOp {
+        let (all, minus) = match self.currents.contains_key(order) {
+            true => (vec![order.to_vec()], false),
+            false => shuffles(order),
+        };
+        let from = self.pools.addends.len() as u32;
+        for order in all {
+            let array = self.currents[&order];
+            let shift = if whole {
+                0
+            } else {
+                self.helicities.shift(array)
+            };
+            self.pools.addends.push(Addend {
+                address: array.address,
+                shift,
+                minus,
+            });
+        }
+        let to = self.pools.addends.len() as u32;
+        let factor = match form {
+            Form::Slashed => self.factor_of_slashed(),
+            Form::Plain | Form::Lower => None,
+        };
+        ArrayOp {
+            kind: ArrayKind::Sum,
+            scaled: factor.is_some(),
+            factors: [factor.unwrap_or(0); 2],
+            out,
+            count: self.helicities.count(insertions(order), whole),
+            stride: ELEMENT,
+            addends: [from, to],
+            form,
+            ..ArrayOp::default()
+        }
+    }
+
+    fn short_sum(&mut self, order: &[u8]) {
+        let array = self.sum_once(order, Form::Plain);
+        self.currents.insert(order.to_vec(), array);
+    }
+
+    fn slash(&mut self, order: &[u8]) {
+        let array = self.sum_once(order, Form::Slashed);
+        self.slashed.insert(order.to_vec(), array);
+    }
+
+    /// The current of an order, once an event.
+    fn sum_once(&mut self, order: &[u8], form: Form) -> Array {
+        let elements = self.helicities.count(insertions(order), true);
+        let address = self.allocate(elements);
+        self.push_sum(order, address, form, true)
+    }
+
+    /// The current of an order in this place, once an event or within a run.
+    fn push_sum(&mut self, order: &[u8], address: Address, form: Form, whole: bool) -> Array {
+        let op = self.sum_op(order, whole, address, form);
+        self.push(op, whole);
+        Array::new(address, insertions(order), whole)
+    }
+
+    /// Adds an operation to those that come once an event, or to those of a run.
+    pub(super) fn push(&mut self, op: ArrayOp, once: bool) {
+        match once {
+            true => self.once.push(op),
+            false => self.each.push(op),
+        }
+    }
+
+    /// What slashed gluon currents are multiplied by already.
+    fn factor_of_slashed(&mut self) -> Option<Address> {
+        let line = self.line.clone().filter(|_| self.chirality.is_some())?;
+        Some(self.factor(&line.constant, None))
+    }
+
+    /// A form of an array, times a factor if there is one, once an event.
+    pub(super) fn push_form(
+        &mut self,
+        from: Address,
+        out: Address,
+        count: u32,
+        (form, factor): (Form, Option<Address>),
+    ) {
+        let first = self.pools.addends.len() as u32;
+        self.pools.addends.push(Addend {
+            address: from,
+            shift: 0,
+            minus: false,
+        });
+        self.once.push(ArrayOp {
+            kind: ArrayKind::Sum,
+            out,
+            count,
+            stride: ELEMENT,
+            addends: [first, first + 1],
+            form,
+            scaled: factor.is_some(),
+            factors: [factor.unwrap_or(0); 2],
+            ..ArrayOp::default()
+        });
+    }
+
+    /// A gluon current for a current that is computed once.
+    fn gluon_current_once(&mut self, order: &[u8], from: usize, to: usize) -> Array {
+        self.gluon_current_in(order, (from, to), Form::Plain, true)
+    }
+
+    /// A slashed current within a run, and whether with the other sign: as many insertions backwards have it where
+    /// their number is even.
+    pub(super) fn signed_gluon_current(
+        &mut self,
+        order: &[u8],
+        from: usize,
+        to: usize,
+    ) -> (Array, bool) {
+        let part = &order[from..to];
+        let known = |order: &[u8]| self.slashed.get(order).copied();
+        match part {
+            [first, .., last] if first > last => {
+                let backwards: Vec<u8> = part.iter().rev().copied().collect();
+                match known(&backwards) {
+                    Some(array) => (array, part.len().is_multiple_of(2)),
+                    None => (self.gluon_current(order, from, to, Form::Slashed), false),
+                }
+            }
+            _ => (self.gluon_current(order, from, to, Form::Slashed), false),
+        }
+    }
+
+    /// A current of the insertions from one place of an order on, within a run.
+    pub(super) fn gluon_current(
+        &mut self,
+        order: &[u8],
+        from: usize,
+        to: usize,
+        form: Form,
+    ) -> Array {
+        self.gluon_current_in(order, (from, to), form, false)
+    }
+
+    /// A current of the insertions from one place of an order to another, once an event or within a run.
+    fn gluon_current_in(
+        &mut self,
+        order: &[u8],
+        (from, to): (usize, usize),
+        form: Form,
+        whole: bool,
+    ) -> Array {
+        let part = &order[from..to];
+        if let Some(&array) = self.kept(form).get(part) {
+            return array;
+        }
+        if !self.reuses_memory() {
+            if let Some(&array) = self.kept(form).get(&backwards(part)) {
+                return array;
+            }
+            let elements = self.helicities.count(insertions(part), whole);
+            let address = self.allocate(elements);
+            let array = self.push_sum(part, address, form, whole);
+            self.kept(form).insert(part.to_vec(), array);
+            return array;
+        }
+        let content = match form {
+            Form::Slashed => Content::Slashed,
+            Form::Plain | Form::Lower => Content::Plain,
+        };
+        let key = (content, whole, from, part.len());
+        let place = self.scratch.find(&key, part);
+        let (address, there) = place.unwrap_or_else(|| {
+            let elements = self.elements_of_any(0, part.len(), whole);
+            (self.allocate(elements), false)
+        });
+        if there {
+            return Array::new(address, insertions(part), whole);
+        }
+        self.scratch.put(key, address, part);
+        self.push_sum(part, address, form, whole)
+    }
+
+    /// The currents that are kept in a form.
+    fn kept(&mut self, form: Form) -> &mut HashMap<Vec<u8>, Array> {
+        match form {
+            Form::Slashed => &mut self.slashed,
+            Form::Plain | Form::Lower => &mut self.currents,
+        }
+    }
+
+    /// The factors of pairs and triples of gluon currents, with the propagator of the legs below.
+    pub(super) fn factors(&mut self, legs: Option<Legs>, scale: f64) -> [Address; 2] {
+        let propagator = legs.map(|legs| (legs, 0.0, 0.0));
+        let scaled = |constant: &Constant| {
+            let terms = constant.1.iter().map(|&(i, c)| (i, c * scale));
+            (constant.0.clone(), terms.collect())
+        };
+        let (two, three) = (scaled(&self.two), self.three.as_ref().map(scaled));
+        let factor = self.factor(&two, propagator);
+        let of_triples = three.map_or(factor, |three| self.factor(&three, propagator));
+        [factor, of_triples]
+    }
+}
+
+/// The order whose current is the same: an odd number of insertions backwards. (Of an even number it has the other
+/// sign.)
+fn backwards(order: &[u8]) -> Vec<u8> {
+    match order.len() % 2 {
+        1 => order.iter().rev().copied().collect(),
+        _ => order.to_vec(),
+    }
+}

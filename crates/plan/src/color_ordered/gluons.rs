@@ -1,0 +1,230 @@
+//! Gluons alone: the line is that of the first one.
+//!
+//! The orders are visited as a tree; currents of the line for the insertions so far lie in one place for each depth.
+//! A JAMP is the sum over the number of insertions before them of the line's current, times that of the second end with
+//! the insertions left, without its propagator, in which the second end meets one or two gluon currents. Where no
+//! insertion is before, a core multiplies numbers instead, see [`BothEnds`].
+
+use super::arrays::{Array, PRODUCTS, insertions};
+use super::both_ends::BothEnds;
+use super::lower::{Contraction, Lowering, SHORT};
+use mebridge_ops::Address;
+use mebridge_ops::arrays::{ArrayOp, ELEMENT, Folded, Form, Pair, Triple};
+use mebridge_process::color_ordered::parts;
+
+/// Adds the operations of all JAMPs.
+pub fn lower(lowering: &mut Lowering) {
+    lowering.ends();
+    let mut both_ends = match lowering.reuses_memory() {
+        true => Some(BothEnds::new(lowering)),
+        false => None,
+    };
+    lowering.visit(&mut Vec::new(), &mut both_ends);
+}
+
+/// Stands for an array that does not exist.
+const NOWHERE: Array = Array::new(Address::MAX, 0, true);
+
+impl Lowering<'_> {
+    /// Memory along the line, and the currents of the second end that are short.
+    fn ends(&mut self) {
+        let count = self.count;
+        if self.reuses_memory() {
+            for insertions in 0..count {
+                let line = self.allocate_any(1, insertions);
+                self.lines.push(line);
+                let elements = self.elements_of_any(1, insertions, false);
+                let products = self.allocate_vectors(PRODUCTS * elements);
+                self.line_products.push(products);
+            }
+        }
+        let longest = match self.reuses_memory() {
+            true => count - 1,
+            false => count,
+        };
+        for size in 1..=longest.min(SHORT) {
+            for order in parts(count, size) {
+                let elements = self
+                    .helicities
+                    .count(insertions(&order) | self.last(), false);
+                let address = self.allocate(elements);
+                self.root(&order, address);
+            }
+        }
+    }
+
+    /// The current of the second end and the insertions before it.
+    fn root(&mut self, order: &[u8], address: Address) {
+        let legs = insertions(order) | self.last();
+        let root = self.external(self.count + 1);
+        let size = order.len() + 1;
+        // Only vertices that the second end is at, as the last.
+        let folded = self.folded(Folded::Last);
+        let mut op = self.vector_op(
+            legs,
+            false,
+            &mut |lowering, from, to, products| match (from, to) {
+                (from, to) if to == size && from == size - 1 => root,
+                (_, to) if to == size => NOWHERE,
+                (from, to) => lowering.gluon_current_within(order, from, to, products),
+            },
+            size,
+            folded,
+        );
+        self.keep_last(&mut op);
+        let op = ArrayOp {
+            out: address,
+            factors: self.factors(None, self.closing),
+            form: Form::Lower,
+            ..op
+        };
+        self.each.push(op);
+        let array = Array::new(address, legs, false);
+        self.roots.insert(order.to_vec(), array);
+    }
+
+    /// Leaves out pairs and triples with what is nowhere.
+    fn keep_last(&mut self, op: &mut ArrayOp) {
+        let somewhere = |address: Address| address != NOWHERE.address;
+        let pairs = self.pools.pairs.split_off(op.pairs[0] as usize);
+        let products = self.pools.products.split_off(op.products_of[0] as usize);
+        let kept = |p: &Pair| somewhere(p.a.address) && somewhere(p.b.address);
+        let of_kept = products
+            .into_iter()
+            .zip(&pairs)
+            .filter(|(_, pair)| kept(pair));
+        self.pools
+            .products
+            .extend(of_kept.map(|(products, _)| products));
+        self.pools.pairs.extend(pairs.into_iter().filter(kept));
+        op.pairs[1] = self.pools.pairs.len() as u32;
+        op.products_of[1] = self.pools.products.len() as u32;
+        let triples = self.pools.triples.split_off(op.triples[0] as usize);
+        let whole = |t: &Triple| t.operands.iter().all(|p| somewhere(p.address));
+        self.pools.triples.extend(triples.into_iter().filter(whole));
+        op.triples[1] = self.pools.triples.len() as u32;
+    }
+
+    fn gluon_current_within(
+        &mut self,
+        order: &[u8],
+        from: usize,
+        to: usize,
+        products: bool,
+    ) -> Array {
+        // Behind the insertions of the line, where its own currents do not look.
+        let before = self.count - order.len();
+        let mut whole = vec![0; before];
+        whole.extend(order);
+        self.gluon_current_of(&whole, before + from, before + to, products)
+    }
+
+    /// A gluon current within a run, with its products or not.
+    fn gluon_current_of(&mut self, order: &[u8], from: usize, to: usize, products: bool) -> Array {
+        match products {
+            true => self.gluon_current_with_products(order, from, to, false),
+            false => self.gluon_current(order, from, to, Form::Plain),
+        }
+    }
+
+    /// Visits the orders that begin with some insertions.
+    fn visit(&mut self, start: &mut Vec<u8>, both_ends: &mut Option<BothEnds>) {
+        if start.len() == self.count {
+            return self.jamp(start, both_ends);
+        }
+        if !start.is_empty() {
+            self.line_current(start);
+        }
+        let free = (0..self.count as u8).filter(|r| !start.contains(r));
+        for next in free.collect::<Vec<u8>>() {
+            start.push(next);
+            self.visit(start, both_ends);
+            start.pop();
+        }
+    }
+
+    /// The current of the line with some insertions.
+    fn line_array(&self, start: &[u8]) -> Array {
+        match start {
+            [] => self.external(0),
+            _ => self.line_currents[start],
+        }
+    }
+
+    fn line_current(&mut self, start: &[u8]) {
+        let legs = insertions(start) | 1;
+        let folded = self.folded(Folded::Both);
+        let op = self.vector_op(
+            legs,
+            false,
+            &mut |lowering, from, to, products| match from {
+                0 => lowering.line_array(&start[..to - 1]),
+                _ => lowering.gluon_current_of(start, from - 1, to - 1, products),
+            },
+            start.len() + 1,
+            folded,
+        );
+        let address = match self.lines.get(start.len()) {
+            Some(&address) => address,
+            None => self.allocate(op.count),
+        };
+        let products = match folded {
+            Folded::Nothing => None,
+            _ => self.line_products.get(start.len()).copied(),
+        };
+        let op = ArrayOp {
+            out: address,
+            factors: self.factors(Some(legs), 1.0),
+            products,
+            constants: self.constants(products.is_some()),
+            ..op
+        };
+        self.each.push(op);
+        let array = Array {
+            address,
+            legs,
+            stride: ELEMENT,
+            whole: false,
+            products,
+        };
+        self.line_currents.insert(start.to_vec(), array);
+    }
+
+    /// The JAMP of an order.
+    fn jamp(&mut self, order: &[u8], both_ends: &mut Option<BothEnds>) {
+        let all = self.all();
+        let mut products = Contraction::default();
+        if let Some(both_ends) = both_ends {
+            both_ends.add(self, order, &mut products);
+        }
+        for at in usize::from(both_ends.is_some())..self.count {
+            let (start, rest) = order.split_at(at);
+            let left = rest.len();
+            if !self.roots.contains_key(rest) && !self.reuses_memory() {
+                let elements = self.helicities.count(insertions(rest) | self.last(), false);
+                let address = self.allocate(elements);
+                self.root(rest, address);
+            }
+            if !self.roots.contains_key(rest) {
+                let address = match self.long_roots.get(&left) {
+                    Some(&address) => address,
+                    None => {
+                        let last = self.last();
+                        let address = self.allocate_any(last, left);
+                        self.long_roots.insert(left, address);
+                        address
+                    }
+                };
+                self.roots.retain(|order, _| order.len() != left);
+                self.root(rest, address);
+            }
+            let (first, second) = (self.line_array(start), self.roots[rest]);
+            products.pairs.push(Pair {
+                a: self.helicities.operand(all, false, first),
+                b: self.helicities.operand(all, false, second),
+                momenta: [0; 2],
+            });
+        }
+        self.push_jamp(order, products);
+    }
+}

@@ -1,0 +1,630 @@
+//! From the colour-ordered form of a process to loops.
+
+use super::arrays::{Array, Helicities, Legs};
+use super::chirality::{Chiral, Chirality};
+use super::gluon_currents::{Content, Scratch};
+use super::helicities::{Evaluated, Live};
+use super::positions::{Positions, reversed};
+use super::vertices::{
+    Constant, Line, bad, conserves_parity, line, negate, parity, recognized, three,
+};
+use super::{Loops, NO_HELICITY, Weight, boson, gluons, quark};
+use crate::binding::Binding;
+use crate::compile::Compiler;
+use crate::{Body, Count, Plan};
+use mebridge_ops::Address;
+use mebridge_ops::arrays::{
+    ArrayKind, ArrayOp, CHIRAL, ELEMENT, Form, Pair, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle,
+    ShuffleOp, Spinors, Split,
+};
+use mebridge_ops::opcode::Opcode;
+use mebridge_process::color_ordered::{ColorOrdered, number_of};
+use mebridge_process::{ExternalKind, Process};
+use mebridge_simd::l2_bytes;
+use mebridge_support::error::Result;
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
+
+/// Gluon currents of so many insertions are kept for all of their orders; longer ones in the Kleiss-Kuijf basis alone.
+pub(super) const SHORT: usize = 4;
+/// Vectors of the JAMPs of one run on a core, at most, where L2 has [`LARGE_L2`] bytes; measured at 512z with 2 MiB.
+const TILE: usize = 170_000;
+const LARGE_L2: usize = 2 << 20;
+/// The same where it has less, of gluons alone and with a quark line; measured with 1 MiB.
+const SMALL_TILE: [usize; 2] = [100_000, 12_000];
+/// Helicities of a run on a core, at least: what a run computes anew is shared by them.
+const FEWEST: usize = 4;
+
+/// Vectors that the caches next to a core hold at 512z: 1 MiB.
+const FAR: u32 = 16_384;
+
+/// What runs a plan of loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// A core, one operation after the other: memory is used again, so that what is alive fits its caches.
+    Core,
+    /// A GPU, whatever does not wait for each other at the same time: every array has memory of its own.
+    Gpu {
+        /// Vectors of the JAMPs of one run, at most.
+        tile: usize,
+    },
+}
+
+impl Machine {
+    /// Vectors of the JAMPs of one run, at most.
+    fn tile(self, form: &ColorOrdered) -> usize {
+        match self {
+            Machine::Core => {
+                let tile = match l2_bytes() < LARGE_L2 {
+                    true => SMALL_TILE[usize::from(form.line.is_some())],
+                    false => TILE,
+                };
+                tile.max(2 * FEWEST * form.jamps())
+            }
+            Machine::Gpu { tile } => tile,
+        }
+    }
+}
+
+/// The plan of a process in its colour-ordered form for the helicities with these indices.
+pub fn compile(
+    process: &Process,
+    form: &ColorOrdered,
+    binding: &Binding,
+    helicities: &[u32],
+    machine: Machine,
+) -> Result<Plan> {
+    let used = vec![true; process.wavefunctions.len()];
+    let mut compiler = Compiler::new(process, binding, helicities, used);
+    compiler.externals();
+    let mut lowering = Lowering::new(compiler, form, machine)?;
+    lowering.gluon_currents();
+    match (lowering.line.clone(), lowering.chirality) {
+        (Some(line), Some(chirality)) => {
+            let boson = lowering.slashed_boson()?;
+            lowering.weights = boson::weights(&mut lowering, chirality);
+            boson::lower(&mut lowering, &line, chirality, boson);
+        }
+        (Some(line), None) => quark::lower(&mut lowering, &line),
+        (None, _) => gluons::lower(&mut lowering),
+    }
+    Ok(lowering.finish(form))
+}
+
+/// Whether a process can be evaluated in its colour-ordered form: with a boson on a core alone.
+pub fn can(process: &Process, binding: &Binding) -> bool {
+    let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+    let Some(form) = process.amplitudes.color_ordered() else {
+        return false;
+    };
+    let compiler = Compiler::new(process, binding, &all, Vec::new());
+    Lowering::new(compiler, form, Machine::Core).is_ok()
+}
+
+pub(super) struct Lowering<'a> {
+    compiler: Compiler<'a>,
+    pub(super) helicities: Helicities,
+    pub(super) pools: Pools,
+    pub(super) once: Vec<ArrayOp>,
+    pub(super) each: Vec<ArrayOp>,
+    shuffles: Vec<ShuffleOp>,
+    pub(super) machine: Machine,
+    /// Number of insertions.
+    pub(super) count: usize,
+    positions: Positions,
+    /// The kernel of the line's currents from the first end on; none where they are vectors.
+    pub(super) line: Option<Line>,
+    /// The chirality of a line that takes up a boson.
+    pub(super) chirality: Option<Chirality>,
+    /// What its vertices multiply by.
+    pub(super) chiral: Option<Chiral>,
+    pub(super) two: Constant,
+    pub(super) three: Option<Constant>,
+    /// What conjugation makes of the vertex of two insertions, where currents of all helicities reversed are
+    /// conjugates.
+    pub(super) parity: Option<f64>,
+    /// Gluon currents by their order, plain.
+    pub(super) currents: HashMap<Vec<u8>, Array>,
+    /// The same, slashed.
+    pub(super) slashed: HashMap<Vec<u8>, Array>,
+    /// Sums of long currents, and products, that are needed for a while: by whether they are computed once, where
+    /// they begin in an order, and their length.
+    pub(super) scratch: Scratch<(Content, bool, usize, usize)>,
+    /// Products of gluon currents that are kept, by the order of these, or that which has the same backwards.
+    pub(super) products: HashMap<Vec<u8>, Address>,
+    /// A number that is zero.
+    pub(super) zero: Option<Address>,
+    /// Of gluons alone: where currents of the line are used again, their place for each number of insertions.
+    pub(super) lines: Vec<Address>,
+    /// Of gluons alone: the same for their products.
+    pub(super) line_products: Vec<Address>,
+    /// Of gluons alone: currents of the line by the insertions so far.
+    pub(super) line_currents: HashMap<Vec<u8>, Array>,
+    /// Of gluons alone: currents of the second end by the insertions before it, without propagator.
+    pub(super) roots: HashMap<Vec<u8>, Array>,
+    /// Where such long ones are, by the number of insertions.
+    pub(super) long_roots: HashMap<usize, Address>,
+    /// What the vertex at the second end has beyond that of a current.
+    pub(super) closing: f64,
+    jamp_base: Address,
+    /// Address of the JAMPs of a run; from one to the next, and from one helicity to the next.
+    tile: Address,
+    strides: [u32; 2],
+    pub(super) evaluated: Evaluated,
+    weights: Vec<[Weight; 2]>,
+}
+
+/// What a JAMP is the sum of.
+#[derive(Default)]
+pub(super) struct Contraction {
+    pub(super) pairs: Vec<Pair>,
+    /// Pairs whose first array is over all legs.
+    pub(super) broadcast: Vec<Pair>,
+    /// The same of numbers.
+    pub(super) numbers: Vec<Pair>,
+    pub(super) splits: Vec<Split>,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(mut compiler: Compiler<'a>, form: &'a ColorOrdered, machine: Machine) -> Result<Self> {
+        let process = compiler.process;
+        let count = form.insertions.len();
+        let mut positions = Positions::of(&compiler, form);
+        let first_end = form.ends[0];
+        let last = count + 1;
+        let line = match &form.line {
+            Some(vertex) => Some(line(&compiler, vertex, first_end)?),
+            None => None,
+        };
+        let two = match recognized(&compiler, &form.two, Opcode::Vvv1) {
+            Some((order, mut constant)) => {
+                if order == [1, 0] {
+                    negate(&mut constant);
+                }
+                constant
+            }
+            None => return Err(bad("its vertex of two currents is not that of gluons")),
+        };
+        let three = three(&compiler, &form.three)?;
+        let conjugates = parity(&compiler, form, &two, three.as_ref());
+        let parity = conjugates.filter(|_| {
+            let mut insertions = (1..last).map(|position| positions.states(position));
+            insertions.all(|states| {
+                let first = states.first();
+                first.is_some_and(|first| states.contains(&reversed(first)))
+            })
+        });
+        let chiral = match (&line, &form.boson) {
+            (Some(line), Some(boson)) if machine == Machine::Core => {
+                Chiral::of(&compiler, form, boson, &line.constant)
+            }
+            _ => None,
+        };
+        let rows = compiler.plan.helicities.iter();
+        let rows: Vec<&[i8]> = rows.map(|&h| &process.helicities[h as usize][..]).collect();
+        let ends = rows
+            .iter()
+            .map(|row| [0, last].map(|position| positions.state(position, row)));
+        let ends = ends.collect::<HashSet<_>>().len();
+        // Of helicities that are the same with all legs reversed, those are evaluated in which one leg has its first: a
+        // insertion, so that ends keep both of theirs, or an end where these have not all combinations.
+        let radix = positions.radix();
+        let first = match ends < (radix[0] * radix[last]) as usize {
+            true => 0,
+            false => 1,
+        };
+        let same = machine == Machine::Core
+            && form.boson.is_none()
+            && parity.is_some()
+            && conserves_parity(&compiler, form, line.as_ref())
+            && closed(&rows);
+        let (evaluated, chirality) = match (&chiral, &form.boson) {
+            (Some(chiral), Some(_)) => {
+                let live = Live::of(process, &mut positions, chiral, &rows)
+                    .ok_or_else(|| bad("no helicity contributes"))?;
+                let mirrored = chiral.is_mirrored() && conjugates.is_some();
+                let evaluated = live
+                    .evaluated(&positions, mirrored)
+                    .ok_or_else(|| bad("helicities of both chiralities that are not pairs"))?;
+                (evaluated, Some(live.evaluated))
+            }
+            (None, Some(_)) => return Err(bad("no massless quark line takes up its boson")),
+            _ => {
+                let evaluated = Evaluated::of(&positions, &rows, same.then_some(first));
+                (evaluated, None)
+            }
+        };
+        let fixed = match chirality {
+            Some(_) => Some(0),
+            None => same.then_some(first),
+        };
+        let radix = positions.radix();
+        let rows: Vec<&Vec<u32>> = evaluated.rows.keys().collect();
+        let (outer, runs) = runs(
+            &radix,
+            last,
+            &rows,
+            fixed,
+            2 * form.jamps(),
+            machine.tile(form),
+        );
+        let jamps = form.jamps() as u32;
+        let all = (1 << positions.count()) - 1;
+        let ends = 1 | 1 << last;
+        let fours =
+            machine == Machine::Core && outer & ends == 0 && radix[0] == 2 && radix[last] == 2;
+        let helicities = Helicities::new(radix, outer, runs);
+        let helicities = match fours {
+            true => helicities.with_second(last),
+            false => helicities,
+        };
+        let count_all = helicities.count(all, false);
+        let jamp_base = compiler.allocate(2 * jamps);
+        let strides = match machine {
+            Machine::Core => [2, spread(2 * jamps)],
+            Machine::Gpu { .. } => [2 * count_all, 2],
+        };
+        let tile = compiler.allocate(match machine {
+            Machine::Core => strides[1] * count_all,
+            Machine::Gpu { .. } => strides[0] * jamps,
+        });
+        let buffer = compiler.allocate(2 * count_all);
+        Ok(Lowering {
+            compiler,
+            helicities,
+            pools: Pools {
+                fours,
+                buffer,
+                ..Pools::default()
+            },
+            once: Vec::new(),
+            each: Vec::new(),
+            shuffles: Vec::new(),
+            machine,
+            count,
+            positions,
+            line,
+            chirality,
+            chiral,
+            two,
+            three,
+            parity,
+            currents: HashMap::default(),
+            slashed: HashMap::default(),
+            scratch: Scratch::default(),
+            products: HashMap::default(),
+            zero: None,
+            lines: Vec::new(),
+            line_products: Vec::new(),
+            line_currents: HashMap::default(),
+            roots: HashMap::default(),
+            long_roots: HashMap::default(),
+            closing: form.closing,
+            jamp_base,
+            tile,
+            strides,
+            evaluated,
+            weights: Vec::new(),
+        })
+    }
+
+    /// Whether memory is used again.
+    pub(super) fn reuses_memory(&self) -> bool {
+        self.machine == Machine::Core
+    }
+
+    pub(super) fn all(&self) -> Legs {
+        (1 << self.positions.count()) - 1
+    }
+
+    pub(super) fn last(&self) -> Legs {
+        1 << (self.count + 1)
+    }
+
+    /// The signs of the momenta of legs.
+    fn signs(&self, legs: Legs) -> Vec<i8> {
+        let positions = (0..self.positions.count()).filter(|position| legs >> position & 1 == 1);
+        let inputs = positions.flat_map(|position| self.positions.wavefunctions(position));
+        self.compiler.sum_of(&inputs.copied().collect::<Vec<u32>>())
+    }
+
+    pub(super) fn momentum(&mut self, legs: Legs) -> Address {
+        let signs = self.signs(legs);
+        self.compiler.momentum(&signs)
+    }
+
+    pub(super) fn factor(
+        &mut self,
+        constant: &Constant,
+        propagator: Option<(Legs, f64, f64)>,
+    ) -> Address {
+        let propagator = propagator.map(|(legs, mass, width)| {
+            let signs = self.signs(legs);
+            self.compiler.propagator(&signs, mass, width)
+        });
+        self.compiler.factor(&constant.0, &constant.1, propagator)
+    }
+
+    pub(super) fn external(&self, position: usize) -> Array {
+        let line = &self.compiler.lines[self.positions.wavefunctions(position)[0] as usize];
+        Array::new(
+            line.instances.first().copied().unwrap_or(0),
+            1 << position,
+            true,
+        )
+    }
+
+    /// The wavefunction of a massless end, where only these components are there.
+    pub(super) fn chiral_end(&self, end: usize, spinors: Spinors) -> Array {
+        let array = self.external(if end == 0 { 0 } else { self.count + 1 });
+        let behind = if spinors == Spinors::Second {
+            CHIRAL
+        } else {
+            0
+        };
+        Array {
+            address: array.address + behind,
+            ..array
+        }
+    }
+
+    /// The boson, slashed, without what its vertices multiply it by.
+    fn slashed_boson(&mut self) -> Result<Array> {
+        let position = self.count + 2;
+        let legs = 1 << position;
+        let count = self.helicities.count(legs, true);
+        let address = self.allocate(count);
+        let array = Array::new(address, legs, true);
+        let &[a, b] = self.positions.wavefunctions(position) else {
+            let from = self.external(position).address;
+            self.push_form(from, address, count, (Form::Slashed, None));
+            return Ok(array);
+        };
+        let one = self.compiler.allocate(2);
+        self.compiler
+            .plan
+            .constants
+            .extend([(one, 1.0), (one + 1, 0.0)]);
+        for (state, at) in self.positions.states(position).to_vec().iter().zip(0..) {
+            let mut spinors = Vec::new();
+            for (w, &helicity) in [a, b].into_iter().zip(state) {
+                spinors.push(self.compiler.external(w, helicity)?);
+            }
+            // The one that flows in is first.
+            spinors.sort_by_key(|(kind, _)| *kind != ExternalKind::FermionIn);
+            let mut spinor = |(_, address): (ExternalKind, Address)| {
+                let alone = Array {
+                    address,
+                    legs: 0,
+                    ..array
+                };
+                self.helicities.operand(0, true, alone)
+            };
+            let pair = Pair {
+                a: spinor(spinors[0]),
+                b: spinor(spinors[1]),
+                momenta: [0; 2],
+            };
+            let op = ArrayOp {
+                kind: ArrayKind::Current,
+                out: address + ELEMENT * at,
+                count: 1,
+                stride: ELEMENT,
+                pairs: self.push_pairs(vec![pair]),
+                factors: [one; 2],
+                form: Form::Slashed,
+                ..ArrayOp::default()
+            };
+            self.once.push(op);
+        }
+        Ok(array)
+    }
+
+    /// The propagator of a massless line with these legs.
+    pub(super) fn propagator(&mut self, legs: Legs) -> Address {
+        let signs = self.signs(legs);
+        self.compiler.propagator(&signs, 0.0, 0.0)
+    }
+
+    pub(super) fn allocate(&mut self, elements: u32) -> Address {
+        self.allocate_vectors(ELEMENT * elements)
+    }
+
+    pub(super) fn allocate_vectors(&mut self, vectors: u32) -> Address {
+        self.compiler.allocate(vectors)
+    }
+
+    /// Memory for arrays over one or both ends and any so many insertions in a run.
+    pub(super) fn allocate_any(&mut self, ends: Legs, insertions: usize) -> Address {
+        let most = self.elements_of_any(ends, insertions, false);
+        self.allocate(most)
+    }
+
+    /// Elements of an array over these ends and any so many insertions, at most.
+    pub(super) fn elements_of_any(&self, ends: Legs, insertions: usize, whole: bool) -> u32 {
+        let masks = (0..1u32 << self.count).filter(|m| m.count_ones() as usize == insertions);
+        let counts = masks.map(|m| self.helicities.count(ends | m << 1, whole));
+        counts.max().unwrap_or(1)
+    }
+
+    pub(super) fn push_pairs(&mut self, pairs: Vec<Pair>) -> [u32; 2] {
+        let from = self.pools.pairs.len() as u32;
+        self.pools.pairs.extend(pairs);
+        [from, self.pools.pairs.len() as u32]
+    }
+
+    /// The operation that makes the JAMP of an order.
+    pub(super) fn push_jamp(&mut self, order: &[u8], made: Contraction) {
+        let first = self.pools.splits.len() as u32;
+        self.pools.splits.extend(made.splits);
+        let op = ArrayOp {
+            kind: ArrayKind::Contract,
+            out: self.tile + self.strides[0] * number_of(order) as u32,
+            count: self.helicities.count(self.all(), false),
+            stride: self.strides[1],
+            pairs: self.push_pairs(made.pairs),
+            broadcast: self.push_pairs(made.broadcast),
+            numbers: self.push_pairs(made.numbers),
+            splits: [first, self.pools.splits.len() as u32],
+            // The boson's helicities vary slowest.
+            sharing: match self.chirality {
+                Some(_) => self.helicities.count(1 << (self.count + 2), false),
+                None => 1,
+            },
+            spinors: match self.chirality {
+                Some(chirality) => chirality.spinors(true),
+                None => Spinors::Dirac,
+            },
+            ..ArrayOp::default()
+        };
+        self.each.push(op);
+    }
+
+    /// Sets the ways to shuffle numbers, and gives memory to them.
+    pub(super) fn set_shuffles(&mut self, shuffles: Vec<Shuffle>) {
+        let most = |of: fn(&Shuffle) -> u32| shuffles.iter().map(of).max().unwrap_or(0);
+        let numbers = most(|shuffle| shuffle.given);
+        let sums = most(|shuffle| shuffle.all - shuffle.given);
+        self.pools.shuffles = shuffles;
+        self.pools.numbers = self.compiler.allocate(2 * SHUFFLE_TILE * numbers);
+        self.pools.sums = self.compiler.allocate(2 * SHUFFLE_UNROLL * sums);
+    }
+
+    /// Adds the products of these pairs, shuffled in one of these ways, to the JAMPs of these orders.
+    pub(super) fn push_shuffle(
+        &mut self,
+        shuffle: u32,
+        pairs: Vec<Pair>,
+        orders: impl Iterator<Item = Vec<u8>>,
+    ) {
+        let from = self.pools.targets.len() as u32;
+        let targets = orders.map(|order| self.strides[0] * number_of(&order) as u32);
+        self.pools.targets.extend(targets);
+        let op = ShuffleOp {
+            pairs: self.push_pairs(pairs),
+            shuffle,
+            targets: [from, self.pools.targets.len() as u32],
+        };
+        self.shuffles.push(op);
+    }
+
+    /// Address of a constant.
+    pub(super) fn constant(&mut self, x: f64) -> Address {
+        self.compiler.constant(x)
+    }
+
+    fn finish(mut self, form: &ColorOrdered) -> Plan {
+        let count = self.helicities.count(self.all(), false);
+        let (mut rows, mut reversed) = (Vec::new(), Vec::new());
+        let none = [NO_HELICITY; 2];
+        let halves = self.evaluated.rows.values().any(|[_, r]| *r != NO_HELICITY);
+        for run in 0..self.helicities.runs() {
+            for element in 0..count {
+                let helicity_indices = self.helicities.of_element(run, element);
+                let [h, r] = *self.evaluated.rows.get(&helicity_indices).unwrap_or(&none);
+                rows.push(h);
+                if halves {
+                    reversed.push(r);
+                }
+            }
+        }
+        let (indices, runs) = self.helicities.finish();
+        let mut pools = Pools {
+            indices,
+            ..self.pools
+        };
+        let ops = self.once.iter().chain(&self.each);
+        let vectors = ops.filter(|op| op.kind == ArrayKind::Vector);
+        let sizes = vectors.filter_map(|op| pools.size_of_first_numbers(op));
+        pools.first_numbers = self.compiler.allocate(sizes.max().unwrap_or(0) as u32);
+        let mut plan = self.compiler.plan;
+        plan.jamp_base = self.jamp_base;
+        pools.far = plan.vectors > FAR;
+        let loops = Loops {
+            runs,
+            once: self.once,
+            each: self.each,
+            shuffles: self.shuffles,
+            pools,
+            helicities: count,
+            jamps: self.tile,
+            strides: self.strides,
+            rows,
+            reversed,
+            weights: self.weights,
+            vanishing: self.evaluated.vanishing,
+            flows: form.flows.clone(),
+        };
+        plan.body = Body::Loops(loops);
+        plan.count = Count::of(&plan);
+        plan
+    }
+}
+
+/// So many vectors or a few more, such that what lies so far apart is in different sets of a cache.
+fn spread(vectors: u32) -> u32 {
+    match vectors % 64 {
+        0..=2 => vectors - vectors % 64 + 2,
+        _ => vectors - vectors % 64 + 66,
+    }
+}
+
+/// Whether all these helicities are there with all of them reversed.
+fn closed(rows: &[&[i8]]) -> bool {
+    let all: HashSet<&[i8]> = rows.iter().copied().collect();
+    rows.iter().all(|row| all.contains(&reversed(row)[..]))
+}
+
+/// The outer legs, and their helicities in each run. Ends that do not have all combinations of their helicities are
+/// among them, and a leg whose helicity is fixed to its first.
+fn runs(
+    radix: &[u32],
+    last: usize,
+    rows: &[&Vec<u32>],
+    fixed: Option<usize>,
+    jamps: usize,
+    tile: usize,
+) -> (Legs, Vec<Vec<u32>>) {
+    let mut ends: Vec<(u32, u32)> = rows.iter().map(|row| (row[0], row[last])).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let mut outer: Legs = 0;
+    let mut runs = vec![vec![0; radix.len()]];
+    if (ends.len() as u32) < radix[0] * radix[last] {
+        outer |= 1 | 1 << last;
+        let run = |&(first, second): &(u32, u32)| {
+            let mut run = vec![0; radix.len()];
+            (run[0], run[last]) = (first, second);
+            run
+        };
+        runs = ends.iter().map(run).collect();
+    }
+    let size = |outer: Legs| {
+        let inner = (0..radix.len()).filter(|position| outer >> position & 1 == 0);
+        jamps
+            * inner
+                .map(|position| radix[position] as usize)
+                .product::<usize>()
+    };
+    if let Some(position) = fixed {
+        outer |= 1 << position;
+    }
+    for position in (1..last).rev() {
+        if size(outer) <= tile {
+            break;
+        }
+        if outer >> position & 1 == 1 {
+            continue;
+        }
+        outer |= 1 << position;
+        let with = |run: &Vec<u32>| {
+            let run = run.clone();
+            (0..radix[position]).map(move |h| {
+                let mut run = run.clone();
+                run[position] = h;
+                run
+            })
+        };
+        runs = runs.iter().flat_map(with).collect();
+    }
+    (outer, runs)
+}

@@ -1,0 +1,479 @@
+//! Plans as loops over helicities: that of a process in its colour-ordered form.
+//!
+//! What [`mebridge_process::color_ordered`] says becomes operations on arrays ([`mebridge_ops::arrays`]). Gluon
+//! currents are computed once an event, for all helicities. The helicities of some insertions, the *outer* ones, are
+//! then taken one after the other, so that the JAMPs of all orders for those of the other legs fit the cache. How JAMPs
+//! are made of currents is said in `quark` and `gluons`.
+
+mod arrays;
+mod boson;
+mod both_ends;
+mod chirality;
+mod color_matrix;
+mod cover;
+mod gluon_currents;
+mod gluons;
+mod helicities;
+mod lower;
+mod positions;
+mod quark;
+mod vertices;
+
+pub use lower::{Machine, can, compile};
+
+use super::Plan;
+use mebridge_ops::Address;
+use mebridge_ops::arrays::{ArrayKind, ArrayOp, Pools, ShuffleOp};
+use mebridge_process::color_ordered::FlowTerm;
+use serde::{Deserialize, Serialize};
+
+/// No helicity of the plan.
+pub const NO_HELICITY: u32 = u32::MAX;
+
+/// The loops of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Loops {
+    /// For each run of `each` the shifts of addresses; the first is 0.
+    pub runs: Vec<Vec<u32>>,
+    /// Operations that come once an event.
+    pub once: Vec<ArrayOp>,
+    /// Operations of each run.
+    pub each: Vec<ArrayOp>,
+    /// What is shuffled behind them, for each helicity.
+    pub shuffles: Vec<ShuffleOp>,
+    /// What they name.
+    pub pools: Pools,
+    /// Helicities of a run.
+    pub helicities: u32,
+    /// Address of the JAMPs of a run, two vectors each.
+    pub jamps: Address,
+    /// From one JAMP to the next, and from a JAMP of one helicity to that of the next.
+    pub strides: [u32; 2],
+    /// For each run and each of its helicities the index of that among the plan's, or [`NO_HELICITY`].
+    pub rows: Vec<u32>,
+    /// For each of `rows` the index of the helicity with all legs reversed, of which the same is computed, or
+    /// [`NO_HELICITY`]; empty where every helicity is evaluated.
+    pub reversed: Vec<u32>,
+    /// What contributions and squared JAMPs are multiplied by, of `rows` and of `reversed`: for each of as many equal parts
+    /// of the helicities of a run. None where that is 1.
+    pub weights: Vec<[Weight; 2]>,
+    /// Helicities that contribute nothing, as a massless line keeps its chirality.
+    pub vanishing: Vec<u32>,
+    /// For each colour flow its JAMPs; none where each JAMP is one.
+    pub flows: Vec<Vec<FlowTerm>>,
+}
+
+/// The square of a sum of products of factors.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Weight {
+    /// Where it goes, once an event.
+    pub address: Address,
+    /// The products, each of factors at these addresses.
+    pub products: Vec<Vec<Address>>,
+}
+
+impl Loops {
+    /// The helicities of which one thing is computed: that with this place in `rows`, and that with all legs reversed.
+    pub fn both(&self, place: usize) -> [u32; 2] {
+        let of = |all: &[u32]| all.get(place).copied().unwrap_or(NO_HELICITY);
+        [of(&self.rows), of(&self.reversed)]
+    }
+
+    /// The same for all places.
+    fn all(&self) -> impl Iterator<Item = [u32; 2]> {
+        (0..self.rows.len()).map(|place| self.both(place))
+    }
+
+    /// The weights of a helicity of a run, if it has any.
+    #[inline]
+    pub fn weights(&self, element: u32) -> Option<&[Weight; 2]> {
+        let parts = self.weights.len().max(1);
+        self.weights
+            .get(element as usize / (self.helicities as usize / parts).max(1))
+    }
+
+    /// The helicity that is evaluated at a place in `rows`: of two of which the same is computed the first, if it is there.
+    #[inline]
+    pub fn evaluated_at(&self, place: usize) -> Option<u32> {
+        self.both(place).into_iter().find(|&h| h != NO_HELICITY)
+    }
+
+    /// Helicities that are evaluated.
+    pub fn evaluated(&self) -> impl Iterator<Item = u32> {
+        (0..self.rows.len()).filter_map(|place| self.evaluated_at(place))
+    }
+
+    /// Whether a helicity is evaluated at any of so many places.
+    #[inline]
+    pub fn is_evaluated(&self, place: usize, places: u32) -> bool {
+        (place..place + places as usize).any(|place| self.evaluated_at(place).is_some())
+    }
+
+    /// All helicities: first those that are evaluated, then those that follow from these, then those that vanish.
+    pub fn order(&self) -> impl Iterator<Item = u32> {
+        let paired = self.pairs().map(|p| p.1);
+        let vanishing = self.vanishing.iter().copied();
+        self.evaluated().chain(paired).chain(vanishing)
+    }
+
+    /// Pairs of helicities of which the first is evaluated and the second follows from it.
+    pub fn pairs(&self) -> impl Iterator<Item = (u32, u32)> {
+        let there = |[h, r]: &[u32; 2]| *h != NO_HELICITY && *r != NO_HELICITY;
+        self.all().filter(there).map(|[h, r]| (h, r))
+    }
+
+    /// Whether all operations of a plan with these loops stay within its memory, and its tables fit each other.
+    pub(super) fn in_order(&self, plan: &Plan) -> bool {
+        let classes = self.runs.first().map_or(0, Vec::len);
+        let none = vec![0; classes];
+        let mut largest = none.clone();
+        for run in &self.runs {
+            for (largest, &shift) in largest.iter_mut().zip(run) {
+                *largest = shift.max(*largest);
+            }
+        }
+        let vectors = plan.vectors;
+        let mut seen = vec![false; plan.helicities.len()];
+        let far = |stride: u32, count: usize| u64::from(stride) * (count as u64).saturating_sub(1);
+        let [of_jamp, of_helicity] = self.strides;
+        let jamps = far(of_jamp, plan.flows) + far(of_helicity, self.helicities as usize) + 2;
+        classes > 0
+            && self
+                .runs
+                .iter()
+                .all(|run| run.len() == classes && run[0] == 0)
+            && self
+                .once
+                .iter()
+                .all(|op| self.pools.holds(op, &none, vectors))
+            && self
+                .each
+                .iter()
+                .all(|op| self.pools.holds(op, &largest, vectors))
+            && self.helicities > 0
+            && self.rows.len() as u64 == self.runs.len() as u64 * u64::from(self.helicities)
+            && self.shuffles.iter().all(|op| {
+                let far = far(of_jamp, plan.flows) + 2;
+                let of = (self.helicities, far);
+                self.pools.holds_shuffle(op, of, &largest, vectors)
+            })
+            && self.jamps >= plan.jamp_base
+            && u64::from(self.jamps) + jamps <= u64::from(vectors)
+            && (self.reversed.is_empty() || self.reversed.len() == self.rows.len())
+            && (self.helicities as usize).is_multiple_of(self.weights.len().max(1))
+            && self.weights.iter().flatten().all(|weight| {
+                let within =
+                    |address: Address, size: u64| u64::from(address) + size <= vectors.into();
+                let factors = weight.products.iter().flatten();
+                within(weight.address, 1) && { factors }.all(|&factor| within(factor, 2))
+            })
+            && self.order().all(|h| {
+                let seen = seen.get_mut(h as usize);
+                seen.is_some_and(|seen| !std::mem::replace(seen, true))
+            })
+            && seen.iter().all(|&seen| seen)
+            && self
+                .flows
+                .iter()
+                .flatten()
+                .all(|t| (t.jamp as usize) < plan.flows)
+    }
+
+    /// Elements computed once and in all runs, among them those of contractions, and their multiply-adds.
+    pub(super) fn work(&self) -> (usize, usize, usize) {
+        let mut all = (0, 0, 0);
+        let mut add = |op: &ArrayOp, times: usize| {
+            let elements = times * op.count as usize;
+            match op.kind {
+                ArrayKind::Contract => all.1 += elements,
+                _ => all.0 += elements,
+            }
+            all.2 += times * self.pools.multiply_adds(op);
+        };
+        self.once.iter().for_each(|op| add(op, 1));
+        self.each.iter().for_each(|op| add(op, self.runs.len()));
+        for op in &self.shuffles {
+            if let Some(shuffle) = self.pools.shuffles.get(op.shuffle as usize) {
+                let numbers = shuffle.given as usize;
+                all.1 += self.rows.len() * numbers;
+                all.2 += self.rows.len() * (16 * numbers + shuffle.additions());
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::binding::Binding;
+    use crate::{Body, compile};
+    use mebridge_generate::generate;
+    use mebridge_ops::arrays::{Folded, Shuffle, Spinors, SumGroup};
+    use mebridge_process::Process;
+
+    fn made(text: &str) -> (Process, Plan) {
+        let process = generate(text)
+            .unwrap()
+            .remove(0)
+            .as_color_ordered()
+            .unwrap();
+        let card = process.model.default_card();
+        let binding = Binding::new(&process.model, &card).unwrap();
+        // Those of massless quarks that come in are opposite.
+        let quarks = process.legs[0].pdg != 21;
+        let rows = (0..).zip(&process.helicities);
+        let good = rows.filter(|(_, row)| !quarks || row[0] == -row[1]);
+        let good = good.map(|(h, _)| h);
+        let plan = compile(&process, &binding, &good.collect::<Vec<u32>>()).unwrap();
+        (process, plan)
+    }
+
+    fn loops_of(plan: &mut Plan) -> &mut Loops {
+        match &mut plan.body {
+            Body::Loops(loops) => loops,
+            Body::Operations(_) => panic!("a plan of loops"),
+        }
+    }
+
+    /// What an engine follows without looking is looked at: each of these would lead it out of its memory.
+    #[test]
+    fn loops_that_lead_astray_are_refused() {
+        // Massless ends, whose helicities are outer ones. Half of the helicities are evaluated.
+        let (process, plan) = made("u u~ > g g g g");
+        let vectors = plan.vectors;
+        assert!(plan.clone().validate(&process).is_ok());
+        type Change = Box<dyn Fn(&mut Loops)>;
+        let of_op = |change: fn(&mut ArrayOp, u32)| -> Vec<Change> {
+            let kinds = [ArrayKind::LineIn, ArrayKind::LineOut, ArrayKind::Current];
+            let kinds = kinds
+                .into_iter()
+                .chain([ArrayKind::Vector, ArrayKind::Sum, ArrayKind::Contract])
+                .chain([ArrayKind::Products]);
+            let change = move |kind| -> Change {
+                Box::new(move |loops: &mut Loops| {
+                    let all = loops.once.iter_mut().chain(&mut loops.each);
+                    all.filter(|op| op.kind == kind)
+                        .for_each(|op| change(op, vectors));
+                })
+            };
+            kinds.map(change).collect()
+        };
+        let mut changes = of_op(|op, vectors| op.out = vectors - 1);
+        changes.extend(of_op(|op, _| op.out = u32::MAX));
+        changes.extend(of_op(|op, _| op.count = 1 << 30));
+        changes.extend(of_op(|op, _| op.stride = 1));
+        changes.extend(of_op(|op, _| op.pairs[1] = u32::MAX));
+        changes.extend(of_op(|op, _| op.broadcast = [1, 0]));
+        changes.extend(of_op(|op, _| op.triples = [7, u32::MAX]));
+        changes.extend(of_op(|op, _| op.addends = [u32::MAX, u32::MAX]));
+        changes.extend(of_op(|op, _| op.products_of = [7, u32::MAX]));
+        changes.extend(of_op(|op, _| op.products = Some(u32::MAX)));
+        changes.extend(of_op(|op, vectors| op.constants[1] = vectors - 1));
+        fn of_shuffle_op(change: fn(&mut ShuffleOp)) -> Change {
+            Box::new(move |l| change(&mut l.shuffles[0]))
+        }
+        fn of_shuffle(change: fn(&mut Shuffle)) -> Change {
+            Box::new(move |l| change(&mut l.pools.shuffles[0]))
+        }
+        let more: [Change; 46] = [
+            Box::new(|l| {
+                let folded = l.once.iter_mut().filter(|op| op.folded != Folded::Nothing);
+                folded.for_each(|op| op.products_of = [0; 2]);
+            }),
+            Box::new(move |l| {
+                let products = l.pools.products.iter_mut().flatten();
+                products.for_each(|place| place.address = vectors - 1);
+            }),
+            Box::new(|l| l.pools.indices.iter_mut().for_each(|i| *i = u32::MAX)),
+            Box::new(|l| l.pools.indices.truncate(3)),
+            Box::new(|l| l.pools.pairs.iter_mut().for_each(|p| p.a.shift = 1 << 20)),
+            Box::new(|l| l.pools.pairs.iter_mut().for_each(|p| p.b.index = u32::MAX)),
+            Box::new(move |l| l.pools.addends.iter_mut().for_each(|a| a.address = vectors)),
+            Box::new(move |l| {
+                l.pools
+                    .triples
+                    .iter_mut()
+                    .for_each(|t| t.operands[2].address = vectors)
+            }),
+            Box::new(move |l| l.pools.buffer = vectors),
+            Box::new(move |l| l.runs[0].iter_mut().skip(1).for_each(|s| *s = vectors)),
+            Box::new(|l| l.runs.clear()),
+            Box::new(|l| l.rows[1] = l.rows[0]),
+            Box::new(|l| l.rows[0] = 1 << 20),
+            Box::new(|l| l.reversed[0] = l.reversed[1]),
+            Box::new(|l| l.reversed[0] = 1 << 20),
+            Box::new(|l| l.reversed.truncate(3)),
+            Box::new(|l| l.helicities *= 2),
+            Box::new(move |l| l.jamps = vectors - 2),
+            Box::new(|l| l.jamps = 0),
+            Box::new(|l| l.strides[1] = 1 << 30),
+            Box::new(move |l| l.pools.sums = vectors),
+            Box::new(move |l| l.pools.sums = vectors - 2),
+            Box::new(move |l| l.pools.numbers = vectors),
+            of_shuffle_op(|op| op.pairs[0] = u32::MAX),
+            of_shuffle_op(|op| op.pairs = op.pairs.map(|pair| pair + (1 << 20))),
+            of_shuffle_op(|op| op.pairs[1] -= 1),
+            of_shuffle_op(|op| op.targets[1] = u32::MAX),
+            of_shuffle_op(|op| op.targets[0] += 1),
+            of_shuffle_op(|op| op.shuffle = u32::MAX),
+            Box::new(|l| l.pools.shuffles.clear()),
+            Box::new(move |l| l.pools.targets.iter_mut().for_each(|t| *t = vectors)),
+            of_shuffle(|s| s.all = 1),
+            of_shuffle(|s| s.all = u32::MAX),
+            of_shuffle(|s| s.of.truncate(1)),
+            of_shuffle(|s| s.of.push(0)),
+            of_shuffle(|s| s.of[0] = u16::MAX),
+            of_shuffle(|s| s.sums.iter_mut().for_each(|sum| sum[1] = u16::MAX)),
+            of_shuffle(|s| s.groups[0].counts[3] = 200),
+            of_shuffle(|s| s.groups[0].results += 1),
+            of_shuffle(|s| s.groups[0] = Default::default()),
+            of_shuffle(|s| {
+                let endless = SumGroup {
+                    results: u32::MAX,
+                    counts: [0; 4],
+                };
+                s.groups.push(endless);
+            }),
+            of_shuffle(|s| s.groups.truncate(1)),
+            of_shuffle(|s| s.steps[0][0] = 1 << 20),
+            of_shuffle(|s| s.steps[0][1] = 1 << 20),
+            of_shuffle(|s| s.steps.clear()),
+            Box::new(|l| {
+                l.flows = vec![vec![FlowTerm {
+                    jamp: 120,
+                    minus: false,
+                }]]
+            }),
+        ];
+        changes.extend(more);
+        for (i, change) in changes.iter().enumerate() {
+            let mut other = plan.clone();
+            let loops = loops_of(&mut other);
+            change(loops);
+            let same = other.body == plan.body;
+            let valid = other.validate(&process).is_ok();
+            assert!(!same && !valid, "change {i}");
+        }
+        let mut other = plan.clone();
+        other.body = Default::default();
+        assert!(other.validate(&process).is_err());
+    }
+
+    /// The same of what gluons alone have.
+    #[test]
+    fn numbers_that_lead_astray_are_refused() {
+        let (process, plan) = made("g g > g g g");
+        assert!(plan.clone().validate(&process).is_ok());
+        fn of_numbers(change: fn(&mut ArrayOp)) -> impl Fn(&mut Loops, u32) {
+            move |loops, _| {
+                let has = |op: &&mut ArrayOp| op.numbers[0] < op.numbers[1];
+                loops.each.iter_mut().filter(has).for_each(change);
+            }
+        }
+        type Change = Box<dyn Fn(&mut Loops, u32)>;
+        let changes: [Change; 10] = [
+            Box::new(|l, vectors| l.pools.first_numbers = vectors - 8),
+            Box::new(|l, _| l.pools.triples.iter_mut().for_each(|t| t.ends = u32::MAX)),
+            Box::new(|l, _| {
+                // The first one is behind the last one.
+                for triple in &l.pools.triples {
+                    let ends = triple.ends as usize;
+                    let last = l.pools.indices[ends + 3];
+                    l.pools.indices[ends] = last + 2;
+                }
+            }),
+            Box::new(|l, _| {
+                // Half of a number.
+                let triple = &l.pools.triples[0];
+                l.pools.indices[triple.ends as usize] = 1;
+            }),
+            Box::new(of_numbers(|op| op.splits[1] = u32::MAX)),
+            Box::new(of_numbers(|op| op.numbers[1] = u32::MAX)),
+            Box::new(of_numbers(|op| op.spinors = Spinors::First)),
+            Box::new(|l, vectors| {
+                let splits = l.pools.splits.iter_mut();
+                splits.for_each(|split| split.first[1].address = vectors - 1);
+            }),
+            Box::new(|l, vectors| {
+                let splits = l.pools.splits.iter_mut();
+                splits.for_each(|split| split.second[0].address = vectors - 1);
+            }),
+            Box::new(|l, vectors| {
+                let numbers = l.each.iter().map(|op| op.numbers);
+                for [from, to] in numbers.collect::<Vec<_>>() {
+                    let pairs = &mut l.pools.pairs[from as usize..to as usize];
+                    pairs
+                        .iter_mut()
+                        .for_each(|pair| pair.a.address = vectors - 1);
+                }
+            }),
+        ];
+        for (i, change) in changes.iter().enumerate() {
+            let mut other = plan.clone();
+            change(loops_of(&mut other), plan.vectors);
+            assert!(other.body != plan.body, "change {i}");
+            assert!(other.validate(&process).is_err(), "change {i}");
+        }
+    }
+
+    /// A massless line with a boson is evaluated for one chirality; of the other one contributions follow, or vanish.
+    #[test]
+    fn one_chirality_is_evaluated() {
+        for (text, paired) in [("d d~ > z g g", true), ("u d~ > w+ g g", false)] {
+            let (process, plan) = made(text);
+            assert!(plan.clone().validate(&process).is_ok());
+            let loops = plan.loops().unwrap();
+            let half = plan.helicities.len() / 2;
+            assert_eq!(loops.evaluated().count(), half, "{text}");
+            let (pairs, vanishing) = (loops.pairs().count(), loops.vanishing.len());
+            let expected = if paired { (half, 0) } else { (0, half) };
+            assert_eq!((pairs, vanishing), expected, "{text}");
+            assert_eq!(loops.weights.len(), 1);
+            let changes: [fn(&mut Loops); 9] = [
+                |l| l.weights[0][0].address = u32::MAX,
+                |l| l.weights[0][1].address = 1 << 29,
+                |l| l.weights[0][0].products[0][0] = u32::MAX,
+                |l| l.weights = vec![l.weights[0].clone(); 7],
+                |l| l.vanishing.push(0),
+                |l| l.each.iter_mut().for_each(|op| op.spinors = Spinors::Dirac),
+                |l| l.each.iter_mut().for_each(|op| op.broadcast = [0, 1]),
+                |l| l.each.iter_mut().for_each(|op| op.factors = [u32::MAX; 2]),
+                |l| l.each.iter_mut().for_each(|op| op.sharing = 7),
+            ];
+            for (i, change) in changes.iter().enumerate() {
+                let mut other = plan.clone();
+                change(loops_of(&mut other));
+                assert!(other.validate(&process).is_err(), "{text}: change {i}");
+            }
+        }
+    }
+
+    /// Helicities of massless particles that are all reversed are the same; a width makes them differ.
+    #[test]
+    fn half_of_the_helicities_of_massless_particles_are_evaluated() {
+        for (text, paired) in [
+            ("g g > g g g", true),
+            ("u u~ > g g g", true),
+            ("g g > t t~ g", false),
+        ] {
+            let (_, plan) = made(text);
+            let loops = plan.loops().unwrap();
+            let halves = if paired { 2 } else { 1 };
+            let evaluated = loops.evaluated().count();
+            assert_eq!(halves * evaluated, plan.helicities.len(), "{text}");
+            let row = |h: u32| plan.helicities[h as usize];
+            assert!(loops.pairs().all(|(h, r)| row(h) != row(r)));
+        }
+    }
+
+    /// Currents of gluons are computed once; the operations of a larger process do not grow with its helicities.
+    #[test]
+    fn operations_do_not_grow_with_helicities() {
+        let (_, plan) = made("g g > t t~ g g g");
+        let loops = plan.loops().unwrap();
+        let operations = loops.once.len() + loops.each.len();
+        assert!(operations < 2000, "{operations}");
+        assert!(plan.count.multiply_adds > 1_000_000);
+    }
+}

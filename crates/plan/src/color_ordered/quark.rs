@@ -1,0 +1,440 @@
+//! A quark line with insertions, see [`Cover`].
+
+use super::arrays::{Array, Legs, insertions};
+use super::cover::Cover;
+use super::lower::{Contraction, Lowering, SHORT};
+use super::vertices::Line;
+use mebridge_ops::Address;
+use mebridge_ops::arrays::{ArrayKind, ArrayOp, Blocks, ELEMENT, Form, Pair, Shuffle};
+use mebridge_process::color_ordered::{orders, parts};
+use rustc_hash::FxHashMap as HashMap;
+
+type Order = Vec<u8>;
+
+/// Numbers of one shuffle, at most: those of four helicities are in L2 with the JAMPs.
+const NUMBERS: usize = 1500;
+
+/// Where runs have all helicities of both ends, spinors of an end and so many insertions are computed once for all
+/// runs. Of others each run computes those that it has, so that they are in its caches.
+const ONCE: usize = 3;
+
+/// What the JAMPs are made of.
+#[derive(Default)]
+struct Parts {
+    /// Currents of the first end with the insertions behind it, and of the second with those before it.
+    ends: [HashMap<Order, Array>; 2],
+    /// Sums of blocks joined with them, without propagator, by the number of their blocks' other side.
+    joined: [HashMap<Order, Array>; 2],
+    /// Vectors of currents of both ends.
+    vectors: HashMap<(Order, Order), Array>,
+}
+
+/// Adds the operations of all JAMPs.
+pub fn lower(lowering: &mut Lowering, line: &Line) {
+    let count = lowering.count;
+    let cover = match lowering.reuses_memory() {
+        true => Cover::new(count, SHORT, &weights(lowering)),
+        false => Cover::without_sums(count),
+    };
+    let mut made = Parts::default();
+    for (end, longest) in [(0, cover.cut), (1, count - cover.cut - 1)] {
+        let position = if end == 0 { 0 } else { count + 1 };
+        made.ends[end].insert(Order::new(), lowering.external(position));
+        for size in 1..=longest {
+            for order in parts(count, size) {
+                let array = current(lowering, line, &made, end, &order);
+                made.ends[end].insert(order, array);
+            }
+        }
+    }
+    match lowering.reuses_memory() {
+        true => by_sets(lowering, line, &cover, made),
+        false => by_jamps(lowering, line, &cover, made),
+    }
+}
+
+/// For each number of insertions the elements of currents of an end with so many of them, over those of all JAMPs in a
+/// run.
+fn weights(lowering: &Lowering) -> Vec<f64> {
+    let count = lowering.count;
+    let all = f64::from(lowering.helicities.count(lowering.all(), false));
+    let of = |size: usize| {
+        let others: usize = (1..=count - size).product();
+        let sets = sets(count, size);
+        let elements = sets
+            .iter()
+            .map(|set| lowering.helicities.count(insertions(set) | 1, false));
+        f64::from(elements.sum::<u32>()) / sets.len() as f64 / all / others as f64
+    };
+    (0..=count).map(of).collect()
+}
+
+/// All JAMPs, from what is kept for all of them.
+fn by_jamps(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts) {
+    let count = lowering.count;
+    for (k, ms) in joined_at(&cover.right) {
+        made.join_all(lowering, line, (1, k), ms);
+    }
+    for (m, ks) in joined_at(&cover.left) {
+        made.join_all(lowering, line, (0, m), ks);
+    }
+    made.vectors(lowering, line, cover);
+    for order in orders(count) {
+        jamp(lowering, cover, &made, &order);
+    }
+}
+
+/// The JAMPs of one set of first insertions after the other, so that what is joined for it stays in a cache; then what
+/// is added to them.
+fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts) {
+    let count = lowering.count;
+    let mut right = joined_at(&cover.right).peekable();
+    let first = right.peek().copied();
+    let mut left: Vec<_> = joined_at(&cover.left).collect();
+    let size = first.or(left.first().copied()).map_or(0, |of| of.0);
+    // Those of the most insertions are made for each set, unless they are few as well.
+    let first = first.filter(|of| count - of.0 > ONCE);
+    for (k, ms) in right.skip(usize::from(first.is_some())) {
+        made.join_all(lowering, line, (1, k), ms);
+    }
+    for (m, ks) in left.extract_if(.., |of| of.0 <= ONCE) {
+        made.join_all(lowering, line, (0, m), ks);
+    }
+    made.vectors(lowering, line, cover);
+    let mut buffers = Buffers::default();
+    for set in sets(count, size) {
+        let starts = orders_of(&set);
+        let rest = without(count, &set);
+        let mut last: Option<Order> = None;
+        for end in orders_of(&rest) {
+            buffers.next = 0;
+            if let Some((k, ms)) = first {
+                let buffer = buffers.next(lowering, lowering.last(), end.len());
+                made.join(lowering, line, (1, k), ms, &end, Some(buffer));
+            }
+            for &(m, ks) in &left {
+                let more = &end[..m - size];
+                for start in &starts {
+                    let buffer = buffers.next(lowering, 1, m);
+                    if last.as_ref().is_none_or(|last| last[..m - size] != *more) {
+                        let order = [start, more].concat();
+                        made.join(lowering, line, (0, m), ks, &order, Some(buffer));
+                    }
+                }
+            }
+            for start in &starts {
+                jamp(lowering, cover, &made, &[start, &end[..]].concat());
+            }
+            last = Some(end);
+        }
+    }
+    by_numbers(lowering, line, cover, &made);
+}
+
+/// Where blocks are joined with an end, and with which of their other sides.
+fn joined_at(sides: &[Vec<usize>]) -> impl Iterator<Item = (usize, &[usize])> {
+    let sides = sides.iter().map(Vec::as_slice).enumerate();
+    sides.filter(|(_, others)| !others.is_empty())
+}
+
+/// Memory that is used again for each set.
+#[derive(Default)]
+struct Buffers {
+    all: Vec<Address>,
+    next: usize,
+}
+
+impl Buffers {
+    /// The next buffer, for an array over an end and so many insertions.
+    fn next(&mut self, lowering: &mut Lowering, end: Legs, insertions: usize) -> Address {
+        if self.next == self.all.len() {
+            let buffer = lowering.allocate_any(end, insertions);
+            self.all.push(buffer);
+        }
+        self.next += 1;
+        self.all[self.next - 1]
+    }
+}
+
+impl Parts {
+    /// Joins an end's currents with blocks.
+    fn join(
+        &mut self,
+        lowering: &mut Lowering,
+        line: &Line,
+        (end, at): (usize, usize),
+        others: &[usize],
+        order: &[u8],
+        buffer: Option<Address>,
+    ) {
+        let array = joined(lowering, line, self, (end, at), others, order, buffer);
+        self.joined[end].insert(order.to_vec(), array);
+    }
+
+    /// The same for all orders, which are kept.
+    fn join_all(
+        &mut self,
+        lowering: &mut Lowering,
+        line: &Line,
+        (end, at): (usize, usize),
+        others: &[usize],
+    ) {
+        let count = lowering.count;
+        for order in parts(count, if end == 0 { at } else { count - at }) {
+            self.join(lowering, line, (end, at), others, &order, None);
+        }
+    }
+
+    /// Vectors for the blocks of which all orders are multiplied.
+    fn vectors(&mut self, lowering: &mut Lowering, line: &Line, cover: &Cover) {
+        let count = lowering.count;
+        for &(k, m) in &cover.all {
+            for whole in parts(count, k + count - m) {
+                let ends = (whole[..k].to_vec(), whole[k..].to_vec());
+                if !self.vectors.contains_key(&ends) {
+                    let vector = vector(lowering, line, self, &ends.0, &ends.1);
+                    self.vectors.insert(ends, vector);
+                }
+            }
+        }
+    }
+}
+
+/// Adds to the JAMPs the products of blocks of whose orders those with the smallest first are multiplied.
+fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts) {
+    let count = lowering.count;
+    // By the insertions that are not behind a block.
+    let before = |m: usize| {
+        let blocks = cover.sums.iter().filter(move |block| block.1 == m);
+        let mut before: Vec<usize> = blocks.map(|block| block.0).collect();
+        before.sort_unstable();
+        before
+    };
+    let blocks = (1..=count).map(|m| (m, before(m)));
+    let blocks: Vec<_> = blocks.filter(|(_, before)| !before.is_empty()).collect();
+    // Blocks of several `m` become one shuffle where their numbers are not too many.
+    let mut merged: Vec<Vec<Blocks>> = Vec::new();
+    for block in blocks {
+        let m = block.0;
+        let alone = Shuffle::numbers(m, std::slice::from_ref(&block));
+        match merged.last_mut() {
+            Some(others) if Shuffle::numbers(m, others) + alone <= NUMBERS => others.push(block),
+            _ => merged.push(vec![block]),
+        }
+    }
+    let made_of = |blocks: &Vec<Blocks>| {
+        let longest = blocks.last().map_or(0, |block| block.0);
+        Shuffle::new(longest, blocks)
+    };
+    let (shuffles, orders): (Vec<_>, Vec<_>) = merged.iter().map(made_of).unzip();
+    lowering.set_shuffles(shuffles);
+    for ((number, blocks), orders) in (0..).zip(&merged).zip(&orders) {
+        let longest = blocks.last().map_or(0, |block| block.0);
+        for last in parts(count, count - longest) {
+            let rest = without(count, &last);
+            let of_rest =
+                |order: &Order| -> Order { order.iter().map(|&i| rest[usize::from(i)]).collect() };
+            let mut pairs = Vec::new();
+            for (m, before) in blocks {
+                for end in parts(longest, longest - m) {
+                    let end = [of_rest(&end), last.clone()].concat();
+                    let rest = without(count, &end);
+                    for start in before.iter().flat_map(|&k| parts(*m, k)) {
+                        let start: Order = start.iter().map(|&i| rest[usize::from(i)]).collect();
+                        let block = without(count, &[&start[..], &end].concat());
+                        let vector = vector(lowering, line, made, &start, &end);
+                        for order in orders_of(&block[1..]) {
+                            let current = lowering.currents[&[&block[..1], &order].concat()];
+                            pairs.push(broadcast(lowering, vector, current));
+                        }
+                    }
+                }
+            }
+            let orders = orders
+                .iter()
+                .map(|order| [of_rest(order), last.clone()].concat());
+            lowering.push_shuffle(number, pairs, orders);
+        }
+    }
+}
+
+/// All sets of so many insertions, ascending.
+fn sets(count: usize, size: usize) -> Vec<Order> {
+    let ascending = |order: &Order| order.is_sorted();
+    let mut all = parts(count, size);
+    all.retain(ascending);
+    all
+}
+
+/// The other insertions.
+fn without(count: usize, set: &[u8]) -> Order {
+    (0..count as u8).filter(|r| !set.contains(r)).collect()
+}
+
+/// All orders of a set, in lexicographic order.
+fn orders_of(set: &[u8]) -> Vec<Order> {
+    let of = |order: &Order| order.iter().map(|&i| set[usize::from(i)]).collect();
+    orders(set.len()).iter().map(of).collect()
+}
+
+/// A current of an end and insertions, with its propagator.
+fn current(lowering: &mut Lowering, line: &Line, made: &Parts, end: usize, order: &[u8]) -> Array {
+    let size = order.len();
+    let splits = (0..size).map(|i| {
+        if end == 0 {
+            (i, i, size)
+        } else {
+            (i + 1, 0, i + 1)
+        }
+    });
+    let splits = splits.map(|(at, from, to)| {
+        let rest = if end == 0 { &order[..at] } else { &order[at..] };
+        (made.ends[end][rest], from, to)
+    });
+    let splits: Vec<_> = splits.collect();
+    spinor(lowering, line, end, order, &splits, true, None)
+}
+
+/// Currents of an end joined with blocks; `at` is that side of the blocks that all have. They get memory where they
+/// have no buffer.
+fn joined(
+    lowering: &mut Lowering,
+    line: &Line,
+    made: &Parts,
+    (end, at): (usize, usize),
+    others: &[usize],
+    order: &[u8],
+    buffer: Option<Address>,
+) -> Array {
+    let size = order.len();
+    let splits = others.iter().map(|&other| match end {
+        0 => (made.ends[0][&order[..other]], other, size),
+        _ => (made.ends[1][&order[other - at..]], 0, other - at),
+    });
+    let splits: Vec<_> = splits.collect();
+    spinor(lowering, line, end, order, &splits, false, buffer)
+}
+
+/// Spinors of an end's currents and those of the insertions from one place to another, see [`ONCE`].
+fn spinor(
+    lowering: &mut Lowering,
+    line: &Line,
+    end: usize,
+    order: &[u8],
+    splits: &[(Array, usize, usize)],
+    propagate: bool,
+    buffer: Option<Address>,
+) -> Array {
+    let legs = insertions(order) | if end == 0 { 1 } else { lowering.last() };
+    let whole = buffer.is_none() && lowering.pools.fours && order.len() <= ONCE;
+    let mut pairs = Vec::new();
+    for &(array, from, to) in splits {
+        let insertion = lowering.gluon_current(order, from, to, Form::Slashed);
+        pairs.push(Pair {
+            a: lowering.helicities.operand(legs, whole, array),
+            b: lowering.helicities.operand(legs, whole, insertion),
+            momenta: [0; 2],
+        });
+    }
+    let propagator = propagate.then_some((legs, line.mass, line.width));
+    let factor = lowering.factor(&line.constant, propagator);
+    let count = lowering.helicities.count(legs, whole);
+    let out = buffer.unwrap_or_else(|| lowering.allocate(count));
+    let op = ArrayOp {
+        kind: match line.flows_in == (end == 0) {
+            true => ArrayKind::LineIn,
+            false => ArrayKind::LineOut,
+        },
+        out,
+        count,
+        stride: ELEMENT,
+        pairs: lowering.push_pairs(pairs),
+        factors: [factor; 2],
+        momentum: lowering.momentum(legs),
+        mass: lowering.constant(line.mass),
+        propagate,
+        // Of both ends the helicity varies fastest.
+        vector_shared: lowering.pools.fours,
+        ..ArrayOp::default()
+    };
+    lowering.push(op, whole);
+    Array::new(out, legs, whole)
+}
+
+/// The vector of the currents of both ends.
+fn vector(lowering: &mut Lowering, line: &Line, made: &Parts, start: &[u8], end: &[u8]) -> Array {
+    let legs: Legs = insertions(start) | insertions(end) | 1 | lowering.last();
+    let (first, second) = (made.ends[0][start], made.ends[1][end]);
+    let (f1, f2) = match line.flows_in {
+        true => (first, second),
+        false => (second, first),
+    };
+    let pair = Pair {
+        a: lowering.helicities.operand(legs, false, f1),
+        b: lowering.helicities.operand(legs, false, f2),
+        momenta: [0; 2],
+    };
+    let factor = lowering.factor(&line.constant, None);
+    let count = lowering.helicities.count(legs, false);
+    let out = lowering.allocate(count);
+    let pairs = lowering.push_pairs(vec![pair]);
+    lowering.each.push(ArrayOp {
+        kind: ArrayKind::Current,
+        out,
+        count,
+        stride: ELEMENT,
+        pairs,
+        factors: [factor; 2],
+        form: Form::Lower,
+        ..ArrayOp::default()
+    });
+    Array::new(out, legs, false)
+}
+
+fn broadcast(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {
+    let all = lowering.all();
+    Pair {
+        a: lowering.helicities.operand(all, false, vector),
+        b: lowering.helicities.operand(all, false, current),
+        momenta: [0; 2],
+    }
+}
+
+/// The JAMP of an order.
+fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
+    let all = lowering.all();
+    let mut products = Contraction::default();
+    for at in 0..=order.len() {
+        let (start, end) = order.split_at(at);
+        let at_cut = [
+            (
+                &cover.right[at],
+                made.ends[0].get(start),
+                made.joined[1].get(end),
+            ),
+            (
+                &cover.left[at],
+                made.joined[0].get(start),
+                made.ends[1].get(end),
+            ),
+        ];
+        for (blocks, first, second) in at_cut {
+            if let (false, Some(&first), Some(&second)) = (blocks.is_empty(), first, second) {
+                products.pairs.push(Pair {
+                    a: lowering.helicities.operand(all, false, first),
+                    b: lowering.helicities.operand(all, false, second),
+                    momenta: [0; 2],
+                });
+            }
+        }
+    }
+    let ends = |k: usize, m: usize| (order[..k].to_vec(), order[m..].to_vec());
+    for &(k, m) in &cover.all {
+        let current = lowering.gluon_current(order, k, m, Form::Plain);
+        let vector = made.vectors[&ends(k, m)];
+        products
+            .broadcast
+            .push(broadcast(lowering, vector, current));
+    }
+    lowering.push_jamp(order, products);
+}

@@ -1,0 +1,414 @@
+//! Whether a plan reads what was written, and what it is meant to read.
+//!
+//! Memory serves for one thing after the other. Validation ([`super::validate`]) sees that no address lies outside of it;
+//! here operations are followed one by one, and of each vector it is known which of them wrote it last. What an operation
+//! reads is the whole of what one has written. Of operations on arrays it is known besides which legs are below an
+//! element, with which helicity each: arrays that meet have no leg in common, all that is added up for an element has the
+//! same legs with the same helicities, and a JAMP has all of them as the plan says. So an array whose memory serves for
+//! another one too early is seen where that other one has other legs. (The order of the same insertions is not followed:
+//! what is wrong with that, tests of numbers see.) A run leaves nothing for the next one.
+//!
+//! Following a plan takes much longer than running it once: it is for tests, and for who doubts a plan.
+
+use super::color_ordered::{Loops, NO_HELICITY};
+use super::{Body, Operations, Plan};
+use mebridge_ops::arrays::visit::{Read, Term, Written};
+use mebridge_ops::arrays::{ArrayOp, Folded, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL};
+use mebridge_ops::opcode::COMPLEX;
+use mebridge_ops::visit::{Access, visit};
+use mebridge_ops::{Address, Batch};
+use mebridge_process::Process;
+
+/// Why a plan reads what it is not meant to read.
+type Found<T> = Result<T, String>;
+
+/// Bits of the helicity of a leg.
+const BITS: u32 = 4;
+/// What a helicity is stored as: this more, so that it is no zero.
+const ZERO: i8 = 8;
+
+/// The legs below a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Below {
+    /// It is zero, for any legs.
+    Zero,
+    /// For each leg [`BITS`]: 0 if it is not below, otherwise its helicity and [`ZERO`].
+    Legs(u128),
+}
+
+/// No leg.
+const NOTHING: Below = Below::Legs(0);
+
+impl Below {
+    fn leg(leg: usize, helicity: i8) -> u128 {
+        ((helicity + ZERO) as u128) << (BITS * leg as u32)
+    }
+
+    fn all(helicities: impl Iterator<Item = i8>) -> Below {
+        let legs = helicities.enumerate().map(|(leg, h)| Below::leg(leg, h));
+        Below::Legs(legs.sum())
+    }
+
+    /// Those of a product; `None` where a leg is below both.
+    fn meet(self, other: Below) -> Option<Below> {
+        let (Below::Legs(a), Below::Legs(b)) = (self, other) else {
+            return Some(Below::Zero);
+        };
+        let mask = (1 << BITS) - 1;
+        let twice = |leg: u32| (a >> (BITS * leg) & mask) != 0 && (b >> (BITS * leg) & mask) != 0;
+        (!(0..u128::BITS / BITS).any(twice)).then_some(Below::Legs(a | b))
+    }
+
+    /// Those of a sum; `None` where they differ.
+    fn add(self, other: Below) -> Option<Below> {
+        match (self, other) {
+            (Below::Zero, any) | (any, Below::Zero) => Some(any),
+            (a, b) => (a == b).then_some(a),
+        }
+    }
+
+    /// With all helicities reversed.
+    fn reversed(self) -> Below {
+        let Below::Legs(legs) = self else {
+            return self;
+        };
+        let mask = (1 << BITS) - 1;
+        let leg = |leg: u32| match legs >> (BITS * leg) & mask {
+            0 => 0,
+            stored => (2 * ZERO as u128 - stored) << (BITS * leg),
+        };
+        Below::Legs((0..u128::BITS / BITS).map(leg).sum())
+    }
+}
+
+/// What is in a vector.
+#[derive(Clone, Copy)]
+struct Content {
+    below: Below,
+    /// By which of all writes.
+    write: u32,
+}
+
+/// What is known of the memory.
+#[derive(Clone)]
+struct Memory {
+    vectors: Vec<Option<Content>>,
+    writes: u32,
+}
+
+impl Memory {
+    fn write(&mut self, at: Address, size: u32, below: Below) -> Found<()> {
+        let range = at as usize..at as usize + size as usize;
+        let vectors = self.vectors.get_mut(range);
+        let vectors = vectors.ok_or_else(|| format!("writes {at}, outside of the memory"))?;
+        self.writes += 1;
+        let write = self.writes;
+        vectors.fill(Some(Content { below, write }));
+        Ok(())
+    }
+
+    /// What one operation has written there.
+    fn read(&self, at: Address, size: u32) -> Found<Below> {
+        let range = at as usize..at as usize + size as usize;
+        let vectors = self.vectors.get(range);
+        let vectors = vectors.ok_or_else(|| format!("reads {at}, outside of the memory"))?;
+        let first = vectors.first().copied().flatten();
+        let first = first.ok_or_else(|| format!("reads {at}, which nothing has written"))?;
+        let same = |v: &Option<Content>| v.is_some_and(|v| v.write == first.write);
+        match vectors.iter().all(same) {
+            true => Ok(first.below),
+            false => Err(format!("reads {at}, part of which is something else")),
+        }
+    }
+
+    fn forget(&mut self, at: Address, size: u64) {
+        let vectors = self.vectors.iter_mut().skip(at as usize);
+        vectors.take(size as usize).for_each(|v| *v = None);
+    }
+}
+
+impl Plan {
+    /// Follows all operations of a plan that is [valid](Plan::validate) for the process.
+    ///
+    /// # Errors
+    /// Which operation reads what nothing has written, or something else than it is meant to read.
+    pub fn follow(&self, process: &Process) -> Found<()> {
+        let mut memory = Memory {
+            vectors: vec![None; self.vectors as usize],
+            writes: 0,
+        };
+        self.event(&mut memory)?;
+        match &self.body {
+            Body::Operations(operations) => operations.follow(self, &mut memory),
+            Body::Loops(loops) => loops.follow(self, process, memory),
+        }
+    }
+
+    /// What is there before any operation.
+    fn event(&self, memory: &mut Memory) -> Found<()> {
+        for leg in 0..self.masses.len() as u32 {
+            memory.write(self.leg_momenta + 4 * leg, 4, NOTHING)?;
+        }
+        for constant in &self.constants {
+            memory.write(constant.0, 1, NOTHING)?;
+        }
+        // Constants that are complex numbers.
+        for (one, next) in self.constants.iter().zip(self.constants.iter().skip(1)) {
+            if next.0 == one.0 + 1 {
+                memory.write(one.0, 2, NOTHING)?;
+            }
+        }
+        for &coupling in &self.couplings {
+            memory.write(coupling, 2, NOTHING)?;
+        }
+        for sum in &self.momenta {
+            memory.write(sum.address, 4, NOTHING)?;
+        }
+        for propagator in &self.propagators {
+            memory.read(propagator.momentum, 4)?;
+            memory.write(propagator.address, 2, NOTHING)?;
+        }
+        for factor in &self.factors {
+            if let Some(propagator) = factor.propagator {
+                memory.read(propagator, 2)?;
+            }
+            memory.write(factor.address, 2, NOTHING)?;
+        }
+        for external in &self.externals {
+            let size = 2 * (external.kind.components() - 2);
+            for (&at, &helicity) in external.results.iter().zip(&external.helicities) {
+                let leg = Below::leg(external.leg as usize, helicity);
+                memory.write(at, size, Below::Legs(leg))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Operations {
+    fn follow(&self, plan: &Plan, memory: &mut Memory) -> Found<()> {
+        for batch in self.currents.iter().chain(&self.channels.squares) {
+            self.batch(batch, None, memory)?;
+        }
+        let mut tiles = self.tiles.iter().peekable();
+        for (group, at) in self.groups.iter().zip(0..) {
+            if let Some(tile) = tiles.next_if(|tile| tile.group == at) {
+                for batch in &tile.currents {
+                    self.batch(batch, None, memory)?;
+                }
+            }
+            for &h in group {
+                let table = &self.tables[h as usize];
+                for batch in &self.amplitudes {
+                    self.batch(batch, Some(table), memory)?;
+                }
+            }
+            let (mut units, mut terms) = (self.jamp.units.iter(), self.jamp.terms.iter());
+            for sum in &self.jamp.sums {
+                let count = sum.units.iter().sum::<u32>() as usize;
+                for &at in units.by_ref().take(count) {
+                    memory.read(at, COMPLEX)?;
+                }
+                for term in terms.by_ref().take(sum.terms as usize) {
+                    memory.read(term.re, 1)?;
+                    memory.read(term.im, 1)?;
+                }
+                memory.write(sum.address, COMPLEX, NOTHING)?;
+            }
+            for flow in 0..plan.flows as u32 {
+                let jamp = memory.read(plan.jamp_base + 2 * flow, COMPLEX);
+                jamp.map_err(|what| format!("JAMP {flow} of group {at}: {what}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The operations of a batch; a helicity's table for amplitudes.
+    fn batch(&self, batch: &Batch, table: Option<&[Address]>, memory: &mut Memory) -> Found<()> {
+        let mut outcome = Ok(());
+        let whole = visit(batch, &self.general, table.is_some(), &mut |at, access| {
+            if outcome.is_err() {
+                return;
+            }
+            outcome = match access {
+                Access::Number => Ok(()),
+                Access::Read(size) => memory.read(at, size).map(drop),
+                Access::Update(size) | Access::Write(size) => {
+                    let there = match access {
+                        Access::Update(_) => memory.read(at, size).map(drop),
+                        _ => Ok(()),
+                    };
+                    there.and_then(|()| memory.write(at, size, NOTHING))
+                }
+                Access::Indexed(size) => {
+                    let at = table.and_then(|table| table.get(at as usize).copied());
+                    let at = at.ok_or_else(|| "looks up what is not there".to_owned());
+                    at.and_then(|at| memory.read(at, size)).map(drop)
+                }
+            };
+        });
+        let whole = whole.ok_or_else(|| "ends within an operation".to_owned());
+        let outcome = outcome.and(whole);
+        outcome.map_err(|what| format!("{:?} {what}", batch.opcode))
+    }
+}
+
+impl Loops {
+    fn follow(&self, plan: &Plan, process: &Process, mut memory: Memory) -> Found<()> {
+        let none = self.runs.first().map_or(&[][..], Vec::as_slice);
+        for (i, op) in self.once.iter().enumerate() {
+            let done = self.pools.follow(op, none, &mut memory);
+            done.map_err(|what| format!("operation {i} of those once an event, {what}"))?;
+        }
+        for weight in self.weights.iter().flatten() {
+            for &factor in weight.products.iter().flatten() {
+                memory.read(factor, COMPLEX)?;
+            }
+            memory.write(weight.address, 1, NOTHING)?;
+        }
+        for (run, shifts) in self.runs.iter().enumerate() {
+            let mut memory = memory.clone();
+            for (i, op) in self.each.iter().enumerate() {
+                let done = self.pools.follow(op, shifts, &mut memory);
+                done.map_err(|what| format!("operation {i} of run {run}, {what}"))?;
+            }
+            let jamps = self.jamps_of_run(plan, process, run, shifts, memory);
+            jamps.map_err(|what| format!("run {run}, {what}"))?;
+        }
+        Ok(())
+    }
+
+    /// What is shuffled and added to JAMPs, and whether these are what they should be.
+    fn jamps_of_run(
+        &self,
+        plan: &Plan,
+        process: &Process,
+        run: usize,
+        shifts: &[u32],
+        mut memory: Memory,
+    ) -> Found<()> {
+        let pools = &self.pools;
+        for op in &self.shuffles {
+            let shuffle = &pools.shuffles[op.shuffle as usize];
+            let numbers = u64::from(2 * SHUFFLE_TILE) * u64::from(shuffle.given);
+            memory.forget(pools.numbers, numbers);
+            let sums = u64::from(2 * SHUFFLE_UNROLL) * u64::from(shuffle.all - shuffle.given);
+            memory.forget(pools.sums, sums);
+        }
+        for element in 0..self.helicities {
+            let row = run * self.helicities as usize + element as usize;
+            let [own, other] = self.both(row);
+            let of = |h: u32| {
+                let row = &process.helicities[plan.helicities[h as usize] as usize];
+                Below::all(row.iter().copied())
+            };
+            let expected = match (own, other) {
+                (NO_HELICITY, NO_HELICITY) => continue,
+                (NO_HELICITY, other) => of(other).reversed(),
+                (own, _) => of(own),
+            };
+            let is = |below: Below, what: &str| match below.add(expected) {
+                Some(_) => Ok(()),
+                None => Err(format!(
+                    "element {element}: {what} has other legs or helicities"
+                )),
+            };
+            for op in &self.shuffles {
+                let [from, to] = op.pairs;
+                for pair in &pools.pairs[from as usize..to as usize] {
+                    let number = pools.term(&pair.product(), element, shifts, &memory)?;
+                    is(number, "a shuffled number")?;
+                }
+            }
+            for jamp in 0..plan.flows as u32 {
+                let at = self.jamps + self.strides[0] * jamp + self.strides[1] * element;
+                is(memory.read(at, COMPLEX)?, "a JAMP")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How operations on arrays are followed.
+trait Follow {
+    fn follow(&self, op: &ArrayOp, shifts: &[u32], memory: &mut Memory) -> Found<()>;
+    /// The legs below the product of a term.
+    fn term(&self, term: &Term, element: u32, shifts: &[u32], memory: &Memory) -> Found<Below>;
+    fn element(&self, read: &Read, element: u32, shifts: &[u32], memory: &Memory) -> Found<Below>;
+}
+
+impl Follow for Pools {
+    fn follow(&self, op: &ArrayOp, shifts: &[u32], memory: &mut Memory) -> Found<()> {
+        let mut terms = Vec::new();
+        let whole = self.terms(op, &mut |term| terms.push(term));
+        let mut known = Ok(NOTHING);
+        let once = self.once(op, &mut |at, size| {
+            if known.is_ok() {
+                known = memory.read(at, size);
+            }
+        });
+        let products = self.products_of(op).map(Vec::from_iter);
+        let named = whole.and(once).and(products);
+        let kind = op.kind;
+        let products = named.ok_or_else(|| format!("{kind:?}: it names what is not there"))?;
+        known.map_err(|what| format!("{kind:?}: {what}"))?;
+        for element in 0..op.computed() {
+            let below = || {
+                let mut sum = Below::Zero;
+                for term in &terms {
+                    let term = self.term(term, element, shifts, memory)?;
+                    let added = sum.add(term);
+                    sum = added.ok_or("it adds up other legs or helicities")?;
+                }
+                for (term, products) in terms.iter().zip(&products) {
+                    // The last one's are not read.
+                    let read = if op.folded == Folded::Both { 2 } else { 1 };
+                    for (array, number) in term.reads().iter().zip(products).take(read) {
+                        let array = self.element(array, element, shifts, memory)?;
+                        let number = self.element(number, element, shifts, memory)?;
+                        let same = array.add(number);
+                        same.ok_or("it takes products of another array")?;
+                    }
+                }
+                Ok(sum)
+            };
+            let below = below();
+            let below =
+                below.map_err(|what: String| format!("{kind:?}, element {element}: {what}"))?;
+            let mut put = |to: Written| {
+                memory.write(to.address + to.stride * element, to.size, below)?;
+                if op.mirror != 0 {
+                    let mirrored = op.count - 1 - element;
+                    let at = to.address + to.stride * mirrored;
+                    memory.write(at, to.size, below.reversed())?;
+                }
+                Ok::<(), String>(())
+            };
+            put(op.result())?;
+            op.result_products().map_or(Ok(()), &mut put)?;
+        }
+        if let Some((at, size)) = self.scratch(op) {
+            memory.forget(at, size);
+        }
+        Ok(())
+    }
+
+    fn term(&self, term: &Term, element: u32, shifts: &[u32], memory: &Memory) -> Found<Below> {
+        let mut product = NOTHING;
+        for read in term.reads() {
+            let below = self.element(read, element, shifts, memory)?;
+            let met = product.meet(below);
+            product = met.ok_or("a leg is below two arrays that meet")?;
+        }
+        Ok(product)
+    }
+
+    fn element(&self, read: &Read, element: u32, shifts: &[u32], memory: &Memory) -> Found<Below> {
+        let offset = self.offset(read, element);
+        let shift = shifts.get(read.shift as usize);
+        let (Some(offset), Some(shift)) = (offset, shift) else {
+            return Err("it names what is not there".into());
+        };
+        memory.read(read.address + shift + offset, read.size)
+    }
+}

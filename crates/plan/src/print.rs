@@ -1,0 +1,480 @@
+//! Plans as text, to be read and to be compared.
+//!
+//! An address stands behind a letter that says what is there: `w` a spinor or a vector, `c` a complex number, `p` a
+//! momentum, `r` a real number, `x` anything else. Operations are printed by the table of operations and its visitors
+//! ([`mebridge_ops::visit`], [`mebridge_ops::arrays::visit`]), so that a new one needs nothing here.
+//!
+//! `w96 = Ffv2 w64 w72 c30 p24 r22` writes 96 and reads the others; `+=` adds to what is there. A wavefunction that
+//! amplitudes look up in the table of a helicity is its number there, `[4]`; `#2` is a count or a mode.
+//!
+//! Of operations on arrays `w96 x4 = LineIn: w64[i0] w72[i4+s1] + ..` makes four elements, each of them the sum of these
+//! products of elements: those with the offsets `i0`, which are listed at the end, from an address that is shifted by the
+//! run's shift 1.
+
+use super::color_ordered::{Loops, NO_HELICITY};
+use super::sums::Sums;
+use super::{Body, Operations, Plan};
+use mebridge_ops::arrays::visit::{Elements, Read, Term};
+use mebridge_ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Pools, Spinors};
+use mebridge_ops::opcode::{COMPLEX, FOUR, MOMENTUM, REAL};
+use mebridge_ops::visit::{Access, visit};
+use mebridge_ops::{Address, Batch};
+use num_complex::Complex64;
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+
+/// Numbers of a list in a line.
+const IN_A_LINE: usize = 16;
+
+/// So many vectors at an address.
+struct At(Address, u32);
+
+impl Display for At {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let At(address, size) = *self;
+        let letter = match size {
+            REAL => 'r',
+            COMPLEX => 'c',
+            MOMENTUM => 'p',
+            FOUR => 'w',
+            _ => 'x',
+        };
+        write!(f, "{letter}{address}")
+    }
+}
+
+/// A coefficient in front of something: nothing for 1, a sign for -1.
+struct Times(Complex64);
+
+impl Display for Times {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match (self.0.re, self.0.im) {
+            (1.0, 0.0) => Ok(()),
+            (-1.0, 0.0) => write!(f, "-"),
+            (0.0, 1.0) => write!(f, "i "),
+            (0.0, -1.0) => write!(f, "-i "),
+            (re, 0.0) => write!(f, "{} ", Rounded(re)),
+            (0.0, im) => write!(f, "{} i ", Rounded(im)),
+            (re, im) => write!(f, "({} + {} i) ", Rounded(re), Rounded(im)),
+        }
+    }
+}
+
+/// A number to some digits, which is as much as one wants to read and another compiler agrees with.
+struct Rounded(f64);
+
+impl Display for Rounded {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        let text = format!("{:.9}", self.0);
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        write!(f, "{}", if text == "-0" { "0" } else { text })
+    }
+}
+
+fn joined<T: Display>(all: impl IntoIterator<Item = T>, between: &str) -> String {
+    let all: Vec<String> = all.into_iter().map(|x| x.to_string()).collect();
+    all.join(between)
+}
+
+/// A list of numbers, some in a line.
+fn list<T: Display>(f: &mut Formatter, name: &str, all: &[T]) -> fmt::Result {
+    if all.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "{name}")?;
+    for some in all.chunks(IN_A_LINE) {
+        writeln!(f, "  {}", joined(some, " "))?;
+    }
+    Ok(())
+}
+
+/// A heading, and a line for each of these.
+fn lines<T>(
+    f: &mut Formatter,
+    name: &str,
+    all: &[T],
+    mut line: impl FnMut(&mut Formatter, &T) -> fmt::Result,
+) -> fmt::Result {
+    if all.is_empty() {
+        return Ok(());
+    }
+    writeln!(f, "{name}")?;
+    for one in all {
+        write!(f, "  ")?;
+        line(f, one)?;
+        writeln!(f)?;
+    }
+    Ok(())
+}
+
+impl Display for Plan {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        writeln!(
+            f,
+            "{} vectors; {} JAMPs from c{} on; momenta of {} legs from p{} on",
+            self.vectors,
+            self.flows,
+            self.jamp_base,
+            self.masses.len(),
+            self.leg_momenta,
+        )?;
+        list(f, "helicities", &self.helicities)?;
+        let couplings: Vec<At> = self.couplings.iter().map(|&c| At(c, COMPLEX)).collect();
+        list(f, "couplings", &couplings)?;
+        lines(f, "constants", &self.constants, |f, (at, x)| {
+            write!(f, "{} = {}", At(*at, REAL), Rounded(*x))
+        })?;
+        lines(f, "momenta", &self.momenta, |f, sum| {
+            let legs = (1..).zip(&sum.signs).filter(|(_, sign)| **sign != 0);
+            let legs =
+                legs.map(|(leg, &sign)| format!("{}{leg}", if sign > 0 { "+" } else { "-" }));
+            write!(f, "{} = {}", At(sum.address, MOMENTUM), joined(legs, " "))
+        })?;
+        lines(f, "propagators", &self.propagators, |f, p| {
+            write!(
+                f,
+                "{} = 1 / ({}^2 - m (m - i w)), m {}, w {}",
+                At(p.address, COMPLEX),
+                At(p.momentum, MOMENTUM),
+                Rounded(p.mass),
+                Rounded(p.width)
+            )
+        })?;
+        lines(f, "factors", &self.factors, |f, factor| {
+            let terms = factor.terms.iter();
+            let terms = terms.map(|&(i, c)| format!("{}coupling {i}", Times(c)));
+            write!(
+                f,
+                "{} = {}",
+                At(factor.address, COMPLEX),
+                joined(terms, " + ")
+            )?;
+            match factor.propagator {
+                Some(propagator) => write!(f, ", times {}", At(propagator, COMPLEX)),
+                None => Ok(()),
+            }
+        })?;
+        lines(f, "external wavefunctions", &self.externals, |f, e| {
+            let size = 2 * (e.kind.components() - 2);
+            let of = e.results.iter().zip(&e.helicities);
+            let of = of.map(|(&at, h)| format!("{} for {h:+}", At(at, size)));
+            let (leg, mass) = (e.leg + 1, Rounded(e.mass));
+            let of = joined(of, ", ");
+            write!(
+                f,
+                "{:?} of leg {leg}, m {mass}, sign {:+}: {of}",
+                e.kind, e.sign
+            )
+        })?;
+        match &self.body {
+            Body::Operations(operations) => operations.write(f),
+            Body::Loops(loops) => loops.write(f),
+        }
+    }
+}
+
+impl Operations {
+    fn write(&self, f: &mut Formatter) -> fmt::Result {
+        self.batches(f, "currents", &self.currents, false)?;
+        for tile in &self.tiles {
+            let name = format!("currents ahead of group {}", tile.group);
+            self.batches(f, &name, &tile.currents, false)?;
+        }
+        self.batches(f, "amplitudes of a helicity", &self.amplitudes, true)?;
+        self.jamp.write(f)?;
+        let rows: Vec<String> = self.tables.iter().map(|row| joined(row, " ")).collect();
+        lines(f, "wavefunctions of each helicity", &rows, |f, row| {
+            write!(f, "{row}")
+        })?;
+        let groups: Vec<String> = self.groups.iter().map(|group| joined(group, "+")).collect();
+        list(f, "groups of helicities", &groups)?;
+        if self.pair_stride > 0 {
+            writeln!(
+                f,
+                "the second of a group {} vectors further",
+                self.pair_stride
+            )?;
+        }
+        self.batches(f, "squared diagrams", &self.channels.squares, false)?;
+        let totals: Vec<At> = self.channels.totals.iter().map(|&t| At(t, REAL)).collect();
+        list(f, "AMP2", &totals)?;
+        lines(f, "AMP2 of amplitudes", &self.channels.amp2, |f, sets| {
+            let set = |set: &Vec<Address>| joined(set.iter().map(|&a| At(a, COMPLEX)), "+");
+            let squares = sets.iter().map(|s| format!("|{}|^2", set(s)));
+            write!(f, "{}", joined(squares, " + "))
+        })?;
+        lines(f, "general routines", &self.general, |f, general| {
+            let massless = if general.massless { ", massless" } else { "" };
+            write!(f, "{}{massless}", general.routine.name)
+        })
+    }
+
+    fn batches(&self, f: &mut Formatter, name: &str, all: &[Batch], tables: bool) -> fmt::Result {
+        let mut text = Vec::new();
+        for batch in all {
+            let (mut read, mut done) = (Vec::new(), Vec::new());
+            let whole = visit(
+                batch,
+                &self.general,
+                tables,
+                &mut |at, access| match access {
+                    Access::Number => read.push(format!("#{at}")),
+                    Access::Read(size) => read.push(At(at, size).to_string()),
+                    Access::Indexed(_) => read.push(format!("[{at}]")),
+                    Access::Write(size) | Access::Update(size) => {
+                        let sign = if matches!(access, Access::Update(_)) {
+                            "+="
+                        } else {
+                            "="
+                        };
+                        let (to, of) = (At(at, size), joined(read.drain(..), " "));
+                        done.push(format!("{to} {sign} {:?} {of}", batch.opcode));
+                    }
+                },
+            );
+            text.extend(done);
+            if whole.is_none() {
+                text.push(format!("{:?} that ends within an operation", batch.opcode));
+            }
+        }
+        lines(f, name, &text, |f, line| write!(f, "{line}"))
+    }
+}
+
+impl Sums {
+    fn write(&self, f: &mut Formatter) -> fmt::Result {
+        let (mut units, mut terms) = (self.units.iter(), self.terms.iter());
+        lines(f, "sums of amplitudes", &self.sums, |f, sum| {
+            write!(f, "{} =", At(sum.address, COMPLEX))?;
+            for (&count, sign) in sum.units.iter().zip(["+", "-", "+i", "-i"]) {
+                for &unit in units.by_ref().take(count as usize) {
+                    write!(f, " {sign} {}", At(unit, COMPLEX))?;
+                }
+            }
+            for term in terms.by_ref().take(sum.terms as usize) {
+                let [re, im] = [(term.factor_re, term.re), (term.factor_im, term.im)];
+                let part = |(factor, at)| format!("{} {}", Rounded(factor), At(at, REAL));
+                write!(f, " + ({}, {})", part(re), part(im))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Loops {
+    fn write(&self, f: &mut Formatter) -> fmt::Result {
+        let [of_jamp, of_helicity] = self.strides;
+        let (runs, helicities, jamps) = (self.runs.len(), self.helicities, At(self.jamps, COMPLEX));
+        writeln!(
+            f,
+            "runs {runs}, helicities {helicities}; JAMPs from {jamps} on, strides {of_jamp} and {of_helicity}"
+        )?;
+        lines(f, "shifts of each run", &self.runs, |f, run| {
+            write!(f, "{}", joined(run, " "))
+        })?;
+        let mut offsets = BTreeMap::new();
+        for (name, ops) in [("once an event", &self.once), ("each run", &self.each)] {
+            lines(f, name, ops, |f, op| {
+                self.pools.operation(f, op, &mut offsets)
+            })?;
+        }
+        lines(f, "shuffled", &self.shuffles, |f, op| {
+            let [from, to] = op.pairs;
+            let pairs = self.pools.pairs.get(from as usize..to as usize);
+            let terms = pairs.unwrap_or_default().iter().map(|pair| pair.product());
+            let terms = terms.map(|term| self.pools.term(&term, self.helicities, &mut offsets));
+            let [from, to] = op.targets;
+            let targets = self.pools.targets.get(from as usize..to as usize);
+            let (terms, targets) = (
+                joined(terms, ", "),
+                joined(targets.unwrap_or_default(), " "),
+            );
+            write!(f, "by {}: {terms}; to {targets}", op.shuffle)
+        })?;
+        lines(f, "shuffles", &self.pools.shuffles, |f, shuffle| {
+            let sums = shuffle
+                .sums
+                .iter()
+                .map(|[to, a, b]| format!("{to} = {a} + {b}"));
+            write!(f, "{} numbers; {}; ", shuffle.given, joined(sums, ", "))?;
+            let groups = shuffle.groups.iter();
+            let groups =
+                groups.map(|group| format!("{} of {}", group.results, joined(group.counts, " ")));
+            write!(
+                f,
+                "results {}: {}",
+                joined(groups, ", "),
+                joined(&shuffle.of, " ")
+            )
+        })?;
+        lines(f, "weights", &self.weights, |f, both| {
+            let weight = both.iter().map(|weight| {
+                let product =
+                    |product: &Vec<Address>| joined(product.iter().map(|&c| At(c, COMPLEX)), " ");
+                let products = joined(weight.products.iter().map(product), " + ");
+                format!("{} = |{products}|^2", At(weight.address, REAL))
+            });
+            write!(f, "{}", joined(weight, ", "))
+        })?;
+        let rows = (0..self.rows.len()).map(|row| {
+            let both = self.both(row).map(|h| match h {
+                NO_HELICITY => "-".to_owned(),
+                h => h.to_string(),
+            });
+            joined(both, "/")
+        });
+        list(
+            f,
+            "helicities of runs, and with all legs reversed",
+            &rows.collect::<Vec<_>>(),
+        )?;
+        list(f, "vanishing", &self.vanishing)?;
+        lines(f, "colour flows", &self.flows, |f, flow| {
+            let terms = flow
+                .iter()
+                .map(|t| format!("{}{}", if t.minus { "-" } else { "+" }, t.jamp));
+            write!(f, "{}", joined(terms, " "))
+        })?;
+        let offsets: Vec<_> = offsets.into_iter().collect();
+        lines(f, "offsets", &offsets, |f, (index, count)| {
+            let (from, to) = (*index as usize, *index as usize + *count as usize);
+            let offsets = self.pools.indices.get(from..to);
+            write!(f, "i{index}: {}", joined(offsets.unwrap_or_default(), " "))
+        })
+    }
+}
+
+/// For each first offset that occurs how many are used.
+type Offsets = BTreeMap<u32, u32>;
+
+/// How operations on arrays are printed.
+trait Print {
+    fn operation(&self, f: &mut Formatter, op: &ArrayOp, offsets: &mut Offsets) -> fmt::Result;
+    fn term(&self, term: &Term, count: u32, offsets: &mut Offsets) -> String;
+}
+
+impl Print for Pools {
+    fn operation(&self, f: &mut Formatter, op: &ArrayOp, offsets: &mut Offsets) -> fmt::Result {
+        let result = op.result();
+        let to = At(result.address, result.size);
+        write!(f, "{to} x{} = {:?}", op.count, op.kind)?;
+        if op.kind == ArrayKind::Contract {
+            write!(f, " stride {}", op.stride)?;
+        }
+        let said = [
+            (op.spinors != Spinors::Dirac, format!("{:?}", op.spinors)),
+            (op.form != Form::Plain, format!("{:?}", op.form)),
+            (
+                op.folded != Folded::Nothing,
+                format!("folded {:?}", op.folded),
+            ),
+            (op.vector_shared, "vectors shared".into()),
+            (op.sharing > 1, format!("sharing {}", op.sharing)),
+            (op.mirror != 0, format!("mirrored {:+}", op.mirror)),
+            (op.propagate, "propagated".into()),
+        ];
+        for (_, what) in said.iter().filter(|(is, _)| *is) {
+            write!(f, ", {what}")?;
+        }
+        if let Some(products) = op.result_products() {
+            write!(f, ", products {}", At(products.address, products.size))?;
+        }
+        let mut terms = Vec::new();
+        let whole = self.terms(op, &mut |term| terms.push(term));
+        let terms = terms.iter().map(|term| self.term(term, op.count, offsets));
+        write!(f, ": {}", joined(terms, " + "))?;
+        let mut once = Vec::new();
+        let known = self.once(op, &mut |at, size| once.push(At(at, size)));
+        if !once.is_empty() {
+            write!(f, "; {}", joined(once, " "))?;
+        }
+        match self.products_of(op) {
+            Some(products) => {
+                let products: Vec<String> = products
+                    .map(|[a, b]| {
+                        let [a, b] = [a, b].map(|read| operand(&read, op.count, offsets));
+                        format!("{a} {b}")
+                    })
+                    .collect();
+                if !products.is_empty() {
+                    write!(f, "; products of pairs {}", joined(products, ", "))?;
+                }
+            }
+            None => write!(f, "; products that are not there")?,
+        }
+        match whole.and(known) {
+            Some(()) => Ok(()),
+            None => write!(f, "; it names what is not there"),
+        }
+    }
+
+    fn term(&self, term: &Term, count: u32, offsets: &mut Offsets) -> String {
+        let reads = term
+            .reads()
+            .iter()
+            .map(|read| operand(read, count, offsets));
+        let product = joined(reads, " ");
+        match term {
+            Term::One(_, true) => format!("-{product}"),
+            _ => product,
+        }
+    }
+}
+
+fn operand(read: &Read, count: u32, offsets: &mut Offsets) -> String {
+    let at = At(read.address, read.size);
+    let index = match read.elements {
+        Elements::Indexed(index) => {
+            let known = offsets.entry(index).or_default();
+            *known = count.max(*known);
+            Some(format!("i{index}"))
+        }
+        Elements::Same => None,
+    };
+    let shift = (read.shift != 0).then(|| format!("s{}", read.shift));
+    let inside: Vec<String> = index.into_iter().chain(shift).collect();
+    match inside.is_empty() {
+        true => at.to_string(),
+        false => format!("{at}[{}]", inside.join("+")),
+    }
+}
+
+/// How often each kind of operation comes in a plan.
+pub fn histogram(plan: &Plan) -> BTreeMap<String, usize> {
+    let mut all = BTreeMap::new();
+    let mut add = |name: String, count: usize| *all.entry(name).or_default() += count;
+    let operations = plan.operations();
+    let tiles = operations.tiles.iter().flat_map(|tile| &tile.currents);
+    let batches = operations.currents.iter().chain(tiles);
+    for batch in batches.chain(&operations.channels.squares) {
+        add(
+            format!("{:?}", batch.opcode),
+            results(operations, batch, false),
+        );
+    }
+    for batch in &operations.amplitudes {
+        add(
+            format!("{:?} of a helicity", batch.opcode),
+            results(operations, batch, true),
+        );
+    }
+    if let Some(loops) = plan.loops() {
+        loops
+            .once
+            .iter()
+            .for_each(|op| add(format!("{:?} once", op.kind), 1));
+        loops
+            .each
+            .iter()
+            .for_each(|op| add(format!("{:?} each run", op.kind), 1));
+    }
+    all
+}
+
+fn results(operations: &Operations, batch: &Batch, tables: bool) -> usize {
+    let mut results = 0;
+    visit(batch, &operations.general, tables, &mut |_, access| {
+        results += usize::from(matches!(access, Access::Write(_) | Access::Update(_)));
+    });
+    results
+}

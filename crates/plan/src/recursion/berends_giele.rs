@@ -1,0 +1,343 @@
+//! Which sums of trees are worth computing: the currents of a recursion.
+//!
+//! Take a line (a set of legs and what flows) and all trees that grow below it somewhere in the
+//! diagrams. In each place where the line occurs (the rest of the diagram, and the colour flow that
+//! it contributes to) the trees enter with certain coefficients: a *column*. Columns that differ
+//! only by a factor ask for the same sum of trees. Each different column is a *current*: it has one
+//! colour structure, as those of Berends and Giele (Nucl. Phys. B306 (1988) 759) have. Rather than to
+//! every tree, the rest of the diagrams is attached to the currents.
+//!
+//! Currents of one line may depend on each other (those of gluons do, by the relations of Kleiss
+//! and Kuijf, Nucl. Phys. B312 (1989) 616): a few are computed from vertices, the others are sums
+//! and differences of these, see `basis`.
+
+use super::basis;
+use super::columns::{Columns, is_zero};
+use super::diagrams::{Branch, Children, Forest, Line, LineKind, Tree, TreeId};
+use crate::passes::Pass;
+use mebridge_process::{LinearMap, Source};
+use num_complex::Complex64;
+use rustc_hash::FxHashMap as HashMap;
+
+pub use super::columns::CurrentId;
+
+/// A current: a sum of trees over one line.
+#[derive(Clone, Debug)]
+pub struct Current {
+    /// The line.
+    pub line: Line,
+    /// The trees with their coefficients, in ascending order; that of the simplest one is 1 (see
+    /// [`Forest::simplicity`]).
+    pub trees: Vec<(TreeId, Complex64)>,
+    /// How the sum is computed.
+    pub make: Make,
+}
+
+/// How a current is computed.
+#[derive(Clone, Debug)]
+pub enum Make {
+    /// It is an external wavefunction.
+    Leg,
+    /// As a sum of vertices.
+    Vertices(Vec<Product>),
+    /// As a sum of other currents of its line, with coefficients 1 and -1.
+    Sum(Vec<(CurrentId, f64)>),
+}
+
+/// A vertex of currents, with a coefficient.
+#[derive(Clone, Debug)]
+pub struct Product {
+    /// Index into [`Forest::interactions`].
+    pub interaction: u32,
+    /// Which leg of its family is the result.
+    pub result: u8,
+    /// The currents on its other legs.
+    pub children: Vec<CurrentId>,
+    /// The coefficient. Of four vectors one for each of the children, as the lone one.
+    pub coefficients: [Complex64; 3],
+}
+
+/// The currents of a process and how its colour flows follow from them.
+pub struct BerendsGiele {
+    /// All currents; children come before their parents.
+    pub currents: Vec<Current>,
+    /// For each colour flow the products at the root.
+    pub flows: Vec<Vec<Product>>,
+}
+
+/// Branches with coefficients.
+type Branches = Vec<(Branch, Complex64)>;
+
+impl BerendsGiele {
+    /// Finds the currents. `None` where the sums do not factor into products of currents.
+    /// Passes behind `last` are left out.
+    pub fn find(forest: &Forest, jamp: &LinearMap, last: Pass) -> Option<BerendsGiele> {
+        let flows = flatten(jamp);
+        let columns = Columns::find(forest, &flows);
+        let products = flows.iter().map(|terms| {
+            let tops = terms.iter().flat_map(|&(amplitude, coefficient)| {
+                let branches = forest.tops[amplitude as usize].iter();
+                branches.map(move |&(branch, c)| (branch, coefficient * c))
+            });
+            products(&columns, tops)
+        });
+        let products: Option<Vec<_>> = products.collect();
+        let currents = columns.currents.iter().map(|trees| {
+            let make = make(forest, &columns, trees)?;
+            Some((forest.lines[trees[0].0 as usize], make))
+        });
+        let currents: Option<Vec<_>> = currents.collect();
+        let currents = currents?.into_iter().zip(columns.currents);
+        let current = |((line, make), trees)| Current { line, trees, make };
+        let mut recursion = BerendsGiele {
+            currents: currents.map(current).collect(),
+            flows: products?,
+        };
+        if last >= Pass::Phases {
+            recursion.align();
+        }
+        if last >= Pass::Basis {
+            recursion.reduce(forest);
+        }
+        Some(recursion)
+    }
+
+    /// Chooses the phase of the currents of each line such that as many vertices as possible
+    /// that are added up have the same coefficient, or the opposite one: they then share a
+    /// factor. (The colour factors of gluons that meet have an `i` for each vertex.)
+    fn align(&mut self) {
+        let mut phases: HashMap<Line, Complex64> = HashMap::default();
+        let one = Complex64::new(1.0, 0.0);
+        let free = |line: &Line| line.kind == LineKind::Vector && line.legs.count_ones() > 1;
+        for current in &self.currents {
+            let Make::Vertices(products) = &current.make else {
+                continue;
+            };
+            // Those whose phase is settled first.
+            let mut settled: HashMap<u32, Complex64> = HashMap::default();
+            for wait_for_compiler in [false, true] {
+                for product in products {
+                    let mut c = product.coefficients[0];
+                    let mut open = None;
+                    for &child in &product.children {
+                        let line = self.currents[child as usize].line;
+                        match phases.get(&line) {
+                            Some(phase) => c /= phase,
+                            None if free(&line) => open = Some(line),
+                            None => {}
+                        }
+                    }
+                    if open.is_some() != wait_for_compiler {
+                        continue;
+                    }
+                    let settled = *settled.entry(product.interaction).or_insert(c);
+                    if let Some(line) = open {
+                        let ratio = c / settled;
+                        let imaginary = ratio.re.abs() < 1e-9 * ratio.norm();
+                        let phase = if imaginary { Complex64::i() } else { one };
+                        phases.insert(line, phase);
+                    }
+                }
+            }
+        }
+        let phase_of: Vec<Complex64> = self
+            .currents
+            .iter()
+            .map(|c| phases.get(&c.line).copied().unwrap_or(one))
+            .collect();
+        let rescale = |product: &mut Product, phase: Complex64| {
+            let children = product.children.iter();
+            let below: Complex64 = children.map(|&c| phase_of[c as usize]).product();
+            for c in &mut product.coefficients {
+                *c *= phase / below;
+            }
+        };
+        for (current, &phase) in self.currents.iter_mut().zip(&phase_of) {
+            if let Make::Vertices(products) = &mut current.make {
+                products.iter_mut().for_each(|p| rescale(p, phase));
+            }
+        }
+        self.flows
+            .iter_mut()
+            .flatten()
+            .for_each(|p| rescale(p, one));
+    }
+
+    /// Makes currents that depend on others of their line sums of those.
+    fn reduce(&mut self, forest: &Forest) {
+        let mut lines: HashMap<Line, Vec<CurrentId>> = HashMap::default();
+        for (id, current) in self.currents.iter().enumerate() {
+            lines.entry(current.line).or_default().push(id as CurrentId);
+        }
+        for ids in lines.values() {
+            let vectors: Vec<_> = ids
+                .iter()
+                .map(|&id| {
+                    let components = &self.currents[id as usize].trees[..];
+                    basis::Sparse {
+                        components,
+                        marks: components.iter().fold(0, |m, e| m | ends(forest, e.0)),
+                    }
+                })
+                .collect();
+            let sums = basis::reduce(&vectors);
+            for (&id, sum) in ids.iter().zip(sums) {
+                if let Some(sum) = sum {
+                    let sum = sum.into_iter().map(|(i, c)| (ids[i], c)).collect();
+                    self.currents[id as usize].make = Make::Sum(sum);
+                }
+            }
+        }
+    }
+
+    /// A current as a sum of currents that are computed from vertices.
+    pub fn resolve(&self, id: CurrentId) -> Vec<(CurrentId, f64)> {
+        match &self.currents[id as usize].make {
+            Make::Sum(sum) => sum.clone(),
+            Make::Leg | Make::Vertices(_) => vec![(id, 1.0)],
+        }
+    }
+}
+
+/// Single legs that meet all others in the tree's last vertex: in a colour-ordered current those
+/// at either end.
+fn ends(forest: &Forest, tree: TreeId) -> u64 {
+    match &forest.trees[tree as usize] {
+        Tree::Vertex(branch) if branch.children.len() == 2 => {
+            let legs = branch.children.iter();
+            let legs = legs.map(|&c| forest.lines[c as usize].legs);
+            legs.filter(|legs| legs.count_ones() == 1).sum()
+        }
+        _ => 0,
+    }
+}
+
+/// JAMPs as sums of amplitudes, without partial sums.
+fn flatten(jamp: &LinearMap) -> Vec<Vec<(u32, Complex64)>> {
+    let mut partial: Vec<Vec<(u32, Complex64)>> = Vec::new();
+    let expand = |terms: &[mebridge_process::Term], partial: &[Vec<(u32, Complex64)>]| {
+        let mut sum: HashMap<u32, Complex64> = HashMap::default();
+        for term in terms {
+            let factor = Complex64::new(term.factor.0, term.factor.1);
+            match term.source {
+                Source::Amplitude(a) => *sum.entry(a).or_default() += factor,
+                Source::Partial(p) => {
+                    for &(a, c) in &partial[p as usize] {
+                        *sum.entry(a).or_default() += factor * c;
+                    }
+                }
+            }
+        }
+        let mut sum: Vec<_> = sum.into_iter().filter(|(_, c)| c.norm() > 1e-12).collect();
+        sum.sort_by_key(|(a, _)| *a);
+        sum
+    };
+    for terms in &jamp.partial {
+        let sum = expand(terms, &partial);
+        partial.push(sum);
+    }
+    jamp.outputs.iter().map(|t| expand(t, &partial)).collect()
+}
+
+/// How a current follows from those below it.
+fn make(forest: &Forest, columns: &Columns, trees: &[(TreeId, Complex64)]) -> Option<Make> {
+    let branch = |&(tree, c): &(TreeId, Complex64)| match forest.trees[tree as usize] {
+        Tree::Vertex(branch) => Some((branch, c)),
+        Tree::Leg(_) => None,
+    };
+    if let [leg] = trees
+        && branch(leg).is_none()
+    {
+        return Some(Make::Leg);
+    }
+    let branches: Option<Branches> = trees.iter().map(branch).collect();
+    products(columns, branches?.into_iter()).map(Make::Vertices)
+}
+
+/// Writes a sum of branches that hang in one place as products of currents.
+fn products(
+    columns: &Columns,
+    branches: impl Iterator<Item = (Branch, Complex64)>,
+) -> Option<Vec<Product>> {
+    // By what meets in the vertex, in the order in which it comes.
+    let mut places: HashMap<(u32, u8, [u32; 3]), usize> = HashMap::default();
+    let mut groups: Vec<Branches> = Vec::new();
+    for (branch, c) in branches {
+        let mut lines = [u32::MAX; 3];
+        for (line, &child) in lines.iter_mut().zip(&branch.children[..]) {
+            *line = columns.lines[child as usize];
+        }
+        let group = (branch.interaction, branch.result, lines);
+        let place = *places.entry(group).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Branches::new());
+        }
+        groups[place].push((branch, c));
+    }
+    let mut products = Vec::new();
+    for mut branches in groups {
+        branches.sort_by_key(|(branch, _)| *branch);
+        let same = branches.chunk_by(|a, b| a.0 == b.0);
+        let sums = same.map(|same| (same[0].0, same.iter().map(|(_, c)| c).sum()));
+        let sums: Branches = sums.filter(|(_, c)| !is_zero(*c)).collect();
+        if !sums.is_empty() {
+            products.push(product(columns, &sums)?);
+        }
+    }
+    Some(products)
+}
+
+/// Writes different branches of one kind, in ascending order, as one product of currents.
+fn product(columns: &Columns, branches: &[(Branch, Complex64)]) -> Option<Product> {
+    let (pivot, _) = *branches.first()?;
+    let mut children = Vec::new();
+    let mut trees = Vec::new();
+    let mut scale = Complex64::new(1.0, 0.0);
+    for position in 0..pivot.children.len() {
+        let beside = |mut children: Children| {
+            children[position] = TreeId::MAX;
+            children
+        };
+        let column: Vec<_> = branches
+            .iter()
+            .filter(|(b, _)| b.lone == pivot.lone && beside(b.children) == beside(pivot.children))
+            .map(|(b, c)| (b.children[position], *c))
+            .collect();
+        let id = columns.current(&column)?;
+        let below = &columns.currents[id as usize];
+        scale *= coefficient(below, pivot.children[position])?;
+        children.push(id);
+        trees.push(below);
+    }
+    let mut coefficients = [Complex64::default(); 3];
+    for (branch, c) in branches {
+        if branch.children == pivot.children {
+            coefficients[branch.lone as usize] = c / scale;
+        }
+    }
+    let ways = coefficients.iter().filter(|c| c.norm() > 0.0).count();
+    if ways * trees.iter().map(|t| t.len()).product::<usize>() != branches.len() {
+        return None;
+    }
+    for (branch, value) in branches {
+        let mut expected = coefficients[branch.lone as usize];
+        for (&tree, below) in branch.children.iter().zip(&trees) {
+            expected *= coefficient(below, tree)?;
+        }
+        if (expected - value).norm() > 1e-9 * value.norm() {
+            return None;
+        }
+    }
+    Some(Product {
+        interaction: pivot.interaction,
+        result: pivot.result,
+        children,
+        coefficients,
+    })
+}
+
+/// The coefficient of a tree in a column.
+fn coefficient(column: &[(TreeId, Complex64)], tree: TreeId) -> Option<Complex64> {
+    let at = column.binary_search_by_key(&tree, |(tree, _)| *tree).ok()?;
+    Some(column[at].1)
+}

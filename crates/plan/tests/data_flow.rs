@@ -1,0 +1,198 @@
+//! Plans read what was written, and what they are meant to read; damaged ones are seen.
+
+use mebridge_generate::generate;
+use mebridge_ops::arrays::{ArrayKind, ArrayOp};
+use mebridge_plan::binding::Binding;
+use mebridge_plan::color_ordered::{self, Loops, Machine};
+use mebridge_plan::passes::{Pass, plan_after};
+use mebridge_plan::{Body, Plan, compile};
+use mebridge_process::Process;
+
+fn generated(text: &str) -> Process {
+    generate(text).expect(text).remove(0)
+}
+
+/// The colour-ordered form alone, its numbers and the helicities that may contribute.
+fn form(text: &str) -> (Process, Binding, Vec<u32>) {
+    let process = generated(text);
+    let process = process.as_color_ordered().expect(text);
+    let binding = Binding::new(&process.model, &process.model.default_card()).expect(text);
+    // Quarks that come in are opposite, as those that contribute are.
+    let quarks = process.legs[0].pdg.abs() < 6 && process.legs[1].pdg.abs() < 6;
+    let rows = (0..).zip(&process.helicities);
+    let good = rows.filter(|(_, row)| !quarks || row[0] == -row[1]);
+    let good = good.map(|(h, _)| h).collect();
+    (process, binding, good)
+}
+
+fn follow(what: &str, plan: Plan, process: &Process) {
+    let plan = plan.validate(process).expect(what);
+    if let Err(error) = plan.follow(process) {
+        panic!("{what}: {error}");
+    }
+}
+
+/// Gluons alone, quarks with and without mass, and with a colour singlet; few and many of them, in one run and in many.
+#[test]
+fn plans_of_loops_read_what_was_written() {
+    for text in [
+        "g g > g g",
+        "g g > g g g",
+        "g g > g g g g",
+        "g g > g g g g g",
+        "u u~ > g g",
+        "g u > u g g",
+        "u u~ > g g g g",
+        "u u~ > g g g g g",
+        "g g > t t~",
+        "g g > t t~ g g",
+        "g g > t t~ g g g",
+        "g u > z u g g",
+        "u d~ > w+ g g g",
+        "d d~ > z g g g g",
+        "u u~ > e+ e- g g",
+    ] {
+        let (process, binding, good) = form(text);
+        let plan = compile(&process, &binding, &good).expect(text);
+        follow(text, plan, &process);
+        let made = process.amplitudes.color_ordered().expect("a form");
+        if made.boson.is_some() {
+            continue;
+        }
+        for tile in [usize::MAX, 16 * made.jamps()] {
+            let machine = Machine::Gpu { tile };
+            let plan = color_ordered::compile(&process, made, &binding, &good, machine);
+            follow(&format!("{text}, {tile}"), plan.expect(text), &process);
+        }
+    }
+}
+
+/// After each pass.
+#[test]
+fn plans_of_diagrams_read_what_was_written() {
+    for text in [
+        "u u~ > e+ e-",
+        "g g > t t~",
+        "g g > t t~ g",
+        "u u~ > d d~ g g",
+        "g g > t t~ h",
+    ] {
+        let process = generated(text);
+        let binding = Binding::new(&process.model, &process.model.default_card()).expect(text);
+        let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+        for pass in Pass::ALL {
+            if let Some(plan) = plan_after(pass, &process, &binding, &all).expect(text) {
+                follow(&format!("{text}, {pass:?}"), plan, &process);
+            }
+        }
+    }
+}
+
+fn loops(plan: &mut Plan) -> &mut Loops {
+    match &mut plan.body {
+        Body::Loops(loops) => loops,
+        Body::Operations(_) => panic!("a plan of loops"),
+    }
+}
+
+/// Each of these leaves all addresses within the memory, so that validation has nothing against it.
+#[test]
+fn damaged_plans_are_seen() {
+    type Change = fn(&mut Loops);
+    fn first(ops: &mut [ArrayOp], kind: ArrayKind) -> usize {
+        let at = ops.iter().position(|op| op.kind == kind);
+        at.expect("an operation of this kind")
+    }
+    let changes: [(&str, Change, &str); 8] = [
+        (
+            "an operation that is missing",
+            |l| {
+                let at = first(&mut l.once, ArrayKind::Vector);
+                l.once.remove(at);
+            },
+            "nothing has written",
+        ),
+        (
+            "a current before what it is made of",
+            |l| {
+                let at = l.once.iter().rposition(|op| op.kind == ArrayKind::Vector);
+                let last = l.once.remove(at.expect("a current"));
+                l.once.insert(0, last);
+            },
+            "nothing has written",
+        ),
+        (
+            "a spinor whose memory serves for another one too early",
+            |l| {
+                let spinor =
+                    |op: &ArrayOp| matches!(op.kind, ArrayKind::LineIn | ArrayKind::LineOut);
+                let all = l.once.iter_mut().chain(&mut l.each);
+                let mut lines = all.filter(|op| spinor(op));
+                let first = lines.next().expect("a spinor").out;
+                let other = lines.find(|op| op.out != first);
+                other.expect("another one").out = first;
+            },
+            "",
+        ),
+        (
+            "sums of a run that are missing in it",
+            |l| {
+                let at = first(&mut l.each, ArrayKind::Sum);
+                l.each.remove(at);
+            },
+            "nothing has written",
+        ),
+        (
+            "products that are added up in the memory of a current",
+            |l| {
+                let at = first(&mut l.once, ArrayKind::Vector);
+                l.pools.first_numbers = l.once[at].out;
+                l.pools.buffer = l.once[at].out;
+            },
+            "nothing has written",
+        ),
+        (
+            "a shift of one run in another",
+            |l| {
+                let last = l.runs.len() - 1;
+                l.runs.swap(0, last);
+                l.runs[0].swap(1, 2);
+            },
+            "",
+        ),
+        (
+            "half of an element",
+            |l| {
+                let at = first(&mut l.each, ArrayKind::Contract);
+                let [from, _] = l.each[at].pairs;
+                l.pools.pairs[from as usize].a.address += 4;
+            },
+            "part of which is something else",
+        ),
+        (
+            "helicities of rows",
+            |l| {
+                let last = l.rows.len() - 1;
+                l.rows.swap(0, last);
+            },
+            "other legs or helicities",
+        ),
+    ];
+    // The second has gluon currents that are sums within a run, in memory that is used again.
+    let made = ["g g > t t~ g g g g", "g g > g g g g g"].map(|text| {
+        let (process, binding, good) = form(text);
+        let plan = compile(&process, &binding, &good).expect(text);
+        (process, plan)
+    });
+    for (what, change, why) in changes {
+        let (process, plan) = &made[usize::from(what.starts_with("sums"))];
+        let mut damaged = plan.clone();
+        change(loops(&mut damaged));
+        assert!(damaged.body != plan.body, "{what}");
+        let valid = damaged.validate(process);
+        let valid = valid.unwrap_or_else(|error| panic!("{what}: {error}"));
+        let seen = valid.follow(process).expect_err(what);
+        println!("{what}: {seen}");
+        assert!(seen.contains(why), "{what}: {seen}");
+    }
+}

@@ -1,0 +1,179 @@
+//! Colour flows by recursion, without diagrams.
+//!
+//! Of a process whose coloured legs are gluons, and at most one quark and antiquark, one line runs from one *end* to
+//! the other: the quark line, or that of one gluon. The other gluons are *inserted* along it in every order. An
+//! amplitude of one order gets contributions only from gluon currents that are neighbours in it (Berends and Giele,
+//! Nucl. Phys. B306 (1988) 759):
+//!
+//! * gluon current `J(1..k) = sum of V3(J(1..j), J(j+1..k)) + sum of V4(J(1..i), J(i+1..j), J(j+1..k))`;
+//! * current of the line `L(1..k) = sum of V(L(1..j), J(j+1..k))`, or as that of insertions where it is a gluon's;
+//! * JAMP of an order: the current of the line with all insertions, without its propagator, times the wavefunction of
+//!   the second end.
+//!
+//! A massless quark line may take up one colour singlet as well, a vector (a *boson*: Z, W, photon), at any place along
+//! it: that changes nothing of colour, and the line's current with and without it are two. In place of the vector there
+//! may be two massless fermions that become one (a pair of leptons), or one of several: the line takes up their sum.
+//!
+//! The colour matrix depends only on the order of one JAMP as seen from the other: `C(s, t) = row(s^-1 t)`.
+
+mod evaluate;
+pub mod traces;
+mod validate;
+
+use super::{CouplingRef, Quantity};
+use serde::{Deserialize, Serialize};
+
+/// Most insertions: there are as many JAMPs as orders of them.
+pub const MOST_INSERTIONS: usize = 7;
+
+/// How the JAMPs of a process follow by recursion. They are numbered by insertion order, lexicographically.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ColorOrdered {
+    /// The wavefunctions (indices into [`super::Process::wavefunctions`]) at the ends of the line.
+    pub ends: [u32; 2],
+    /// Those of the insertions, by ascending legs.
+    pub insertions: Vec<u32>,
+    /// The vertex of a current of the line and one of insertions; none where the line is an inserted gluon's.
+    pub line: Option<OrderedVertex>,
+    /// The vertex of two gluon currents.
+    pub two: OrderedVertex,
+    /// The vertices of three gluon currents.
+    pub three: Vec<OrderedVertex>,
+    /// The vector without colour that the line takes up, or what becomes one.
+    pub boson: Option<Boson>,
+    /// What the vertex at the second end has beyond what colour gives a current.
+    pub closing: f64,
+    /// The first row of the colour matrix of the JAMPs, times `denominator`.
+    pub row: Vec<f64>,
+    /// What its entries are over.
+    pub denominator: f64,
+    /// For each colour flow the JAMPs whose sum or difference it is; none where each JAMP is one.
+    pub flows: Vec<Vec<FlowTerm>>,
+}
+
+/// A vector without colour that a massless quark line takes up once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Boson {
+    /// Its wavefunction, or those of the two massless fermions that become it.
+    pub wavefunctions: Vec<u32>,
+    /// The vectors that it can be: of two fermions there may be several.
+    pub vectors: Vec<Exchange>,
+}
+
+/// How a vector comes to a quark line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// The vertex of the two fermions that become it.
+    pub made: Option<OrderedVertex>,
+    /// The vertex of a current of the line, from its first end on, and it.
+    pub taken: OrderedVertex,
+}
+
+/// A JAMP as a part of a colour flow's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowTerm {
+    /// Its number.
+    pub jamp: u32,
+    /// Whether it is subtracted.
+    pub minus: bool,
+}
+
+/// A vertex of currents that are neighbours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OrderedVertex {
+    /// Index into [`super::Process::routines`]: that with the resulting current as its result.
+    pub routine: u32,
+    /// For each argument of the routine which of the neighbours it is.
+    pub inputs: Vec<u8>,
+    /// The couplings, in the routine's order.
+    pub couplings: Vec<CouplingRef>,
+    /// Mass of the resulting current.
+    pub mass: Quantity,
+    /// Its width.
+    pub width: Quantity,
+    /// Real and imaginary part of what colour multiplies it by.
+    pub factor: (f64, f64),
+}
+
+impl ColorOrdered {
+    /// Number of JAMPs.
+    pub fn jamps(&self) -> usize {
+        (1..=self.insertions.len()).product()
+    }
+}
+
+/// All orders of so many things, in lexicographic order.
+pub fn orders(count: usize) -> Vec<Vec<u8>> {
+    parts(count, count)
+}
+
+/// All orders of any `size` of so many things, in lexicographic order.
+pub fn parts(count: usize, size: usize) -> Vec<Vec<u8>> {
+    let mut all: Vec<Vec<u8>> = vec![Vec::new()];
+    for _ in 0..size {
+        let longer = |order: &Vec<u8>| {
+            let free = (0..count as u8).filter(|x| !order.contains(x));
+            let longer = free.map(|x| [order.as_slice(), &[x]].concat());
+            longer.collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    all
+}
+
+/// The number of an order among all of as many things; that of any different numbers by how they compare.
+pub fn number_of(order: &[u8]) -> usize {
+    let count = order.len();
+    let smaller = |i: usize| order[i + 1..].iter().filter(|x| **x < order[i]).count();
+    (0..count).fold(0, |number, i| number * (count - i) + smaller(i))
+}
+
+/// The orders of the Kleiss-Kuijf basis, those with the smallest first, whose sum, with one sign, is the current of an
+/// order (Kleiss and Kuijf, Nucl. Phys. B312 (1989) 616): `J(a, 1, b) = (-1)^|a| sum of J(1, s)` over all shuffles `s`
+/// of `a` backwards with `b`.
+pub fn shuffles(order: &[u8]) -> (Vec<Vec<u8>>, bool) {
+    let least = (0..order.len()).min_by_key(|&i| order[i]).unwrap_or(0);
+    let before: Vec<u8> = order[..least].iter().rev().copied().collect();
+    let behind = order.get(least + 1..).unwrap_or(&[]);
+    let start = order.get(least).copied().into_iter().collect();
+    let mut all = Vec::new();
+    shuffle(start, &before, behind, &mut all);
+    (all, least % 2 == 1)
+}
+
+fn shuffle(start: Vec<u8>, a: &[u8], b: &[u8], all: &mut Vec<Vec<u8>>) {
+    let with = |x: u8| [start.as_slice(), &[x]].concat();
+    if let Some((&first, rest)) = a.split_first() {
+        shuffle(with(first), rest, b, all);
+    }
+    if let Some((&first, rest)) = b.split_first() {
+        shuffle(with(first), a, rest, all);
+    }
+    if a.is_empty() && b.is_empty() {
+        all.push(start);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_numbered() {
+        let all = orders(4);
+        assert_eq!((all.len(), &all[1][..]), (24, &[0, 1, 3, 2][..]));
+        for (number, order) in all.iter().enumerate() {
+            assert_eq!(number_of(order), number);
+        }
+        assert_eq!(number_of(&[9, 3, 5]), 4);
+        assert_eq!(orders(0), [Vec::<u8>::new()]);
+    }
+
+    #[test]
+    fn shuffles_have_the_smallest_first() {
+        let (all, minus) = shuffles(&[3, 1, 2, 4]);
+        assert_eq!(all, [[1, 3, 2, 4], [1, 2, 3, 4], [1, 2, 4, 3]]);
+        assert!(minus);
+        assert_eq!(shuffles(&[1, 3, 2]), (vec![vec![1, 3, 2]], false));
+    }
+}
