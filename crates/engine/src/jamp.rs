@@ -440,11 +440,11 @@ impl Pair {
         let mut shape = [[0; 4]; 3];
         let mut units = Vec::new();
         for (part, shape) in parts.iter().zip(&mut shape) {
-            for k in 0..4 {
+            for (k, count) in shape.iter_mut().enumerate() {
                 let of_k = part.iter().filter(|term| term.1 == k);
                 let before = units.len();
                 units.extend(of_k.map(|term| term.0));
-                shape[k] = (units.len() - before) as u32;
+                *count = (units.len() - before) as u32;
             }
         }
         Pair {
