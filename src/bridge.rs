@@ -20,7 +20,7 @@ use crate::cache::Cache;
 use crate::color::BlockDiagonal;
 use crate::cpu::Scalar;
 use crate::error::{Error, Result};
-use crate::events::{Answers, Events};
+use crate::events::{Answers, Events, one_for_all};
 use crate::float_environment::in_default_environment;
 use crate::plan::binding::Binding;
 use crate::plan::{Plan, ValidPlan, color_ordered};
@@ -680,6 +680,10 @@ impl Bridge {
         let channels = &self.process.channels;
         let configs = channels.config_diagram.len();
         if let Some(asked) = events.channels {
+            let asked = match one_for_all(asked) {
+                Some(_) => &asked[..1],
+                None => asked,
+            };
             let mut last = None;
             for (event, &channel) in asked.iter().enumerate() {
                 if last == Some(channel) {
@@ -697,6 +701,10 @@ impl Bridge {
             }
         }
         if let Some(igraph) = events.igraph {
+            let igraph = match one_for_all(igraph) {
+                Some(_) => &igraph[..1],
+                None => igraph,
+            };
             for (event, &config) in igraph.iter().enumerate() {
                 if config < 0 || config as usize > configs {
                     return Err(Error::NoSuchConfiguration {

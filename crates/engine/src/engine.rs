@@ -3,6 +3,7 @@
 //! Events are taken one vector at a time, so that the memory it works in (one array of vectors
 //! a thread) does not grow with their number.
 
+use super::at_once::AtOnce;
 use super::block::{Blocks, Sampled};
 use super::color;
 use super::groups::Groups;
@@ -17,7 +18,7 @@ use mebridge_ops::Address;
 use mebridge_ops::general::General;
 use mebridge_plan::binding::{Binding, Coupling};
 use mebridge_plan::color::BlockDiagonal;
-use mebridge_plan::{External, ValidPlan};
+use mebridge_plan::{ChannelPlan, External, Plan, ValidPlan};
 use mebridge_process::color::FlowWeight;
 use mebridge_process::{HelicitySum, Process};
 use mebridge_simd::{Level, Real, dispatch};
@@ -31,9 +32,8 @@ pub struct Engine<T: Real> {
     pub(super) level: Level,
     pub(super) polynomials: Vec<Polynomial<T>>,
     pub(super) jamp: JampSums<T>,
-    /// The squares whose sum is the denominator of channel weights, where amplitudes give them: those of one amplitude,
-    /// and those of several.
-    pub(super) denominator: (Vec<Address>, Vec<Vec<Address>>),
+    /// Squared diagrams of a helicity, where amplitudes give them.
+    pub(super) amp2: ChannelSquares,
     /// What is run for the plan's currents, for those of each tile, and for squared diagrams.
     pub(super) currents: Vec<Step>,
     pub(super) tiles: Vec<Vec<Step>>,
@@ -43,6 +43,8 @@ pub struct Engine<T: Real> {
     pub(super) scratch: Scratch,
     /// Helicities that are evaluated together.
     pub(super) groups: Groups,
+    /// Small helicities, several at once.
+    pub(super) at_once: Option<AtOnce<T>>,
     /// Helicities in the order in which they are evaluated; behind them those that are not (see `evaluated`).
     pub(super) order: Vec<u32>,
     /// How many are evaluated: of loops perhaps half, the others being the same.
@@ -71,6 +73,69 @@ pub struct Engine<T: Real> {
     pub(super) off_shell: bool,
     /// Weights of the rows of the helicity table, where beams are polarised.
     pub(super) beam_weights: Vec<f64>,
+}
+
+/// Squares of sums of amplitudes: of one amplitude each, and of several.
+#[derive(Default)]
+pub(super) struct Squares {
+    pub one: Vec<Address>,
+    pub several: Vec<Vec<Address>>,
+}
+
+/// What channel weights are made of.
+pub(super) struct ChannelSquares {
+    /// Each AMP2.
+    pub amp2: Vec<Squares>,
+    /// The sum of those that have a configuration.
+    pub denominator: Squares,
+    /// Where each AMP2 is as many squares of one amplitude: how many, and all of their amplitudes in order.
+    pub alike: Option<(usize, Vec<Address>)>,
+}
+
+impl ChannelSquares {
+    /// Those of some helicities together, whose amplitudes lie so many vectors behind where the plan has them.
+    pub(super) fn of(channels: &ChannelPlan, shifts: &[u32]) -> ChannelSquares {
+        let mut all = ChannelSquares {
+            amp2: Vec::new(),
+            denominator: Squares::default(),
+            alike: None,
+        };
+        let add = |to: &mut Squares, squares: &[Vec<Address>]| {
+            for shift in shifts {
+                for square in squares {
+                    let mut shifted = square.iter().map(|at| at + shift);
+                    match square.len() {
+                        1 => to.one.extend(shifted),
+                        _ => to.several.push(shifted.by_ref().collect()),
+                    }
+                }
+            }
+        };
+        for squares in &channels.amp2 {
+            let mut amp2 = Squares::default();
+            add(&mut amp2, squares);
+            all.amp2.push(amp2);
+        }
+        for &i in &channels.denominator {
+            if let Some(squares) = channels.amp2.get(i as usize) {
+                add(&mut all.denominator, squares);
+            }
+        }
+        let each = all.amp2.first().map_or(0, |amp2| amp2.one.len());
+        let is_alike = |amp2: &Squares| amp2.one.len() == each && amp2.several.is_empty();
+        if each > 0 && all.amp2.iter().all(is_alike) {
+            let amplitudes = all.amp2.iter().flat_map(|amp2| &amp2.one);
+            all.alike = Some((each, amplitudes.copied().collect()));
+        }
+        all
+    }
+}
+
+/// Where the square of the JAMP goes that is made at an address; `None` where it is no JAMP.
+pub(super) fn jamp2_of(plan: &Plan, scratch: &Scratch, address: Address) -> Option<Address> {
+    let jamps = plan.jamp_base..plan.jamp_base + 2 * plan.flows as u32;
+    let flow = || (address - plan.jamp_base) / 2;
+    jamps.contains(&address).then(|| scratch.jamp2 + flow())
 }
 
 /// A coupling as a polynomial in G.
@@ -165,8 +230,15 @@ impl<T: Real> Engine<T> {
             vectors: 0,
         };
         let groups = Groups::of(&plan, process, next);
+        let next = next.saturating_add(groups.vectors);
+        let lanes = level.lanes::<T>();
+        let at_once = match process.flow_weights.is_empty() {
+            true => AtOnce::of(&plan, &groups, &scratch, next, lanes),
+            false => None,
+        };
+        let taken = at_once.as_ref().map_or(0, |at_once| at_once.vectors);
         let scratch = Scratch {
-            vectors: next.saturating_add(groups.vectors),
+            vectors: next.saturating_add(taken),
             ..scratch
         };
         // Places of terms are kept as numbers of 32 bits.
@@ -191,12 +263,6 @@ impl<T: Real> Engine<T> {
             })
             .collect();
         let channels = &process.channels;
-        let squares = plan.channels().denominator.iter();
-        let squares = squares.filter_map(|&i| plan.channels().amp2.get(i as usize));
-        let (one, several) = squares
-            .flatten()
-            .cloned()
-            .partition::<Vec<_>, _>(|square| square.len() == 1);
         let mut allowed = channels.allowed_flows();
         allowed.push((0..process.color_flows() as u32).collect());
         let with_jamp2 = |flow| (flow, scratch.jamp2 + flow);
@@ -217,8 +283,13 @@ impl<T: Real> Engine<T> {
                 None => plan.helicities.len(),
             },
             polynomials,
-            jamp: JampSums::new(&plan, &scratch, level.lanes::<T>()),
-            denominator: (one.concat(), several),
+            jamp: JampSums::new(
+                &plan.operations().jamp,
+                |address| jamp2_of(&plan, &scratch, address),
+                level.lanes::<T>(),
+            ),
+            at_once,
+            amp2: ChannelSquares::of(plan.channels(), &[0]),
             currents: pairs::steps(&plan.operations().currents, level),
             tiles: plan
                 .operations()
@@ -406,7 +477,7 @@ impl<T: Real> Engine<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mebridge_plan::{Plan, compile};
+    use mebridge_plan::compile;
     use mebridge_process::example;
 
     /// What an engine follows without looking was looked at.

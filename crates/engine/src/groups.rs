@@ -98,8 +98,8 @@ fn shares(plan: &Plan, first: u32, second: u32) -> bool {
         .all(|&[one, other, _]| same(one) || same(other))
 }
 
-/// The vectors that a helicity has for itself: amplitudes, partial sums and JAMPs.
-fn of_one_helicity(plan: &Plan) -> Option<(Address, Address)> {
+/// The vectors that a helicity has for itself: amplitudes, partial sums and JAMPs. `None` if it reads others as its own.
+pub(super) fn of_one_helicity(plan: &Plan) -> Option<(Address, Address)> {
     let mut range = (plan.jamp_base, plan.jamp_base + 2 * plan.flows as u32);
     let mut note = |address: Address| range = (range.0.min(address), range.1.max(address + 2));
     for batch in &plan.operations().amplitudes {

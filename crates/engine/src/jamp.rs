@@ -4,18 +4,23 @@
 //! comes beside the additions: the plan has sums of one shape one after the other, numbers of terms are looked at
 //! once for all of them, and terms are known by their distance from the beginning of memory, in numbers. The square
 //! of a JAMP is added to JAMP2 while it is in registers.
+//!
+//! Flows that differ in the order of some gluons share what these gluons make by themselves, up to a sign. Two such sums
+//! are made together: the terms that they share are loaded and added once for both, and stay in registers.
 
-use super::engine::Scratch;
 use mebridge_ops::Address;
-use mebridge_plan::Plan;
-use mebridge_plan::sums::SumTerm;
+use mebridge_plan::sums::{SumTerm, Sums};
 use mebridge_simd::{Cx, Real, Simd};
+use rustc_hash::FxHashMap as HashMap;
+use std::cmp::Reverse;
 
 /// The sums of a plan at one SIMD level.
 pub(super) struct JampSums<T> {
     /// Those that others are made of, then those that are JAMPs.
     runs: [Vec<Run>; 2],
-    /// For each sum where it goes and where JAMP2 of the flow is, then its terms with unit coefficients.
+    /// JAMPs made two together; their places come last.
+    pairs: Vec<PairRun>,
+    /// For each sum where it goes and where its square does, then its terms with unit coefficients.
     places: Vec<u32>,
     /// The other terms.
     terms: Vec<Term<T>>,
@@ -31,6 +36,25 @@ struct Run {
     terms: u32,
 }
 
+/// Pairs of sums of one shape, whose terms all have unit coefficients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PairRun {
+    pairs: u32,
+    shape: PairShape,
+}
+
+/// How many terms with coefficients 1, -1, i and -i there are: in both sums, with the coefficients of the first one; in
+/// the first sum alone; in the second one alone. And whether the second sum has the common terms with the opposite signs.
+type PairShape = ([[u32; 4]; 3], bool);
+
+/// Two JAMPs that share terms.
+struct Pair {
+    /// Which of the sums they are.
+    sums: [usize; 2],
+    shape: PairShape,
+    units: Vec<Address>,
+}
+
 /// [`mebridge_plan::sums::SumTerm`] in the engine's precision.
 struct Term<T> {
     re: u32,
@@ -43,30 +67,50 @@ struct Term<T> {
 const HEAD: usize = 2;
 
 impl<T: Real> JampSums<T> {
-    /// Those of a plan, in vectors of so many lanes.
-    pub(super) fn new(plan: &Plan, scratch: &Scratch, lanes: usize) -> Self {
-        let jamps = plan.jamp_base..plan.jamp_base + 2 * plan.flows as u32;
+    /// These sums, in vectors of so many lanes. `jamp2` says of an address where the square of the JAMP goes that is made
+    /// there; `None` where it is no JAMP.
+    pub(super) fn new(
+        sums: &Sums,
+        jamp2: impl Fn(Address) -> Option<Address>,
+        lanes: usize,
+    ) -> Self {
+        let lanes = lanes as u32;
         let mut made = JampSums {
             runs: Default::default(),
+            pairs: Vec::new(),
             places: Vec::new(),
             terms: Vec::new(),
         };
+        let pairs = pairs(sums, &jamp2);
+        let mut in_pair = vec![false; sums.sums.len()];
+        for at in pairs.iter().flat_map(|pair| pair.sums) {
+            in_pair[at] = true;
+        }
         for is_jamp in [false, true] {
-            let (mut units, mut terms) = (
-                &plan.operations().jamp.units[..],
-                &plan.operations().jamp.terms[..],
-            );
-            for sum in &plan.operations().jamp.sums {
+            let (mut units, mut terms) = (&sums.units[..], &sums.terms[..]);
+            for (sum, in_pair) in sums.sums.iter().zip(&in_pair) {
                 let units = front(&mut units, sum.units.iter().sum());
                 let terms = front(&mut terms, sum.terms);
-                if jamps.contains(&sum.address) == is_jamp {
-                    let flow = sum.address.saturating_sub(jamps.start) / 2;
-                    let jamp2 = scratch.jamp2 + if is_jamp { flow } else { 0 };
-                    let places = [sum.address, jamp2]
-                        .into_iter()
-                        .chain(units.iter().copied());
-                    made.push(is_jamp, (sum.units, sum.terms), places, terms, lanes as u32);
+                let square = jamp2(sum.address);
+                if square.is_some() == is_jamp && !in_pair {
+                    let head = [sum.address, square.unwrap_or(sum.address)];
+                    let places = head.into_iter().chain(units.iter().copied());
+                    made.push(is_jamp, (sum.units, sum.terms), places, terms, lanes);
                 }
+            }
+        }
+        for pair in pairs {
+            for address in pair.sums.map(|at| sums.sums[at].address) {
+                let head = [address, jamp2(address).unwrap_or(address)];
+                made.places.extend(head.map(|address| address * lanes));
+            }
+            made.places.extend(pair.units.iter().map(|at| at * lanes));
+            match made.pairs.last_mut() {
+                Some(run) if run.shape == pair.shape => run.pairs += 1,
+                _ => made.pairs.push(PairRun {
+                    pairs: 1,
+                    shape: pair.shape,
+                }),
             }
         }
         made
@@ -121,6 +165,9 @@ impl<T: Real> JampSums<T> {
             for run in &self.runs[1] {
                 (places, terms) = run.add_up::<V, N, SQUARES>(places, terms, mine, all);
             }
+            for run in &self.pairs {
+                places = run.add_up::<V, N, SQUARES>(places, mine, all);
+            }
         }
     }
 }
@@ -135,19 +182,13 @@ impl Run {
         mine: [*mut V::Scalar; N],
         all: *mut V::Scalar,
     ) -> (*const u32, *const Term<V::Scalar>) {
-        let [plus, minus, plus_i, minus_i] = self.units;
         // SAFETY: the caller's promise.
         unsafe {
             for _ in 0..self.sums {
                 let (to, square) = (*places, *places.add(1));
                 places = places.add(HEAD);
                 let mut z = [Cx::new(V::zero(), V::zero()); N];
-                (places, z) = add_units::<V, N, PLUS>(places, plus, mine, z);
-                (places, z) = add_units::<V, N, MINUS>(places, minus, mine, z);
-                if plus_i + minus_i > 0 {
-                    (places, z) = add_units::<V, N, PLUS_I>(places, plus_i, mine, z);
-                    (places, z) = add_units::<V, N, MINUS_I>(places, minus_i, mine, z);
-                }
+                (places, z) = add_all_units::<V, N>(places, self.units, mine, z);
                 for _ in 0..self.terms {
                     let term = &*terms;
                     let (re, im) = (V::splat(term.factor_re), V::splat(term.factor_im));
@@ -158,23 +199,102 @@ impl Run {
                     }
                     terms = terms.add(1);
                 }
-                for i in 0..N {
-                    let to = mine[i].add(to as usize);
-                    z[i].re.store(to);
-                    z[i].im.store(to.add(V::LANES));
-                }
-                if SQUARES {
-                    let at = all.add(square as usize);
-                    let mut sum = V::load(at);
-                    for z in z {
-                        sum = z.re.mul_add(z.re, z.im.mul_add(z.im, sum));
-                    }
-                    sum.store(at);
-                }
+                store::<V, N, SQUARES>(z, to, square, mine, all);
             }
         }
         (places, terms)
     }
+}
+
+impl PairRun {
+    /// The pairs of the run, whose places begin here; where those of the next run begin.
+    #[inline(always)]
+    unsafe fn add_up<V: Simd, const N: usize, const SQUARES: bool>(
+        &self,
+        mut places: *const u32,
+        mine: [*mut V::Scalar; N],
+        all: *mut V::Scalar,
+    ) -> *const u32 {
+        let (units, opposite) = &self.shape;
+        // SAFETY: the caller's promise.
+        unsafe {
+            let zero = Cx::new(V::zero(), V::zero());
+            for _ in 0..self.pairs {
+                let mut heads = places;
+                places = places.add(2 * HEAD);
+                let (mut z, mut common) = ([zero; N], [zero; N]);
+                for (part, units) in units.iter().enumerate() {
+                    (places, z) = add_all_units::<V, N>(places, *units, mine, z);
+                    if part == 0 {
+                        common = z;
+                        continue;
+                    }
+                    store::<V, N, SQUARES>(z, *heads, *heads.add(1), mine, all);
+                    heads = heads.add(HEAD);
+                    z = common;
+                    if *opposite {
+                        for z in &mut z {
+                            *z = Cx::new(-z.re, -z.im);
+                        }
+                    }
+                }
+            }
+        }
+        places
+    }
+}
+
+/// Stores a sum, and adds its square where they are asked for.
+///
+/// # Safety
+/// Places of a complex number in all of `mine` and of a real one in `all`; the CPU has the level.
+#[inline(always)]
+unsafe fn store<V: Simd, const N: usize, const SQUARES: bool>(
+    z: [Cx<V>; N],
+    to: u32,
+    square: u32,
+    mine: [*mut V::Scalar; N],
+    all: *mut V::Scalar,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        for i in 0..N {
+            let to = mine[i].add(to as usize);
+            z[i].re.store(to);
+            z[i].im.store(to.add(V::LANES));
+        }
+        if SQUARES {
+            let at = all.add(square as usize);
+            let mut sum = V::load(at);
+            for z in z {
+                sum = z.re.mul_add(z.re, z.im.mul_add(z.im, sum));
+            }
+            sum.store(at);
+        }
+    }
+}
+
+/// Adds numbers with coefficients 1, -1, i and -i, so many of each; where the next places begin, and the sums.
+///
+/// # Safety
+/// As for [`add_units`].
+#[inline(always)]
+unsafe fn add_all_units<V: Simd, const N: usize>(
+    mut places: *const u32,
+    [plus, minus, plus_i, minus_i]: [u32; 4],
+    mine: [*mut V::Scalar; N],
+    mut z: [Cx<V>; N],
+) -> (*const u32, [Cx<V>; N]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (places, z) = add_units::<V, N, PLUS>(places, plus, mine, z);
+        (places, z) = add_units::<V, N, MINUS>(places, minus, mine, z);
+        if plus_i + minus_i > 0 {
+            (places, z) = add_units::<V, N, PLUS_I>(places, plus_i, mine, z);
+            (places, z) = add_units::<V, N, MINUS_I>(places, minus_i, mine, z);
+        }
+    }
+    (places, z)
 }
 
 const PLUS: usize = 0;
@@ -243,4 +363,229 @@ fn front<'a, T>(rest: &mut &'a [T], count: u32) -> &'a [T] {
     let (front, behind) = rest.split_at(count as usize);
     *rest = behind;
     front
+}
+
+/// Pairs of JAMPs that share terms, those of one shape one after the other. A sum with other than unit coefficients, or
+/// that has a term twice, is in none.
+fn pairs(all: &Sums, jamp2: impl Fn(Address) -> Option<Address>) -> Vec<Pair> {
+    // Of each sum its terms, with coefficients by their place among 1, -1, i and -i; in order.
+    let mut sums: Vec<Vec<(Address, usize)>> = Vec::new();
+    let mut units = &all.units[..];
+    for sum in &all.sums {
+        let coefficients = (0..4).flat_map(|k| std::iter::repeat_n(k, sum.units[k] as usize));
+        let of_sum = front(&mut units, sum.units.iter().sum());
+        let mut terms: Vec<_> = of_sum.iter().copied().zip(coefficients).collect();
+        terms.sort_unstable();
+        let twice = terms.windows(2).any(|two| two[0].0 == two[1].0);
+        let reads_jamp = terms.iter().any(|&(at, _)| jamp2(at).is_some());
+        if sum.terms > 0 || twice || reads_jamp || jamp2(sum.address).is_none() {
+            terms.clear();
+        }
+        sums.push(terms);
+    }
+    let mut users: HashMap<Address, Vec<(usize, usize)>> = HashMap::default();
+    for (at, terms) in sums.iter().enumerate() {
+        for &(address, coefficient) in terms {
+            users.entry(address).or_default().push((at, coefficient));
+        }
+    }
+    if users
+        .values()
+        .map(|users| users.len().pow(2))
+        .sum::<usize>()
+        > MOST_COMPARISONS
+    {
+        return Vec::new();
+    }
+    let mut shared: HashMap<([usize; 2], bool), u32> = HashMap::default();
+    for users in users.values() {
+        for (i, &(second, b)) in users.iter().enumerate() {
+            for &(first, a) in &users[..i] {
+                let opposite = a == b ^ 1;
+                if a == b || opposite {
+                    *shared.entry(([first, second], opposite)).or_default() += 1;
+                }
+            }
+        }
+    }
+    let mut shared: Vec<_> = shared.into_iter().collect();
+    shared.sort_unstable_by_key(|&(pair, count)| (Reverse(count), pair));
+    let mut taken = vec![false; sums.len()];
+    let mut pairs = Vec::new();
+    for ((both, opposite), _) in shared {
+        if both.iter().all(|&at| !taken[at]) {
+            both.into_iter().for_each(|at| taken[at] = true);
+            pairs.push(Pair::of(both, &sums, opposite));
+        }
+    }
+    pairs.sort_unstable_by_key(|pair| (pair.shape, pair.sums));
+    pairs
+}
+
+/// Pairs of which it is asked what they share: what a plan of thousands of flows has more of is left alone.
+const MOST_COMPARISONS: usize = 1 << 22;
+
+impl Pair {
+    /// Two of some sums, given by their terms.
+    fn of(sums: [usize; 2], all: &[Vec<(Address, usize)>], opposite: bool) -> Pair {
+        let [first, second] = sums.map(|at| &all[at]);
+        let flip = usize::from(opposite);
+        let in_both = |&&(at, k): &&(Address, usize)| second.contains(&(at, k ^ flip));
+        let in_first = |&&(at, k): &&(Address, usize)| first.contains(&(at, k ^ flip));
+        let parts: [Vec<&(Address, usize)>; 3] = [
+            first.iter().filter(in_both).collect(),
+            first.iter().filter(|term| !in_both(term)).collect(),
+            second.iter().filter(|term| !in_first(term)).collect(),
+        ];
+        let mut shape = [[0; 4]; 3];
+        let mut units = Vec::new();
+        for (part, shape) in parts.iter().zip(&mut shape) {
+            for (k, count) in shape.iter_mut().enumerate() {
+                let of_k = part.iter().filter(|term| term.1 == k);
+                let before = units.len();
+                units.extend(of_k.map(|term| term.0));
+                *count = (units.len() - before) as u32;
+            }
+        }
+        Pair {
+            sums,
+            shape: (shape, opposite),
+            units,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mebridge_plan::sums::Sum;
+    use mebridge_simd::{Level, Task, dispatch};
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    /// Amplitudes, JAMPs behind them, squares behind those.
+    const AMPLITUDES: u32 = 40;
+    const FLOWS: u32 = 30;
+
+    /// Sums of amplitudes of which every other one shares terms with the one before.
+    fn sums(seed: u64) -> Sums {
+        let mut draw = ChaCha8Rng::seed_from_u64(seed);
+        let mut sums = Sums::default();
+        let mut before: Vec<(u32, usize)> = Vec::new();
+        for flow in 0..FLOWS {
+            let mut terms = Vec::new();
+            if flow % 2 == 1 {
+                let flip = draw.random_range(0..2);
+                let some = before.iter().filter(|_| draw.random_range(0..3) > 0);
+                terms.extend(some.map(|&(at, k)| (at, k ^ flip)));
+            }
+            for _ in 0..draw.random_range(0..12) {
+                let at = draw.random_range(0..AMPLITUDES);
+                let (odd, kinds) = (
+                    draw.random_range(0..8) == 0,
+                    [2, 4][(flow % 3 == 0) as usize],
+                );
+                if odd || terms.iter().all(|&(other, _)| other != at) {
+                    terms.push((at, draw.random_range(0..kinds)));
+                }
+            }
+            before.clone_from(&terms);
+            terms.sort_by_key(|term| term.1);
+            sums.units.extend(terms.iter().map(|term| 2 * term.0));
+            let mut units = [0; 4];
+            terms.iter().for_each(|term| units[term.1] += 1);
+            let more = u32::from(flow % 7 == 6);
+            sums.terms.extend((0..more).map(|_| SumTerm {
+                re: 4,
+                im: 5,
+                factor_re: 0.5,
+                factor_im: 0.25,
+            }));
+            sums.sums.push(Sum {
+                address: 2 * (AMPLITUDES + flow),
+                units,
+                terms: more,
+            });
+        }
+        sums
+    }
+
+    fn jamp2(address: Address) -> Option<Address> {
+        let flow = (address / 2).checked_sub(AMPLITUDES)?;
+        (flow < FLOWS).then_some(2 * (AMPLITUDES + FLOWS) + flow)
+    }
+
+    #[repr(align(64))]
+    #[derive(Clone)]
+    struct Vectors([f64; 8 * VECTORS]);
+
+    const VECTORS: usize = (2 * AMPLITUDES + 3 * FLOWS) as usize;
+
+    struct AddUp<'a>(&'a JampSums<f64>, &'a mut [Vectors; 2]);
+
+    impl Task<f64> for AddUp<'_> {
+        type Output = ();
+        #[inline(always)]
+        unsafe fn run<V: Simd<Scalar = f64>>(self) {
+            let [first, second] = self.1;
+            let (first, second) = (first.0.as_mut_ptr(), second.0.as_mut_ptr());
+            // SAFETY: addresses below VECTORS, 8 lanes at most.
+            unsafe { self.0.add_up::<V, 2, true>([first, second], first) }
+        }
+    }
+
+    #[test]
+    fn sums_made_two_together_are_those_of_their_terms() {
+        let mut opposite = [0; 2];
+        for seed in 0..20 {
+            let sums = sums(seed);
+            for level in Level::supported() {
+                let lanes = level.lanes::<f64>();
+                let made = JampSums::<f64>::new(&sums, jamp2, lanes);
+                for run in &made.pairs {
+                    opposite[usize::from(run.shape.1)] += run.pairs;
+                }
+                let mut draw = ChaCha8Rng::seed_from_u64(seed);
+                let mut memory = [(); 2].map(|()| Vectors([0.0; 8 * VECTORS]));
+                for memory in &mut memory {
+                    let amplitudes = &mut memory.0[..2 * AMPLITUDES as usize * lanes];
+                    amplitudes.fill_with(|| draw.random_range(-1.0..1.0));
+                }
+                let before = memory.clone();
+                // SAFETY: the level is there.
+                unsafe { dispatch(level, AddUp(&made, &mut memory)) };
+                for lane in 0..lanes {
+                    let (mut units, mut terms) = (&sums.units[..], &sums.terms[..]);
+                    for sum in &sums.sums {
+                        let kinds = (0..4).flat_map(|k| vec![k; sum.units[k] as usize]);
+                        let units = front(&mut units, sum.units.iter().sum());
+                        let terms = front(&mut terms, sum.terms);
+                        let of: Vec<(u32, usize)> = units.iter().copied().zip(kinds).collect();
+                        let mut square = 0.0;
+                        for (memory, before) in memory.iter().zip(&before) {
+                            let x = |at: u32| before.0[at as usize * lanes + lane];
+                            let (mut re, mut im) = (0.0, 0.0);
+                            for &(at, k) in &of {
+                                let (x, y) = (x(at), x(at + 1));
+                                let [r, i] = [[x, y], [-x, -y], [-y, x], [y, -x]][k];
+                                (re, im) = (re + r, im + i);
+                            }
+                            for term in terms {
+                                re += term.factor_re * x(term.re);
+                                im += term.factor_im * x(term.im);
+                            }
+                            let found = |at: u32| memory.0[at as usize * lanes + lane];
+                            assert!((found(sum.address) - re).abs() < 1e-13);
+                            assert!((found(sum.address + 1) - im).abs() < 1e-13);
+                            square += re * re + im * im;
+                        }
+                        let at = jamp2(sum.address).unwrap() as usize;
+                        assert!((memory[0].0[at * lanes + lane] - square).abs() < 1e-12);
+                    }
+                }
+            }
+        }
+        // Both kinds of pairs were made.
+        assert!(opposite.iter().all(|&pairs| pairs > 50), "{opposite:?}");
+    }
 }

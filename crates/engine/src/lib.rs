@@ -1,6 +1,7 @@
 //! The CPU backend: the engine that runs a plan on SIMD registers, and its threads.
 
 mod arena;
+mod at_once;
 mod block;
 pub mod color;
 mod engine;

@@ -2,7 +2,7 @@
 
 use super::arena::Arena;
 use super::engine::{Engine, Timers};
-use mebridge_backend::events::Events;
+use mebridge_backend::events::{Events, one_for_all};
 use mebridge_simd::Real;
 use mebridge_support::error::Result;
 use num_complex::Complex64;
@@ -21,7 +21,7 @@ pub struct Worker<T> {
     pub all_amp2: bool,
     /// Where AMP2 and JAMP2 of each helicity go, where they are asked for.
     pub each: Option<Each>,
-    /// For each event of the block which of them is its channel's.
+    /// For each event of the block which of them is its channel's, where there are several.
     pub slots: Vec<u32>,
     /// For each event of the block the configuration by which its colour is chosen.
     pub configs: Vec<Option<u32>>,
@@ -82,7 +82,8 @@ impl<T: Real> Worker<T> {
         self.single.as_mut_ptr()
     }
 
-    /// Notes which AMP2 the channels of a block ask for. False without channels.
+    /// Notes which AMP2 the channels of a block ask for, and where there are several, which one an event asks for. False
+    /// without channels.
     pub fn weights(
         &mut self,
         engine: &Engine<T>,
@@ -99,7 +100,13 @@ impl<T: Real> Worker<T> {
         let Some(channels) = events.channels else {
             return false;
         };
-        for &channel in &channels[first..first + count] {
+        let channels = &channels[first..first + count];
+        // Nearly always it is one for all.
+        let channels = match one_for_all(channels) {
+            Some(_) => &channels[..1],
+            None => channels,
+        };
+        for &channel in channels {
             let amp2 = engine.plan.channels().amp2_of_diagram[channel as usize]
                 .expect("channels are checked before");
             let slot = self.amp2.iter().position(|&a| a == amp2);

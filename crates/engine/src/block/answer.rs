@@ -1,6 +1,8 @@
 //! From sums over helicities to the answer for each event.
 
 use super::{Blocks, Sampled, lane_of};
+use crate::engine::Engine;
+use mebridge_backend::events::one_for_all;
 use mebridge_backend::sample::Sample;
 use mebridge_ops::Address;
 use mebridge_ops::kernels::Memory;
@@ -70,11 +72,18 @@ impl<T: Real> Blocks<'_, '_, T> {
                 self.answers.color[first..first + count].fill(0);
                 return;
             }
-            self.configurations(first, count);
-            if self.worker.configs.iter().all(Option::is_none) {
-                self.answers.color[first..first + count].fill(0);
+            if let Some(config) = self.one_configuration(first, count) {
+                let Some(config) = config else {
+                    self.answers.color[first..first + count].fill(0);
+                    return;
+                };
+                let random = self.lanes(m, first, count, self.events.random_color);
+                let chosen = choose_color(m, engine, random, config);
+                let answers = &mut self.answers.color[first..first + count];
+                put_integers(m, scratch.lanes, chosen, answers);
                 return;
             }
+            self.configurations(first, count);
             self.colors(m, first, count);
         }
     }
@@ -105,12 +114,7 @@ impl<T: Real> Blocks<'_, '_, T> {
                 }
                 let choices = scratch.choices + same as u32;
                 if same == lane {
-                    let jamp2 = engine.color_allowed[config as usize].iter().copied();
-                    let mut total = V::zero();
-                    for (_, address) in jamp2.clone() {
-                        total = total + m.real(address);
-                    }
-                    m.put_real(choices, choose(m, random, total, jamp2));
+                    m.put_real(choices, choose_color(m, engine, random, config));
                 }
                 let chosen = (*lane_of(m, choices, lane)).to_f64();
                 self.answers.color[first + lane] = chosen as i32;
@@ -137,6 +141,24 @@ impl<T: Real> Blocks<'_, '_, T> {
         }
     }
 
+    /// The configuration (from 0) by which the colours of all events of the block are chosen, or `Some(None)` where none
+    /// is. `None` where it is not one for all.
+    #[inline(always)]
+    fn one_configuration(&self, first: usize, count: usize) -> Option<Option<u32>> {
+        let events = &self.events;
+        if let Some(igraph) = events.igraph {
+            let config = one_for_all(&igraph[first..first + count])?;
+            if config != 0 {
+                return Some(Some(config as u32 - 1));
+            }
+        }
+        let Some(channels) = events.channels else {
+            return Some(None);
+        };
+        let channel = one_for_all(&channels[first..first + count])?;
+        Some(self.engine.config_of_channel[channel as usize])
+    }
+
     /// Notes for each event of the block the configuration (from 0) by which its colour is chosen.
     #[inline(always)]
     fn configurations(&mut self, first: usize, count: usize) {
@@ -154,6 +176,28 @@ impl<T: Real> Blocks<'_, '_, T> {
         let configs = &mut self.worker.configs;
         configs.clear();
         configs.extend((first..first + count).map(config));
+    }
+}
+
+/// The flow that is chosen in each lane among those that a configuration allows.
+///
+/// # Safety
+/// The engine's scratch is there, and JAMP2 in it.
+#[inline(always)]
+unsafe fn choose_color<V: Simd>(
+    m: Memory<V>,
+    engine: &Engine<V::Scalar>,
+    random: V,
+    config: u32,
+) -> V {
+    let jamp2 = engine.color_allowed[config as usize].iter().copied();
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut total = V::zero();
+        for (_, address) in jamp2.clone() {
+            total = total + m.real(address);
+        }
+        choose(m, random, total, jamp2)
     }
 }
 

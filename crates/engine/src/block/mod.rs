@@ -10,8 +10,9 @@ mod momentum_check;
 mod sample;
 mod start;
 
+use super::at_once::AtOnce;
 use super::color::{self, Sum};
-use super::engine::{ColorSum, Engine};
+use super::engine::{ChannelSquares, ColorSum, Engine, Squares};
 use super::pairs::Step;
 use super::worker::Worker;
 use mebridge_backend::BadMomentum;
@@ -139,6 +140,9 @@ impl<T: Real> Blocks<'_, '_, T> {
             if let Some(loops) = plan.loops() {
                 return self.loops(m, loops, colors);
             }
+            if let (Some(at_once), false) = (&engine.at_once, each) {
+                return self.at_once(m, at_once, weights, colors);
+            }
             let mut done = 0;
             let operations = plan.operations();
             let mut tiles = operations.tiles.iter().zip(&engine.tiles).peekable();
@@ -184,6 +188,66 @@ impl<T: Real> Blocks<'_, '_, T> {
         }
     }
 
+    /// The same of small helicities, several at once.
+    #[inline(always)]
+    unsafe fn at_once<V: Simd<Scalar = T>>(
+        &mut self,
+        m: Memory<V>,
+        all: &AtOnce<T>,
+        weights: bool,
+        colors: bool,
+    ) {
+        let base = self.worker.vectors();
+        let mut done = 0;
+        for portion in &all.portions {
+            let start = self.worker.profile.then(Instant::now);
+            let two = [Table(&portion.tables[0]), Table(&portion.tables[1])];
+            // SAFETY: addresses of the plan and the scratch, and of what lies behind it for these helicities.
+            unsafe {
+                for batch in &portion.batches {
+                    let operands = &batch.operands;
+                    match (batch.opcode, all.in_pairs) {
+                        (Opcode::General(i), _) => {
+                            let routine = &self.engine.general[i as usize];
+                            general::run::<V, _>(routine, operands, two[0], base);
+                        }
+                        (opcode, false) => {
+                            kernels::amplitudes::<V, _>(opcode, operands, two[0], base);
+                        }
+                        (Opcode::Dots, true) => {
+                            kernels::dots_of_two::<V>(operands, two, all.stride, base);
+                        }
+                        (opcode, true) => {
+                            kernels::products_of_two::<V>(opcode, operands, two, all.stride, base);
+                        }
+                    }
+                }
+                if weights {
+                    self.amp2(&portion.amp2, m, m);
+                }
+                let jamp = &portion.jamp;
+                match (all.in_pairs, colors) {
+                    (false, false) => jamp.add_up::<V, 1, false>([base], base),
+                    (false, true) => jamp.add_up::<V, 1, true>([base], base),
+                    (true, false) => {
+                        jamp.add_up::<V, 2, false>([base, m.pointer(all.stride)], base);
+                    }
+                    (true, true) => {
+                        jamp.add_up::<V, 2, true>([base, m.pointer(all.stride)], base);
+                    }
+                }
+            }
+            if let Some(start) = start {
+                self.worker.timers.amplitudes += start.elapsed();
+            }
+            for &(h, mine) in &portion.helicities {
+                // SAFETY: where these helicities have their JAMPs.
+                unsafe { self.color_sum(m, m.shifted(mine), h, done) };
+                done += 1;
+            }
+        }
+    }
+
     /// Whether colours are to be chosen for some of these events.
     fn asks_for_colors(&self, first: usize, count: usize) -> bool {
         let events = &self.events;
@@ -210,7 +274,7 @@ impl<T: Real> Blocks<'_, '_, T> {
         unsafe {
             if weights {
                 for mine in mine {
-                    self.amp2(m, Memory::new(mine));
+                    self.amp2(&engine.amp2, m, Memory::new(mine));
                 }
             }
             let all = m.pointer(0);
@@ -423,26 +487,40 @@ impl<T: Real> Blocks<'_, '_, T> {
         }
     }
 
-    /// Adds |AMP|^2 of single diagrams to the channels' numerators and to the denominator. `mine` is the memory as the
+    /// Adds squares of single diagrams to the channels' numerators and to the denominator. `mine` is the memory as the
     /// helicity sees it.
     #[inline(always)]
-    unsafe fn amp2<V: Simd<Scalar = T>>(&self, m: Memory<V>, mine: Memory<V>) {
-        let channels = self.engine.plan.channels();
+    unsafe fn amp2<V: Simd<Scalar = T>>(&self, of: &ChannelSquares, m: Memory<V>, mine: Memory<V>) {
         let scratch = &self.engine.scratch;
         // SAFETY: addresses of the plan and the scratch.
         unsafe {
-            if channels.amp2.is_empty() {
+            if of.amp2.is_empty() {
                 return;
             }
             // A sample takes its sum from the numerators, which are all there; single helicities have none.
             if self.sample.is_none() && self.worker.each.is_none() {
-                let (one, several) = &self.engine.denominator;
-                let total = squares(mine, several, m.real(scratch.denominator));
-                m.put_real(scratch.denominator, total + squares_of_one(mine, one));
+                let total = squares(mine, &of.denominator, m.real(scratch.denominator));
+                m.put_real(scratch.denominator, total);
+            }
+            if let (true, Some((each, amplitudes))) = (self.worker.all_amp2, &of.alike) {
+                let mut rest = &amplitudes[..];
+                let mut at = scratch.numerators;
+                while let Some((some, others)) = rest.split_at_checked(*each)
+                    && !some.is_empty()
+                {
+                    let mut sum = m.real(at);
+                    for &amplitude in some {
+                        let z = mine.complex(amplitude);
+                        sum = z.re.mul_add(z.re, z.im.mul_add(z.im, sum));
+                    }
+                    m.put_real(at, sum);
+                    (rest, at) = (others, at + 1);
+                }
+                return;
             }
             for (slot, &i) in self.worker.amp2.iter().enumerate() {
                 let at = scratch.numerators + slot as u32;
-                let sum = squares(mine, &channels.amp2[i as usize], m.real(at));
+                let sum = squares(mine, &of.amp2[i as usize], m.real(at));
                 m.put_real(at, sum);
             }
         }
@@ -520,33 +598,27 @@ unsafe fn lane_of<V: Simd>(m: Memory<V>, address: Address, lane: usize) -> *mut 
     unsafe { m.pointer(address).add(lane) }
 }
 
-/// The sum of the squares of these numbers. Each addition waits for the one before, so there are four sums.
+/// Adds squares. Each addition waits for the one before, so there are four sums where there are as many numbers.
 #[inline(always)]
-unsafe fn squares_of_one<V: Simd>(m: Memory<V>, numbers: &[Address]) -> V {
+unsafe fn squares<V: Simd>(m: Memory<V>, squares: &Squares, mut total: V) -> V {
     // SAFETY: addresses of the plan.
     unsafe {
-        let mut sums = [V::zero(); 4];
-        let (fours, rest) = numbers.as_chunks::<4>();
-        for four in fours {
-            for i in 0..4 {
-                let z = m.complex(four[i]);
-                sums[i] = z.re.mul_add(z.re, z.im.mul_add(z.im, sums[i]));
+        let (fours, rest) = squares.one.as_chunks::<4>();
+        if !fours.is_empty() {
+            let mut sums = [V::zero(); 4];
+            for four in fours {
+                for i in 0..4 {
+                    let z = m.complex(four[i]);
+                    sums[i] = z.re.mul_add(z.re, z.im.mul_add(z.im, sums[i]));
+                }
             }
+            total = total + ((sums[0] + sums[1]) + (sums[2] + sums[3]));
         }
         for &number in rest {
             let z = m.complex(number);
-            sums[0] = z.re.mul_add(z.re, z.im.mul_add(z.im, sums[0]));
+            total = z.re.mul_add(z.re, z.im.mul_add(z.im, total));
         }
-        (sums[0] + sums[1]) + (sums[2] + sums[3])
-    }
-}
-
-/// Adds squares of sums of numbers.
-#[inline(always)]
-unsafe fn squares<V: Simd>(m: Memory<V>, squares: &[Vec<Address>], mut total: V) -> V {
-    // SAFETY: addresses of the plan.
-    unsafe {
-        for square in squares {
+        for square in &squares.several {
             let mut sum = m.complex(square[0]);
             for &a in &square[1..] {
                 sum = sum + m.complex(a);

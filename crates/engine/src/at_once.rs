@@ -1,0 +1,237 @@
+//! Small helicities: several at once.
+//!
+//! Where a helicity is a handful of operations, finding them takes longer than doing them. Helicities are then taken in
+//! portions. Each of a portion has its amplitudes and JAMPs in a place of its own, and operations, JAMP sums and squared
+//! diagrams of all of them stand one after the other, as if they were one helicity's. Two helicities that share a factor
+//! of each product ([`super::groups`]) are evaluated together as before. Portions come one after the other in the same
+//! memory, which stays in the first cache.
+
+use super::engine::{ChannelSquares, Scratch, jamp2_of};
+use super::groups::{self, Groups};
+use super::jamp::JampSums;
+use mebridge_ops::visit::{Access, visit};
+use mebridge_ops::{Address, Batch};
+use mebridge_plan::Plan;
+use mebridge_plan::sums::{Sum, Sums};
+use mebridge_simd::Real;
+
+/// Vectors that the helicities of a portion have for themselves, at most: 16 KB at 512z, which leaves the first cache
+/// room for wavefunctions.
+const MOST_VECTORS: u32 = 256;
+
+/// All helicities of a plan, ready to be evaluated.
+pub(super) struct AtOnce<T> {
+    pub(super) portions: Vec<Portion<T>>,
+    /// Whether helicities come in pairs.
+    pub(super) in_pairs: bool,
+    /// Vectors from where the first helicities of pairs have their own to where the second ones have.
+    pub(super) stride: u32,
+    /// Vectors of memory behind those that were taken before.
+    pub(super) vectors: u32,
+}
+
+/// Some helicities.
+pub(super) struct Portion<T> {
+    /// The operations of all groups.
+    pub(super) batches: Vec<Batch>,
+    /// Where they look their wavefunctions up: for the first and for the second helicity of each group.
+    pub(super) tables: [Vec<Address>; 2],
+    /// JAMP sums of the first helicities.
+    pub(super) jamp: JampSums<T>,
+    pub(super) amp2: ChannelSquares,
+    /// Helicities, and how far behind the plan's their JAMPs are.
+    pub(super) helicities: Vec<(u32, u32)>,
+}
+
+/// Where the helicities of a portion have their own.
+struct Places<'a> {
+    plan: &'a Plan,
+    /// Behind everything else.
+    taken: u32,
+    /// What the plan has for a helicity: the first address, and how many.
+    first: Address,
+    own: u32,
+}
+
+impl Places<'_> {
+    /// How far behind the plan's place that of a portion is.
+    fn shift(&self, place: usize) -> u32 {
+        self.taken - self.first + self.own * place as u32
+    }
+}
+
+impl<T: Real> AtOnce<T> {
+    /// Those of a plan in whose memory so many vectors are taken, if its helicities are small.
+    pub(super) fn of(
+        plan: &Plan,
+        groups: &Groups,
+        scratch: &Scratch,
+        taken: u32,
+        lanes: usize,
+    ) -> Option<AtOnce<T>> {
+        let groups = &groups.helicities;
+        let (together, lines) = (
+            groups.first()?.len(),
+            plan.operations().tables.first()?.len(),
+        );
+        let alike = groups.iter().all(|group| group.len() == together)
+            && plan
+                .operations()
+                .tables
+                .iter()
+                .all(|table| table.len() == lines);
+        if plan.loops().is_some() || !plan.operations().tiles.is_empty() || !alike || together > 2 {
+            return None;
+        }
+        let (first, end) = groups::of_one_helicity(plan)?;
+        let own = end - first;
+        let places = Places {
+            plan,
+            taken,
+            first,
+            own,
+        };
+        let most = (MOST_VECTORS / (own * together as u32)) as usize;
+        // Portions of one size, as far as that goes.
+        let portions = groups.len().div_ceil(most.max(1));
+        let most = groups.len().div_ceil(portions);
+        if most < 2 {
+            return None;
+        }
+        let portions = groups.chunks(most);
+        let portions = portions.map(|groups| Portion::of(groups, most, &places, scratch, lanes));
+        Some(AtOnce {
+            portions: portions.collect::<Option<_>>()?,
+            in_pairs: together == 2,
+            stride: own * most as u32,
+            vectors: own * (most * together) as u32,
+        })
+    }
+}
+
+impl<T: Real> Portion<T> {
+    /// Some groups of at most so many.
+    fn of(
+        groups: &[Vec<u32>],
+        most: usize,
+        places: &Places,
+        scratch: &Scratch,
+        lanes: usize,
+    ) -> Option<Portion<T>> {
+        let plan = places.plan;
+        let mut tables = [Vec::new(), Vec::new()];
+        let mut helicities = Vec::new();
+        let mut sums = Sums::default();
+        let mut begins = Vec::new();
+        for (at, group) in groups.iter().enumerate() {
+            begins.push(tables[0].len() as u32);
+            let shift = places.shift(at);
+            sums.sums
+                .extend(plan.operations().jamp.sums.iter().map(|sum| Sum {
+                    address: sum.address + shift,
+                    ..*sum
+                }));
+            let units = plan.operations().jamp.units.iter();
+            sums.units.extend(units.map(|unit| unit + shift));
+            for term in &plan.operations().jamp.terms {
+                let mut term = *term;
+                term.re += shift;
+                term.im += shift;
+                sums.terms.push(term);
+            }
+            for (place, (&h, table)) in group.iter().zip(&mut tables).enumerate() {
+                table.extend(&plan.operations().tables[h as usize]);
+                helicities.push((h, places.shift(at + place * most)));
+            }
+        }
+        let mut batches = Vec::new();
+        for batch in &plan.operations().amplitudes {
+            let mut operands = Vec::new();
+            for (at, begin) in begins.iter().enumerate() {
+                visit(
+                    batch,
+                    &plan.operations().general,
+                    true,
+                    &mut |operand, access| {
+                        operands.push(match access {
+                            Access::Indexed(_) => operand + begin,
+                            Access::Write(_) | Access::Update(_) => operand + places.shift(at),
+                            Access::Read(_) | Access::Number => operand,
+                        });
+                    },
+                )?;
+            }
+            batches.push(Batch { operands, ..*batch });
+        }
+        let jamp2 = |address: Address| {
+            let place = address.checked_sub(places.taken)? % places.own;
+            jamp2_of(plan, scratch, places.first + place)
+        };
+        let shifts: Vec<u32> = helicities.iter().map(|it| it.1).collect();
+        Some(Portion {
+            batches,
+            tables,
+            jamp: JampSums::new(&sums, jamp2, lanes),
+            amp2: ChannelSquares::of(plan.channels(), &shifts),
+            helicities,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Engine;
+    use mebridge_import::import_directory;
+    use mebridge_plan::binding::Binding;
+    use mebridge_plan::color::BlockDiagonal;
+    use mebridge_plan::{compile, recursion};
+    use mebridge_simd::Level;
+    use std::path::Path;
+
+    /// That their numbers are right is seen by tests of plans against each other, of which those in tiles have no portions.
+    #[test]
+    fn helicities_have_places_of_their_own_behind_all_others() {
+        let directory = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fortran/gg_ttx/SubProcesses/P1_gg_ttx"
+        );
+        let process = import_directory(Path::new(directory)).unwrap().remove(0);
+        let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
+        let color = BlockDiagonal::of_process(&process, false);
+        let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+        let list = compile(&process, &binding, &all).unwrap();
+        let recursion = recursion::compile(&process, &binding, &all).unwrap();
+        for plan in [list, recursion] {
+            let (first, end) = groups::of_one_helicity(&plan).unwrap();
+            let plan = plan.validate(&process).unwrap();
+            let engine = Engine::<f64>::new(&process, &color, &binding, plan, Level::None, false);
+            let engine = engine.unwrap();
+            let all = engine.at_once.as_ref().unwrap();
+            assert!(all.in_pairs);
+            let begin = engine.scratch.vectors - all.vectors;
+            let mut evaluated: Vec<u32> = Vec::new();
+            for portion in &all.portions {
+                let mut shifts: Vec<u32> = portion.helicities.iter().map(|it| it.1).collect();
+                shifts.sort_unstable();
+                let apart = |two: &[u32]| two[1] - two[0] >= end - first;
+                assert!(shifts.windows(2).all(apart));
+                assert!(first + shifts[0] >= begin);
+                assert!(end + shifts[shifts.len() - 1] <= engine.scratch.vectors);
+                evaluated.extend(portion.helicities.iter().map(|it| it.0));
+                let [one, two] = &portion.tables;
+                assert!(one.len() == two.len() && portion.helicities.len() % 2 == 0);
+                for batch in &portion.batches {
+                    visit(batch, &[], true, &mut |operand, access| match access {
+                        Access::Indexed(_) => assert!((operand as usize) < one.len()),
+                        Access::Write(_) => assert!(operand >= begin),
+                        _ => {}
+                    })
+                    .unwrap();
+                }
+            }
+            evaluated.sort_unstable();
+            assert_eq!(evaluated, (0..16).collect::<Vec<u32>>());
+        }
+    }
+}
