@@ -75,8 +75,12 @@ class Generator:
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
         return [number for _, number in self._built.integrands]
 
-    def survey(self, part: str, events: int, precision: float | None, seed: int) -> None:
-        """Adapts the mappings to so many events; what comes of it is written into a folder."""
+    def survey(self, part: str, events: int, precision: float | None, seed: int) -> dict[str, Any]:
+        """Adapts the mappings to so many events; what comes of it is written into a folder.
+
+        Returns:
+            Of each channel what :meth:`round` gives.
+        """
         channels = [
             madspace.ChannelEventGenerator(
                 self._contexts, integrand, *self._files(i), _config(events, precision, first), number, str(i), None
@@ -91,6 +95,7 @@ class Generator:
                 channel.save(str(folder / f"channel{i}.json"))
             self._contexts[0].save_globals(str(folder / "globals"))
         _check(folder)
+        return {"channels": _points(generator)}
 
     def load(self, survey: str) -> None:
         """Takes the mappings that a survey adapted, as it wrote them."""
@@ -104,7 +109,8 @@ class Generator:
         """Makes so many events from the survey on.
 
         Returns:
-            The cross section in pb, and of each channel the points, their mean and its error.
+            The cross section in pb, and of each channel the points, their mean and its error, and how many of them
+            passed the cuts.
         """
         config = _config(events, precision)
         channels = [
@@ -123,8 +129,7 @@ class Generator:
                     "do the cuts leave any?"
                 )
             generator.combine_to_lhe(output, self._completer, madspace.LHEMeta())
-        found = [[part.count, part.mean, part.error] for part in generator.channel_status()]
-        return {"cross_section": status.mean, "channels": found}
+        return {"cross_section": status.mean, "channels": _points(generator)}
 
     def _files(self, channel: int) -> tuple[str, str]:
         """Names for the events and the weights of a channel; MadSpace removes the files with it."""
@@ -140,6 +145,10 @@ class Generator:
             yield
         except RuntimeError as error:
             raise Error(f"MadSpace ended the run: {error}") from error
+
+
+def _points(generator: Any) -> list[list[float]]:
+    return [[part.count, part.mean, part.error, part.count_after_cuts] for part in generator.channel_status()]
 
 
 def _check(survey: pathlib.Path) -> None:
