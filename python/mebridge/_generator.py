@@ -16,6 +16,7 @@ from . import _gpu, _integrands
 from ._densities import Coupling, Densities
 from ._library import Error
 from ._scratch import room
+from ._survey import FIRST, POINTS, settings
 
 
 class Generator:
@@ -75,27 +76,29 @@ class Generator:
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
         return [number for _, number in self._built.integrands]
 
-    def survey(self, part: str, events: int, precision: float | None, seed: int) -> dict[str, Any]:
+    def survey(self, part: str, events: int, precision: float | None, overweight: float, seed: int) -> dict[str, Any]:
         """Adapts the mappings to so many events; what comes of it is written into a folder.
 
         Returns:
-            Of each channel what :meth:`round` gives.
+            Points of all its parts; and of each channel what :meth:`round` gives, of the last part.
         """
         channels = [
             madspace.ChannelEventGenerator(
-                self._contexts, integrand, *self._files(i), _config(events, precision, first), number, str(i), None
+                self._contexts, integrand, *self._files(i), _config(events, precision, overweight, first), number, str(i), None
             )
             for i, ((integrand, number), first) in enumerate(zip(self._built.integrands, self._built.first))
         ]
-        generator = madspace.EventGenerator(self._contexts, channels, seed, None, _config(events, precision))
+        generator = madspace.EventGenerator(self._contexts, channels, seed, None, _config(events, precision, overweight))
         folder = pathlib.Path(part)
         with self._working(events, folder):
             generator.survey()
             for i, channel in enumerate(channels):
                 channel.save(str(folder / f"channel{i}.json"))
             self._contexts[0].save_globals(str(folder / "globals"))
+            found = {"points": sum(part.count for part in generator.channel_status()), "channels": _points(generator)}
+            (folder / POINTS).write_text(json.dumps(found))
         _check(folder)
-        return {"channels": _points(generator)}
+        return found
 
     def load(self, survey: str) -> None:
         """Takes the mappings that a survey adapted, as it wrote them."""
@@ -105,14 +108,16 @@ class Generator:
         for context in self._contexts:
             context.copy_globals_from(surveyed)
 
-    def round(self, output: str, events: int, precision: float | None, seed: int) -> dict[str, Any]:
+    def round(
+        self, output: str, events: int, precision: float | None, overweight: float, seed: int
+    ) -> dict[str, Any]:
         """Makes so many events from the survey on.
 
         Returns:
             The cross section in pb, and of each channel the points, their mean and its error, and how many of them
             passed the cuts.
         """
-        config = _config(events, precision)
+        config = _config(events, precision, overweight)
         channels = [
             madspace.ChannelEventGenerator.load(
                 str(self._survey / f"channel{i}.json"), self._contexts, *self._files(i), config
@@ -148,7 +153,8 @@ class Generator:
 
 
 def _points(generator: Any) -> list[list[float]]:
-    return [[part.count, part.mean, part.error, part.count_after_cuts] for part in generator.channel_status()]
+    """Of each channel. In a survey each part begins anew, as the mapping is another one."""
+    return [[part.count_opt, part.mean, part.error, part.count_after_cuts_opt] for part in generator.channel_status()]
 
 
 def _check(survey: pathlib.Path) -> None:
@@ -163,18 +169,11 @@ def _check(survey: pathlib.Path) -> None:
             raise Error(f"MadSpace did not write all of {path}; is the disk full?") from None
 
 
-def _config(events: int, precision: float | None, first: int = _integrands.FIRST) -> Any:
+def _config(events: int, precision: float | None, overweight: float, first: int = FIRST) -> Any:
     """How MadSpace makes events, with so many points in the first part of a survey."""
     config = madspace.GeneratorConfig()
-    config.target_count = events
-    config.start_batch_size = first
-    config.max_batch_size = max(config.max_batch_size, 4 * first)
-    # Each batch is taken as it is. Where too few of its points pass the cuts MadSpace 0.2.1 would draw another one,
-    # without an end if none ever passes; and whenever none of a batch does it forgets the batches before, so that a
-    # channel with one such point in a batch comes out a fifth too large.
-    config.cut_efficiency_threshold = 0.0
-    if precision is not None:
-        config.survey_target_precision = precision
+    for name, value in settings(events, precision, overweight, first).items():
+        setattr(config, name, value)
     config.verbosity = madspace.Verbosity.silent
     return config
 
