@@ -30,6 +30,9 @@ from ._worker import Worker
 # Into how many rounds a run is divided, and how many events each has at least: in each MadSpace finds anew how large
 # weights are, and every channel has a thousand points.
 _ROUNDS, _LEAST = 20, 5000
+# What draws points. Networks are trained from so many particles that come out, and so many events, on.
+_SAMPLERS = {"auto": "", "vegas": "grids", "madnis": "networks"}
+_LEGS, _ENOUGH = 4, {"cpu": 1_000_000, "cuda": 100_000}
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
 _LARGEST_SEED, _FINEST = 2**64 - 1, 1e-6
 # Protons.
@@ -57,7 +60,7 @@ class Progress:
     """How far a run is."""
 
     stage: str
-    """``"survey"``, which adapts the mappings, or ``"events"``."""
+    """``"survey"``, which adapts the mappings, ``"training"`` of networks, or ``"events"``."""
     events: int
     """Events that are there."""
     target: int
@@ -85,6 +88,7 @@ def generate_events(
     threads: SupportsIndex | float = 1,
     precision: float | None = None,
     overweight: float = 0.01,
+    sampler: str = "auto",
     device: str | Sequence[str] = "cpu",
     card: Path | None = None,
     state: Path | None = None,
@@ -119,6 +123,9 @@ def generate_events(
         precision: relative error of the cross section to which the mappings are adapted first, from 1e-6 on.
         overweight: the share of the events of a channel, at most, that may have larger weights than the others; for 0
             the largest weight that is found is that of all. The file says in its header what became of it.
+        sampler: what draws points: ``"vegas"``, grids; ``"madnis"``, networks that are trained after the survey, which
+            makes an event of fewer points, for more time a point and the training; ``"auto"``, the one that is expected
+            to be sooner ready.
         device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU, on which phase space and matrix elements are computed then;
             ``["cuda:0", "cuda:1"]`` for several.
         card: a parameter card (SLHA), where the process is a name.
@@ -147,6 +154,7 @@ def generate_events(
     if precision is not None:
         precision = _arguments.between("precision", precision, _FINEST, 1.0)
     overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
+    _arguments.one_of("sampler", sampler, _SAMPLERS)
     if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
         raise TypeError(f"progress is {progress!r}; it must be True, False or what to call after each part of the run")
     try:
@@ -193,6 +201,7 @@ def generate_events(
         "seed": seed,
         "precision": precision,
         "overweight": overweight,
+        "sampler": sampler,
         "threads": threads,
         "device": devices,
         "versions": [version(), importlib.metadata.version("madspace")],
@@ -233,6 +242,9 @@ def generate_events(
 
         run.survey()
         report("survey")
+        if sampler == "madnis" or sampler == "auto" and _pays(elements, events, backend):
+            run.train()
+            report("training")
         while run.round(len(kept.rounds)):
             report("events")
         cross_section, error = run.cross_section()
@@ -285,19 +297,25 @@ class _Run:
 
     def survey(self) -> None:
         """Adapts the mappings, unless that is done."""
-        survey = self._state.survey
-        if survey is None:
-            part = self._state.part("survey")
-            self._worker.call(
-                "survey",
-                part=str(part),
-                events=sum(self._sizes),
-                **self._settings,
-                seed=self._random("survey"),
-            )
-            survey = self._state.keep_survey(part)
-        self._surveyed = json.loads((survey / POINTS).read_text())["channels"]
-        self._worker.call("load", survey=str(survey))
+        self._take("survey", sum(self._sizes), **self._settings)
+
+    def train(self) -> None:
+        """Trains networks from what the survey found, unless that is done."""
+        found = self._take("train", sum(self._sizes), overweight=self._settings["overweight"])
+        if grids := found.get("grids"):
+            _command.say(f"mebridge: {grids} of {len(found['channels'])} channels keep their grids: no network is better\n")
+
+    def _take(self, name: str, events: int, **settings: float | None) -> dict[str, Any]:
+        """What a function of the generator writes into a folder, kept in the state."""
+        folder = self._state.kept(name)
+        if folder is None:
+            part = self._state.part(name)
+            self._worker.call(name, part=str(part), events=events, seed=self._random(name), **settings)
+            folder = self._state.keep(name, part)
+        found = json.loads((folder / POINTS).read_text())
+        self._surveyed = found["channels"]
+        self._worker.call("load", survey=str(folder))
+        return found
 
     def round(self, number: int) -> bool:
         """Makes this round, if there is one."""
@@ -332,6 +350,12 @@ class _Run:
                 total += sum(channels[i][0] * channels[i][1] for channels in rounds) / points
                 square += sum((channels[i][0] * channels[i][2]) ** 2 for channels in rounds) / points**2
         return total, math.sqrt(square)
+
+
+def _pays(elements: list[_integrands.Element], events: int, backend: str) -> bool:
+    """Whether a training is over before it has saved its time."""
+    outgoing = max(len(element.entry["outgoing"]) for element in elements)
+    return outgoing >= _LEGS and events >= _ENOUGH[backend]
 
 
 def _backend(devices: list[str]) -> str:

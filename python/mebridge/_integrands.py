@@ -31,6 +31,8 @@ _WANTED, _LARGEST = 100, 100_000
 # A massless propagator with momentum p is sampled by 1 / (p^2)^power. 1 is what a cross section has whose soft and
 # collinear ends are cut off; with MadSpace's 0.8 of p p > t t~ j 4 of 5 events are kept of as many points.
 _POWER = 1.0
+# Of a grid, in each direction.
+_BINS = 64
 # Names of scales, as MadSpace has them.
 SCALES = {
     "et": "transverse_energy",
@@ -204,14 +206,49 @@ def _cuts(madspace: Any, pdg: list[int], masses: tuple[float, ...], cuts: Mappin
     return madspace.Cuts(items) if items else None, least
 
 
+@dataclass(frozen=True)
+class Channel:
+    """Where points of a matrix element come from: a mapping, with what is random in it besides."""
+
+    element: int
+    """The number of the matrix element."""
+    name: str
+    """Of its grids and networks."""
+    mapping: Any
+    columns: tuple[int, ...]
+    """Of each permutation, where its weight stands among those of the element's channels."""
+    first: int
+    """Points in the first part of a survey: the more, the fewer pass the cuts."""
+    flavors: int
+    """Between how many pairs of partons it chooses."""
+    shared: Mapping[str, Any]
+    """What integrands of this matrix element have in common."""
+
+    def grid(self, madspace: Any) -> Any:
+        return madspace.VegasMapping(self.mapping.random_dim(), _BINS, self.name)
+
+    def chosen_flavors(self, madspace: Any) -> Any:
+        """How often each pair of partons is chosen, besides its densities; ``None`` where there is one."""
+        return madspace.DiscreteSampler([self.flavors], f"{self.name}.flavors", [0]) if self.flavors > 1 else None
+
+    def integrand(self, madspace: Any, adaptive: Any, flavors: Any, **more: Any) -> Any:
+        """The integrand with these samplers."""
+        return madspace.Integrand(
+            self.mapping,
+            adaptive_map=adaptive,
+            discrete_flavor=flavors,
+            channel_indices=list(self.columns),
+            active_flavors=[list(range(self.flavors))] * len(self.columns),
+            **self.shared,
+            **more,
+        )
+
+
 @dataclass
 class Integrands:
-    """Integrands of all channels, and what completes their events."""
+    """All channels, and what completes their events."""
 
-    integrands: list[tuple[Any, int]]
-    """Each with the number of its matrix element."""
-    first: list[int]
-    """Points of each in the first part of a survey: the more, the fewer pass the cuts."""
+    channels: list[Channel]
     bookkeeping: list[Any]
     """For each matrix element."""
 
@@ -229,8 +266,7 @@ def build(
     cuts: Mapping[str, float],
     folder: str,
 ) -> Integrands:
-    """Integrands of all channels of all matrix elements, their globals in the contexts; tables are written into a
-    folder."""
+    """The channels of all matrix elements, their grids in the contexts; tables are written into a folder."""
     incoming = {pair for element in elements for pair in element.options}
     if densities is None:
         if len(incoming) > 1 or any(element.flavor["mirror"] for element in elements):
@@ -244,7 +280,7 @@ def build(
         if grid is not None:
             grid.grid.initialize_globals(context)
     running = madspace.RunningCoupling(alpha_s)
-    found = Integrands([], [], [])
+    found = Integrands([], [])
     for number, element in enumerate(elements):
         pdg = element.flavor["options"][0]
         selection, least = _cuts(madspace, pdg, legs[number], cuts)
@@ -264,9 +300,9 @@ def build(
                 grid.check_scale(scale)
         _element(madspace, contexts, found, number, element, legs[number], selection, energy, grid, running, scales)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
-    if not found.integrands:
+    if not found.channels:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
-    for number in set(range(len(elements))) - {number for _, number in found.integrands}:
+    for number in set(range(len(elements))) - {channel.element for channel in found.channels}:
         codes = " ".join(map(str, elements[number].flavor["options"][0]))
         warnings.warn(f"no point of {codes} passes the cuts ({said}): it counts as 0", stacklevel=3)
     return found
@@ -329,46 +365,37 @@ def _element(
     apis = [context.load_matrix_element(library, "") for context in contexts]
     inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
     cached = None if grid is None else madspace.CachedPdf()
+    rate = madspace.DifferentialCrossSection(
+        madspace.MatrixElement(apis[0], inputs, outputs, True),
+        energy,
+        None,
+        madspace.CachedScale(),
+        pairs if grid is None else [],
+        cached,
+        cached,
+    )
+    shared = {
+        "diff_xs": [rate],
+        "pid_options": pairs,
+        "pdf_grid": None if grid is None else grid.grid,
+        "running_coupling": running,
+        "energy_scale": scales,
+        "first_chan_weight_remap": [remap],
+        "first_remapped_chan_count": len(columns),
+        "flavor_remap": [element.flavor["index"]] * len(pairs),
+        "flavor_factors": [float(len(processes)) for _, processes in options],
+        "flavor_mirror": [bool(element.flavor["mirror"])] * len(pairs),
+    }
     for i in kept:
-        mapping, members = mappings[i], groups[i].members
+        members, (tried, passed) = groups[i].members, counts[i]
+        first = min(max(_survey.FIRST, math.ceil(_WANTED * tried / passed)), _LARGEST)
         name = f"element{number}.channel{members[0]}"
-        vegas = madspace.VegasMapping(mapping.random_dim(), 64, name)
-        flavors = None
-        if len(pairs) > 1:
-            flavors = madspace.DiscreteSampler([len(pairs)], f"{name}.flavors", [0])
-        for context in contexts:
-            vegas.initialize_globals(context)
-            if flavors is not None:
-                flavors.initialize_globals(context)
-        rate = madspace.DifferentialCrossSection(
-            madspace.MatrixElement(apis[0], inputs, outputs, True),
-            energy,
-            None,
-            madspace.CachedScale(),
-            pairs if grid is None else [],
-            cached,
-            cached,
-        )
-        integrand = madspace.Integrand(
-            mapping,
-            [rate],
-            vegas,
-            discrete_flavor=flavors,
-            pid_options=pairs,
-            pdf_grid=None if grid is None else grid.grid,
-            running_coupling=running,
-            energy_scale=scales,
-            first_chan_weight_remap=[remap],
-            first_remapped_chan_count=len(columns),
-            channel_indices=[columns[member] for member in members],
-            active_flavors=[list(range(len(pairs)))] * len(members),
-            flavor_remap=[element.flavor["index"]] * len(pairs),
-            flavor_factors=[float(len(processes)) for _, processes in options],
-            flavor_mirror=[bool(element.flavor["mirror"])] * len(pairs),
-        )
-        tried, passed = counts[i]
-        found.integrands.append((integrand, number))
-        found.first.append(min(max(_survey.FIRST, math.ceil(_WANTED * tried / passed)), _LARGEST))
+        places = tuple(columns[member] for member in members)
+        channel = Channel(number, name, mappings[i], places, first, len(pairs), shared)
+        for sampler in (channel.grid(madspace), channel.chosen_flavors(madspace)):
+            for context in contexts if sampler is not None else []:
+                sampler.initialize_globals(context)
+        found.channels.append(channel)
     found.bookkeeping.append(_bookkeeping(madspace, number, element, topologies, [p for _, p in options]))
 
 

@@ -19,22 +19,24 @@ _PARTS, _MORE_PARTS = 3, (20_000, 500_000)
 _DAMPING = 0.7
 
 
-def settings(events: int, precision: float | None, overweight: float, first: int = FIRST) -> dict[str, float]:
-    """Of MadSpace's GeneratorConfig.
+def points(first: int) -> tuple[int, int]:
+    """Of a channel in the first part of a survey, and at most in a later one, by how many are needed at first."""
+    return first, max(_MOST, first // 4)
+
+
+def settings(events: int, precision: float | None, overweight: float) -> dict[str, float]:
+    """Of MadSpace's GeneratorConfig, but for the points of a survey.
 
     Args:
         events: how many are wanted.
         precision: relative error of a channel's cross section above which it has a part more, or ``None``.
         overweight: the share of the events of a channel that may have larger weights than the others.
-        first: points of a channel in the first part.
     """
     parts = _PARTS + sum(events >= enough for enough in _MORE_PARTS)
     found = {
         "target_count": events,
         "max_overweight_truncation": overweight,
         "vegas_damping": _DAMPING,
-        "start_batch_size": first,
-        "max_batch_size": max(_MOST, first // 4),
         "survey_min_iters": parts,
         "survey_max_iters": parts,
         # Each batch is taken as it is. Where too few of its points pass the cuts MadSpace 0.2.1 would draw another one,

@@ -422,8 +422,8 @@ class Cuts(Folder):
         )
         config = _generator._config(1000, None, 0.01)
         config.survey_min_iters = config.survey_max_iters = 1
-        first = max(built.first)
-        integrand, _ = built.integrands[built.first.index(first)]
+        rare = max(built.channels, key=lambda channel: channel.first)
+        first, integrand = rare.first, rare.integrand(madspace, rare.grid(madspace), None)
         config.start_batch_size = first
         channel = madspace.ChannelEventGenerator(
             [context], integrand, *(str(self.folder / name) for name in ("e", "w")), config, 0, "channel", None
@@ -513,6 +513,65 @@ class WrongInput(Folder):
             generate("g g > t t~", energy=1000, events=100, state=self.folder / "file")
         with self.assertRaisesRegex(mebridge.Error, "holds other files"):
             generate("g g > t t~", energy=1000, events=100, state=self.folder)
+
+
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Networks(Folder):
+    def generate(self, sampler, **more):
+        """A run of g g > t t~ g, and of its points how many became events."""
+        state = self.folder / f"{sampler}{len(list(self.folder.iterdir()))}"
+        run = generate(
+            "g g > t t~ g", energy=1000, cuts={"pt": 20, "eta": 5}, events=9000, sampler=sampler, state=state, **more
+        )
+        rounds = json.loads((state / "run.json").read_text())["rounds"]
+        return run, 9000 / sum(row[0] for part in rounds for row in part["channels"])
+
+    def test_fewer_points_are_needed(self):
+        outputs = [self.folder / name for name in ("one.lhe", "other.lhe")]
+        with here():
+            _, efficiency = self.generate("vegas")
+            with mock.patch("mebridge._madnis._LEAST_BATCHES", 60):
+                stages = []
+                run, trained = self.generate(
+                    "madnis", output=outputs[0], progress=lambda found: stages.append(found.stage)
+                )
+                again, _ = self.generate("madnis", output=outputs[1])
+        self.assertEqual(stages, ["survey", "training", "events"])
+        self.assertGreater(trained, 1.2 * efficiency)
+        self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
+        self.assertEqual(again.cross_section, run.cross_section)
+        self.assertEqual(*(output.read_bytes() for output in outputs))
+        # Helicities and colours are drawn as without networks.
+        process = mebridge.Process("g g > t t~ g")
+        momenta, helicities, tags = shares.read(outputs[0], 5)
+        for chi2, freedom in (
+            shares.helicity_shares(process, momenta, helicities),
+            shares.color_shares(process, momenta, tags, draws=16),
+        ):
+            self.assertLess(chi2, freedom + 5 * math.sqrt(2 * freedom))
+
+    def test_it_goes_on_after_the_training(self):
+        state, arguments = self.folder / "state", {"energy": 1000, "events": 300, "sampler": "madnis"}
+        with mock.patch("mebridge._events._Run.round", side_effect=KeyboardInterrupt), here():
+            with mock.patch("mebridge._madnis._LEAST_BATCHES", 5), self.assertRaises(KeyboardInterrupt):
+                generate("g g > t t~", state=state, **arguments)
+        with mock.patch("mebridge._madnis.train", side_effect=AssertionError("it trains again")), here():
+            self.assertEqual(generate("g g > t t~", state=state, **arguments).events, 300)
+
+    def test_a_training_that_diverges(self):
+        """Channels keep their grids, and the run says so."""
+        from mebridge import _madnis
+
+        before, errors = _madnis.settings, io.StringIO()
+        wild = mock.patch.object(_madnis, "settings", lambda of: {**before(of), "learning_rate": 1.0, "batches": 20})
+        with here(), wild, contextlib.redirect_stderr(errors):
+            run, _ = self.generate("madnis")
+        self.assertRegex(errors.getvalue(), "6 of 6 channels keep their grids: no network is better")
+        self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
+
+    def test_other_samplers(self):
+        with self.assertRaisesRegex(mebridge.Error, "sampler is 'flat'; it must be one of"):
+            self.generate("flat")
 
 
 RUN = """
