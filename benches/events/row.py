@@ -47,6 +47,10 @@ class Timed(_events.Worker):
         super().__exit__(*raised)
 
 
+def _points(answer):
+    return answer.get("points") or sum(channel[0] for channel in answer["channels"])
+
+
 def main(arguments, result):
     asked = json.loads(pathlib.Path(arguments).read_text())
     _events.Worker = Timed
@@ -61,7 +65,6 @@ def main(arguments, result):
     stages = [("start", begin, first), ("survey", first, rounds[0][1]), ("events", rounds[0][1], rounds[-1][2])]
     stages.append(("file", rounds[-1][2], end))
     points = [channel for *_, answer in rounds for channel in answer["channels"]]
-    of_survey = [channel for *_, answer in surveys for channel in (answer or {}).get("channels", [])]
     written = {
         "stages": stages,
         "cpu": {
@@ -75,7 +78,8 @@ def main(arguments, result):
         "rounds": len(rounds),
         "points": sum(channel[0] for channel in points),
         "passed": sum(channel[3] for channel in points),
-        "survey_points": sum(channel[0] for channel in of_survey),
+        # A survey has several parts; older packages tell of the channels alone.
+        "survey_points": sum(_points(answer) for *_, answer in surveys),
         "cross_section": [found.cross_section, found.error],
         "events": found.events,
     }
