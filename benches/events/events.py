@@ -47,7 +47,9 @@ _COLUMNS = (
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="bench-events", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="bench-events", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--only", action="append", metavar="PROCESS", help="this row; may be given several times")
     parser.add_argument("--list", action="store_true", help="name the rows and end")
     parser.add_argument("--events", type=int, help="how many events instead of the row's number")

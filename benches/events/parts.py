@@ -1,5 +1,7 @@
 """Where the time of a run goes, by samples of `perf record`: each sample lies in a stage by its time, and belongs to a
-part by the library and the symbol in which it was taken. Symbols of MadSpace say what an operation of its graphs does.
+part by the library and the symbol in which it was taken. Symbols of MadSpace say what an operation of its graphs does,
+where it has some: its library without SIMD, which serves grids, has few, and phase space and densities are its graphs
+then, with the mathematical functions that they call.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ _OPERATIONS = (
     ("channel weights", ("channel_weights", "sde2")),
     ("cuts", ("cut_", "obs_")),
     ("unweighting", ("unweight",)),
-    ("adaptive sampling", ("vegas", "rqs", "softmax", "relu", "elu", "sigmoid", "softplus", "matmul", "sample_discrete")),
+    (
+        "adaptive sampling",
+        ("vegas", "rqs", "softmax", "relu", "elu", "sigmoid", "softplus", "matmul", "sample_discrete"),
+    ),
     ("random numbers", ("random",)),
     ("copies", ("gather", "scatter", "batch", "cat", "split", "nonzero", "copy", "zero", "stack")),
 )
@@ -74,7 +79,9 @@ def part(library: str, symbol: str) -> str:
         return "MadSpace's driver"
     if "blas" in name:
         return "adaptive sampling"
-    if name.startswith(("libc", "libm.", "libm-", "libstdc++", "ld-linux", "libpthread", "libgcc")):
+    if name.startswith(("libm.", "libm-")):
+        return "mathematical functions"
+    if name.startswith(("libc", "libstdc++", "ld-linux", "libpthread", "libgcc")):
         return "C library"
     return "Python"
 

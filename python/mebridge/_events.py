@@ -303,7 +303,8 @@ class _Run:
         """Trains networks from what the survey found, unless that is done."""
         found = self._take("train", sum(self._sizes), overweight=self._settings["overweight"])
         if grids := found.get("grids"):
-            _command.say(f"mebridge: {grids} of {len(found['channels'])} channels keep their grids: no network is better\n")
+            channels = len(found["channels"])
+            _command.say(f"mebridge: {grids} of {channels} channels keep their grids: no network is better\n")
 
     def _take(self, name: str, events: int, **settings: float | None) -> dict[str, Any]:
         """What a function of the generator writes into a folder, kept in the state."""

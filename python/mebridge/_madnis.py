@@ -1,8 +1,8 @@
 """MadNIS: networks in the place of grids, trained on what the integrands give.
 
 A grid knows each random number by itself; a normalising flow (T. Heimel et al., arXiv:2212.06172, 2311.01548) knows how
-they depend on each other. Each channel has one, which begins as its grid. Weights of channels stay those of the diagrams:
-they are what the flows are trained with.
+they depend on each other. Each channel has one, which begins as its grid. Weights of channels stay those of the
+diagrams: they are what the flows are trained with.
 """
 
 from __future__ import annotations
@@ -37,9 +37,8 @@ def train(madspace: Any, context: Any, channels: Sequence[Channel], seed: int, t
     for element in dict.fromkeys(channel.element for channel in channels):
         own = [channel for channel in channels if channel.element == element]
         # It is there for the training alone, which asks for one; its weights are not trained.
-        weights = madspace.ChannelWeightNetwork(
-            own[0].shared["first_remapped_chan_count"], own[0].mapping.particle_count(), prefix=f"element{element}.weights"
-        )
+        columns, legs = own[0].shared["first_remapped_chan_count"], own[0].mapping.particle_count()
+        weights = madspace.ChannelWeightNetwork(columns, legs, prefix=f"element{element}.weights")
         weights.initialize_globals(context, seed)
         integrands = []
         for number, channel in enumerate(own):

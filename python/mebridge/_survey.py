@@ -14,8 +14,8 @@ POINTS = "points.json"
 FIRST, _MOST = 1000, 8000
 # Parts, and events from which on there is one more: it costs as much as all before it, and saves a third of the points.
 _PARTS, _MORE_PARTS = 3, (20_000, 500_000)
-# How far a grid follows what a part found. In three parts it hardly moves with MadSpace's 0.2: four times as many points
-# are needed for an event then.
+# How far a grid follows what a part found. In three parts it hardly moves with MadSpace's 0.2: four times as many
+# points are needed for an event then.
 _DAMPING = 0.7
 # Points of a call on a CPU. A round has that many of each channel at least, however few of its events are wanted: with
 # MadSpace's 1000 p p > e+ e- j j takes a fourth longer, with 250 each call costs as much as that saves.

@@ -24,6 +24,8 @@ class Parts(unittest.TestCase):
             ("/x/libmadspace_cpu_avx512.so", "kernel_two_body_decay<T>(int)", "phase space"),
             ("/x/libmadspace_cpu_avx512.so", "op_unweight(int)", "unweighting"),
             ("/x/libmadspace.so", "madspace::EventGenerator::generate()", "MadSpace's driver"),
+            ("/usr/lib/libm.so.6", "__ieee754_pow_fma", "mathematical functions"),
+            ("/usr/lib/libc.so.6", "malloc", "C library"),
             ("/usr/bin/python3.11", "_PyEval_EvalFrameDefault", "Python"),
         ):
             self.assertEqual(parts.part(library, symbol), part, (library, symbol))
