@@ -30,9 +30,8 @@ from ._worker import Worker
 # Into how many rounds a run is divided, and how many events each has at least: in each MadSpace finds anew how large
 # weights are, and every channel has a thousand points.
 _ROUNDS, _LEAST = 20, 5000
-# What draws points. Networks are trained from so many particles that come out, and so many events, on.
-_SAMPLERS = {"auto": "", "vegas": "grids", "madnis": "networks"}
-_LEGS, _ENOUGH = 4, {"cpu": 1_000_000, "cuda": 100_000}
+# What draws points. On a CPU no training was over before it had saved its time; a GPU was not measured.
+_SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
 _LARGEST_SEED, _FINEST = 2**64 - 1, 1e-6
 # Protons.
@@ -124,8 +123,8 @@ def generate_events(
         overweight: the share of the events of a channel, at most, that may have larger weights than the others; for 0
             the largest weight that is found is that of all. The file says in its header what became of it.
         sampler: what draws points: ``"vegas"``, grids; ``"madnis"``, networks that are trained after the survey, which
-            makes an event of fewer points, for more time a point and the training; ``"auto"``, the one that is expected
-            to be sooner ready.
+            makes an event of fewer points, for more time a point and the training; ``"auto"``, the one that is sooner
+            ready as far as it was measured, which are grids so far.
         device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU, on which phase space and matrix elements are computed then;
             ``["cuda:0", "cuda:1"]`` for several.
         card: a parameter card (SLHA), where the process is a name.
@@ -242,7 +241,7 @@ def generate_events(
 
         run.survey()
         report("survey")
-        if sampler == "madnis" or sampler == "auto" and _pays(elements, events, backend):
+        if _SAMPLERS[sampler] == "networks":
             run.train()
             report("training")
         while run.round(len(kept.rounds)):
@@ -351,12 +350,6 @@ class _Run:
                 total += sum(channels[i][0] * channels[i][1] for channels in rounds) / points
                 square += sum((channels[i][0] * channels[i][2]) ** 2 for channels in rounds) / points**2
         return total, math.sqrt(square)
-
-
-def _pays(elements: list[_integrands.Element], events: int, backend: str) -> bool:
-    """Whether a training is over before it has saved its time."""
-    outgoing = max(len(element.entry["outgoing"]) for element in elements)
-    return outgoing >= _LEGS and events >= _ENOUGH[backend]
 
 
 def _backend(devices: list[str]) -> str:
