@@ -11,7 +11,7 @@ RELEASE := $(abspath $(TARGET))/release
 BUILD ?= build/fortran
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 
-.PHONY: help run build rust wheel test bench bench-against test-fortran tests-fortran install uninstall clean rust-there gfortran-there
+.PHONY: help run build rust wheel test bench bench-against bench-events test-fortran tests-fortran install uninstall clean rust-there gfortran-there
 
 help:
 	@echo "make run      build, then integrate g g -> t tbar with the Fortran and the Rust matrix element"
@@ -19,6 +19,8 @@ help:
 	@echo "make bench    how long each stage takes, from the import to the answer; a few minutes"
 	@echo "make bench-against COMMIT=...    this library beside that commit's, in turn over a fixed list; an error"
 	@echo "                                 where a row is slower (ARGS=--quick, ARGS='--only channel', ARGS=--help)"
+	@echo "make bench-events                unweighted events a second and where the time goes; half an hour, or single"
+	@echo "                                 rows: ARGS=\"--only 'g g > t t~ g g' --events 10000\", ARGS=--help"
 	@echo "make build    the library, the command and the Fortran event loop"
 	@echo "make wheel    the Python package for any Linux with glibc 2.28 or later (GLIBC=... for others)"
 	@echo "make test-fortran                the Fortran comparisons alone"
@@ -56,6 +58,9 @@ bench: rust-there
 
 bench-against: rust-there
 	@CARGO="$(CARGO)" benches/against/run.sh "$(COMMIT)" $(ARGS)
+
+bench-events: rust
+	@CARGO_TARGET_DIR="$(TARGET)" benches/events/run.sh $(ARGS)
 
 clean:
 	rm -rf build

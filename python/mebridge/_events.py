@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -23,10 +24,14 @@ from ._densities import Coupling, Densities
 from ._library import Error, version
 from ._process import Path, Process, absolute
 from ._state import State, digest
+from ._survey import POINTS
 from ._worker import Worker
 
-# Into how many rounds a run is divided, and how many events each has at least.
-_ROUNDS, _LEAST = 20, 500
+# Into how many rounds a run is divided, and how many events each has at least: in each MadSpace finds anew how large
+# weights are, and every channel has a thousand points.
+_ROUNDS, _LEAST = 20, 5000
+# What draws points. On a CPU no training was over before it had saved its time; a GPU was not measured.
+_SAMPLERS = {"auto": "grids", "vegas": "grids", "madnis": "networks"}
 # Seeds fit into 64 bits, as elsewhere; no survey ends that is to be finer than this.
 _LARGEST_SEED, _FINEST = 2**64 - 1, 1e-6
 # Protons.
@@ -54,7 +59,7 @@ class Progress:
     """How far a run is."""
 
     stage: str
-    """``"survey"``, which adapts the mappings, or ``"events"``."""
+    """``"survey"``, which adapts the mappings, ``"training"`` of networks, or ``"events"``."""
     events: int
     """Events that are there."""
     target: int
@@ -81,6 +86,8 @@ def generate_events(
     seed: SupportsIndex | float = 1,
     threads: SupportsIndex | float = 1,
     precision: float | None = None,
+    overweight: float = 0.01,
+    sampler: str = "auto",
     device: str | Sequence[str] = "cpu",
     card: Path | None = None,
     state: Path | None = None,
@@ -89,7 +96,7 @@ def generate_events(
     """Generates unweighted events.
 
     Phase space, densities, VEGAS and unweighting are MadSpace's (``pip install "./python[events]"`` from a checkout);
-    there is a channel for each diagram of the process that has one.
+    channels are the process's diagrams, those that differ by a permutation of equal particles being one.
 
     Args:
         process: a process, with the parameters, precision and SIMD level that it has; or its name, a process file or a
@@ -113,6 +120,11 @@ def generate_events(
             thread.
         threads: how many.
         precision: relative error of the cross section to which the mappings are adapted first, from 1e-6 on.
+        overweight: the share of the events of a channel, at most, that may have larger weights than the others; for 0
+            the largest weight that is found is that of all. The file says in its header what became of it.
+        sampler: what draws points: ``"vegas"``, grids; ``"madnis"``, networks that are trained after the survey, which
+            makes an event of fewer points, for more time a point and the training; ``"auto"``, the one that is sooner
+            ready as far as it was measured, which are grids so far.
         device: ``"cpu"``, or ``"cuda"`` for an NVIDIA GPU, on which phase space and matrix elements are computed then;
             ``["cuda:0", "cuda:1"]`` for several.
         card: a parameter card (SLHA), where the process is a name.
@@ -140,6 +152,8 @@ def generate_events(
     seed = _arguments.whole("seed", seed, 0, _LARGEST_SEED)
     if precision is not None:
         precision = _arguments.between("precision", precision, _FINEST, 1.0)
+    overweight = _arguments.between("overweight", overweight, 0.0, 1.0)
+    _arguments.one_of("sampler", sampler, _SAMPLERS)
     if not (isinstance(progress, (bool, np.bool_)) or callable(progress)):
         raise TypeError(f"progress is {progress!r}; it must be True, False or what to call after each part of the run")
     try:
@@ -185,6 +199,8 @@ def generate_events(
         "cuts": dict(sorted(cuts.items())),
         "seed": seed,
         "precision": precision,
+        "overweight": overweight,
+        "sampler": sampler,
         "threads": threads,
         "device": devices,
         "versions": [version(), importlib.metadata.version("madspace")],
@@ -213,7 +229,7 @@ def generate_events(
             folder=folder,
             scratch=stack.enter_context(_scratch.folder(_scratch.memory(-(-events // _rounds(events)), folder))),
         )
-        run = _Run(worker, kept, channels, events, seed, precision)
+        run = _Run(worker, kept, channels, events, seed, {"precision": precision, "overweight": overweight})
 
         def report(stage: str) -> None:
             if not progress:
@@ -225,6 +241,9 @@ def generate_events(
 
         run.survey()
         report("survey")
+        if _SAMPLERS[sampler] == "networks":
+            run.train()
+            report("training")
         while run.round(len(kept.rounds)):
             report("events")
         cross_section, error = run.cross_section()
@@ -235,7 +254,9 @@ def generate_events(
             beams = _lhe.Beams(codes, energy, 0 if densities is None else densities.number)
             rounds = [(kept.folder / part["file"], _lhe.Weights(*part["weights"])) for part in kept.rounds]
             processes = [(name, *found) for name, found in zip(names, of_elements)]
-            _lhe.write(target, rounds, cross_section, events, beams, processes, json.dumps(asked, indent=1))
+            larger = _lhe.overweights([weights for _, weights in rounds], events)
+            header = json.dumps({**asked, "overweights": larger}, indent=1)
+            _lhe.write(target, rounds, cross_section, events, beams, processes, header)
         made = sum(part["events"] for part in kept.rounds)
     return Events(cross_section, error, made, target, dict(zip(names, of_elements)))
 
@@ -262,10 +283,11 @@ class _Run:
         elements: list[int],
         events: int,
         seed: int,
-        precision: float | None,
+        settings: dict[str, float | None],
     ) -> None:
         self._worker, self._state, self._elements = worker, state, elements
-        self._seed, self._precision = seed, precision
+        self._seed, self._settings = seed, settings
+        self._surveyed: list[list[float]] = []
         count = _rounds(events)
         self._sizes = [events // count + (i < events % count) for i in range(count)]
 
@@ -274,18 +296,26 @@ class _Run:
 
     def survey(self) -> None:
         """Adapts the mappings, unless that is done."""
-        survey = self._state.survey
-        if survey is None:
-            part = self._state.part("survey")
-            self._worker.call(
-                "survey",
-                part=str(part),
-                events=sum(self._sizes),
-                precision=self._precision,
-                seed=self._random("survey"),
-            )
-            survey = self._state.keep_survey(part)
-        self._worker.call("load", survey=str(survey))
+        self._take("survey", sum(self._sizes), **self._settings)
+
+    def train(self) -> None:
+        """Trains networks from what the survey found, unless that is done."""
+        found = self._take("train", sum(self._sizes), overweight=self._settings["overweight"])
+        if grids := found.get("grids"):
+            channels = len(found["channels"])
+            _command.say(f"mebridge: {grids} of {channels} channels keep their grids: no network is better\n")
+
+    def _take(self, name: str, events: int, **settings: float | None) -> dict[str, Any]:
+        """What a function of the generator writes into a folder, kept in the state."""
+        folder = self._state.kept(name)
+        if folder is None:
+            part = self._state.part(name)
+            self._worker.call(name, part=str(part), events=events, seed=self._random(name), **settings)
+            folder = self._state.keep(name, part)
+        found = json.loads((folder / POINTS).read_text())
+        self._surveyed = found["channels"]
+        self._worker.call("load", survey=str(folder))
+        return found
 
     def round(self, number: int) -> bool:
         """Makes this round, if there is one."""
@@ -296,19 +326,22 @@ class _Run:
             "round",
             output=str(part / "events.lhe"),
             events=size,
-            precision=self._precision,
+            **self._settings,
             seed=self._random(f"round {number}"),
         )
         weights = _lhe.weights(part / "events.lhe", size)
-        self._state.keep_round(part, {"events": size, "weights": [weights.nominal, weights.total], **done})
+        self._state.keep_round(part, {"events": size, "weights": dataclasses.astuple(weights), **done})
         return True
 
     def cross_section(self, element: int | None = None) -> tuple[float, float]:
-        """Of all rounds, in pb, with its error; of one matrix element or all."""
+        """In pb, with its error; of one matrix element or all. It is that of all points of the rounds, and of the last
+        part of the survey: rounds end where they have their events, and so those that came out low have fewer points. A
+        survey has as many as were asked for.
+        """
         total, square = 0.0, 0.0
-        rounds = [part["channels"] for part in self._state.rounds]
-        if not rounds:
+        if not self._state.rounds:
             return math.nan, math.nan
+        rounds = [self._surveyed, *(part["channels"] for part in self._state.rounds)]
         for i, number in enumerate(self._elements):
             if element is not None and element != number:
                 continue

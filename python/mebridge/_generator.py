@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
+import os
 import pathlib
 import shutil
 from collections.abc import Callable, Iterator
@@ -12,10 +14,11 @@ from typing import Any
 import madspace
 import numpy as np
 
-from . import _gpu, _integrands
+from . import _gpu, _integrands, _madnis
 from ._densities import Coupling, Densities
 from ._library import Error
 from ._scratch import room
+from ._survey import POINTS, points, settings
 
 
 class Generator:
@@ -61,7 +64,7 @@ class Generator:
         if devices != ["cpu"]:
             _gpu.check(madspace, devices)
         elements = [element for library in libraries for element in _integrands.read(pathlib.Path(library))]
-        self._scratch = pathlib.Path(scratch)
+        self._scratch, self._threads = pathlib.Path(scratch), threads
         self._contexts = [madspace.Context(_device(name), threads) for name in devices]
         self._built = _integrands.build(
             madspace,
@@ -73,24 +76,70 @@ class Generator:
             **asked,
         )
         self._completer = madspace.LHECompleter(self._built.bookkeeping, 15.0)
-        return [number for _, number in self._built.integrands]
+        return [channel.element for channel in self._built.channels]
 
-    def survey(self, part: str, events: int, precision: float | None, seed: int) -> None:
-        """Adapts the mappings to so many events; what comes of it is written into a folder."""
-        channels = [
-            madspace.ChannelEventGenerator(
-                self._contexts, integrand, *self._files(i), _config(events, precision, first), number, str(i), None
-            )
-            for i, ((integrand, number), first) in enumerate(zip(self._built.integrands, self._built.first))
-        ]
-        generator = madspace.EventGenerator(self._contexts, channels, seed, None, _config(events, precision))
+    def survey(self, part: str, events: int, precision: float | None, overweight: float, seed: int) -> dict[str, Any]:
+        """Adapts the mappings to so many events; what comes of it is written into a folder.
+
+        Returns:
+            Points of all its parts; and of each channel what :meth:`round` gives, of the last part.
+        """
         folder = pathlib.Path(part)
         with self._working(events, folder):
-            generator.survey()
-            for i, channel in enumerate(channels):
-                channel.save(str(folder / f"channel{i}.json"))
-            self._contexts[0].save_globals(str(folder / "globals"))
+            found = self._look(self._built.channels, _config(events, precision, overweight), seed, folder)
         _check(folder)
+        return found
+
+    def train(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
+        """Trains networks in the place of the grids that are loaded, for so many events; as :meth:`survey` otherwise.
+
+        A channel keeps its grid where its network is worse: a training may have diverged.
+        """
+        folder, channels = pathlib.Path(part), self._built.channels
+        of_grids = json.loads((self._survey / POINTS).read_text())["channels"]
+        config = _config(events, None, overweight)
+        config.survey_min_iters = config.survey_max_iters = 1
+        with self._working(events, folder):
+            trained = _madnis.train(madspace, self._contexts[0], channels, seed, self._threads, events)
+            found: dict[str, Any] = {"points": 0, "channels": [[0, 0.0, 0.0, 0]] * len(channels)}
+            if trained:
+                for other in self._contexts[1:]:
+                    other.copy_globals_from(self._contexts[0])
+                flows = [_madnis.flow(madspace, channel) for channel in channels]
+                found = self._look(channels, config, seed, folder, flows)
+            worse = [i for i, of in enumerate(of_grids) if _deviation(found["channels"][i]) >= _deviation(of)]
+            for i in worse:
+                found["channels"][i] = of_grids[i]
+                shutil.copyfile(self._survey / f"channel{i}.json", folder / f"channel{i}.json")
+            found["grids"] = len(worse)
+            self._contexts[0].save_globals(str(folder / "globals"))
+            (folder / POINTS).write_text(json.dumps(found))
+        _check(folder)
+        return found
+
+    def _look(
+        self, channels: list[_integrands.Channel], config: Any, seed: int, folder: pathlib.Path, flows: Any = None
+    ) -> dict[str, Any]:
+        """Surveys with grids, which follow, or with these networks, which stay as they are."""
+        generators = []
+        for i, channel in enumerate(channels):
+            adaptive = channel.grid(madspace) if flows is None else flows[i]
+            integrand = channel.integrand(madspace, adaptive, channel.chosen_flavors(madspace))
+            first, most = points(channel.first)
+            config.start_batch_size, config.max_batch_size = first if flows is None else most, most
+            generators.append(
+                madspace.ChannelEventGenerator(
+                    self._contexts, integrand, *self._files(i), config, channel.element, str(i), None
+                )
+            )
+        generator = madspace.EventGenerator(self._contexts, generators, seed, None, config)
+        generator.survey()
+        for i, one in enumerate(generators):
+            one.save(str(folder / f"channel{i}.json"))
+        self._contexts[0].save_globals(str(folder / "globals"))
+        found = {"points": sum(part.count for part in generator.channel_status()), "channels": _points(generator)}
+        (folder / POINTS).write_text(json.dumps(found))
+        return found
 
     def load(self, survey: str) -> None:
         """Takes the mappings that a survey adapted, as it wrote them."""
@@ -100,18 +149,21 @@ class Generator:
         for context in self._contexts:
             context.copy_globals_from(surveyed)
 
-    def round(self, output: str, events: int, precision: float | None, seed: int) -> dict[str, Any]:
+    def round(
+        self, output: str, events: int, precision: float | None, overweight: float, seed: int
+    ) -> dict[str, Any]:
         """Makes so many events from the survey on.
 
         Returns:
-            The cross section in pb, and of each channel the points, their mean and its error.
+            The cross section in pb, and of each channel the points, their mean and its error, and how many of them
+            passed the cuts.
         """
-        config = _config(events, precision)
+        config = _config(events, precision, overweight)
         channels = [
             madspace.ChannelEventGenerator.load(
                 str(self._survey / f"channel{i}.json"), self._contexts, *self._files(i), config
             )
-            for i in range(len(self._built.integrands))
+            for i in range(len(self._built.channels))
         ]
         generator = madspace.EventGenerator(self._contexts, channels, seed, None, config)
         with self._working(events, pathlib.Path(output).parent):
@@ -123,8 +175,7 @@ class Generator:
                     "do the cuts leave any?"
                 )
             generator.combine_to_lhe(output, self._completer, madspace.LHEMeta())
-        found = [[part.count, part.mean, part.error] for part in generator.channel_status()]
-        return {"cross_section": status.mean, "channels": found}
+        return {"cross_section": status.mean, "channels": _points(generator)}
 
     def _files(self, channel: int) -> tuple[str, str]:
         """Names for the events and the weights of a channel; MadSpace removes the files with it."""
@@ -142,6 +193,18 @@ class Generator:
             raise Error(f"MadSpace ended the run: {error}") from error
 
 
+def _deviation(row: list[float]) -> float:
+    """Of the weights of a channel, in units of its cross section; infinite where it cannot be told."""
+    count, mean, error, _ = row
+    found = error * math.sqrt(count) / mean if mean > 0.0 else math.inf
+    return found if math.isfinite(found) else math.inf
+
+
+def _points(generator: Any) -> list[list[float]]:
+    """Of each channel. In a survey each part begins anew, as the mapping is another one."""
+    return [[part.count_opt, part.mean, part.error, part.count_after_cuts_opt] for part in generator.channel_status()]
+
+
 def _check(survey: pathlib.Path) -> None:
     """That all files of a survey are whole."""
     for path in survey.rglob("*"):
@@ -154,18 +217,11 @@ def _check(survey: pathlib.Path) -> None:
             raise Error(f"MadSpace did not write all of {path}; is the disk full?") from None
 
 
-def _config(events: int, precision: float | None, first: int = _integrands.FIRST) -> Any:
-    """How MadSpace makes events, with so many points in the first part of a survey."""
+def _config(events: int, precision: float | None, overweight: float) -> Any:
+    """How MadSpace makes events."""
     config = madspace.GeneratorConfig()
-    config.target_count = events
-    config.start_batch_size = first
-    config.max_batch_size = max(config.max_batch_size, 4 * first)
-    # Each batch is taken as it is. Where too few of its points pass the cuts MadSpace 0.2.1 would draw another one,
-    # without an end if none ever passes; and whenever none of a batch does it forgets the batches before, so that a
-    # channel with one such point in a batch comes out a fifth too large.
-    config.cut_efficiency_threshold = 0.0
-    if precision is not None:
-        config.survey_target_precision = precision
+    for name, value in settings(events, precision, overweight).items():
+        setattr(config, name, value)
     config.verbosity = madspace.Verbosity.silent
     return config
 

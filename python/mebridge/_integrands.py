@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import pathlib
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _arguments, _checks, _command
+from . import _arguments, _channels, _checks, _command, _survey
 from ._densities import Coupling, Densities, Grid
 from ._library import Error
 
@@ -22,11 +23,16 @@ _PAIRS = ("jj", "ll", "aa", "jl", "aj", "al")
 # Cuts: observable, of how many particles, and whether the number is the least or the largest one. GeV.
 _SINGLE = {"pt": ("obs_pt", "min"), "eta": ("obs_eta_abs", "max")}
 _PAIR = {"dr": ("obs_delta_r", "min"), "mass": ("obs_pair_mass", "min")}
-# How many points of a channel are tried, at a time and at most, until this many pass the cuts. A channel in which fewer
-# than _FEW do is left out, and the others take its share: their weights add up to one without it.
-_TRIED, _MOST, _PASSED, _FEW = 10_000, 300_000, 100, 10
+# How many points of a channel are tried, at first, each time after that and at most, until this many pass the cuts. A
+# channel in which fewer than _FEW do is left out, and the others take its share: their weights add up to one without it.
+_FIRST_TRIED, _TRIED, _MOST, _PASSED, _FEW = 1000, 10_000, 300_000, 100, 10
 # Points of a channel in the first part of a survey: this many that pass are wanted, within these limits.
-_WANTED, FIRST, _LARGEST = 250, 1000, 100_000
+_WANTED, _LARGEST = 100, 100_000
+# A massless propagator with momentum p is sampled by 1 / (p^2)^power. 1 is what a cross section has whose soft and
+# collinear ends are cut off; with MadSpace's 0.8 of p p > t t~ j 4 of 5 events are kept of as many points.
+_POWER = 1.0
+# Of a grid, in each direction.
+_BINS = 64
 # Names of scales, as MadSpace has them.
 SCALES = {
     "et": "transverse_energy",
@@ -90,7 +96,8 @@ def read(library: pathlib.Path) -> list[Element]:
     return [Element(library, entry, flavor) for entry in entries for flavor in entry["flavors"]]
 
 
-def masses(library: pathlib.Path, legs: int) -> list[float]:
+@functools.cache
+def masses(library: pathlib.Path, legs: int) -> tuple[float, ...]:
     """Masses of the legs, as the library itself has them."""
     import ctypes
 
@@ -100,7 +107,7 @@ def masses(library: pathlib.Path, legs: int) -> list[float]:
     functions.umami_free(handle)
     if wrong:
         raise Error("the masses of the process are not known")
-    return list(found)
+    return tuple(found)
 
 
 def _selected(letter: str, pdg: list[int]) -> list[int]:
@@ -112,7 +119,7 @@ def _class(code: int) -> str | None:
     return next((letter for letter, codes in _CLASSES.items() if abs(code) in codes), None)
 
 
-def _check_poles(elements: list[Element], legs: list[list[float]], cuts: Mapping[str, float]) -> None:
+def _check_poles(elements: list[Element], legs: list[tuple[float, ...]], cuts: Mapping[str, float]) -> None:
     """That no massless line makes the cross section infinite: MadSpace would adapt its mappings to it for ever."""
     there, where = _checks.Cuts(cuts, _cut_names()), ""
     missing: list[str] = []
@@ -179,7 +186,7 @@ def check_cuts(cuts: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def _cuts(madspace: Any, pdg: list[int], masses: list[float], cuts: Mapping[str, float]) -> tuple[Any, float]:
+def _cuts(madspace: Any, pdg: list[int], masses: tuple[float, ...], cuts: Mapping[str, float]) -> tuple[Any, float]:
     """The cuts that this process has particles for, and the least energy of the partons that they leave."""
     names, items = _cut_names(), []
     momenta, pair = [0.0] * (len(pdg) - 2), 0.0
@@ -199,14 +206,49 @@ def _cuts(madspace: Any, pdg: list[int], masses: list[float], cuts: Mapping[str,
     return madspace.Cuts(items) if items else None, least
 
 
+@dataclass(frozen=True)
+class Channel:
+    """Where points of a matrix element come from: a mapping, with what is random in it besides."""
+
+    element: int
+    """The number of the matrix element."""
+    name: str
+    """Of its grids and networks."""
+    mapping: Any
+    columns: tuple[int, ...]
+    """Of each permutation, where its weight stands among those of the element's channels."""
+    first: int
+    """Points in the first part of a survey: the more, the fewer pass the cuts."""
+    flavors: int
+    """Between how many pairs of partons it chooses."""
+    shared: Mapping[str, Any]
+    """What integrands of this matrix element have in common."""
+
+    def grid(self, madspace: Any) -> Any:
+        return madspace.VegasMapping(self.mapping.random_dim(), _BINS, self.name)
+
+    def chosen_flavors(self, madspace: Any) -> Any:
+        """How often each pair of partons is chosen, besides its densities; ``None`` where there is one."""
+        return madspace.DiscreteSampler([self.flavors], f"{self.name}.flavors", [0]) if self.flavors > 1 else None
+
+    def integrand(self, madspace: Any, adaptive: Any, flavors: Any, **more: Any) -> Any:
+        """The integrand with these samplers."""
+        return madspace.Integrand(
+            self.mapping,
+            adaptive_map=adaptive,
+            discrete_flavor=flavors,
+            channel_indices=list(self.columns),
+            active_flavors=[list(range(self.flavors))] * len(self.columns),
+            **self.shared,
+            **more,
+        )
+
+
 @dataclass
 class Integrands:
-    """Integrands of all channels, and what completes their events."""
+    """All channels, and what completes their events."""
 
-    integrands: list[tuple[Any, int]]
-    """Each with the number of its matrix element."""
-    first: list[int]
-    """Points of each in the first part of a survey: the more, the fewer pass the cuts."""
+    channels: list[Channel]
     bookkeeping: list[Any]
     """For each matrix element."""
 
@@ -224,8 +266,7 @@ def build(
     cuts: Mapping[str, float],
     folder: str,
 ) -> Integrands:
-    """Integrands of all channels of all matrix elements, their globals in the contexts; tables are written into a
-    folder."""
+    """The channels of all matrix elements, their grids in the contexts; tables are written into a folder."""
     incoming = {pair for element in elements for pair in element.options}
     if densities is None:
         if len(incoming) > 1 or any(element.flavor["mirror"] for element in elements):
@@ -239,7 +280,7 @@ def build(
         if grid is not None:
             grid.grid.initialize_globals(context)
     running = madspace.RunningCoupling(alpha_s)
-    found = Integrands([], [], [])
+    found = Integrands([], [])
     for number, element in enumerate(elements):
         pdg = element.flavor["options"][0]
         selection, least = _cuts(madspace, pdg, legs[number], cuts)
@@ -259,15 +300,15 @@ def build(
                 grid.check_scale(scale)
         _element(madspace, contexts, found, number, element, legs[number], selection, energy, grid, running, scales)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
-    if not found.integrands:
+    if not found.channels:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
-    for number in set(range(len(elements))) - {number for _, number in found.integrands}:
+    for number in set(range(len(elements))) - {channel.element for channel in found.channels}:
         codes = " ".join(map(str, elements[number].flavor["options"][0]))
         warnings.warn(f"no point of {codes} passes the cuts ({said}): it counts as 0", stacklevel=3)
     return found
 
 
-def _legs(element: Element, energy: float) -> list[float]:
+def _legs(element: Element, energy: float) -> tuple[float, ...]:
     """Masses of the legs of a matrix element that events can be made of."""
     pdg = element.flavor["options"][0]
     if len(element.entry["incoming"]) != 2 or len(pdg) < 4:
@@ -287,7 +328,7 @@ def _element(
     found: Integrands,
     number: int,
     element: Element,
-    legs: list[float],
+    legs: tuple[float, ...],
     selection: Any,
     energy: float,
     grid: Grid | None,
@@ -298,81 +339,95 @@ def _element(
     pairs = [list(pair) for pair, _ in options]
     channels, library = element.channels, str(element.library)
     topologies = [_topology(madspace, legs, channel) for channel in channels]
+    groups = _channels.groups(channels, _labels(element, grid is not None))
     mappings = [
         madspace.PhaseSpaceMapping(
-            topology, energy, cuts=selection, permutations=[list(range(len(legs)))], leptonic=grid is None
+            topologies[group.members[0]],
+            energy,
+            cuts=selection,
+            permutations=[list(permutation) for permutation in group.permutations],
+            leptonic=grid is None,
+            invariant_power=_POWER,
         )
-        for topology in topologies
+        for group in groups
     ]
     counts = [_passing(madspace, mapping) for mapping in mappings]
     least = min(_FEW, max(passed for _, passed in counts))
     kept = [i for i, (_, passed) in enumerate(counts) if passed >= max(1, least)]
-    remap = [len(kept)] * element.entry["diagram_count"]
-    for column, i in enumerate(kept):
-        remap[channels[i]["diagrams"][0]["diagram"]] = column
+    # Weights of channels, in the order of their diagrams; those of channels that are left out come last.
+    columns: dict[int, int] = {}
+    for i in kept:
+        for member in groups[i].members:
+            columns[member] = len(columns)
+    remap = [len(columns)] * element.entry["diagram_count"]
+    for member, column in columns.items():
+        remap[channels[member]["diagrams"][0]["diagram"]] = column
     apis = [context.load_matrix_element(library, "") for context in contexts]
     inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
     cached = None if grid is None else madspace.CachedPdf()
-    for column, i in enumerate(kept):
-        mapping = mappings[i]
-        name = f"element{number}.channel{i}"
-        vegas = madspace.VegasMapping(mapping.random_dim(), 64, name)
-        flavors = None
-        if len(pairs) > 1:
-            flavors = madspace.DiscreteSampler([len(pairs)], f"{name}.flavors", [0])
-        for context in contexts:
-            vegas.initialize_globals(context)
-            if flavors is not None:
-                flavors.initialize_globals(context)
-        rate = madspace.DifferentialCrossSection(
-            madspace.MatrixElement(apis[0], inputs, outputs, True),
-            energy,
-            None,
-            madspace.CachedScale(),
-            pairs if grid is None else [],
-            cached,
-            cached,
-        )
-        integrand = madspace.Integrand(
-            mapping,
-            [rate],
-            vegas,
-            discrete_flavor=flavors,
-            pid_options=pairs,
-            pdf_grid=None if grid is None else grid.grid,
-            running_coupling=running,
-            energy_scale=scales,
-            first_chan_weight_remap=[remap],
-            first_remapped_chan_count=len(kept),
-            channel_indices=[column],
-            active_flavors=[list(range(len(pairs)))],
-            flavor_remap=[element.flavor["index"]] * len(pairs),
-            flavor_factors=[float(len(processes)) for _, processes in options],
-            flavor_mirror=[bool(element.flavor["mirror"])] * len(pairs),
-        )
-        tried, passed = counts[i]
-        found.integrands.append((integrand, number))
-        found.first.append(min(max(FIRST, math.ceil(_WANTED * tried / passed)), _LARGEST))
+    rate = madspace.DifferentialCrossSection(
+        madspace.MatrixElement(apis[0], inputs, outputs, True),
+        energy,
+        None,
+        madspace.CachedScale(),
+        pairs if grid is None else [],
+        cached,
+        cached,
+    )
+    shared = {
+        "diff_xs": [rate],
+        "pid_options": pairs,
+        "pdf_grid": None if grid is None else grid.grid,
+        "running_coupling": running,
+        "energy_scale": scales,
+        "first_chan_weight_remap": [remap],
+        "first_remapped_chan_count": len(columns),
+        "flavor_remap": [element.flavor["index"]] * len(pairs),
+        "flavor_factors": [float(len(processes)) for _, processes in options],
+        "flavor_mirror": [bool(element.flavor["mirror"])] * len(pairs),
+    }
+    for i in kept:
+        members, (tried, passed) = groups[i].members, counts[i]
+        first = min(max(_survey.FIRST, math.ceil(_WANTED * tried / passed)), _LARGEST)
+        name = f"element{number}.channel{members[0]}"
+        places = tuple(columns[member] for member in members)
+        channel = Channel(number, name, mappings[i], places, first, len(pairs), shared)
+        for sampler in (channel.grid(madspace), channel.chosen_flavors(madspace)):
+            for context in contexts if sampler is not None else []:
+                sampler.initialize_globals(context)
+        found.channels.append(channel)
     found.bookkeeping.append(_bookkeeping(madspace, number, element, topologies, [p for _, p in options]))
+
+
+def _labels(element: Element, densities: bool) -> list[Any]:
+    """Of the legs: those with the same one may take each other's places. Beams have densities of their partons."""
+    codes = list(zip(*element.flavor["options"]))
+    beams = codes[:2] if densities else [tuple(map(abs, codes[leg])) for leg in (0, 1)]
+    return [*beams, *(tuple(map(abs, leg)) for leg in codes[2:])]
 
 
 def _passing(madspace: Any, mapping: Any) -> tuple[int, int]:
     """Of how many random points how many pass the cuts."""
     runtime = madspace.FunctionRuntime(mapping.forward_function(), madspace.Context(madspace.cpu_device(), 1))
     rng, tried, passed = np.random.default_rng(1), 0, 0
+    permutations = mapping.channel_count()
     while tried < _MOST and passed < _PASSED:
-        *_, weights = runtime.call([rng.random((_TRIED, mapping.random_dim()))])
-        tried += _TRIED
+        points = _TRIED if tried else _FIRST_TRIED
+        arguments: list[Any] = [rng.random((points, mapping.random_dim()))]
+        if permutations > 1:
+            arguments.append(rng.integers(permutations, size=points, dtype=np.int32))
+        *_, weights = runtime.call(arguments)
+        tried += points
         passed += int(np.count_nonzero(weights.numpy()))
     return tried, passed
 
 
-def _topology(madspace: Any, legs: list[float], channel: dict[str, Any]) -> Any:
+def _topology(madspace: Any, legs: tuple[float, ...], channel: dict[str, Any]) -> Any:
     propagators = [
         madspace.Propagator(mass=abs(mass), width=abs(width), pdg_id=code)
         for code, (mass, width) in zip(channel["propagators"], channel["masses"])
     ]
-    return madspace.Topology(madspace.Diagram(legs[:2], legs[2:], propagators, channel["vertices"]))
+    return madspace.Topology(madspace.Diagram(list(legs[:2]), list(legs[2:]), propagators, channel["vertices"]))
 
 
 def _bookkeeping(

@@ -10,7 +10,7 @@ import pathlib
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -21,6 +21,7 @@ _EVENT = re.compile(
     rb"<event>\n( *\d+ +\d+ )([-+][\d.]+e[-+]\d+)([^\n]*\n)([^\n]*\n)([^\n]*\n)"
 )
 _CHUNK = 1 << 24
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,11 @@ class Weights:
     """Of the events of a round."""
 
     nominal: float
-    """The least one, which all have that are not larger than the survey knew."""
+    """The least one, which all have that are not larger than the round knew."""
     total: float
+    above: int
+    """How many are larger."""
+    largest: float
 
 
 def weights(path: pathlib.Path, events: int) -> Weights:
@@ -72,7 +76,21 @@ def weights(path: pathlib.Path, events: int) -> Weights:
             whole = line == b"</LesHouchesEvents>\n"
     if not whole or len(found) != events or not 0.0 < min(found) <= max(found) < math.inf:
         raise Error(f"{path} does not hold the {events} events that MadSpace made; is the disk full?")
-    return Weights(min(found), math.fsum(found))
+    nominal = min(found)
+    # Of one weight MadSpace writes different last digits.
+    above = sum(weight > nominal * (1.0 + _ROUNDING) for weight in found)
+    return Weights(nominal, math.fsum(found), above, max(found))
+
+
+def overweights(rounds: Sequence[Weights], events: int) -> dict[str, float]:
+    """What is above the nominal weight: events, their weights beyond it as a share of all, and the largest weight in
+    units of it."""
+    total = math.fsum(weights.total / weights.nominal for weights in rounds)
+    return {
+        "events": sum(weights.above for weights in rounds),
+        "share": max(0.0, 1.0 - events / total),
+        "largest": max(weights.largest / weights.nominal for weights in rounds),
+    }
 
 
 def write(

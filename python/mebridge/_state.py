@@ -63,7 +63,7 @@ class State:
             if others:
                 raise Error(f"{self.folder} holds other files ({others[0]}); name a folder of its own for the state")
             return
-        before, rounds, survey = self._known()
+        before, rounds, folders = self._known()
         # What a caller can change comes before what follows from it.
         for name in dict.fromkeys([*self._asked, *before]):
             if before.get(name) != self._asked.get(name):
@@ -71,18 +71,18 @@ class State:
                     f"{self.folder} holds a run with another {name} ({before.get(name)} there, {self._asked.get(name)} "
                     "now); name another folder, or remove it"
                 )
-        for name, digest in {**survey, **{done["file"]: done["sha256"] for done in rounds}}.items():
+        for name, digest in {**folders, **{done["file"]: done["sha256"] for done in rounds}}.items():
             self._check(name, digest)
-        self.rounds, self._digests = rounds, survey
+        self.rounds, self._digests = rounds, folders
 
     def _known(self) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, str]]:
-        """What was asked, the rounds that are done, and digests of the survey's files."""
+        """What was asked, the rounds that are done, and digests of the files in folders that are kept."""
         try:
             with opened(self.folder / _RUN, os.O_NOFOLLOW) as file:
                 known = json.loads(file.read())
             if known.pop("sha256") != _sum(known):
                 raise ValueError
-            return known["asked"], known["rounds"], known["survey"]
+            return known["asked"], known["rounds"], known["folders"]
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise self._damaged(f"{self.folder / _RUN} cannot be read") from None
 
@@ -100,7 +100,7 @@ class State:
         return Error(f"{what}; remove {self.folder} to begin anew")
 
     def _write(self) -> None:
-        known = {"asked": self._asked, "survey": self._digests, "rounds": self.rounds}
+        known = {"asked": self._asked, "folders": self._digests, "rounds": self.rounds}
         text = json.dumps({**known, "sha256": _sum(known)}, indent=1)
         part = self.folder / f"{_RUN}.part"
         # What an interrupted run left, or a link that somebody put there.
@@ -111,10 +111,10 @@ class State:
             os.fsync(file.fileno())
         os.replace(part, self.folder / _RUN)
 
-    @property
-    def survey(self) -> pathlib.Path | None:
-        """Where the survey is, once it is done."""
-        return self.folder / "survey" if self._digests else None
+    def kept(self, name: str) -> pathlib.Path | None:
+        """Where this part of the run is, once it is done."""
+        there = any(file.startswith(f"{name}/") for file in self._digests)
+        return self.folder / name if there else None
 
     def part(self, name: str) -> pathlib.Path:
         """An empty folder for what is not complete yet."""
@@ -139,22 +139,23 @@ class State:
         except OSError as error:
             raise Error(f"the state of the run cannot be kept in {self.folder}: {error.strerror}") from None
 
-    def keep_survey(self, part: pathlib.Path) -> pathlib.Path:
+    def keep(self, name: str, part: pathlib.Path) -> pathlib.Path:
+        """Keeps a part of the run that is a folder."""
         with self._keeping():
             digests = {}
             for path in part.rglob("*"):
                 _flush(path)
                 if path.is_file():
-                    digests[f"survey/{path.relative_to(part)}"] = _digest(path)
+                    digests[f"{name}/{path.relative_to(part)}"] = _digest(path)
             _flush(part)
-            survey = self.folder / "survey"
+            folder = self.folder / name
             # One that an interrupted run left before it was written down.
-            shutil.rmtree(survey, ignore_errors=True)
-            os.rename(part, survey)
+            shutil.rmtree(folder, ignore_errors=True)
+            os.rename(part, folder)
             _flush(self.folder)
-            self._digests = digests
+            self._digests |= digests
             self._write()
-        return survey
+        return folder
 
     def keep_round(self, part: pathlib.Path, done: dict[str, Any]) -> None:
         """Keeps a round whose events are in `events.lhe` of a folder; it counts once this returns."""

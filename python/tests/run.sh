@@ -4,30 +4,7 @@
 # enough Python is missing, it says so and ends with status 77: skipped.
 set -eu
 cd "$(dirname "$0")/../.."
-python=${PYTHON:-python3}
-environment=$PWD/build/python/environment
-
-skip() {
-    echo "SKIPPED: $1" >&2
-    exit 77
-}
-# The stamp says that all packages are there.
-stamp=$environment/complete-2
-"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || skip "there is no Python 3.10 or later"
-if [ ! -f "$stamp" ]; then
-    rm -rf "$environment"
-    "$python" -m venv "$environment" >/dev/null 2>&1 || skip "Python has no venv"
-    pip="$environment/bin/python -m pip --disable-pip-version-check install --quiet --retries 1 --timeout 60"
-    $pip --only-binary :all: numpy "maturin>=1.9,<2" || skip "the package registry cannot be reached"
-    # It has no wheels for some systems; its tests are skipped then.
-    $pip --only-binary :all: "madspace==0.2.1" || echo "there is no madspace 0.2.1 for this system" >&2
-    # Another reader of event files, plots, compiled programs; tests that use them are skipped without.
-    for package in pylhe matplotlib jax; do
-        $pip --only-binary :all: "$package" || echo "there is no $package for this system" >&2
-    done
-    touch "$stamp"
-fi
-PATH=$environment/bin:$PATH
+. python/environment.sh
 rm -rf build/python/wheels
 # No second compilation: maturin takes the command from the same folder.
 (cd python && pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation \

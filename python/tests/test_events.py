@@ -160,15 +160,15 @@ class Densities(Folder):
         def passing(*of):
             nonlocal count
             count += 1
-            # Three channels of g g > t t~, one of q q~ > t t~.
-            return before(*of) if count <= 3 else (_integrands._MOST, 0)
+            # Two channels of g g > t t~, of which one has two permutations; one of q q~ > t t~.
+            return before(*of) if count <= 2 else (_integrands._MOST, 0)
 
         arguments = {"energy": 8000, "pdf": self.pdf, "scale": 200.0, "events": 1000, "cuts": {"pt": 20}}
         output = self.folder / "events.lhe"
         with here(), mock.patch.object(_integrands, "_passing", passing):
             with self.assertWarnsRegex(UserWarning, r"no point of 2 -2 6 -6 passes the cuts \(pt = 20\)"):
                 run = generate("p p > t t~", output=output, **arguments)
-        self.assertEqual(count, 4)
+        self.assertEqual(count, 3)
         self.assertEqual(run.processes["2 -2 6 -6"], (0.0, 0.0))
         gluons, _ = densities.top_pairs(8000, 200.0, densities.running(200.0))
         self.assertLess(abs(run.cross_section - gluons), 4 * run.error + 3e-4 * gluons)
@@ -176,12 +176,37 @@ class Densities(Folder):
 
     def test_rounds_have_one_weight(self):
         output = self.folder / "events.lhe"
-        run = generate("p p > t t~", energy=8000, pdf=self.pdf, scale=200.0, events=5000, output=output)
+        with mock.patch("mebridge._events._LEAST", 500):
+            run = generate("p p > t t~", energy=8000, pdf=self.pdf, scale=200.0, events=5000, output=output)
         weights = [weight for (weight, _, _), _, _ in particles(output)]
         self.assertAlmostEqual(sum(weights) / 5000 / run.cross_section, 1, places=8)
         self.assertGreater(weights.count(min(weights)), 4000)
         # Of ten rounds.
         self.assertEqual(min(weights), weights[0])
+
+    def test_larger_weights_are_those_that_were_allowed(self):
+        """The file says in its header what is above the weight of the others, and it is so."""
+        shares = []
+        for overweight in (0.0, 0.01, 0.2):
+            output = self.folder / f"{overweight}.lhe"
+            run = generate(
+                "p p > t t~ j", energy=13_000, pdf=self.pdf, cuts={"pt": 20}, events=8000, output=output,
+                overweight=overweight,
+            )
+            weights = np.array([weight for (weight, _, _), _, _ in particles(output)])
+            self.assertAlmostEqual(weights.mean() / run.cross_section, 1, places=8)
+            said = json.loads(output.read_text().partition("<mebridge>")[2].partition("</mebridge>")[0])
+            self.assertEqual(said["overweight"], overweight)
+            nominal = weights.min()
+            above = weights > nominal * (1 + 1e-6)
+            self.assertEqual(said["overweights"]["events"], above.sum())
+            self.assertAlmostEqual(said["overweights"]["share"], (weights - nominal).sum() / weights.sum(), places=6)
+            self.assertAlmostEqual(said["overweights"]["largest"], weights.max() / nominal, places=5)
+            # It is about the weights with which they were found, of each channel by itself.
+            self.assertLessEqual(weights[above].sum() / weights.sum(), 1.5 * overweight)
+            shares.append(said["overweights"]["share"])
+        self.assertEqual(shares[0], 0.0)
+        self.assertLess(shares[1], shares[2])
 
     @unittest.skipIf(pylhe is None, "pylhe is not installed")
     def test_a_reader_reads_it(self):
@@ -302,7 +327,7 @@ class Parameters(Folder):
     def test_a_process_and_its_name_are_the_same_run(self):
         state = self.folder / "state"
         generate("g g > t t~", energy=1000, events=10, state=state)
-        with mock.patch("mebridge._events._Run.survey"):
+        with mock.patch("mebridge._state.State.part", side_effect=AssertionError("it began anew")):
             self.assertEqual(generate(mebridge.Process("g g > t t~"), energy=1000, events=10, state=state).events, 10)
 
     def test_how_it_is_evaluated(self):
@@ -395,10 +420,10 @@ class Cuts(Folder):
             cuts={"pt": 200},
             folder=str(self.folder),
         )
-        config = _generator._config(1000, None)
+        config = _generator._config(1000, None, 0.01)
         config.survey_min_iters = config.survey_max_iters = 1
-        first = max(built.first)
-        integrand, _ = built.integrands[built.first.index(first)]
+        rare = max(built.channels, key=lambda channel: channel.first)
+        first, integrand = rare.first, rare.integrand(madspace, rare.grid(madspace), None)
         config.start_batch_size = first
         channel = madspace.ChannelEventGenerator(
             [context], integrand, *(str(self.folder / name) for name in ("e", "w")), config, 0, "channel", None
@@ -408,7 +433,11 @@ class Cuts(Folder):
         self.assertGreaterEqual(tried, first)
         mapping = integrand.mapping()
         runtime = madspace.FunctionRuntime(mapping.forward_function(), context)
-        *_, weights = runtime.call([np.random.default_rng(2).random((1_000_000, mapping.random_dim()))])
+        rng, permutations = np.random.default_rng(2), mapping.channel_count()
+        points = [rng.random((1_000_000, mapping.random_dim()))]
+        if permutations > 1:
+            points.append(rng.integers(permutations, size=1_000_000, dtype=np.int32))
+        *_, weights = runtime.call(points)
         share = np.count_nonzero(weights.numpy()) / 1_000_000
         self.assertLess(share, 0.002)
         self.assertLess(abs(passed - share * tried), 4 * math.sqrt(share * tried))
@@ -486,6 +515,65 @@ class WrongInput(Folder):
             generate("g g > t t~", energy=1000, events=100, state=self.folder)
 
 
+@unittest.skipIf(madspace is None, "madspace is not installed")
+class Networks(Folder):
+    def generate(self, sampler, **more):
+        """A run of g g > t t~ g, and of its points how many became events."""
+        state = self.folder / f"{sampler}{len(list(self.folder.iterdir()))}"
+        run = generate(
+            "g g > t t~ g", energy=1000, cuts={"pt": 20, "eta": 5}, events=9000, sampler=sampler, state=state, **more
+        )
+        rounds = json.loads((state / "run.json").read_text())["rounds"]
+        return run, 9000 / sum(row[0] for part in rounds for row in part["channels"])
+
+    def test_fewer_points_are_needed(self):
+        outputs = [self.folder / name for name in ("one.lhe", "other.lhe")]
+        with here():
+            _, efficiency = self.generate("vegas")
+            with mock.patch("mebridge._madnis._LEAST_BATCHES", 60):
+                stages = []
+                run, trained = self.generate(
+                    "madnis", output=outputs[0], progress=lambda found: stages.append(found.stage)
+                )
+                again, _ = self.generate("madnis", output=outputs[1])
+        self.assertEqual(stages, ["survey", "training", "events"])
+        self.assertGreater(trained, 1.2 * efficiency)
+        self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
+        self.assertEqual(again.cross_section, run.cross_section)
+        self.assertEqual(*(output.read_bytes() for output in outputs))
+        # Helicities and colours are drawn as without networks.
+        process = mebridge.Process("g g > t t~ g")
+        momenta, helicities, tags = shares.read(outputs[0], 5)
+        for chi2, freedom in (
+            shares.helicity_shares(process, momenta, helicities),
+            shares.color_shares(process, momenta, tags, draws=16),
+        ):
+            self.assertLess(chi2, freedom + 5 * math.sqrt(2 * freedom))
+
+    def test_it_goes_on_after_the_training(self):
+        state, arguments = self.folder / "state", {"energy": 1000, "events": 300, "sampler": "madnis"}
+        with mock.patch("mebridge._events._Run.round", side_effect=KeyboardInterrupt), here():
+            with mock.patch("mebridge._madnis._LEAST_BATCHES", 5), self.assertRaises(KeyboardInterrupt):
+                generate("g g > t t~", state=state, **arguments)
+        with mock.patch("mebridge._madnis.train", side_effect=AssertionError("it trains again")), here():
+            self.assertEqual(generate("g g > t t~", state=state, **arguments).events, 300)
+
+    def test_a_training_that_diverges(self):
+        """Channels keep their grids, and the run says so."""
+        from mebridge import _madnis
+
+        before, errors = _madnis.settings, io.StringIO()
+        wild = mock.patch.object(_madnis, "settings", lambda of: {**before(of), "learning_rate": 1.0, "batches": 20})
+        with here(), wild, contextlib.redirect_stderr(errors):
+            run, _ = self.generate("madnis")
+        self.assertRegex(errors.getvalue(), "6 of 6 channels keep their grids: no network is better")
+        self.assertLess(abs(run.cross_section - 43.628), 4 * run.error)
+
+    def test_other_samplers(self):
+        with self.assertRaisesRegex(mebridge.Error, "sampler is 'flat'; it must be one of"):
+            self.generate("flat")
+
+
 RUN = """
 import sys, mebridge
 process, state, output, events = sys.argv[1:]
@@ -496,7 +584,7 @@ mebridge.generate_events(process, energy=1000, cuts={"pt": 20, "eta": 5}, events
 
 @unittest.skipIf(madspace is None, "madspace is not installed")
 class Interruptions(Folder):
-    def start(self, state, output, events=10_000, preexec=None):
+    def start(self, state, output, events=100_000, preexec=None):
         arguments = [sys.executable, "-c", RUN, "g g > t t~ g", str(state), str(output), str(events)]
         # A test may run where SIGINT is ignored.
         return subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, preexec_fn=preexec or default_interrupt)
@@ -515,7 +603,7 @@ class Interruptions(Folder):
             with self.subTest(name):
                 state, output = self.folder / name, self.folder / f"{name}.lhe"
                 # In the survey, after some rounds, and later again.
-                for line in ("", "events: 1500 of", "events: 5000 of"):
+                for line in ("", "events: 15000 of", "events: 50000 of"):
                     run = self.start(state, output)
                     if not line:
                         while not (state / "run.json").exists():
@@ -529,7 +617,7 @@ class Interruptions(Folder):
                     self.assertNotEqual(run.returncode, 0)
                     self.assertFalse(output.exists())
                 text = self.finish(state, output)
-                self.assertNotIn("events: 5000 of", text)
+                self.assertNotIn("events: 50000 of", text)
                 self.assertEqual(output.read_bytes(), whole.read_bytes())
                 # Once more: all is there.
                 self.assertNotIn("mebridge: events", self.finish(state, output))
@@ -579,7 +667,7 @@ class Interruptions(Folder):
 
     def test_two_runs_at_once(self):
         state = self.folder / "state"
-        run = self.start(state, self.folder / "a.lhe", events=200_000)
+        run = self.start(state, self.folder / "a.lhe", events=2_000_000)
         while not (state / "run.json").exists():
             self.assertIsNone(run.poll())
         with self.assertRaisesRegex(mebridge.Error, "another run is at work"):
@@ -589,9 +677,9 @@ class Interruptions(Folder):
 
     def test_progress(self):
         seen = []
-        run = generate("g g > t t~", energy=1000, events=2000, progress=seen.append)
+        run = generate("g g > t t~", energy=1000, events=20_000, progress=seen.append)
         self.assertEqual([p.stage for p in seen], ["survey"] + 4 * ["events"])
-        self.assertEqual([p.events for p in seen], [0, 500, 1000, 1500, 2000])
+        self.assertEqual([p.events for p in seen], [0, 5000, 10_000, 15_000, 20_000])
         self.assertEqual((seen[-1].cross_section, seen[-1].error), (run.cross_section, run.error))
         errors = io.StringIO()
         with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()) as out:

@@ -1,0 +1,71 @@
+"""MadNIS: networks in the place of grids, trained on what the integrands give.
+
+A grid knows each random number by itself; a normalising flow (T. Heimel et al., arXiv:2212.06172, 2311.01548) knows how
+they depend on each other. Each channel has one, which begins as its grid. Weights of channels stay those of the
+diagrams: they are what the flows are trained with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._integrands import Channel
+
+# Steps of a training.
+_LEAST_BATCHES, _MOST_BATCHES, _EVENTS_A_BATCH = 200, 1000, 500
+
+
+def flow(madspace: Any, channel: Channel) -> Any:
+    return madspace.Flow(channel.mapping.random_dim(), prefix=f"{channel.name}.flow")
+
+
+def settings(events: int) -> dict[str, float]:
+    """Of MadSpace's MadnisConfig, for a run with so many events."""
+    return {
+        # More events pay for more learning.
+        "batches": min(_MOST_BATCHES, max(_LEAST_BATCHES, events // _EVENTS_A_BATCH)),
+        # None is left out, and weights of channels are those of the diagrams, as they are without networks.
+        "channel_dropping_threshold": 0.0,
+        "fixed_cwnet_fraction": 1.0,
+    }
+
+
+def train(madspace: Any, context: Any, channels: Sequence[Channel], seed: int, threads: int, events: int) -> bool:
+    """Trains the flows of all channels, whose globals are in the context then, and says whether it came to an end."""
+    trainings = []
+    for element in dict.fromkeys(channel.element for channel in channels):
+        own = [channel for channel in channels if channel.element == element]
+        # It is there for the training alone, which asks for one; its weights are not trained.
+        columns, legs = own[0].shared["first_remapped_chan_count"], own[0].mapping.particle_count()
+        weights = madspace.ChannelWeightNetwork(columns, legs, prefix=f"element{element}.weights")
+        weights.initialize_globals(context, seed)
+        integrands = []
+        for number, channel in enumerate(own):
+            sampler = flow(madspace, channel)
+            sampler.initialize_from_vegas(context, channel.grid(madspace).grid_name(), seed + 1 + number)
+            integrands.append(
+                channel.integrand(
+                    madspace,
+                    sampler,
+                    channel.chosen_flavors(madspace),
+                    chan_weight_net=weights,
+                    madnis_training=True,
+                    drop_cuts_and_rescale=True,
+                )
+            )
+        config = madspace.MadnisConfig()
+        for name, value in settings(events).items():
+            setattr(config, name, value)
+        trainings.append(madspace.TrainingArgs(config, integrands, weights))
+    learning = madspace.Context(context.device(), threads)
+    learning.copy_globals_from(context)
+    try:
+        madspace.MultiMadnisTraining(context, learning, trainings, madspace.Verbosity.silent, None, seed).train()
+    except RuntimeError as error:
+        if "diverged" not in str(error):
+            raise
+        return False
+    # It samples with what it had learned some steps ago.
+    context.copy_globals_from(learning)
+    return True
