@@ -366,3 +366,61 @@ fn the_command_shows_and_clears() {
         text.stdout
     );
 }
+
+/// What is in the cache is what is made without it, for processes of every kind; and a file that holds something else is
+/// named.
+#[test]
+fn what_is_kept_is_what_is_made() {
+    let d = tempfile::tempdir().unwrap();
+    let kept = d.path().join("kept");
+    let p1 = gg_ttx();
+    let mut processes = vec![
+        p1.to_str().unwrap().to_owned(),
+        "e+ e- > mu+ mu-".to_owned(),
+        "g g > t t~ g".to_owned(),
+        "u u~ > t t~ g g".to_owned(),
+        "g g > g g g".to_owned(),
+        "u d~ > w+ g g".to_owned(),
+        "u u~ > e+ e- g".to_owned(),
+        "b b~ > h z".to_owned(),
+    ];
+    if let Some(outputs) = common::mg5_outputs() {
+        for name in [
+            "gg_tt.mad/SubProcesses/P1_gg_ttx",
+            "susy_gg_t1t1.mad/SubProcesses/P1_gg_t1t1x",
+        ] {
+            processes.push(outputs.join(name).to_str().unwrap().to_owned());
+        }
+    }
+    let run = |place: &str, process: &str| {
+        let variables = [("CUDACPP_RUNTIME_CACHE", place)];
+        mebridge_with(d.path(), &["check", process, "64", "1", "1"], &variables)
+    };
+    let place = kept.to_str().unwrap();
+    let check = format!("check:{place}");
+    for process in &processes {
+        assert_eq!(run(place, process).stderr, "", "{process}");
+        let files = || fs::read_dir(&kept).unwrap().count();
+        let before = files();
+        assert_eq!(run(&check, process).stderr, "", "{process}");
+        assert_eq!(files(), before, "{process}: all was there");
+    }
+    let entries = fs::read_dir(&kept).unwrap().flatten();
+    let mut plans: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    plans.retain(|path| path.extension().is_some_and(|e| e == "plan"));
+    assert!(plans.len() > processes.len());
+    for plan in &plans {
+        let mut bytes = fs::read(plan).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(plan, bytes).unwrap();
+    }
+    let ran = run(&check, &processes[0]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains("the cache holds another plan than is made now: "),
+        "{}",
+        ran.stderr
+    );
+}

@@ -61,7 +61,7 @@ impl Folder {
         Folder { path, limit: LIMIT }
     }
 
-    fn file(&self, kind: Kind, key: &Key) -> PathBuf {
+    pub(crate) fn file(&self, kind: Kind, key: &Key) -> PathBuf {
         self.path.join(format!("{}.{}", key.name(), kind.name()))
     }
 

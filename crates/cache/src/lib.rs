@@ -22,6 +22,7 @@ pub mod key;
 
 use folder::Folder;
 use key::Key;
+use mebridge_support::message;
 use mebridge_support::runtime::{CachePlace, environment};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -66,12 +67,19 @@ impl Kind {
             Kind::Blocks => "blocks",
         }
     }
+
+    /// Whether it is the same whenever it is made. Block sizes are measured.
+    fn follows_from_its_key(self) -> bool {
+        self != Kind::Blocks
+    }
 }
 
 /// The cache, or none.
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
     folder: Option<Folder>,
+    /// Nothing is loaded; what is stored is compared with what is there.
+    check: bool,
 }
 
 impl Cache {
@@ -79,6 +87,7 @@ impl Cache {
     pub fn new(place: &CachePlace) -> Cache {
         Cache {
             folder: path(place).map(Folder::new),
+            check: matches!(place, CachePlace::Check(_)),
         }
     }
 
@@ -89,6 +98,9 @@ impl Cache {
 
     /// What is stored under a key.
     pub fn load<T: DeserializeOwned>(&self, kind: Kind, key: &Key) -> Option<T> {
+        if self.check && kind.follows_from_its_key() {
+            return None;
+        }
         let bytes = self.folder.as_ref()?.read(kind, key)?;
         entry::decode(&bytes, key)
     }
@@ -98,8 +110,21 @@ impl Cache {
         let Some(folder) = &self.folder else {
             return;
         };
-        if let Some(bytes) = entry::encode(value, key) {
-            folder.write(kind, key, &bytes);
+        let Some(bytes) = entry::encode(value, key) else {
+            return;
+        };
+        match folder.read(kind, key) {
+            // Both stay as they are: whoever looks into it needs what was there.
+            Some(stored) if self.check && kind.follows_from_its_key() => {
+                if stored != bytes {
+                    message::say(format_args!(
+                        "the cache holds another {} than is made now: {}; please report this, and remove the file",
+                        kind.name(),
+                        folder.file(kind, key).display()
+                    ));
+                }
+            }
+            _ => folder.write(kind, key, &bytes),
         }
     }
 }
@@ -108,8 +133,10 @@ impl Cache {
 pub fn path(place: &CachePlace) -> Option<PathBuf> {
     match place {
         CachePlace::Off => None,
-        CachePlace::Folder(path) => Some(path.clone()),
-        CachePlace::User => user(|name| environment::variable(name).map(PathBuf::from)),
+        CachePlace::Folder(path) | CachePlace::Check(Some(path)) => Some(path.clone()),
+        CachePlace::User | CachePlace::Check(None) => {
+            user(|name| environment::variable(name).map(PathBuf::from))
+        }
     }
 }
 

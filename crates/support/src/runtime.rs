@@ -80,8 +80,8 @@ pub const SWITCHES: &[Switch] = &[
     },
     Switch {
         name: "CACHE",
-        values: "a directory, or off",
-        meaning: "where processes and plans are kept for the next start (the user's cache if not set)",
+        values: "a directory, off, check or check:DIRECTORY",
+        meaning: "where processes and plans are kept for the next start (the user's cache if not set); check makes again what is there, and compares",
     },
     Switch {
         name: "VECSIZEUSED",
@@ -232,6 +232,8 @@ pub enum CachePlace {
     User,
     /// In this directory.
     Folder(PathBuf),
+    /// In this directory or the user's cache, whose content is not used: it is made again and compared.
+    Check(Option<PathBuf>),
 }
 
 /// Where a process is to be taken from.
@@ -448,7 +450,11 @@ impl Switches {
             "CACHE" => {
                 self.cache = match word.as_str() {
                     "off" => CachePlace::Off,
-                    _ => CachePlace::Folder(value.into()),
+                    "check" => CachePlace::Check(None),
+                    _ => match word.strip_prefix("check:") {
+                        Some(folder) => CachePlace::Check(Some(folder.into())),
+                        None => CachePlace::Folder(value.into()),
+                    },
                 }
             }
             // Read by MadEvent's side.
