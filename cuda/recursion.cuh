@@ -100,6 +100,9 @@ DEVICE Matrix term_DensityVector(Four v, Matrix m) {
     return m;
 }
 
+// A sum of squares that came about with other signs: rounding leaves small ones below zero. NaN stays.
+DEVICE Real squared(Real sum) { return sum < 0 ? (Real)0 : sum; }
+
 // sum over i, j of A_ij B_ij
 DEVICE Real TraceSpinor(Matrix a, Matrix b) {
     Real above = a.a[2] * b.a[2];
@@ -109,7 +112,7 @@ DEVICE Real TraceSpinor(Matrix a, Matrix b) {
     Real sum = above + above;
     sum = fused(a.a[0], b.a[0], sum);
     sum = fused(a.a[1], b.a[1], sum);
-    return sum + sum;
+    return squared(sum + sum);
 }
 
 // The same with the metric.
@@ -127,5 +130,5 @@ DEVICE Real TraceVector(Matrix a, Matrix b) {
     sum = fused(a.a[0], b.a[4], sum);
     sum = fused(a.a[4], b.a[0], sum);
     rest = rest + rest;
-    return sum + (rest + rest);
+    return squared(sum + (rest + rest));
 }

@@ -47,9 +47,11 @@ DEVICE Fixed sample_fixed(const SampleArguments &a, unsigned e) {
     return fixed;
 }
 
-/// |M|^2 of an event, from that of all helicities or of one, without the average.
+/// |M|^2 of an event, from that of all helicities or of one, without the average. NaN where it is no sum of squares any
+/// more, in single precision: nobody evaluates the event again here.
 DEVICE void put_matrix_element(const SampleArguments &a, unsigned e, bool bad, Real value) {
     const double zero = 0;
+    bad = bad || value < 0 || value - value != 0;
     if (a.matrix_elements)
         a.matrix_elements[e] = bad ? zero / zero : (double)(value * (Real)*a.normalization);
 }

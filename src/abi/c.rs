@@ -391,7 +391,10 @@ pub unsafe extern "C" fn mebridge_evaluate(
 /// Evaluates a sample in the memory of a GPU, by a bridge that was created for one (BACKEND "cuda"): all pointers of the
 /// sample are addresses there, and matrix_elements may be NULL. `stream` is the CUstream into which all work is put; NULL
 /// is the legacy default stream. The function returns when that is done, and does not wait for the work. `bad_events` is
-/// 0: that an event is bad is told by its NaN alone, and so is an index that names nothing. The first call compiles.
+/// 0: that an event is bad is told by its NaN alone, and so is an index that names nothing. In a lower precision than
+/// double an event of which it makes no sum of squares (soft gluons, beside the beam) is NaN too, and the shares of its
+/// diagrams may be 0: nobody waits for the answers here, so that it is not evaluated again, as `mebridge_evaluate` does.
+/// The first call compiles.
 ///
 /// # Safety
 /// The arrays have these lengths, no output overlaps another array, and they and the stream stay until it has come past

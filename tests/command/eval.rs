@@ -864,6 +864,19 @@ fn empty_lines_without_end_are_no_events() {
     }
 }
 
+/// Nor one line without an end, comments, or a header.
+#[test]
+fn what_is_no_event_ends_somewhere() {
+    let many = |piece: &str| gzip(piece.repeat(1 << 20).as_bytes()).repeat(300);
+    for nothing in [
+        many("1"),
+        many("# \n"),
+        [gzip(b"<header>\n"), many("a\n")].concat(),
+    ] {
+        says(nothing, "more than 268435456 bytes without an event");
+    }
+}
+
 #[test]
 fn bad_arrays() {
     let events = events(3);

@@ -360,6 +360,32 @@ fn a_signal_leaves_no_folders() {
     }
 }
 
+/// Nor programs that go on for an hour: a folder is left to nobody.
+#[test]
+fn a_signal_leaves_no_programs() {
+    if !gfortran() {
+        return;
+    }
+    let d = folder();
+    let tmp = fs::canonicalize(d.path()).unwrap().join("tmp");
+    fs::create_dir(&tmp).unwrap();
+    let works_there = |entry: &fs::DirEntry| {
+        let at = fs::read_link(entry.path().join("cwd"));
+        at.is_ok_and(|at| at.starts_with(&tmp))
+    };
+    let programs = || {
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        all.filter(works_there).count()
+    };
+    let child = start(d.path(), &["compare", "gg", "--points", "100000"]);
+    wait_until(|| programs() > 0);
+    end(child, libc::SIGTERM);
+    let since = Instant::now();
+    wait_until(|| programs() == 0);
+    assert!(since.elapsed() < Duration::from_secs(2));
+    assert_eq!(count(&tmp), 0);
+}
+
 /// A signal that is ignored, as in what `nohup` starts, stays ignored.
 #[test]
 fn an_ignored_signal_ends_nothing() {

@@ -194,7 +194,10 @@ fn unlink_gives_every_byte_back() {
     let output = output(d.path(), "auto_dsig1_batch.f");
     let before = snapshot(&output);
     assert!(unlink(&output).ok().contains("it is not linked"));
+    let lib = output.join("lib");
+    let had_lib = lib.exists();
     link(&output, &[]).ok();
+    assert!(lib.exists());
     let linked = snapshot(&output);
     assert_ne!(before, linked);
     // Once more changes nothing.
@@ -202,6 +205,17 @@ fn unlink_gives_every_byte_back() {
     same(&snapshot(&output), &linked);
     unlink(&output).ok();
     same(&snapshot(&output), &before);
+    assert_eq!(lib.exists(), had_lib);
+    // A folder that has become the user's stays, and so does one that was there.
+    if !had_lib {
+        link(&output, &[]).ok();
+        fs::write(lib.join("libmine.a"), "mine").unwrap();
+        unlink(&output).ok();
+        fs::remove_file(lib.join("libmine.a")).unwrap();
+        link(&output, &[]).ok();
+        unlink(&output).ok();
+        fs::remove_dir(&lib).unwrap();
+    }
     // An executable that was there comes back; what make built since goes.
     make(&output);
     let built = fs::read(p(&output).join("madevent")).unwrap();

@@ -628,3 +628,35 @@ fn events_find_their_matrix_elements() {
     assert!(message.contains("event 3 (line"), "{message}");
     assert!(message.contains("has no </event> until"), "{message}");
 }
+
+/// A file of a few kilobytes may be gigabytes: neither time nor memory is without a bound.
+#[test]
+fn what_has_no_event_ends_somewhere() {
+    let gzip = |text: &[u8]| {
+        let mut out = GzEncoder::new(Vec::new(), flate2::Compression::best());
+        out.write_all(text).unwrap();
+        out.finish().unwrap()
+    };
+    let many = |piece: &str| gzip(piece.repeat(1 << 20).as_bytes()).repeat(3000);
+    let begun = gzip(b"<LesHouchesEvents version=\"3.0\">\n<header>\n");
+    let d = tempfile::tempdir().unwrap();
+    for (nothing, what) in [
+        (many("x"), "more than 268435456 bytes without an event"),
+        (many("\n"), "more than 1000000 empty lines"),
+    ] {
+        let bytes = [begun.clone(), nothing].concat();
+        fs::write(d.path().join("bomb.lhe.gz"), bytes).unwrap();
+        let ran = std::process::Command::new("sh")
+            .args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh"])
+            .args([env!("CARGO_BIN_EXE_mebridge"), "reweight", "bomb.lhe.gz"])
+            .arg(gg_ttx())
+            .args(["--card"])
+            .arg(gg_ttx().join("../../Cards/param_card.dat"))
+            .current_dir(d.path())
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(1), "{error}");
+        assert!(error.contains(what), "{error}");
+    }
+}

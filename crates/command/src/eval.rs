@@ -22,6 +22,7 @@ pub use input::GZIP;
 use input::{Chunk, Input, Known};
 pub use legs::{Particle, UNKNOWN_HELICITY, assign, codes};
 pub use lhe::{begins, ends_without, first_line, flavours, particle};
+pub use lines::MOST_EMPTY;
 pub use lines::broken;
 use mebridge::locate::Located;
 pub use mebridge::process::Leg;

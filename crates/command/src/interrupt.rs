@@ -1,5 +1,7 @@
-//! Signals that end the command: what is not whole goes first, files and folders alike.
+//! Signals that end the command: what is not whole goes first, programs that were started, files and
+//! folders alike.
 
+use crate::oracle::child;
 use mebridge::files::temporary;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -25,6 +27,7 @@ pub fn watch() {
             if first && IS_ASKED.load(Ordering::Relaxed) {
                 continue;
             }
+            child::end_all();
             temporary::remove_all();
             // It ends the program; where it does not there is nothing to be done.
             let _ = emulate_default_handler(signal);

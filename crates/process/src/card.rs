@@ -2,9 +2,17 @@
 //!
 //! A card has blocks (`BLOCK name`, perhaps with a scale `Q=`) of lines "indices value", and
 //! lines `DECAY pdg width`. `#` starts a comment; upper and lower case are the same. Exponents
-//! may be written with D. An entry that stands twice with two values is refused where it is asked for, as MG5aMC does
-//! when it launches a run: its Fortran reader would take the first (`lha_read.f` of 2.8.3, 2.9.4, 3.4.2 and 3.5.7,
-//! tried with such cards), the C++ reader of its plugin the last.
+//! may be written with D.
+//!
+//! MG5aMC has three readers, which differ where a card is not clear. `check_param_card.py` reads it whenever a run is
+//! launched, and what it refuses gives no run; `lha_read.f` reads it in programs that stand alone, the plugin's C++
+//! there too. What the first refuses is refused here, where it is asked for:
+//!
+//! | card | `check_param_card.py` (3.4.2 to 3.5.7) | `lha_read.f` (2.8.3 to 3.5.7) | plugin |
+//! |---|---|---|---|
+//! | one entry in two lines, two values | `already define` | the first | the last |
+//! | `6 173.0 5`, `DECAY 6 1.49 5` | no number, `ValueError` | 173.0 | |
+//! | `6 173 5` where 6 is needed | entry of indices 6 173; the default, with a warning | 173 | |
 
 use super::model::{CardParameter, Model};
 use mebridge_support::error::{Error, Result};
@@ -14,8 +22,6 @@ use std::path::{Path, PathBuf};
 
 /// A card is a few kilobytes; a file beyond this is none.
 const MAX_CARD_BYTES: u64 = 64 << 20;
-/// No block has more indices than this.
-const MAX_INDICES: usize = 4;
 
 /// A parameter card that was read.
 #[derive(Clone, Debug, Default)]
@@ -28,10 +34,9 @@ pub struct Card {
 /// A value as it stands in a card.
 #[derive(Clone, Debug)]
 struct Entry {
+    /// All that stands behind the indices.
     text: String,
     line: usize,
-    /// Whether another number stands behind it, so that it may be an index.
-    more: bool,
     /// The line with another value for the same entry, and that value.
     other: Option<(usize, String)>,
 }
@@ -62,46 +67,31 @@ impl Card {
             } else if first.eq_ignore_ascii_case("decay") {
                 block = None;
                 if let Some(pdg) = words.get(1).and_then(|w| w.parse::<i32>().ok()) {
-                    let value = words.get(2).copied().unwrap_or("");
-                    card.enter("decay", vec![pdg], value, i + 1, false);
+                    card.enter("decay", vec![pdg], &words[2..], i + 1);
                 }
             } else if let Some(block) = &block {
-                let mut index = Vec::new();
-                for (k, word) in words.iter().enumerate().take(MAX_INDICES + 1) {
-                    // Only a line of one number is the value of a block without indices.
-                    if k == 0 && words.len() > 1 {
-                        match word.parse::<i32>() {
-                            Ok(n) => index.push(n),
-                            Err(_) => break,
-                        }
-                        continue;
-                    }
-                    let whole = word.parse::<i32>();
-                    let behind = words.get(k + 1).is_some_and(|word| number(word).is_some());
-                    card.enter(block, index.clone(), word, i + 1, whole.is_ok() && behind);
-                    match whole {
-                        Ok(n) if k + 1 < words.len() => index.push(n),
-                        _ => break,
-                    }
-                }
+                let (index, value) = parts(&words);
+                card.enter(block, index, value, i + 1);
             }
         }
         card
     }
 
-    fn enter(&mut self, block: &str, index: Vec<i32>, text: &str, line: usize, more: bool) {
+    fn enter(&mut self, block: &str, index: Vec<i32>, value: &[&str], line: usize) {
+        let text = value.join(" ");
         let entry = self
             .entries
             .entry((block.to_owned(), index))
             .or_insert_with(|| Entry {
-                text: text.to_owned(),
+                text: text.clone(),
                 line,
-                more,
                 other: None,
             });
-        let same = entry.text == text || number(&entry.text) == number(text);
+        let value = |text: &str| number(text).map(f64::to_bits);
+        let same =
+            entry.text == text || value(&text).is_some_and(|x| value(&entry.text) == Some(x));
         if !same && entry.other.is_none() {
-            entry.other = Some((line, text.to_owned()));
+            entry.other = Some((line, text));
         }
     }
 
@@ -116,6 +106,14 @@ impl Card {
         self.number("mass", pdg).is_some_and(|mass| mass < 0.0)
     }
 
+    /// An entry whose indices begin with these.
+    fn longer(&self, (block, index): &(String, Vec<i32>)) -> Option<(String, &Entry)> {
+        let is_longer = |key: &&(String, Vec<i32>)| key.0 == *block && key.1.starts_with(index);
+        let key = self.entries.keys().filter(is_longer).min()?;
+        let index: Vec<String> = key.1.iter().map(i32::to_string).collect();
+        Some((index.join(" "), self.entries.get(key)?))
+    }
+
     /// The value of a parameter.
     pub fn value(&self, parameter: &CardParameter) -> Result<f64> {
         let fail = |what: String| Error::Card {
@@ -124,13 +122,14 @@ impl Card {
         };
         let place = place(parameter);
         let key = (parameter.block.clone(), parameter.index.clone());
-        let Some(Entry {
-            text,
-            line,
-            more,
-            other,
-        }) = self.entries.get(&key)
-        else {
+        let Some(Entry { text, line, other }) = self.entries.get(&key) else {
+            if let Some((index, entry)) = self.longer(&key) {
+                return Err(fail(format!(
+                    "line {}: `{index} {}` is no entry {place} ({}), which the process needs: it has more indices than \
+                     ident_card.dat says; write one value, and # before what is none",
+                    entry.line, entry.text, parameter.name
+                )));
+            }
             return Err(fail(format!(
                 "there is no entry {place} ({}), which the process needs; add it",
                 parameter.name
@@ -143,13 +142,6 @@ impl Card {
                 parameter.name
             )));
         }
-        if *more {
-            return Err(fail(format!(
-                "line {line}: {place} ({}) is followed by another number; it has more indices here than \
-                 ident_card.dat says",
-                parameter.name
-            )));
-        }
         if let Some((again, other)) = other {
             return Err(fail(format!(
                 "{place} ({}) stands there twice: `{text}` in line {line} and `{other}` in line {again}; leave the \
@@ -159,12 +151,26 @@ impl Card {
         }
         match number(text) {
             Some(x) if x.is_finite() => Ok(x),
+            None if text.contains(' ') => Err(fail(format!(
+                "line {line}: {place} ({}) is `{text}`, more than one word, which MG5aMC takes for no number; write one \
+                 value, and # before what is none",
+                parameter.name
+            ))),
             _ => Err(fail(format!(
                 "line {line}: {place} ({}) is `{text}`, which is no finite number",
                 parameter.name
             ))),
         }
     }
+}
+
+/// Indices and value of a line, as MG5aMC parts them: all words but the last are indices where they are whole numbers;
+/// else the first ones that are, and all that follows is the value.
+fn parts<'a, 'b>(words: &'a [&'b str]) -> (Vec<i32>, &'a [&'b str]) {
+    let last = words.len() - 1;
+    let index: Vec<i32> = words[..last].iter().map_while(|w| w.parse().ok()).collect();
+    let at = index.len();
+    (index, &words[at..])
 }
 
 /// A number, whose exponent may be written with D.
@@ -261,6 +267,47 @@ DECAY 23 nan
             error.contains("`171.0` in line 2 and `172.0` in line 3"),
             "{error}"
         );
+    }
+
+    /// What MG5aMC stops at when it launches a run, or takes for another entry.
+    #[test]
+    fn one_value_stands_behind_the_indices() {
+        let text = "BLOCK MASS\n  6 173.0 5 # MT\n  5 4.7 GeV\n 23 91 5\n 24 80.4 # 5\nDECAY 6 1.49 7\nBLOCK MIX\n\
+                    1 2 0.5\n1 0.3\n-1 -2 -0.7\n1 3 0.5 1\nBLOCK ALPHA\n 0.1 0.2\n";
+        let card = Card::parse(text, Path::new("param_card.dat"));
+        let value = |block: &str, index: &[i32]| {
+            let parameter = CardParameter {
+                name: "MDL_X".into(),
+                block: block.into(),
+                index: index.into(),
+                default: 0.0,
+            };
+            card.value(&parameter).map_err(|e| e.to_string())
+        };
+        for (block, index, what) in [
+            (
+                "mass",
+                &[6][..],
+                "line 2: 6 of block mass (MDL_X) is `173.0 5`, more than one word",
+            ),
+            ("mass", &[5], "`4.7 GeV`, more than one word"),
+            (
+                "mass",
+                &[23],
+                "line 4: `23 91 5` is no entry 23 of block mass",
+            ),
+            ("decay", &[6], "`1.49 7`, more than one word"),
+            ("mix", &[1, 3], "`0.5 1`, more than one word"),
+            ("alpha", &[], "`0.1 0.2`, more than one word"),
+        ] {
+            let error = value(block, index).unwrap_err();
+            assert!(error.contains(what), "{error}");
+        }
+        assert_eq!(value("mass", &[24]), Ok(80.4));
+        // Entries of one and of two indices in one block.
+        assert_eq!(value("mix", &[1]), Ok(0.3));
+        assert_eq!(value("mix", &[1, 2]), Ok(0.5));
+        assert_eq!(value("mix", &[-1, -2]), Ok(-0.7));
     }
 
     #[test]

@@ -86,6 +86,7 @@ impl Lhe {
             line,
         };
         let alpha_s = self.read_event(place)?;
+        self.lines.event_ends();
         let Some((element, order)) = self.find_element(place)? else {
             if self.skip_others {
                 chunk.rows.push(false);

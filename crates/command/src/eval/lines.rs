@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 pub const LONGEST: usize = 1 << 16;
 
 /// No file with events has as many empty lines behind each other. A few kilobytes, compressed, can be billions of them.
-const MOST_EMPTY: u64 = 1_000_000;
+pub const MOST_EMPTY: u64 = 1_000_000;
+
+/// No header, and nothing else that is no event, is longer: neither may one line be, or many comments.
+const MOST_BETWEEN: u64 = 1 << 28;
 
 /// Lines of a file.
 pub struct Lines {
@@ -19,6 +22,8 @@ pub struct Lines {
     number: u64,
     /// Empty ones behind the last that was not.
     empty: u64,
+    /// Bytes since the last event.
+    between: u64,
 }
 
 /// A line without its end.
@@ -40,7 +45,13 @@ impl Lines {
             buffer: Vec::new(),
             number: 0,
             empty: 0,
+            between: 0,
         }
+    }
+
+    /// An event was read to its end.
+    pub fn event_ends(&mut self) {
+        self.between = 0;
     }
 
     /// Number of the last line that was read.
@@ -66,6 +77,12 @@ impl Lines {
         if self.empty > MOST_EMPTY {
             return Err(self.error(format!(
                 "there are more than {MOST_EMPTY} empty lines up to line {}; this is no file with events",
+                self.number
+            )));
+        }
+        if self.between > MOST_BETWEEN {
+            return Err(self.error(format!(
+                "there are more than {MOST_BETWEEN} bytes without an event up to line {}; this is no file with events",
                 self.number
             )));
         }
@@ -105,7 +122,8 @@ impl Lines {
             self.buffer.extend_from_slice(&part[..part.len().min(room)]);
             let used = part.len() + usize::from(end.is_some());
             self.input.consume(used);
-            if end.is_some() {
+            self.between += used as u64;
+            if end.is_some() || self.between > MOST_BETWEEN {
                 break;
             }
         }

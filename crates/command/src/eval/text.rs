@@ -83,6 +83,7 @@ impl Text {
             if count == whole || present == self.legs {
                 self.gap_due = count != whole;
                 self.events += 1;
+                self.lines.event_ends();
                 chunk.add(Place {
                     event: self.events,
                     line: begun,

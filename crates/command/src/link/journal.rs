@@ -206,6 +206,13 @@ impl Journal {
         let path = change.path();
         match change {
             Change::Make { .. } => self.root.remove(path),
+            Change::MakeFolder { .. } => {
+                if let Some(place) = self.root.find(path)? {
+                    // It may hold what make has built.
+                    let _ = place.remove_folder();
+                }
+                Ok(())
+            }
             Change::Aside { kept, .. } => match self.root.kind(kept)? {
                 Some(_) => self.rename(kept, path),
                 None => Ok(()),

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// No library and no executable is larger.
 pub const LARGEST: u64 = 1 << 30;
 
+/// The folder in which it lies in an output. MG5aMC makes it, but not all others' outputs have one.
+pub const FOLDER: &str = "lib";
+
 /// Where it lies in an output. Executables that were linked with an installed library ask for the second, which
 /// `make install` gives it as SONAME; it is a link to the first.
 pub const NAMES: [&str; 2] = ["lib/libmebridge.so", "lib/libmebridge.so.0"];

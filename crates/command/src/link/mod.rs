@@ -219,6 +219,11 @@ impl Options {
                 path: made.path.clone(),
             });
         }
+        if journal.root().kind(library::FOLDER)?.is_none() {
+            add(Change::MakeFolder {
+                path: library::FOLDER.into(),
+            });
+        }
         for path in library::NAMES {
             add(Change::Make { path: path.into() });
         }
@@ -568,7 +573,9 @@ fn undo(journal: &Journal, mut record: Record, keep: &[String]) -> Result<()> {
             journal.root().remove(path)?;
         }
     }
-    for change in go.iter().rev().filter(is_aside) {
+    let is_folder = |change: &&Change| matches!(change, Change::MakeFolder { .. });
+    let aside = go.iter().rev().filter(is_aside);
+    for change in aside.chain(go.iter().filter(is_folder)) {
         journal.undo(change)?;
     }
     if keep.is_empty() {

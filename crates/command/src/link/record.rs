@@ -38,6 +38,8 @@ pub struct Record {
 pub enum Change {
     /// A file that was not there.
     Make { path: String },
+    /// A folder that was not there. It goes where nothing is in it any more.
+    MakeFolder { path: String },
     /// A file that was changed; the old one is kept.
     Edit {
         path: String,
@@ -109,7 +111,10 @@ impl How {
 impl Change {
     pub fn path(&self) -> &str {
         match self {
-            Change::Make { path } | Change::Edit { path, .. } | Change::Aside { path, .. } => path,
+            Change::Make { path }
+            | Change::MakeFolder { path }
+            | Change::Edit { path, .. }
+            | Change::Aside { path, .. } => path,
         }
     }
 
@@ -118,6 +123,7 @@ impl Change {
         let path = self.path();
         let right = match self {
             Change::Make { .. } => is_made(path),
+            Change::MakeFolder { .. } => path == library::FOLDER,
             Change::Aside { .. } => is_made(path) || is_built(path),
             Change::Edit { how, .. } => path == how.path(),
         };
@@ -131,7 +137,7 @@ impl Change {
     /// Where the old one is.
     pub fn kept(&self) -> Option<&str> {
         match self {
-            Change::Make { .. } => None,
+            Change::Make { .. } | Change::MakeFolder { .. } => None,
             Change::Edit { kept, .. } | Change::Aside { kept, .. } => Some(kept),
         }
     }
@@ -215,6 +221,10 @@ mod tests {
         Change::Make { path: path.into() }
     }
 
+    fn folder(path: &str) -> Change {
+        Change::MakeFolder { path: path.into() }
+    }
+
     fn aside(path: &str) -> Change {
         Change::Aside {
             path: path.into(),
@@ -225,6 +235,7 @@ mod tests {
     #[test]
     fn what_link_does_is_read() {
         let changes = [
+            folder("lib"),
             make("lib/libmebridge.so"),
             make("Source/MODEL/mebridge.mk"),
             make("SubProcesses/P1_gg_ttx/mebridge_matrix12.process"),
@@ -252,6 +263,7 @@ mod tests {
             how: How::Hook,
         };
         for change in [
+            folder("Cards"),
             make("../shared.dat"),
             make("/etc/passwd"),
             make("Cards/param_card.dat"),

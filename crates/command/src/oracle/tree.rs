@@ -1,7 +1,7 @@
 //! The files of an output that a matrix element is made of.
 
 use super::statements;
-use mebridge::files::regular;
+use mebridge::files::{regular, temporary};
 use mebridge::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::symlink;
@@ -59,10 +59,7 @@ impl Tree {
                 self.write_file(folder, path)?;
                 continue;
             };
-            let to = folder.join(path);
-            if let Some(parent) = to.parent() {
-                std::fs::create_dir_all(parent).map_err(Error::io(parent))?;
-            }
+            let to = Tree::place(folder, path)?;
             symlink(folder.join(real), &to).map_err(Error::io(&to))?;
         }
         Ok(())
@@ -70,12 +67,18 @@ impl Tree {
 
     /// Writes one of the files.
     pub fn write_file(&self, folder: &Path, path: &Path) -> Result<()> {
-        let to = folder.join(path);
-        if let Some(parent) = to.parent() {
-            std::fs::create_dir_all(parent).map_err(Error::io(parent))?;
-        }
+        let to = Tree::place(folder, path)?;
         let text = self.files.get(path).map_or("", String::as_str);
         std::fs::write(&to, text).map_err(Error::io(&to))
+    }
+
+    /// Where one of them is written, with the folders that it needs. The folder is a temporary one.
+    fn place(folder: &Path, path: &Path) -> Result<PathBuf> {
+        let to = folder.join(path);
+        if let Some(parent) = path.parent() {
+            temporary::make_folders(folder, parent).map_err(Error::io(&to))?;
+        }
+        Ok(to)
     }
 
     /// A file's text.

@@ -68,10 +68,10 @@ impl Workshop {
         quad: bool,
     ) -> Result<std::result::Result<Workshop, String>> {
         let scratch = scratch()?;
-        let root = scratch.path().join("output");
-        let [objects, running] = ["objects", "run"].map(|name| scratch.path().join(name));
-        for folder in [&objects, &running] {
-            std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+        let [root, objects, running] =
+            ["output", "objects", "run"].map(|name| scratch.path().join(name));
+        for folder in [&root, &objects, &running] {
+            std::fs::create_dir(folder).map_err(Error::io(folder))?;
         }
         if let Err(failure) = card::add(&mut tree) {
             return Ok(Err(failure));

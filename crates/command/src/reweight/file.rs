@@ -1,6 +1,6 @@
 //! An LHE file in pieces, none of whose bytes is lost, and the file that is written.
 
-use crate::eval::{GZIP, begins, broken, ends_without};
+use crate::eval::{GZIP, MOST_EMPTY, begins, broken, ends_without};
 use crate::output;
 use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
@@ -8,10 +8,10 @@ use flate2::write::GzEncoder;
 use mebridge::files::inputs;
 use mebridge::{Error, Result};
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// No header and no event is longer.
+/// No header and no event is longer, and no more is kept of several. A few kilobytes, compressed, can be gigabytes.
 const LONGEST: usize = 1 << 28;
 
 /// An event.
@@ -34,6 +34,8 @@ pub struct Pieces {
     /// The first line of the next event, once it was read.
     next: Option<Vec<u8>>,
     before: Vec<u8>,
+    /// Empty lines behind the last that was not.
+    empty: u64,
 }
 
 impl Pieces {
@@ -57,6 +59,7 @@ impl Pieces {
             events: 0,
             next: None,
             before: Vec::new(),
+            empty: 0,
         })
     }
 
@@ -69,14 +72,27 @@ impl Pieces {
 
     /// Adds the next line to some bytes; false at the end of the file.
     fn line(&mut self, to: &mut Vec<u8>) -> Result<bool> {
+        let (at, room) = (to.len(), LONGEST + 1 - to.len());
         let read = self
             .input
+            .by_ref()
+            .take(room as u64)
             .read_until(b'\n', to)
             .map_err(|error| broken(&self.path, error, &format!("behind line {}", self.line)))?;
         self.line += 1;
         if to.len() > LONGEST {
             return Err(self.error(format!(
                 "line {}: more than {LONGEST} bytes without an event; is this an LHE file?",
+                self.line
+            )));
+        }
+        self.empty = match to[at..].trim_ascii().is_empty() {
+            true => self.empty + 1,
+            false => 0,
+        };
+        if self.empty > MOST_EMPTY {
+            return Err(self.error(format!(
+                "there are more than {MOST_EMPTY} empty lines up to line {}; is this an LHE file?",
                 self.line
             )));
         }
@@ -120,10 +136,11 @@ impl Pieces {
         }
     }
 
-    /// The next events, at most so many, and how many there were.
+    /// The next events, at most so many and fewer where they are long, and how many there were.
     pub fn fill(&mut self, chunk: &mut Vec<Piece>, most: usize) -> Result<usize> {
         chunk.clear();
-        while chunk.len() < most {
+        let mut bytes = 0;
+        while chunk.len() < most && bytes < LONGEST {
             let Some(mut event) = self.next.take() else {
                 break;
             };
@@ -148,6 +165,7 @@ impl Pieces {
                     )));
                 }
             }
+            bytes += self.before.len() + event.len();
             chunk.push(Piece {
                 before: std::mem::take(&mut self.before),
                 event,

@@ -97,6 +97,14 @@ unsafe fn get<V: Simd, const N: usize>(m: Memory<V>, at: u32) -> [V; N] {
     }
 }
 
+/// A sum of squares that came about with other signs: rounding leaves small ones below zero, just above a threshold. A
+/// number that is none stays so.
+#[inline(always)]
+fn squared<V: Simd>(sum: V) -> V {
+    let zero = sum.same(0.0);
+    V::select(sum.lt(zero), zero, sum)
+}
+
 /// Squared products of spinors: two matrices, result (a real number).
 #[inline(always)]
 pub(super) unsafe fn trace_spinors<V: Simd>(operands: &[u32], m: Memory<V>) {
@@ -112,7 +120,7 @@ pub(super) unsafe fn trace_spinors<V: Simd>(operands: &[u32], m: Memory<V>) {
             let mut sum = above + above;
             sum = a[0].mul_add(b[0], sum);
             sum = a[1].mul_add(b[1], sum);
-            m.put_real(op[2], sum + sum);
+            m.put_real(op[2], squared(sum + sum));
         }
     }
 }
@@ -139,7 +147,7 @@ pub(super) unsafe fn trace_vectors<V: Simd>(operands: &[u32], m: Memory<V>) {
             sum = app.mul_add(bmm, sum);
             sum = amm.mul_add(bpp, sum);
             let rest = rest + rest;
-            m.put_real(op[2], sum + (rest + rest));
+            m.put_real(op[2], squared(sum + (rest + rest)));
         }
     }
 }

@@ -24,7 +24,7 @@ mod tables;
 use crate::phase_space::PhaseSpace;
 use crate::{Diagrams, ExternalKind, HelicitySum, Process, Wavefunction};
 use mebridge_support::error::{Error, Result};
-use mebridge_support::files::temporary::{Temporary, folder_of};
+use mebridge_support::files::temporary::{Temporary, folder_of, make_folders};
 use mebridge_support::random::SplitMix64;
 use shared::Shared;
 use std::fmt::Write;
@@ -54,11 +54,11 @@ pub fn write(processes: &[Process], directory: &Path) -> Result<Vec<PathBuf>> {
     std::fs::create_dir_all(beside).map_err(Error::io(beside))?;
     let temporary = Temporary::folder(beside, 0o777).map_err(Error::io(directory))?;
     for (path, text) in &files {
-        let path = temporary.path().join(path);
+        let to = temporary.path().join(path);
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
+            make_folders(temporary.path(), folder).map_err(Error::io(&to))?;
         }
-        std::fs::write(&path, text).map_err(Error::io(&path))?;
+        std::fs::write(&to, text).map_err(Error::io(&to))?;
     }
     temporary.keep(directory).map_err(Error::io(directory))?;
     Ok(names)

@@ -1,6 +1,8 @@
 //! Files and folders that go again: in the end of what they are for, and when a signal ends the program.
 //!
-//! The library installs no handlers of signals; a program that wants the second calls [`remove_all`] in its own.
+//! The library installs no handlers of signals; a program that wants the second calls [`remove_all`] in its own. Other
+//! threads go on meanwhile, and other programs that were started: a folder loses its name before it is emptied, so that
+//! nothing more is put into it, and folders within it are made by [`make_folders`], which does not make it again.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -8,6 +10,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// All that are there.
 static ALL: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -81,6 +84,20 @@ pub fn folder_of(path: &Path) -> &Path {
     }
 }
 
+/// Makes the folders of a path within a folder, but not that folder: it may have been removed because the program is
+/// about to end, and would be left by `create_dir_all`.
+pub fn make_folders(within: &Path, path: &Path) -> Result<()> {
+    let mut folder = within.to_owned();
+    for part in path {
+        folder.push(part);
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
 /// Removes all that are there, for a program that is about to end: none can be made any more.
 pub fn remove_all() {
     let all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
@@ -90,12 +107,61 @@ pub fn remove_all() {
 
 /// If it cannot be removed there is nothing that could be done; it may have its own name since.
 fn remove(path: &Path) {
-    // A program that is being ended may still write into it.
-    for _ in 0..10 {
-        match path.symlink_metadata() {
-            Ok(is) if is.is_dir() => _ = fs::remove_dir_all(path),
-            Ok(_) => _ = fs::remove_file(path),
-            Err(_) => return,
+    match path.symlink_metadata() {
+        Ok(is) if is.is_dir() => {}
+        Ok(_) => {
+            let _ = fs::remove_file(path);
+            return;
+        }
+        Err(_) => return,
+    }
+    // Nobody knows the new name. Where it cannot have one it is emptied under its own.
+    let mut nameless = path.to_owned().into_os_string();
+    nameless.push(".removed");
+    let nameless = match fs::rename(path, &nameless) {
+        Ok(()) => Path::new(&nameless),
+        Err(_) => path,
+    };
+    // Only who works in it, or has a file of it open, still writes into it.
+    for pause in 0..10 {
+        match fs::remove_dir_all(nameless) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                std::thread::sleep(Duration::from_millis(pause));
+            }
+            _ => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// A thread that copies files into a folder when a signal comes.
+    #[test]
+    fn a_folder_that_is_being_filled_goes_and_stays_away() {
+        let within = tempfile::tempdir().unwrap();
+        for _ in 0..10 {
+            let folder = Temporary::folder(within.path(), 0o700).unwrap();
+            let (is_over, inner) = (AtomicBool::new(false), folder.path().to_owned());
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    for i in 0.. {
+                        let name = PathBuf::from(format!("{}/{i}", i % 7));
+                        let made = make_folders(&inner, name.parent().unwrap());
+                        let _ = made.and_then(|()| fs::write(inner.join(name), "text"));
+                        if is_over.load(Ordering::Relaxed) {
+                            break;
+                        }
+                    }
+                });
+                while fs::read_dir(&inner).unwrap().count() < 3 {}
+                remove(&inner);
+                std::thread::sleep(Duration::from_millis(1));
+                is_over.store(true, Ordering::Relaxed);
+            });
+            assert_eq!(fs::read_dir(within.path()).unwrap().count(), 0);
         }
     }
 }
