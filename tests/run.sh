@@ -66,7 +66,7 @@ need() {
 fortran/require_rust.sh lint || exit 1
 step "formatting" "$cargo" fmt --all --check
 step "lints" "$cargo" clippy --locked --workspace --all-targets -- -D warnings
-step "documentation" env RUSTDOCFLAGS="-D warnings" "$cargo" doc --locked --workspace --no-deps --document-private-items
+step "documentation" env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" "$cargo" doc --locked --workspace --no-deps --document-private-items
 step "library" "$cargo" build --locked --release --workspace
 step "SIMD levels" tests/intrinsics.sh "${CARGO_TARGET_DIR:-target}/release/libmebridge.so"
 # Device code is compiled for real, with or without a GPU.

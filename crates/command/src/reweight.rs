@@ -41,7 +41,7 @@ pub enum Helicity {
 
 /// Reweight LHE events to other parameters: adds weights |M'|^2 / |M|^2 to a file
 ///
-/// The original parameters are those of the file's header (<slha>), as MG5aMC leaves them there. Each card gives
+/// The original parameters are those of the file's header (`<slha>`), as MG5aMC leaves them there. Each card gives
 /// a weight, its name is rwgt_1, rwgt_2, ... or what --name says. alpha_s of an event stays what the event
 /// says (AQCDUP), whatever a card has.
 #[derive(clap::Args)]

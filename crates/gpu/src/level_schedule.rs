@@ -156,7 +156,7 @@ const DOTS: usize = 4;
 
 impl LevelSchedule {
     /// The tables of a plan. `None` if its operations are not whole or read what nothing has written,
-    /// which no plan does that [`Plan::fits`] or that was compiled here.
+    /// which no plan does that [`Plan::validate`] or that was compiled here.
     pub fn new(plan: &Plan, binding: &Binding) -> Option<LevelSchedule> {
         if !plan.operations().tiles.is_empty() {
             return None;

@@ -7,10 +7,10 @@
 //!
 //! Memory is an array of vectors as described in [`mebridge_ops`]. For a block of events a backend
 //! fills in [`Plan::constants`] (once), couplings, momenta, propagators and factors, then the
-//! external wavefunctions, then runs the batches of [`Plan::currents`] in order. After that, for
-//! each helicity, it runs [`Plan::amplitudes`] with that helicity's table, and
-//! [`Plan::jamp`]. A process without diagrams has [`Plan::loops`] in place of these. A plan for a CPU may leave currents to
-//! [`Plan::tiles`], to be computed in between.
+//! external wavefunctions, then runs the batches of [`Operations::currents`] in order. After that, for
+//! each helicity, it runs [`Operations::amplitudes`] with that helicity's table, and
+//! [`Operations::jamp`]. A process without diagrams has [`Plan::loops`] in place of these. A plan for a CPU may leave currents to
+//! [`Operations::tiles`], to be computed in between.
 
 pub mod binding;
 pub mod color;

@@ -374,7 +374,7 @@ pub fn absent(names: &[String]) -> String {
     text
 }
 
-/// A choice of colour flows that is made in channels alone: without them SMATRIX<i> of 3.5 leaves JAMP2, by which
+/// A choice of colour flows that is made in channels alone: without them `SMATRIX<i>` of 3.5 leaves JAMP2, by which
 /// it is made, without a value.
 pub fn only_in_channels(choice: &str) -> String {
     let renamed = |line: &str| {

@@ -384,7 +384,7 @@ pub unsafe fn spinors_of_two<V: Simd>(opcode: Opcode, operands: &[u32], base: *m
 }
 
 /// Runs a batch of [`Opcode::Dots`] for a group of two helicities with these tables, see
-/// [`mebridge_plan::Plan::groups`].
+/// `groups` of a plan.
 ///
 /// # Safety
 /// As for [`currents`], for either table; and `pair_stride` vectors behind each result there is memory
