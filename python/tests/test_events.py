@@ -729,13 +729,13 @@ class Interruptions(Folder):
     def test_a_full_disk(self):
         """No file may be larger than the event file would be: the run ends with an error, and goes on later."""
         state, output = self.folder / "state", self.folder / "events.lhe"
-        run = self.start(state, output, events=15_000, preexec=small_files)
+        run = self.start(state, output, events=20_000, preexec=small_files)
         _, text = run.communicate()
         self.assertNotEqual(run.returncode, 0)
         self.assertRegex(text, "cannot be written: File too large")
         self.assertEqual([path.name for path in self.folder.iterdir()], ["state"])
-        self.assertNotIn("mebridge: events", self.finish(state, output, events=15_000))
-        self.assertEqual(len(list(particles(output))), 15_000)
+        self.assertNotIn("mebridge: events", self.finish(state, output, events=20_000))
+        self.assertEqual(len(list(particles(output))), 20_000)
 
 
 def default_interrupt():
@@ -743,12 +743,12 @@ def default_interrupt():
 
 
 def small_files():
-    """Files of the process end at 12 MB, as on a disk that is full; a library has less."""
+    """Files of the process end at 14 MB, as on a disk that is full; a library has less."""
     import resource
 
     default_interrupt()
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (12_000_000, 12_000_000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (14_000_000, 14_000_000))
 
 
 if __name__ == "__main__":
