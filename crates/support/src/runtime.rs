@@ -451,7 +451,8 @@ impl Switches {
                 self.cache = match word.as_str() {
                     "off" => CachePlace::Off,
                     "check" => CachePlace::Check(None),
-                    _ => match word.strip_prefix("check:") {
+                    // Names of folders have capitals.
+                    _ => match value.to_str().and_then(|v| v.strip_prefix("check:")) {
                         Some(folder) => CachePlace::Check(Some(folder.into())),
                         None => CachePlace::Folder(value.into()),
                     },
