@@ -273,7 +273,7 @@ mod tests {
         let text = message(&process.to_bytes().unwrap());
         assert!(
             text.contains(
-                "wavefunctions and amplitudes in all helicities, at most 33554432 are possible"
+                "wavefunctions and amplitudes in all helicities, at most 16777216 are possible"
             ),
             "{text}"
         );

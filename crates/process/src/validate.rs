@@ -12,7 +12,7 @@ const MAX_LEGS: usize = 32;
 const MAX_HELICITIES: usize = 1 << 22;
 /// Wavefunctions and amplitudes in all helicities. g g > t t~ g g g g, 2e7 bytes of file, has 7e6 of them. Plans of so
 /// many take a GB and some ten seconds.
-const MAX_RESULTS: u64 = 1 << 25;
+const MAX_RESULTS: u64 = 1 << 24;
 /// Operations for one event: of Lorentz structures, terms of JAMPs and of squared diagrams, entries of the colour matrix.
 /// g g > t t~ g g g g has 9e8 of them; so many take seconds.
 const MAX_OPERATIONS: u64 = 1 << 31;
