@@ -1,4 +1,5 @@
-//! Damaged process files for a while: read, and where they are still valid, evaluated.
+//! Damaged process files for a while: read, and where they are still valid, evaluated. One of eight is damaged by what is
+//! much in it, up to and beyond the limits that a process has.
 //!
 //!     MEBRIDGE_FUZZ_SECONDS=600 cargo test --release --test fuzz -- --ignored --nocapture
 //!
@@ -10,7 +11,8 @@
 mod damaged;
 
 use damaged::{HEADER, evaluate, momenta, seal};
-use mebridge::process::{Process, example};
+use mebridge::process::arith::Op;
+use mebridge::process::{Process, Source, Term, example};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::panic::catch_unwind;
@@ -35,6 +37,65 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
                 let to = bytes.len().min(from + rng.random_range(1..30));
                 let piece = bytes[from..to].to_vec();
                 bytes.splice(at..at, piece);
+            }
+        }
+    }
+}
+
+/// Makes much of something that is there.
+fn grow(process: &mut Process, rng: &mut ChaCha8Rng) {
+    let many = 1 << rng.random_range(2..13);
+    let amplitudes = process.amplitudes.len();
+    let term = |rng: &mut ChaCha8Rng| Term {
+        source: Source::Amplitude(rng.random_range(0..amplitudes.max(1)) as u32),
+        factor: (rng.random(), rng.random()),
+    };
+    match rng.random_range(0..6) {
+        0 => {
+            let rows = process.helicities.len();
+            for i in 0..rows * many {
+                process
+                    .helicities
+                    .push(process.helicities[i % rows].clone());
+            }
+            process.beam_weights.clear();
+        }
+        1 => {
+            for h in process.helicities.iter_mut().flatten() {
+                *h = rng.random_range(-4..5);
+            }
+        }
+        2 => {
+            for i in 0..many.min(amplitudes * many) {
+                process
+                    .amplitudes
+                    .push(process.amplitudes[i % amplitudes].clone());
+            }
+        }
+        3 => {
+            for output in &mut process.jamp.outputs {
+                output.extend((0..many).map(|_| term(rng)));
+            }
+        }
+        4 => {
+            for routine in &mut process.routines {
+                let last = routine.program.ops.len() as u32 - 1;
+                let more = (0..many as u32).map(|i| Op::Mul(last + i, last));
+                routine.program.ops.extend(more);
+            }
+        }
+        _ => {
+            // Entries of few values, which have symmetries to be looked for.
+            let flows = rng.random_range(2..800);
+            let values = rng.random_range(1..4);
+            process.color.flows = flows as u32;
+            process.color.upper = (0..flows * (flows + 1) / 2)
+                .map(|i| f64::from(u8::from(i % values == 0)))
+                .collect();
+            process.jamp.outputs = (0..flows).map(|_| vec![term(rng)]).collect();
+            process.flow_weights.clear();
+            for row in &mut process.channels.color_allowed {
+                row.resize(flows, true);
             }
         }
     }
@@ -79,12 +140,13 @@ fn damaged_files() {
         .into_iter()
         .map(|process| {
             let (bytes, momenta) = (process.to_bytes().unwrap(), momenta(&process));
+            let whole = process.clone();
             let momenta = momenta.expect("a process 2 > 2 or 2 > 3");
             assert!(
                 evaluate(process, &momenta),
                 "the file is not good to begin with"
             );
-            (bytes, momenta)
+            (whole, bytes, momenta)
         })
         .collect();
     let folder = tempfile::tempdir().unwrap();
@@ -94,9 +156,15 @@ fn damaged_files() {
     let (mut files, mut valid, mut evaluated) = (0u64, 0u64, 0u64);
     let (mut slowest, mut panics) = (Duration::ZERO, 0);
     while start.elapsed() < time && panics < 20 {
-        let (good, momenta) = &bases[rng.random_range(0..bases.len())];
+        let (process, good, momenta) = &bases[rng.random_range(0..bases.len())];
         let mut bytes = good.clone();
-        mutate(&mut bytes, &mut rng);
+        if rng.random_ratio(1, 8) {
+            let mut process = process.clone();
+            grow(&mut process, &mut rng);
+            bytes = process.to_bytes().unwrap();
+        } else {
+            mutate(&mut bytes, &mut rng);
+        }
         if rng.random_ratio(19, 20) {
             seal(&mut bytes);
         }
@@ -123,6 +191,7 @@ fn damaged_files() {
         start.elapsed()
     );
     assert_eq!(panics, 0);
-    assert!(slowest < Duration::from_secs(5), "a file took {slowest:?}");
+    // At the limits, which `Process::validate` has, planning takes seconds.
+    assert!(slowest < Duration::from_secs(20), "a file took {slowest:?}");
     assert!(valid > 0 && evaluated > 0);
 }

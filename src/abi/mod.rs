@@ -23,6 +23,7 @@ pub mod generation;
 pub mod linked;
 pub mod memory;
 pub mod registry;
+mod survivor;
 pub mod umami;
 pub mod xla;
 

@@ -126,7 +126,7 @@ pub(super) trait Forks {
 }
 
 /// Sees to it that forks find the registries at rest.
-fn watch_forks() {
+pub(super) fn watch_forks() {
     #[cfg(unix)]
     {
         static ONCE: Once = Once::new();
@@ -156,6 +156,7 @@ extern "C" fn behind_a_fork() {
 /// What another thread is in is lost.
 #[cfg(unix)]
 extern "C" fn in_the_child() {
+    super::umami::behind_a_fork();
     super::umami::instances().lose();
     BRIDGES.lose();
     behind_a_fork();

@@ -224,6 +224,36 @@ static void forks(void) {
   CHECK(mebridge_delete(busy) == MEBRIDGE_OK);
 }
 
+static void *initialize(void *unused) {
+  while (!stop) {
+    void *instance;
+    CHECK(umami_initialize(&instance, NULL) == UMAMI_SUCCESS);
+    CHECK(umami_free(instance) == UMAMI_SUCCESS);
+  }
+  return unused;
+}
+
+static void initializes_in_a_child(void) {
+  void *instance;
+  double masses[LEGS];
+  CHECK(umami_initialize(&instance, NULL) == UMAMI_SUCCESS);
+  CHECK(umami_get_meta(UMAMI_META_MASSES, masses) == UMAMI_SUCCESS && masses[3] == 173);
+  CHECK(umami_free(instance) == UMAMI_SUCCESS);
+}
+
+/* While a thread is in umami_initialize, where it makes plans under a lock: from the first time on. */
+static void forks_while_it_is_initialized(void) {
+  pthread_t thread;
+  stop = 0;
+  CHECK(pthread_create(&thread, NULL, initialize, NULL) == 0);
+  for (int i = 0; i < 40; i++) {
+    usleep(500 * (i % 9));
+    CHECK(child(initializes_in_a_child) == 7);
+  }
+  stop = 1;
+  CHECK(pthread_join(thread, NULL) == 0);
+}
+
 static const double s = 1e8;
 static const char odd[32];
 static const int32_t one = 1;
@@ -254,6 +284,7 @@ int main(void) {
     random_number[i] = 0.5;
     channels[i] = 1;
   }
+  forks_while_it_is_initialized();
   counts();
   parameters();
   scribbled_channels();

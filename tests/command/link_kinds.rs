@@ -153,8 +153,8 @@ fn batches_are_not_promised_where_there_are_none() {
     let told = link(&output, &[]);
     assert!(
         told.ok().contains(
-            "P1_gg_ttx: in Fortran the matrix element takes at most some 7 % of the time of an event: runs are hardly \
-             faster when linked\n"
+            "P1_gg_ttx: judged by the number of amplitudes the Fortran's matrix element takes some 7 % of the time \
+             of an event: runs are hardly faster when linked\n"
         ),
         "{}",
         told.stdout

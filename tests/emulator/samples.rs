@@ -504,6 +504,37 @@ fn compare(name: &str, by: By, precision: Precision) {
     assert!(named, "{refused:?}");
 }
 
+/// What is beyond single precision is told: nobody evaluates it again.
+#[test]
+fn events_that_single_precision_cannot_hold_are_nan() {
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let process = crate::generate("g g > t t~ g").expect("process").remove(0);
+    for by in [By::Tables, By::Generated] {
+        let (mut cpu, mut on_gpu) = bridges(&gpu, &process, by, Precision::Float);
+        let mut given = Given::new(&process, &cpu.masses(), EVENTS);
+        // Of |M|^2 with g_s^6.
+        given.alpha_s[5] = 1e20;
+        let rows = process.diagrams as usize;
+        let mut device = Device::new(gpu.clone());
+        let sampler = on_gpu.device_sampler().expect("a sampler");
+        let sample = device.sample(&given, rows);
+        // SAFETY: arrays of these sizes, which stay.
+        unsafe { sampler.run(&sample) }.expect("a sample");
+        let found = device.found(&sample, rows).matrix_elements;
+        let expected = expected(&mut cpu, &given, false, true).matrix_elements;
+        assert!(expected[5] > 1e50 && expected[5] < 1e80, "{}", expected[5]);
+        for (event, x) in found.iter().enumerate() {
+            assert_eq!(x.is_nan(), event == 5, "{by:?} {event}: {x}");
+            assert!(
+                event == 5 || *x > 0.0 && x.is_finite(),
+                "{by:?} {event}: {x}"
+            );
+        }
+    }
+}
+
 #[test]
 fn samples_by_tables_are_those_of_the_cpu() {
     compare("g g > t t~", By::Tables, Precision::Double);

@@ -8,20 +8,24 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 
 /// Whether somebody asks for [`came`], so that the first signal does not end the command.
 static IS_ASKED: AtomicBool = AtomicBool::new(false);
 static CAME: AtomicBool = AtomicBool::new(false);
 
 /// From now on such a signal removes what is temporary before it ends the command. Where there is no thread for that
-/// it ends the command at once, as ever.
+/// it ends the command at once, as ever. Nothing is made before it is so: the thread may be slow to start.
 pub fn watch() {
     let signals = [SIGINT, SIGTERM, SIGHUP];
     let signals: Vec<c_int> = signals.into_iter().filter(|&s| !is_ignored(s)).collect();
+    let (ready, begun) = channel();
     let wait = move || {
         let Ok(mut signals) = Signals::new(signals) else {
             return;
         };
+        // Nobody else sends anything, so that it is asked for.
+        let _ = ready.send(());
         for signal in signals.forever() {
             let first = !CAME.swap(true, Ordering::Relaxed);
             if first && IS_ASKED.load(Ordering::Relaxed) {
@@ -37,6 +41,8 @@ pub fn watch() {
     let _ = std::thread::Builder::new()
         .name("signals".into())
         .spawn(wait);
+    // An error where there is no such thread, or no handler.
+    let _ = begun.recv();
 }
 
 /// From now on the first signal asks to stop, and the second one ends the command.

@@ -258,6 +258,42 @@ mod tests {
         assert!(read(&process.to_bytes().unwrap()).is_err());
     }
 
+    /// A small file that asks for much: rows of the helicity table that stand there over and over, a formula that is long
+    /// and called for each of them, and terms of JAMPs.
+    #[test]
+    fn work_without_a_bound_is_an_error() {
+        let mut process = example::scalars();
+        process.beam_weights.clear();
+        let row = process.helicities[0].clone();
+        process.helicities = vec![row; 1 << 13];
+        let good = process.clone();
+        read(&good.to_bytes().unwrap()).unwrap();
+        let amplitude = process.amplitudes[0].clone();
+        process.amplitudes.resize(1 << 13, amplitude);
+        let text = message(&process.to_bytes().unwrap());
+        assert!(
+            text.contains(
+                "wavefunctions and amplitudes in all helicities, at most 16777216 are possible"
+            ),
+            "{text}"
+        );
+        let mut process = good.clone();
+        for routine in &mut process.routines {
+            let last = routine.program.ops.len() as u32 - 1;
+            let more = (0..1 << 19).map(|i| crate::arith::Op::Neg(last + i));
+            routine.program.ops.extend(more);
+        }
+        let text = message(&process.to_bytes().unwrap());
+        assert!(
+            text.contains("operations for one event, at most 2147483648 are possible"),
+            "{text}"
+        );
+        let mut process = good;
+        let term = process.jamp.outputs[0][0];
+        process.jamp.outputs[0].resize(1 << 20, term);
+        assert!(message(&process.to_bytes().unwrap()).contains("operations for one event"));
+    }
+
     #[test]
     fn a_device_is_not_read() {
         let text = Process::read("/dev/zero").unwrap_err().to_string();

@@ -3,11 +3,18 @@
 use super::color::ColorMatrix;
 use super::{Amplitudes, Diagrams, LinearMap, Process, Quantity, Source, Vertex, Wavefunction};
 use mebridge_support::error::{Error, Result};
+use std::collections::BTreeSet;
 
 /// Legs that a process may have; wavefunctions are told apart by sets of legs in 32 bits.
 const MAX_LEGS: usize = 32;
 /// Combinations of leg helicities that a process may have: 2^22.
 const MAX_HELICITIES: usize = 1 << 22;
+/// Wavefunctions and amplitudes in all helicities. g g > t t~ g g g g, 2e7 bytes of file, has 7e6 of them. Plans of so
+/// many take a GB and some ten seconds.
+const MAX_RESULTS: u64 = 1 << 24;
+/// Operations for one event: of Lorentz structures, terms of JAMPs and of squared diagrams, entries of the colour matrix.
+/// g g > t t~ g g g g has 9e8 of them; so many take seconds.
+const MAX_OPERATIONS: u64 = 1 << 31;
 
 /// The legs below these wavefunctions together, unless one is below two of them.
 fn union(inputs: &[u32], below: &[u32]) -> Option<u32> {
@@ -64,13 +71,12 @@ impl Process {
         {
             return bad(format!("the helicity table has an entry {h}"));
         }
-        let mut combinations = 1usize;
-        for leg in 0..legs {
-            let mut values: Vec<i8> = self.helicities.iter().map(|row| row[leg]).collect();
-            values.sort_unstable();
-            values.dedup();
-            combinations = combinations.saturating_mul(values.len());
-        }
+        let values_of = |leg: usize| {
+            let values: BTreeSet<i8> = self.helicities.iter().map(|row| row[leg]).collect();
+            values.len()
+        };
+        let values: Vec<usize> = (0..legs).map(values_of).collect();
+        let combinations = values.iter().fold(1usize, |all, &n| all.saturating_mul(n));
         if combinations > MAX_HELICITIES {
             return bad(format!(
                 "{combinations} combinations of leg helicities, at most {MAX_HELICITIES} are possible"
@@ -146,7 +152,53 @@ impl Process {
                 return bad("JAMP2 names a JAMP that is not there".into());
             }
         }
-        self.validate_channels(self.color_flows())
+        self.validate_channels(self.color_flows())?;
+        self.validate_work(&values, &below)
+    }
+
+    /// Checks that planning and evaluating end: a small file may repeat what is long, for many helicities. For each leg
+    /// the number of its helicities, and for each wavefunction the legs below it.
+    fn validate_work(&self, values: &[usize], below: &[u32]) -> Result<()> {
+        let rows = self.helicities.len() as u64;
+        let (mut results, mut operations) = (0u64, 0u64);
+        let mut add = |vertex: Option<&Vertex>, instances: u64| {
+            results = results.saturating_add(instances);
+            let program = vertex.map(|v| &self.routines[v.routine as usize].program);
+            let length = program.map_or(0, |program| program.ops.len() as u64);
+            operations = operations.saturating_add(instances.saturating_mul(length));
+        };
+        for (wavefunction, mask) in self.wavefunctions.iter().zip(below) {
+            let legs = values.iter().enumerate();
+            let legs = legs.filter(|(leg, _)| mask >> leg & 1 != 0);
+            // Not more than all combinations, which are few enough.
+            let instances = legs.map(|(_, &n)| n as u64).product();
+            match wavefunction {
+                Wavefunction::External(_) => add(None, instances),
+                Wavefunction::Internal(vertex) => add(Some(vertex), instances),
+            }
+        }
+        for vertex in &self.amplitudes {
+            add(Some(vertex), rows);
+        }
+        let terms = self.jamp.partial.iter().chain(&self.jamp.outputs);
+        let terms: usize = terms.map(Vec::len).sum();
+        let squares = self.channels.amp2.iter().flat_map(|amp2| &amp2.squares);
+        let squares: usize = squares.map(Vec::len).sum();
+        let each = terms + squares + self.color.upper.len();
+        operations = operations.saturating_add(rows.saturating_mul(each as u64));
+        let over = |what: &str, count: u64, most: u64| {
+            Err(Error::InvalidProcess {
+                what: format!("{count} {what}, at most {most} are possible"),
+            })
+        };
+        if results > MAX_RESULTS {
+            let what = "wavefunctions and amplitudes in all helicities";
+            return over(what, results, MAX_RESULTS);
+        }
+        if operations > MAX_OPERATIONS {
+            return over("operations for one event", operations, MAX_OPERATIONS);
+        }
+        Ok(())
     }
 
     /// Checks amplitudes, JAMPs and the colour matrix. Of wavefunctions: their components, and the legs below, a bit

@@ -5,6 +5,7 @@
 //! helicities and colour flows are counted through: where a later one has the very same as an earlier one its are the
 //! same, otherwise they come behind all before ([`Tables`]).
 
+use crate::abi::survivor::Survivor;
 use crate::bridge::{Bridge, DeviceSampler, Sampler, current_gpu};
 use crate::describe::Tables;
 use crate::error::{Error, Result};
@@ -12,9 +13,8 @@ use crate::locate::locate;
 use crate::process::Process;
 use crate::process::card::Card;
 use crate::runtime::{BackendChoice, Devices, Switches};
-use once_cell::sync::OnceCell;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, TryLockError, Weak};
 
 /// The matrix elements of this library.
 pub struct Elements {
@@ -25,8 +25,27 @@ pub struct Elements {
     switches: Switches,
     /// Card values where the caller names no card.
     cards: Vec<Vec<f64>>,
-    /// What is compiled for which card values, as long as somebody uses it.
-    compiled: Mutex<Vec<Weak<Compiled>>>,
+}
+
+/// The matrix elements of this library, once somebody has asked for them.
+static ELEMENTS: Survivor<Option<&'static Elements>> = Survivor::new();
+/// What is compiled for which card values, as long as somebody uses it.
+static COMPILED: Survivor<Vec<Weak<Compiled>>> = Survivor::new();
+
+/// In the child of a fork: what other threads of the parent's were making is made anew.
+pub fn behind_a_fork() {
+    ELEMENTS.behind_a_fork(|_| false);
+    COMPILED.behind_a_fork(|all| {
+        let is_held =
+            |bridge: &Mutex<Bridge>| matches!(bridge.try_lock(), Err(TryLockError::WouldBlock));
+        let mut there = all.iter().filter_map(Weak::upgrade);
+        there.any(|compiled| {
+            let lost = compiled.bridges.iter().any(is_held);
+            // Not freed here, if this was the last one.
+            std::mem::forget(compiled);
+            lost
+        })
+    });
 }
 
 /// Checks that these matrix elements can stand behind one flavour index.
@@ -73,8 +92,13 @@ pub struct Compiled {
 impl Elements {
     /// The matrix elements of this library. A failure is not remembered.
     pub fn get() -> Result<&'static Elements> {
-        static ELEMENTS: OnceCell<Elements> = OnceCell::new();
-        ELEMENTS.get_or_try_init(Elements::find)
+        let mut known = ELEMENTS.lock();
+        if let Some(elements) = *known {
+            return Ok(elements);
+        }
+        let elements: &'static Elements = Box::leak(Box::new(Elements::find()?));
+        *known = Some(elements);
+        Ok(elements)
     }
 
     fn find() -> Result<Elements> {
@@ -99,7 +123,6 @@ impl Elements {
             processes,
             switches,
             cards,
-            compiled: Mutex::default(),
         })
     }
 
@@ -121,7 +144,7 @@ impl Elements {
     /// What is compiled for these values: made, or shared with whoever has it already.
     pub fn compiled(&self, cards: Vec<Vec<f64>>) -> Result<Arc<Compiled>> {
         // Whoever comes while it is made waits for it. Nothing in the list can be half made.
-        let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = COMPILED.lock();
         known.retain(|compiled| compiled.strong_count() > 0);
         // The GPU that the caller works with holds its arrays.
         let device = match (&self.switches.device, self.on_gpu().then(current_gpu)) {

@@ -21,7 +21,8 @@ mod evaluate;
 
 use super::c::keep_error;
 use super::no_panic;
-use super::registry::{Forks, Registry};
+use super::registry::{Forks, Registry, watch_forks};
+use super::survivor::Survivor;
 use crate::error::Error;
 use crate::message::say;
 use elements::{Compiled, Elements};
@@ -110,7 +111,13 @@ pub(super) fn instances() -> &'static dyn Forks {
 }
 
 /// The masses of the card that was read last.
-static MASSES: std::sync::Mutex<Option<Vec<f64>>> = std::sync::Mutex::new(None);
+static MASSES: Survivor<Option<Vec<f64>>> = Survivor::new();
+
+/// In the child of a fork.
+pub(super) fn behind_a_fork() {
+    MASSES.behind_a_fork(|_| false);
+    elements::behind_a_fork();
+}
 
 /// Why a call is not answered.
 enum Refusal {
@@ -182,7 +189,6 @@ pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 
             UMAMI_META_COLOR_COUNT => tables.colors.count,
             _ => {
                 let masses = MASSES.lock();
-                let masses = masses.unwrap_or_else(std::sync::PoisonError::into_inner);
                 let Some(masses) = &*masses else {
                     return Err(Refusal::Status(
                         UMAMI_ERROR_UNINITIALIZED_META,
@@ -289,6 +295,7 @@ pub unsafe extern "C" fn umami_initialize(
         };
         let path = path.as_deref().map(Path::new);
         let path = path.filter(|path| !path.as_os_str().is_empty());
+        watch_forks();
         let elements = Elements::get()?;
         let compiled = elements.compiled(elements.cards(path)?)?;
         let instance = Instance::new(elements, compiled.clone())?;
@@ -301,9 +308,7 @@ pub unsafe extern "C" fn umami_initialize(
 }
 
 fn remember_masses(compiled: &Arc<Compiled>) {
-    let masses = MASSES.lock();
-    let mut masses = masses.unwrap_or_else(std::sync::PoisonError::into_inner);
-    *masses = Some(compiled.masses.clone());
+    *MASSES.lock() = Some(compiled.masses.clone());
 }
 
 /// Frees an instance. NULL is allowed and does nothing.

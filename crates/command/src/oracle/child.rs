@@ -1,5 +1,6 @@
 //! A program with limits of time and memory. It and what it starts are a group of processes, so that both can be ended.
 
+use mebridge::files::temporary::folder_of;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -74,7 +75,7 @@ pub fn end_all() {
 }
 
 /// Runs a program to its end. What it writes on stdout is thrown away, the end of what it writes on
-/// stderr (into a file at `errors`) comes with the reason why it failed.
+/// stderr (into a file at `errors`, in a temporary folder) comes with the reason why it failed.
 pub fn run(
     mut command: Command,
     input: Option<&Path>,
@@ -91,6 +92,8 @@ pub fn run(
         .stdin(stdin)
         .stdout(Stdio::null())
         .stderr(File::create(errors).map_err(text)?)
+        // What the compiler leaves goes with the folder: it may be ended before it removes it.
+        .env("TMPDIR", folder_of(errors))
         .env("GFORTRAN_ERROR_BACKTRACE", "n")
         .env("LC_ALL", "C");
     limit_resources(&mut command, memory);

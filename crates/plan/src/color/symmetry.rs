@@ -401,6 +401,10 @@ impl Search<'_, '_> {
             }
             let Some((k, _)) = fewest else { return };
             for &(_, m) in cell(k) {
+                // As many copies of a guess as there are levels above would be made for nothing.
+                if self.work.spent() {
+                    return;
+                }
                 let m = m as usize;
                 if guess.image[m] != OPEN {
                     continue;
