@@ -45,7 +45,11 @@ fn mutate(bytes: &mut Vec<u8>, rng: &mut ChaCha8Rng) {
 /// Makes much of something that is there.
 fn grow(process: &mut Process, rng: &mut ChaCha8Rng) {
     let many = 1 << rng.random_range(2..13);
-    let amplitudes = process.amplitudes.len();
+    // The colour-ordered form has nothing that could be repeated.
+    let Some(diagrams) = process.amplitudes.diagrams_mut() else {
+        return;
+    };
+    let amplitudes = diagrams.amplitudes.len();
     let term = |rng: &mut ChaCha8Rng| Term {
         source: Source::Amplitude(rng.random_range(0..amplitudes.max(1)) as u32),
         factor: (rng.random(), rng.random()),
@@ -67,13 +71,12 @@ fn grow(process: &mut Process, rng: &mut ChaCha8Rng) {
         }
         2 => {
             for i in 0..many.min(amplitudes * many) {
-                process
-                    .amplitudes
-                    .push(process.amplitudes[i % amplitudes].clone());
+                let again = diagrams.amplitudes[i % amplitudes].clone();
+                diagrams.amplitudes.push(again);
             }
         }
         3 => {
-            for output in &mut process.jamp.outputs {
+            for output in &mut diagrams.jamp.outputs {
                 output.extend((0..many).map(|_| term(rng)));
             }
         }
@@ -88,11 +91,11 @@ fn grow(process: &mut Process, rng: &mut ChaCha8Rng) {
             // Entries of few values, which have symmetries to be looked for.
             let flows = rng.random_range(2..800);
             let values = rng.random_range(1..4);
-            process.color.flows = flows as u32;
-            process.color.upper = (0..flows * (flows + 1) / 2)
+            diagrams.color.flows = flows as u32;
+            diagrams.color.upper = (0..flows * (flows + 1) / 2)
                 .map(|i| f64::from(u8::from(i % values == 0)))
                 .collect();
-            process.jamp.outputs = (0..flows).map(|_| vec![term(rng)]).collect();
+            diagrams.jamp.outputs = (0..flows).map(|_| vec![term(rng)]).collect();
             process.flow_weights.clear();
             for row in &mut process.channels.color_allowed {
                 row.resize(flows, true);

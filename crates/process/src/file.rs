@@ -268,8 +268,8 @@ mod tests {
         process.helicities = vec![row; 1 << 13];
         let good = process.clone();
         read(&good.to_bytes().unwrap()).unwrap();
-        let amplitude = process.amplitudes[0].clone();
-        process.amplitudes.resize(1 << 13, amplitude);
+        let amplitudes = &mut process.amplitudes.diagrams_mut().unwrap().amplitudes;
+        amplitudes.resize(1 << 13, amplitudes[0].clone());
         let text = message(&process.to_bytes().unwrap());
         assert!(
             text.contains(
@@ -289,8 +289,8 @@ mod tests {
             "{text}"
         );
         let mut process = good;
-        let term = process.jamp.outputs[0][0];
-        process.jamp.outputs[0].resize(1 << 20, term);
+        let output = &mut process.amplitudes.diagrams_mut().unwrap().jamp.outputs[0];
+        output.resize(1 << 20, output[0]);
         assert!(message(&process.to_bytes().unwrap()).contains("operations for one event"));
     }
 

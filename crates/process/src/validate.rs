@@ -177,14 +177,16 @@ impl Process {
                 Wavefunction::Internal(vertex) => add(Some(vertex), instances),
             }
         }
-        for vertex in &self.amplitudes {
-            add(Some(vertex), rows);
+        let mut terms = 0;
+        if let Amplitudes::Diagrams(diagrams) = &self.amplitudes {
+            for vertex in &diagrams.amplitudes {
+                add(Some(vertex), rows);
+            }
+            let sums = diagrams.jamp.partial.iter().chain(&diagrams.jamp.outputs);
+            terms = sums.map(Vec::len).sum::<usize>() + diagrams.color.upper.len();
         }
-        let terms = self.jamp.partial.iter().chain(&self.jamp.outputs);
-        let terms: usize = terms.map(Vec::len).sum();
         let squares = self.channels.amp2.iter().flat_map(|amp2| &amp2.squares);
-        let squares: usize = squares.map(Vec::len).sum();
-        let each = terms + squares + self.color.upper.len();
+        let each = terms + squares.map(Vec::len).sum::<usize>();
         operations = operations.saturating_add(rows.saturating_mul(each as u64));
         let over = |what: &str, count: u64, most: u64| {
             Err(Error::InvalidProcess {
