@@ -510,7 +510,9 @@ fn events_that_single_precision_cannot_hold_are_nan() {
     let Some(gpu) = Emulator::new() else {
         return;
     };
-    let process = mebridge::generate("g g > t t~ g").expect("process").remove(0);
+    let process = mebridge::generate("g g > t t~ g")
+        .expect("process")
+        .remove(0);
     for by in [By::Tables, By::Generated] {
         let (mut cpu, mut on_gpu) = bridges(&gpu, &process, by, Precision::Float);
         let mut given = Given::new(&process, &cpu.masses(), EVENTS);

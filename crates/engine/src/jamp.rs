@@ -10,7 +10,7 @@
 
 use mebridge_ops::Address;
 use mebridge_plan::sums::{SumTerm, Sums};
-use mebridge_simd::{Cx, Real, Simd};
+use mebridge_simd::{Cx, Real, Simd, Task};
 use rustc_hash::FxHashMap as HashMap;
 use std::cmp::Reverse;
 
@@ -155,17 +155,32 @@ impl<T: Real> JampSums<T> {
         mine: [*mut T; N],
         all: *mut T,
     ) {
-        let mut places = self.places.as_ptr();
-        let mut terms = self.terms.as_ptr();
+        // In a function of its own, as it is long and called from several places.
+        // SAFETY: the caller's promise.
+        unsafe { V::call(AddUp::<T, N, SQUARES>(self, mine, all)) }
+    }
+}
+
+/// The sums of N helicities, whose memory begins at these places; JAMP2 are where all see them.
+struct AddUp<'a, T, const N: usize, const SQUARES: bool>(&'a JampSums<T>, [*mut T; N], *mut T);
+
+impl<T: Real, const N: usize, const SQUARES: bool> Task<T> for AddUp<'_, T, N, SQUARES> {
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<V: Simd<Scalar = T>>(self) {
+        let AddUp(sums, mine, all) = self;
+        let mut places = sums.places.as_ptr();
+        let mut terms = sums.terms.as_ptr();
         // SAFETY: runs count the sums, and these their places and terms.
         unsafe {
-            for run in &self.runs[0] {
+            for run in &sums.runs[0] {
                 (places, terms) = run.add_up::<V, N, false>(places, terms, mine, all);
             }
-            for run in &self.runs[1] {
+            for run in &sums.runs[1] {
                 (places, terms) = run.add_up::<V, N, SQUARES>(places, terms, mine, all);
             }
-            for run in &self.pairs {
+            for run in &sums.pairs {
                 places = run.add_up::<V, N, SQUARES>(places, mine, all);
             }
         }
@@ -459,7 +474,7 @@ impl Pair {
 mod tests {
     use super::*;
     use mebridge_plan::sums::Sum;
-    use mebridge_simd::{Level, Task, dispatch};
+    use mebridge_simd::{Level, dispatch};
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 
