@@ -73,6 +73,7 @@ def main(arguments, result):
             # Of MadSpace's process, of this one, and of the commands that made libraries.
             "all": own.ru_utime + own.ru_stime + commands.ru_utime + commands.ru_stime,
         },
+        "tick": 1.0 / TICKS,
         "memory": run.memory,
         "channels": len(rounds[0][4]["channels"]),
         "rounds": len(rounds),

@@ -23,6 +23,7 @@ use super::generation::{Call, Caller, Shape};
 use super::memory::Maps;
 use super::no_panic;
 use super::registry::{self, Entry};
+use super::survivor::Survivor;
 use crate::bridge::Bridge;
 use crate::error::{Error, Result};
 use crate::events::{Answers, Events};
@@ -32,7 +33,6 @@ use crate::propagators::ChannelWeights;
 use crate::runtime::{Precision, Switches};
 use std::ffi::{CString, c_void};
 use std::slice::{from_raw_parts, from_raw_parts_mut};
-use std::sync::{Mutex, PoisonError};
 
 /// Creates a bridge for the process that is found as [`crate::locate`] describes.
 ///
@@ -246,10 +246,17 @@ fn create(nevt: i32, npar: i32, np4: i32) -> Result<u64> {
     Ok(registry::add(Entry::new(bridge, caller)))
 }
 
+/// The lines of [`announce`].
+static SAID: Survivor<Vec<String>> = Survivor::new();
+
+/// In the child of a fork.
+pub(super) fn behind_a_fork() {
+    SAID.behind_a_fork(|_| false);
+}
+
 /// One line on stderr, so that a log says which process, card and way to run were used; once in a program
 /// that creates the same bridge over and over.
 pub(super) fn announce(bridge: &Bridge, origin: &str, card: Option<&str>, switches: &Switches) {
-    static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let card = card.unwrap_or("the process's own values");
     let precision = match switches.precision {
         Precision::Double => "double",
@@ -262,7 +269,7 @@ pub(super) fn announce(bridge: &Bridge, origin: &str, card: Option<&str>, switch
         bridge.process().name,
         bridge.target().describe(),
     );
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut said = SAID.lock();
     if !said.contains(&line) {
         say(&line);
         said.push(line);

@@ -14,7 +14,7 @@ use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// The first handle of a bridge. Its sign bit is off and its upper half spells `mebr`.
 const FIRST_BRIDGE: u64 = 0x6d65_6272_0000_0001;
@@ -125,18 +125,23 @@ pub(super) trait Forks {
     fn lose(&'static self);
 }
 
+/// Called when the library is loaded: a thread that calls it first can already be left behind by a fork.
+#[cfg(unix)]
+#[used]
+#[cfg_attr(
+    target_vendor = "apple",
+    unsafe(link_section = "__DATA,__mod_init_func")
+)]
+#[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]
+static WHEN_LOADED: extern "C" fn() = watch_forks;
+
 /// Sees to it that forks find the registries at rest.
-pub(super) fn watch_forks() {
-    #[cfg(unix)]
-    {
-        static ONCE: Once = Once::new();
-        ONCE.call_once(|| {
-            // SAFETY: functions that neither unwind nor allocate; they are forgotten when the library is unloaded.
-            // Without them a child of a fork waits where it could be told.
-            let _ = unsafe {
-                libc::pthread_atfork(Some(before_a_fork), Some(behind_a_fork), Some(in_the_child))
-            };
-        });
+#[cfg(unix)]
+extern "C" fn watch_forks() {
+    // SAFETY: functions that neither unwind nor allocate; they are forgotten when the library is unloaded. Without them
+    // a child of a fork waits where it could be told.
+    unsafe {
+        libc::pthread_atfork(Some(before_a_fork), Some(behind_a_fork), Some(in_the_child));
     }
 }
 
@@ -157,6 +162,7 @@ extern "C" fn behind_a_fork() {
 #[cfg(unix)]
 extern "C" fn in_the_child() {
     super::umami::behind_a_fork();
+    super::fbridge::behind_a_fork();
     super::umami::instances().lose();
     BRIDGES.lose();
     behind_a_fork();
@@ -190,7 +196,6 @@ impl<E> Registry<E> {
 
     /// Keeps an entry and gives its handle.
     pub fn add(&self, entry: E) -> u64 {
-        watch_forks();
         let slot = Slot {
             entry: Mutex::new(entry),
             lost: AtomicBool::new(false),

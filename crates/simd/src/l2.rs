@@ -1,11 +1,21 @@
 //! The L2 cache of a core.
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of the L2 cache of a core of this machine; 0 where the system does not say.
+///
+/// Threads that come at once each ask the system. None waits for another: behind a fork it would wait for ever.
 pub fn l2_bytes() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(of_system)
+    const NOT_ASKED: usize = usize::MAX;
+    static BYTES: AtomicUsize = AtomicUsize::new(NOT_ASKED);
+    match BYTES.load(Ordering::Relaxed) {
+        NOT_ASKED => {
+            let bytes = of_system();
+            BYTES.store(bytes, Ordering::Relaxed);
+            bytes
+        }
+        bytes => bytes,
+    }
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

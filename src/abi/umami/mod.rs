@@ -21,7 +21,7 @@ mod evaluate;
 
 use super::c::keep_error;
 use super::no_panic;
-use super::registry::{Forks, Registry, watch_forks};
+use super::registry::{Forks, Registry};
 use super::survivor::Survivor;
 use crate::error::Error;
 use crate::message::say;
@@ -295,7 +295,6 @@ pub unsafe extern "C" fn umami_initialize(
         };
         let path = path.as_deref().map(Path::new);
         let path = path.filter(|path| !path.as_os_str().is_empty());
-        watch_forks();
         let elements = Elements::get()?;
         let compiled = elements.compiled(elements.cards(path)?)?;
         let instance = Instance::new(elements, compiled.clone())?;

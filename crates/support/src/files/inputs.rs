@@ -5,32 +5,37 @@
 
 use std::collections::HashSet;
 use std::fs::Metadata;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Device and number of each; nothing where nobody has asked.
-static READ: Mutex<Option<HashSet<(u64, u64)>>> = Mutex::new(None);
+/// Whether anybody wants to know. Where nobody does no lock is taken, which a thread could have that a fork leaves behind.
+static REMEMBERED: AtomicBool = AtomicBool::new(false);
+/// Device and number of each.
+static READ: LazyLock<Mutex<HashSet<(u64, u64)>>> = LazyLock::new(Mutex::default);
 
 /// From now on files that are read are noted.
 pub fn remember() {
-    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    read.get_or_insert_default();
+    REMEMBERED.store(true, Ordering::Relaxed);
 }
 
 /// Notes a file that is read.
 pub fn note(file: &Metadata) {
-    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if let (Some(read), Some(identity)) = (&mut *read, identity(file)) {
+    if !REMEMBERED.load(Ordering::Relaxed) {
+        return;
+    }
+    if let Some(identity) = identity(file) {
+        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
         read.insert(identity);
     }
 }
 
 /// Whether a file was read.
 pub fn was_read(file: &Metadata) -> bool {
+    let Some(identity) = identity(file) else {
+        return false;
+    };
     let read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    match (&*read, identity(file)) {
-        (Some(read), Some(identity)) => read.contains(&identity),
-        _ => false,
-    }
+    read.contains(&identity)
 }
 
 /// What two names of one file have in common. Pipes and devices are no files that could be lost.
