@@ -101,6 +101,7 @@ impl KernelSpec {
                     binding,
                     good,
                     recursive,
+                    plan.channels().len(),
                     options.most_generated,
                 )?)
             }
