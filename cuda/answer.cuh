@@ -33,6 +33,7 @@ extern "C" __global__ void answer(ARGUMENTS(AnswerArguments) a) {
             if (denominator != 0) value *= numerator / denominator;
         }
         a.matrix_elements[e] = value;
+        if (is_lost(value)) *a.lost = 0;
         Real random = random_number(a.random_helicity[e]), running = 0;
         int chosen = 0;
         for (unsigned i = 0; i < c->helicity_count && !chosen; i++) {

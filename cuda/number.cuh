@@ -42,6 +42,9 @@ DEVICE float quotient(float a, float b) { return __fdiv_rn(a, b); }
 DEVICE double root(double a) { return __dsqrt_rn(a); }
 DEVICE float root(float a) { return __fsqrt_rn(a); }
 
+// Whether |M|^2 is no sum of squares: negative, infinite or NaN.
+DEVICE bool is_lost(Real x) { return x < 0 || x - x != 0; }
+
 // A random number, below 1 also where it is rounded to 1: the shares of all choices add up to 1. Below 0 it counts as 0,
 // and NaN as one that is too large.
 DEVICE Real random_number(double x) {

@@ -630,8 +630,12 @@ impl Bridge {
             _ => engines.diagrams.as_mut(),
         };
         let result = in_default_environment(|| backend.run(*events, mine));
+        let may_be_lost = result.is_ok() && backend.may_be_lost();
         result.map_err(|failure| self.failure(events, failure))?;
-        self.run_again(events, answers)
+        match may_be_lost {
+            true => self.run_again(events, answers),
+            false => Ok(()),
+        }
     }
 
     /// Waits for whatever is done behind the scenes after a first call so that later ones are faster

@@ -3,6 +3,7 @@
 use mebridge::bridge::Bridge;
 use mebridge::cache::Cache;
 use mebridge::error::Error;
+use mebridge::events::{Answers, Events};
 use mebridge::gpu::Gpus;
 use mebridge::gpu::driver::{Buffer, Driver, Stream};
 use mebridge::gpu::emulator::Emulator;
@@ -535,6 +536,62 @@ fn events_that_single_precision_cannot_hold_are_nan() {
                 event == 5 || *x > 0.0 && x.is_finite(),
                 "{by:?} {event}: {x}"
             );
+        }
+    }
+}
+
+/// The GPU tells whether an answer of a call is beyond single precision, so that answers are not looked through: by
+/// tables and by generated code, of whole events and of subsets.
+#[test]
+fn calls_that_single_precision_cannot_hold_are_had_in_double() {
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    for (name, by) in [
+        ("g g > t t~", By::Tables),
+        ("g g > t t~", By::Helicities),
+        ("g g > t t~", By::Generated),
+        ("g g > t t~ g", By::Generated),
+    ] {
+        let process = mebridge::generate(name).expect("process").remove(0);
+        let (_, mut on_gpu) = bridges(&gpu, &process, by, Precision::Float);
+        let (mut double, _) = bridges(&gpu, &process, By::Tables, Precision::Double);
+        let given = Given::new(&process, &double.masses(), EVENTS);
+        let mut g_s = [1.2; EVENTS];
+        // Of |M|^2 with g_s^4.
+        g_s[5] = 1e12;
+        let half = [0.5; EVENTS];
+        let channels = [1; EVENTS];
+        for channels in [None, Some(&channels[..])] {
+            let call = |bridge: &mut Bridge| {
+                let events = Events {
+                    momenta: &given.rows,
+                    g_s: &g_s,
+                    random_helicity: &half,
+                    random_color: &half,
+                    channels,
+                    igraph: None,
+                };
+                let mut out = vec![0.0; EVENTS];
+                let mut answers = Answers {
+                    matrix_elements: &mut out,
+                    helicity: &mut [0; EVENTS],
+                    color: &mut [0; EVENTS],
+                };
+                bridge.run(&events, &mut answers).expect("answers");
+                out
+            };
+            let expected = call(&mut double);
+            // The second time by generated code, where there is some.
+            for time in 0..2 {
+                let found = call(&mut on_gpu);
+                assert_eq!(found[5], expected[5], "{name} {time}");
+                for (event, (x, y)) in found.iter().zip(&expected).enumerate() {
+                    let near = event == 5 || x != y && (x / y - 1.0).abs() < 2e-3;
+                    assert!(near, "{name} {time} {event}: {x:e} for {y:e}");
+                }
+                on_gpu.wait_for_compiler();
+            }
         }
     }
 }

@@ -32,6 +32,11 @@ pub trait Backend: Send {
     /// Evaluates events whose arrays, channels and igraphs have been checked; `legs` of them.
     fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure>;
 
+    /// Whether a |M|^2 of the last run may be no sum of squares: negative, infinite or NaN. True where nobody has looked.
+    fn may_be_lost(&self) -> bool {
+        true
+    }
+
     /// From now on momenta may be off their mass shells. False where that cannot be.
     fn allow_off_shell(&mut self) -> bool {
         false

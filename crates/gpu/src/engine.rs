@@ -179,6 +179,8 @@ pub struct Engine {
     couplings: Vec<Complex64>,
     /// Where generated code is compared.
     trial: Option<Arc<Trial>>,
+    /// Whether a |M|^2 of the last run is no sum of squares.
+    lost: bool,
 }
 
 impl Engine {
@@ -337,6 +339,7 @@ impl Engine {
             seconds: Default::default(),
             couplings: Vec::new(),
             trial: Trial::new(process, binding).map(Arc::new),
+            lost: false,
         })
     }
 

@@ -196,6 +196,10 @@ impl Backend for Engines {
         lock(&self.engines[0]).kernels(channels)
     }
 
+    fn may_be_lost(&self) -> bool {
+        self.engines.iter().any(|engine| lock(engine).is_lost())
+    }
+
     fn run(&mut self, events: Events, answers: Answers) -> Result<(), Failure> {
         let nevt = events.g_s.len();
         if let [engine] = &self.engines[..] {

@@ -422,6 +422,8 @@ device_structures! {
         color: [int *],
         /// One over IDEN.
         normalization: [const double *],
+        /// 0 from the first |M|^2 on that is no sum of squares.
+        lost: [unsigned *],
     }
 
     /// Of the kernel `gather`.
@@ -526,7 +528,10 @@ device_structures! {
         matrix_elements: [double *],
         helicity: [int *],
         color: [int *],
+        /// As [`LoadArguments`] has it.
         bad: [unsigned *],
+        /// As [`AnswerArguments`] has it.
+        lost: [unsigned *],
         /// Optional, as [`AnswerArguments`] has them.
         contributions: [Real *],
         jamp2: [Real *],

@@ -77,7 +77,7 @@ impl Generator<'_> {
             }
             text.push_str("        }\n");
         }
-        text.push_str("        matrix_elements[e] = value;\n        if (contributions) {\n");
+        text.push_str("        matrix_elements[e] = value;\n        if (is_lost(value)) *lost = 0;\n        if (contributions) {\n");
         for (i, &id) in whole.contributions.iter().enumerate() {
             let _ = writeln!(
                 text,

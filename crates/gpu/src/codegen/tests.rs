@@ -175,7 +175,7 @@ fn run(
         launch.doubles(&vec![0.0; count])?,
         launch.integers(&vec![0; count])?,
         launch.integers(&vec![0; count])?,
-        launch.integers(&[-1])?,
+        launch.integers(&[-1, -1])?,
     ];
     let padded = count.next_multiple_of(32);
     let memory = vec![f64::NAN; padded * source.vectors as usize];
@@ -192,6 +192,7 @@ fn run(
         helicity: answers[1],
         color: answers[2],
         bad: answers[3],
+        lost: answers[3] + 4,
         contributions: 0,
         jamp2: 0,
         amp2: 0,

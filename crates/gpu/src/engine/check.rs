@@ -1,6 +1,6 @@
 //! Generated code: which serves a call, and whether it agrees with the tables.
 
-use super::chunks::Evaluation;
+use super::chunks::{Evaluation, NONE_BAD};
 use super::{Engine, LANES};
 use crate::driver::Function;
 use crate::generated::Generated;
@@ -52,7 +52,7 @@ impl Engine {
             .into_iter()
             .zip(&mut values)
         {
-            let (mut helicity, mut color, mut bad) = (vec![0; count], vec![0; count], u32::MAX);
+            let (mut helicity, mut color, mut bad) = (vec![0; count], vec![0; count], NONE_BAD);
             let answers = Answers {
                 matrix_elements: values,
                 helicity: &mut helicity,
@@ -63,7 +63,7 @@ impl Engine {
             self.slots[0].synchronize()?;
             copies.are_over();
             done?;
-            if bad != u32::MAX {
+            if bad[0] != u32::MAX {
                 // The call itself says so.
                 return Ok(false);
             }

@@ -9,6 +9,9 @@ use mebridge_backend::events::{Answers, Events};
 use mebridge_support::error::Result;
 use std::sync::Arc;
 
+/// What a chunk says of its events where nothing is wrong: see [`Arrays::bad`].
+pub(super) const NONE_BAD: [u32; 2] = [u32::MAX; 2];
+
 /// Graphs that are kept; each is for a number of events.
 const GRAPHS: usize = 32;
 
@@ -89,6 +92,11 @@ impl Engine {
         }
     }
 
+    /// Whether a |M|^2 of the last run is no sum of squares.
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+
     /// Evaluates events whose arrays, channels and igraphs have been checked.
     pub fn run(&mut self, events: Events, answers: Answers) -> Result<Result<(), BadMomentum>> {
         let nevt = events.g_s.len();
@@ -104,7 +112,7 @@ impl Engine {
             mut helicity,
             mut color,
         } = answers;
-        let mut bad = vec![u32::MAX; nevt.div_ceil(size)];
+        let mut bad = vec![NONE_BAD; nevt.div_ceil(size)];
         let mut result = Ok(());
         let copies = self.copies();
         for (i, bad) in bad.iter_mut().enumerate() {
@@ -136,10 +144,11 @@ impl Engine {
         result?;
         self.measure()?;
         self.learn()?;
-        let first_bad = bad.iter().position(|&b| b != u32::MAX);
+        self.lost = bad.iter().any(|[_, lost]| *lost != u32::MAX);
+        let first_bad = bad.iter().position(|[bad, _]| *bad != u32::MAX);
         Ok(match first_bad {
             Some(i) => Err(BadMomentum {
-                event: i * size + bad[i] as usize,
+                event: i * size + bad[i][0] as usize,
             }),
             None => Ok(()),
         })
@@ -151,7 +160,7 @@ impl Engine {
         slot: usize,
         events: &Events,
         answers: Answers,
-        bad: &mut u32,
+        bad: &mut [u32; 2],
         evaluation: Evaluation,
     ) -> Result<()> {
         let count = events.g_s.len();
@@ -215,8 +224,8 @@ impl Engine {
         if let Some(igraph) = events.igraph {
             upload(arrays.igraph, bytes(igraph))?;
         }
-        // SAFETY: the output has four bytes there.
-        unsafe { driver.fill(stream, output + arrays.bad, 0xff, 4)? };
+        // SAFETY: the output has eight bytes there.
+        unsafe { driver.fill(stream, output + arrays.bad, 0xff, 8)? };
         if !formula_couplings.is_empty() {
             let slot = &mut self.slots[number];
             slot.given_numbers.push(formula_couplings);
@@ -293,7 +302,7 @@ impl Engine {
         download(bytes_mut(answers.matrix_elements), arrays.matrix_elements)?;
         download(bytes_mut(answers.helicity), arrays.helicity)?;
         download(bytes_mut(answers.color), arrays.color)?;
-        download(bytes_mut(std::slice::from_mut(bad)), arrays.bad)?;
+        download(bytes_mut(bad), arrays.bad)?;
         self.slots[number].mark(profile, 6)?;
         self.slots[number].timed = profile;
         Ok(())

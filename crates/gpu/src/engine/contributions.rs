@@ -1,6 +1,6 @@
 //! What helicities and diagrams contribute to a few events, for those who ask for it.
 
-use super::chunks::{Evaluation, bytes_mut};
+use super::chunks::{Evaluation, NONE_BAD, bytes_mut};
 use super::{Engine, LANES};
 use crate::driver::Pointer;
 use crate::level_schedule::Squares;
@@ -31,15 +31,15 @@ impl Engine {
                 helicity: &mut helicity,
                 color: &mut color,
             };
-            let mut bad = u32::MAX;
+            let mut bad = NONE_BAD;
             let copies = self.copies();
             let done = self.enqueue(0, &chunk, answers, &mut bad, Evaluation::AllAmp2);
             self.slots[0].synchronize()?;
             copies.are_over();
             done?;
-            if bad != u32::MAX {
+            if bad[0] != u32::MAX {
                 return Ok(Err(BadMomentum {
-                    event: first + bad as usize,
+                    event: first + bad[0] as usize,
                 }));
             }
             let helicities = self.rows(

@@ -55,6 +55,7 @@ pub(super) struct Arrays {
     pub(super) matrix_elements: u64,
     pub(super) helicity: u64,
     pub(super) color: u64,
+    /// Two numbers: the first bad event, and whether a sum of squares is lost; all bits are set where there is none.
     pub(super) bad: u64,
     pub(super) output: usize,
 }
@@ -73,7 +74,7 @@ impl Arrays {
         let (channels, igraph) = (take_in(events * 4), take_in(events * 4));
         let mut take_out = |bytes| take(&mut output, bytes);
         let (matrix_elements, helicity) = (take_out(events * 8), take_out(events * 4));
-        let (color, bad) = (take_out(events * 4), take_out(4));
+        let (color, bad) = (take_out(events * 4), take_out(8));
         Arrays {
             momenta,
             g_s,
