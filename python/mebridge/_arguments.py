@@ -74,7 +74,7 @@ def per_event(name: str, values: ArrayLike, events: int) -> NDArray[np.float64]:
     array = reals(name, values)
     if array.shape not in ((), (1,), (events,)):
         raise ValueError(f"{name} has the shape {array.shape}; it must be one number, or have the shape ({events},)")
-    return np.ascontiguousarray(np.broadcast_to(array, (events,)))
+    return np.require(np.broadcast_to(array, (events,)), requirements=["C", "A"])
 
 
 def one_of(name: str, value: str, known: Mapping[str, str]) -> None:

@@ -25,9 +25,9 @@ def evaluate(
 ) -> tuple[NDArray[np.float64], dict[str, Any], Any]:
     """What :meth:`Process.evaluate` does: matrix elements, choices and squared diagrams."""
     p = momenta
-    # Views of records and the like may lie between numbers.
+    # Views of records and what came from another process may lie between the addresses of numbers.
     if not p.flags.aligned or any(stride % p.itemsize for stride in p.strides):
-        p = np.ascontiguousarray(p)
+        p = p.copy()
     events: int = p.shape[0]
     couplings = _arguments.per_event("alpha_s", alpha_s, events)
     if events and not (couplings.min() >= 0.0 and couplings.max() < np.inf):

@@ -81,6 +81,25 @@ class Evaluation(unittest.TestCase):
         self.assertEqual(self.process.evaluate(momenta[:0]).shape, (0,))
         np.testing.assert_allclose(self.process.evaluate(momenta.tolist()), expected)
 
+    def test_arrays_lie_at_any_address(self):
+        """As those do that Dask hands from one process to another."""
+        momenta = two_to_two(101)
+        random = np.random.default_rng(4).random(101)
+        couplings = np.linspace(0.1, 0.12, 101)
+
+        def between(array):
+            moved = np.frombuffer(bytearray(1) + array.tobytes(), np.uint8)[1:].view(array.dtype).reshape(array.shape)
+            self.assertFalse(moved.flags.aligned)
+            return moved
+
+        def evaluate(momenta, couplings, random):
+            return self.process.evaluate(momenta, couplings, helicities=random, colors=random, diagrams=random)
+
+        found = evaluate(*(between(array) for array in (momenta, couplings, random)))
+        expected = evaluate(momenta, couplings, random)
+        for name in ("matrix_elements", "helicity", "color", "diagram"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+
     def test_threads_do_not_change_an_answer(self):
         momenta = two_to_two(5001)
         rng = np.random.default_rng(2)
