@@ -23,7 +23,8 @@ use crate::error::{Error, Result};
 use crate::events::{Answers, Events, one_for_all};
 use crate::float_environment::in_default_environment;
 use crate::plan::binding::Binding;
-use crate::plan::{Plan, ValidPlan, color_ordered};
+use crate::plan::{Plan, ValidPlan};
+use crate::policy::{self, Serves};
 use crate::process::Process;
 use crate::propagators::{ChannelWeights, Propagators};
 use crate::runtime::{CachePlace, Precision, Switches};
@@ -104,22 +105,6 @@ enum Recursion {
         /// Whether it is the better one for calls without channels, and for those with.
         serves: Serves,
     },
-}
-
-/// Which calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Serves {
-    without_channels: bool,
-    with_channels: bool,
-}
-
-impl Serves {
-    fn calls(self, channels: bool) -> bool {
-        match channels {
-            false => self.without_channels,
-            true => self.with_channels,
-        }
-    }
 }
 
 /// Whether two lists of numbers agree within this part of the sum of their sizes, and also the small
@@ -215,10 +200,8 @@ impl Bridge {
         card: &[f64],
         (target, switches, nevt): (&Target, &Switches, usize),
     ) -> Result<Option<Box<Bridge>>> {
-        let on_gpu = matches!(target, Target::Gpu(_));
-        let single = switches.precision == Precision::Float;
-        if !process.is_faster_color_ordered(on_gpu, single) || !color_ordered::can(process, binding)
-        {
+        let machine = target.machine(switches.precision);
+        if !policy::color_ordered_serves(process, binding, machine) {
             return Ok(None);
         }
         let ordered = process.as_color_ordered();
@@ -512,11 +495,9 @@ impl Bridge {
         let Some(plan) = plan else {
             return Ok(());
         };
-        let mut serves = Serves {
-            without_channels: plan.count.cost() < count.cost(),
-            with_channels: !plan.channels().is_empty()
-                && self.target.cost_with_channels(&plan.count) < count.cost_with_channels(),
-        };
+        let has_amp2 = !plan.channels().is_empty();
+        let machine = self.target.machine(self.precision);
+        let mut serves = policy::recursion_serves(&plan.count, has_amp2, &count, machine);
         if !serves.without_channels && !serves.with_channels {
             return Ok(());
         }

@@ -71,6 +71,8 @@ pub mod import_cached;
 #[doc(hidden)]
 pub mod locate;
 #[doc(hidden)]
+pub mod policy;
+#[doc(hidden)]
 pub mod target;
 
 // What the crates below hold, under the names that this crate's users know.

@@ -11,9 +11,10 @@ use crate::cpu::Cores;
 use crate::error::{Error, Result};
 use crate::gpu::{self, Gpus};
 use crate::message::say;
+use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
 use crate::plan::passes::Pass;
-use crate::plan::{Count, ValidPlan};
+use crate::policy::Machine;
 use crate::process::{Amplitudes, Process};
 use crate::runtime::{BackendChoice, Devices, Precision, Switches};
 use crate::simd::Level;
@@ -142,22 +143,21 @@ impl Target {
         }
     }
 
+    /// What plans have to know of it.
+    pub fn machine(&self, precision: Precision) -> Machine {
+        match self {
+            Target::Cpu(_) => Machine::Core,
+            Target::Gpu(_) => Machine::Gpu {
+                single: precision == Precision::Float,
+            },
+        }
+    }
+
     /// The last pass of the plans that it takes.
     pub fn last_pass(&self) -> Pass {
         match self {
             Target::Cpu(_) => Pass::Tiling,
             Target::Gpu(_) => Pass::MemoryReuse,
-        }
-    }
-
-    /// What a recursion with squared diagrams costs here, to compare it with a list of diagrams. On a GPU squares by
-    /// half of the helicities take twice as long as they are work: threads of different helicities have no part in them.
-    /// (H200, by the count of multiply-adds 0.90 and 0.89 of the diagrams': a third of the speed of g g > t t~ g, 1.1 to
-    /// 1.4 times that of g g > t t~ t t~ in SMEFT.)
-    pub fn cost_with_channels(&self, recursion: &Count) -> usize {
-        match self {
-            Target::Cpu(_) => recursion.cost_with_channels(),
-            Target::Gpu(_) => recursion.cost_with_channels() + recursion.squares,
         }
     }
 

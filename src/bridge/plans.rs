@@ -9,7 +9,8 @@ use crate::cache::{Cache, Kind};
 use crate::color::BlockDiagonal;
 use crate::error::Result;
 use crate::plan::passes::Pass;
-use crate::plan::{Plan, ValidPlan, binding::Binding, compile, recursion};
+use crate::plan::{Plan, ValidPlan, binding::Binding, compile, compile_for_core, recursion};
+use crate::policy;
 use crate::process::color::ColorMatrix;
 use crate::process::{Amplitudes, Process};
 use crate::simd::l2_bytes;
@@ -56,7 +57,7 @@ impl Plans {
         if let Some(plan) = self.load(Kind::Plan, key, accept) {
             return Ok(plan);
         }
-        let plan = compile(process, binding, helicities)?;
+        let plan = compile_for_core(l2_bytes(), process, binding, helicities)?;
         self.store(Kind::Plan, key, &plan);
         plan.validate(process)
     }
@@ -113,9 +114,8 @@ impl Plans {
         if let Some(recursion) = self.load(Kind::Plan, key, known) {
             return Ok((diagrams, recursion));
         }
-        let cost = diagrams.count.cost_with_channels();
         let recursion = recursion::compile_each(process, binding, &every)
-            .filter(|plan| plan.count.cost_with_channels() < cost);
+            .filter(|plan| policy::recursion_serves_one_event(&plan.count, &diagrams.count));
         self.store(Kind::Plan, key, &recursion);
         Ok((diagrams, recursion.and_then(accept)))
     }

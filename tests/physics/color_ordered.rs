@@ -9,6 +9,7 @@ use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::generate;
 use mebridge::phase_space::PhaseSpace;
+use mebridge::policy::{Machine, color_ordered_is_faster};
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
 use mebridge::simd::Level;
@@ -357,7 +358,10 @@ fn what_a_line_takes_up() {
         let found = boson.flatten().map(|boson| boson.vectors.len());
         assert_eq!(found, vectors, "{text}");
         assert_eq!(form.is_some(), vectors.is_some(), "{text}");
-        assert!(!process.is_faster_color_ordered(true, false), "{text}");
+        assert!(
+            !color_ordered_is_faster(&process, Machine::Gpu { single: false }),
+            "{text}"
+        );
     }
 }
 

@@ -13,7 +13,8 @@ use mebridge::describe::{Channel, topologies};
 use mebridge::ops::recognize::recognize;
 use mebridge::plan::binding::{Binding, Coupling};
 use mebridge::plan::passes::{Pass, plan_after};
-use mebridge::plan::{Plan, color_ordered, compile};
+use mebridge::plan::{Plan, compile};
+use mebridge::policy::{self, Machine};
 use mebridge::process::{Contract, Process, Wavefunction};
 use mebridge::runtime::ProcessChoice;
 use num_complex::Complex64;
@@ -394,9 +395,7 @@ fn powers(coupling: &Coupling) -> Option<Vec<usize>> {
 fn plan_text(source: &Source) -> Result<String> {
     let process = &source.process;
     let binding = Binding::new(&process.model, &source.card)?;
-    // The Bridge decides in the same way.
-    let faster = process.is_faster_color_ordered(false, false);
-    let form = (faster && color_ordered::can(process, &binding))
+    let form = policy::color_ordered_serves(process, &binding, Machine::Core)
         .then(|| process.as_color_ordered())
         .flatten();
     let process = form.as_ref().unwrap_or(process);

@@ -20,9 +20,25 @@ use num_complex::Complex64;
 use rustc_hash::FxHashMap as HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Makes the plan of a process for the helicities with these indices.
+/// Makes the plan of a process for the helicities with these indices, for any core.
 pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Result<Plan> {
     compile_until(Pass::MemoryReuse, process, binding, helicities)
+}
+
+/// The same for a core whose L2 has so many bytes (0: unknown), which decides how many helicities loops run over at once.
+pub fn compile_for_core(
+    l2: usize,
+    process: &Process,
+    binding: &Binding,
+    helicities: &[u32],
+) -> Result<Plan> {
+    match &process.amplitudes {
+        Amplitudes::Diagrams(_) => compile(process, binding, helicities),
+        Amplitudes::ColorOrdered(form) => {
+            let machine = color_ordered::Machine::Core { l2 };
+            color_ordered::compile(process, form, binding, helicities, machine)
+        }
+    }
 }
 
 /// The same with the passes behind one left out (of those that are not of the recursion).
@@ -35,7 +51,7 @@ pub(super) fn compile_until(
     let diagrams = match &process.amplitudes {
         Amplitudes::Diagrams(diagrams) => diagrams,
         Amplitudes::ColorOrdered(form) => {
-            let machine = color_ordered::Machine::Core;
+            let machine = color_ordered::Machine::CORE;
             return color_ordered::compile(process, form, binding, helicities, machine);
         }
     };

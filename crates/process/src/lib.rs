@@ -156,15 +156,6 @@ impl Amplitudes {
     }
 }
 
-/// JAMPs from which on [`Process::is_faster_color_ordered`], with a massive and a massless quark line and of gluons
-/// alone, on a CPU, on a GPU and in single precision there: measured. (H200, g g > t t~ g g g: 1.12 times the
-/// recursion's speed in double precision, 0.90 in single precision.)
-const FEWEST_JAMPS: [[usize; 3]; 3] = [[720, 6, 2], [120, 120, 6], [720, 120, 6]];
-
-/// The same of a quark line that takes up a boson, on a CPU, and of one that takes up the only vector that two fermions
-/// become, which are few diagrams: diagrams serve GPUs.
-const FEWEST_WITH_BOSON: [usize; 2] = [1, 2];
-
 /// How `SMATRIX<i>` adds the contributions of helicity configurations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HelicitySum {
@@ -198,28 +189,6 @@ impl Process {
             (0, amplitudes) => amplitudes.jamps(),
             (flows, _) => flows,
         }
-    }
-
-    /// Whether the colour-ordered form is faster than the diagrams, where there are both; `single`: in single
-    /// precision.
-    pub fn is_faster_color_ordered(&self, on_gpu: bool, single: bool) -> bool {
-        let fewest = FEWEST_JAMPS[usize::from(on_gpu) + usize::from(on_gpu && single)];
-        let enough = |form: &ColorOrdered| {
-            let fewest = match (&form.line, &form.boson) {
-                (_, Some(_)) if on_gpu => return false,
-                (_, Some(boson)) => {
-                    let one = boson.wavefunctions.len() > 1 && boson.vectors.len() == 1;
-                    FEWEST_WITH_BOSON[usize::from(one)]
-                }
-                (Some(line), None) if line.mass != Quantity::ZERO => fewest[0],
-                (Some(_), None) => fewest[1],
-                (None, None) => fewest[2],
-            };
-            form.jamps() >= fewest
-        };
-        let diagrams = self.amplitudes.diagrams();
-        let form = diagrams.and_then(|diagrams| diagrams.color_ordered.as_ref());
-        form.is_some_and(enough)
     }
 
     /// The process in its colour-ordered form alone, without its diagrams and their channels, if it has such a form.

@@ -1,7 +1,7 @@
 //! Imports go downwards: the tables of docs/architecture.md, which say what may use what, against the manifests of the
 //! crates and the sources of the root crate.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A line of a table: its floor, and what it uses.
@@ -83,6 +83,15 @@ fn crates_use_what_the_table_says() {
 fn modules_of_the_root_crate_use_what_the_table_says() {
     let table = table("module of `src/`");
     let src = mebridge_testing::root().join("src");
+    let library = std::fs::read_to_string(src.join("lib.rs")).expect("a library");
+    let declared = library.lines().filter_map(|line| {
+        let declared = line.trim_start_matches("pub ").strip_prefix("mod ")?;
+        declared.strip_suffix(';')
+    });
+    assert_eq!(
+        declared.collect::<BTreeSet<_>>(),
+        table.keys().map(String::as_str).collect()
+    );
     for (name, part) in &table {
         let mut files = Vec::new();
         sources(&src.join(format!("{name}.rs")), &mut files);

@@ -478,7 +478,7 @@ mod tests {
         let binding = Binding::new(&process.model, &card).unwrap();
         let rows: Vec<u32> = (0..process.helicities.len() as u32).collect();
         let form = process.amplitudes.color_ordered().unwrap();
-        let plan = compile(&process, form, &binding, &rows, Machine::Core).unwrap();
+        let plan = compile(&process, form, &binding, &rows, Machine::CORE).unwrap();
         assert!(ArraySchedule::new(plan.loops().unwrap()).is_none());
     }
 }

@@ -4,7 +4,7 @@
 //! are sums of them. Short ones are kept for all orders; long ones lie in memory that is used again.
 
 use super::arrays::{Array, Helicities, Legs, PRODUCTS, insertions};
-use super::lower::{Lowering, Machine, SHORT};
+use super::lower::{Lowering, SHORT};
 use super::vertices::Constant;
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
@@ -132,7 +132,7 @@ impl Lowering<'_> {
 
     /// Which terms of triples come with pairs: these, where a core computes them.
     pub(super) fn folded(&self, folded: Folded) -> Folded {
-        match self.machine == Machine::Core && self.three.is_some() {
+        match self.machine.is_core() && self.three.is_some() {
             true => folded,
             false => Folded::Nothing,
         }

@@ -20,7 +20,6 @@ use mebridge_ops::arrays::{
 use mebridge_ops::opcode::Opcode;
 use mebridge_process::color_ordered::{ColorOrdered, number_of};
 use mebridge_process::{ExternalKind, Process};
-use mebridge_simd::l2_bytes;
 use mebridge_support::error::Result;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 
@@ -41,7 +40,10 @@ const FAR: u32 = 16_384;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
     /// A core, one operation after the other: memory is used again, so that what is alive fits its caches.
-    Core,
+    Core {
+        /// Bytes of its L2; 0 where nobody knows.
+        l2: usize,
+    },
     /// A GPU, whatever does not wait for each other at the same time: every array has memory of its own.
     Gpu {
         /// Vectors of the JAMPs of one run, at most.
@@ -50,11 +52,18 @@ pub enum Machine {
 }
 
 impl Machine {
+    /// A core with a large L2, for plans that are the same everywhere.
+    pub const CORE: Machine = Machine::Core { l2: LARGE_L2 };
+
+    pub(super) fn is_core(self) -> bool {
+        matches!(self, Machine::Core { .. })
+    }
+
     /// Vectors of the JAMPs of one run, at most.
     fn tile(self, form: &ColorOrdered) -> usize {
         match self {
-            Machine::Core => {
-                let tile = match l2_bytes() < LARGE_L2 {
+            Machine::Core { l2 } => {
+                let tile = match l2 < LARGE_L2 {
                     true => SMALL_TILE[usize::from(form.line.is_some())],
                     false => TILE,
                 };
@@ -97,7 +106,7 @@ pub fn can(process: &Process, binding: &Binding) -> bool {
         return false;
     };
     let compiler = Compiler::new(process, binding, &all, Vec::new());
-    Lowering::new(compiler, form, Machine::Core).is_ok()
+    Lowering::new(compiler, form, Machine::CORE).is_ok()
 }
 
 pub(super) struct Lowering<'a> {
@@ -194,7 +203,7 @@ impl<'a> Lowering<'a> {
             })
         });
         let chiral = match (&line, &form.boson) {
-            (Some(line), Some(boson)) if machine == Machine::Core => {
+            (Some(line), Some(boson)) if machine.is_core() => {
                 Chiral::of(&compiler, form, boson, &line.constant)
             }
             _ => None,
@@ -212,7 +221,7 @@ impl<'a> Lowering<'a> {
             true => 0,
             false => 1,
         };
-        let same = machine == Machine::Core
+        let same = machine.is_core()
             && form.boson.is_none()
             && parity.is_some()
             && conserves_parity(&compiler, form, line.as_ref())
@@ -250,8 +259,7 @@ impl<'a> Lowering<'a> {
         let jamps = form.jamps() as u32;
         let all = (1 << positions.count()) - 1;
         let ends = 1 | 1 << last;
-        let fours =
-            machine == Machine::Core && outer & ends == 0 && radix[0] == 2 && radix[last] == 2;
+        let fours = machine.is_core() && outer & ends == 0 && radix[0] == 2 && radix[last] == 2;
         let helicities = Helicities::new(radix, outer, runs);
         let helicities = match fours {
             true => helicities.with_second(last),
@@ -260,11 +268,11 @@ impl<'a> Lowering<'a> {
         let count_all = helicities.count(all, false);
         let jamp_base = compiler.allocate(2 * jamps);
         let strides = match machine {
-            Machine::Core => [2, spread(2 * jamps)],
+            Machine::Core { .. } => [2, spread(2 * jamps)],
             Machine::Gpu { .. } => [2 * count_all, 2],
         };
         let tile = compiler.allocate(match machine {
-            Machine::Core => strides[1] * count_all,
+            Machine::Core { .. } => strides[1] * count_all,
             Machine::Gpu { .. } => strides[0] * jamps,
         });
         let buffer = compiler.allocate(2 * count_all);
@@ -309,7 +317,7 @@ impl<'a> Lowering<'a> {
 
     /// Whether memory is used again.
     pub(super) fn reuses_memory(&self) -> bool {
-        self.machine == Machine::Core
+        self.machine.is_core()
     }
 
     pub(super) fn all(&self) -> Legs {
