@@ -29,7 +29,7 @@ impl Plans {
     pub fn new(cache: Cache, process: &Process, card: &[f64]) -> Plans {
         let of_process = cache.is_on().then(|| {
             let mut key = Key::of("process and card");
-            key.value(process)?;
+            key.value(&process.without_names())?;
             key.value(card)?;
             if process.is_color_ordered() {
                 key.value(&l2_bytes())?;
@@ -280,6 +280,30 @@ mod tests {
         assert_eq!(different.len(), names.len());
         // And the same again is the same.
         assert_eq!(names[0], name(&setting.plans(), "diagrams", &[0]));
+    }
+
+    /// As different flavours of one P directory are.
+    #[test]
+    fn processes_that_differ_by_names_share_plans() {
+        let made = |text: &str| {
+            let process = crate::generate(text).expect(text).remove(0);
+            let setting = Setting::new();
+            let card = process.model.default_card();
+            let cache = Cache::new(&CachePlace::Folder(setting.folder.path().to_owned()));
+            let plans = Plans::new(cache, &process, &card);
+            let binding = Binding::new(&process.model, &card).expect("a card");
+            let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+            let key = plans.key("diagrams", &all).expect("a key").name();
+            let diagrams = plans.diagrams(&process, &binding, &all).expect("a plan");
+            let recursion = plans.recursion(&process, &binding, &all, Pass::Tiling);
+            let plans = (diagrams.into_inner(), recursion.map(ValidPlan::into_inner));
+            (key, postcard::to_stdvec(&plans).expect("bytes"))
+        };
+        let up = made("u u~ > t t~ g");
+        assert_eq!(up, made("c c~ > t t~ g"));
+        assert_eq!(up, made("d d~ > t t~ g"));
+        // The other way round other legs are alike.
+        assert_ne!(up.0, made("u~ u > t t~ g").0);
     }
 
     impl Setting {

@@ -191,6 +191,18 @@ impl Process {
         }
     }
 
+    /// The same without names of particles and of the process: all that a plan can follow from.
+    pub fn without_names(&self) -> Process {
+        let mut process = self.clone();
+        process.name.clear();
+        process.model_name.clear();
+        process.other_flavours.clear();
+        for leg in &mut process.legs {
+            leg.pdg = 0;
+        }
+        process
+    }
+
     /// The process in its colour-ordered form alone, without its diagrams and their channels, if it has such a form.
     pub fn as_color_ordered(&self) -> Option<Process> {
         let form = self.amplitudes.color_ordered()?;
