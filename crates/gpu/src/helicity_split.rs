@@ -9,7 +9,6 @@
 
 use super::level_schedule::LevelSchedule;
 use mebridge_plan::binding::Binding;
-use mebridge_plan::passes::Pass;
 use mebridge_plan::{Plan, compile, recursion};
 use mebridge_process::Process;
 use rustc_hash::FxHashMap as HashMap;
@@ -70,13 +69,12 @@ impl Cut {
 
 impl HelicitySplit {
     /// The cut with the least work, among those of which one subset takes at most so many
-    /// multiply-adds. Each has so many AMP2.
+    /// multiply-adds.
     pub fn best(
         process: &Process,
         binding: &Binding,
         good: &[u32],
         recursive: bool,
-        amp2: usize,
         limit: usize,
     ) -> Option<HelicitySplit> {
         // Fermions first: at one of them a recursion has its root.
@@ -98,18 +96,11 @@ impl HelicitySplit {
                 .iter()
                 .map(|&place| good[place as usize])
                 .collect();
-            let has_amp2 = |plan: &Plan| plan.channels().len() == amp2;
             let plan = match recursive {
-                // AMP2 from currents need the reverse of each helicity, which another subset may have.
-                true => recursion::compile(process, binding, &own)
-                    .filter(has_amp2)
-                    .or_else(|| {
-                        let last = Pass::MemoryReuse;
-                        recursion::compile_each_until(last, process, binding, &own)
-                    }),
+                true => recursion::compile(process, binding, &own),
                 false => compile(process, binding, &own).ok(),
             };
-            let Some(plan) = plan.filter(has_amp2) else {
+            let Some(plan) = plan else {
                 continue;
             };
             if plan.count.multiply_adds > limit {

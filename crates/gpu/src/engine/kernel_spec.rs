@@ -101,7 +101,6 @@ impl KernelSpec {
                     binding,
                     good,
                     recursive,
-                    plan.channels().len(),
                     options.most_generated,
                 )?)
             }
@@ -158,9 +157,19 @@ impl KernelSpec {
         (options.most_generated > 0 && spec.generator(false).has_helicity()).then_some(spec)
     }
 
+    /// Whether code for calls with channels, or samples with diagrams, has what they need: a subset of a recursion has no
+    /// AMP2 where the reverses of its helicities are in other subsets.
+    fn has_amp2(&self) -> bool {
+        let subsets = self.subsets.as_ref();
+        subsets.is_none_or(|subsets| subsets.plan.channels().len() == self.plan.channels().len())
+    }
+
     /// The code for calls without or with channels, or colours where it is for a helicity; with clocks in
     /// it or without.
     pub(super) fn unit(&self, channels: bool, clocks: bool) -> Option<Unit> {
+        if channels && !self.has_amp2() {
+            return None;
+        }
         let generator = Generator {
             clocks,
             ..self.generator(channels)
@@ -179,6 +188,9 @@ impl KernelSpec {
 
     /// The code for samples, without or with diagrams; that for a helicity is the same as for calls.
     pub(super) fn unit_of_samples(&self, diagrams: bool) -> Option<Unit> {
+        if diagrams && !self.has_amp2() {
+            return None;
+        }
         let generator = Generator {
             sample: Some(&self.drawn),
             ..self.generator(diagrams)
@@ -220,6 +232,45 @@ impl KernelSpec {
             }),
             sample: None,
             clocks: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A subset's helicities have their reverses in other subsets, so a recursion has no AMP2 for it.
+    #[test]
+    fn subsets_without_amp2_serve_calls_without_channels() {
+        let process = mebridge_generate::generate("g g > t t~ g")
+            .expect("a process")
+            .remove(0);
+        let card = process.model.default_card();
+        let binding = Binding::new(&process.model, &card).expect("a card");
+        let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
+        let recursion = mebridge_plan::recursion::compile(&process, &binding, &all);
+        let diagrams = mebridge_plan::compile(&process, &binding, &all).expect("a plan");
+        let shape = source::Shape {
+            double: true,
+            double_color: true,
+            lanes: 32,
+            workspace_lanes: 32,
+            workspace_threads: 32,
+            workspace_blocks: 1,
+            colors_outside: false,
+        };
+        for (plan, with_channels) in [(recursion.expect("a recursion"), false), (diagrams, true)] {
+            assert_eq!(plan.channels().len(), process.diagrams as usize - 1);
+            let tables = LevelSchedule::new(&plan, &binding).expect("tables");
+            let split = BlockDiagonal::of_process(&process, false);
+            let options = Options::default();
+            let spec = KernelSpec::of(&process, &binding, &plan, &tables, &split, shape, options);
+            let spec = spec.expect("code");
+            assert!(spec.subsets.is_some());
+            assert!(spec.unit(false, false).is_some() && spec.unit_of_samples(false).is_some());
+            assert_eq!(spec.unit(true, false).is_some(), with_channels);
+            assert_eq!(spec.unit_of_samples(true).is_some(), with_channels);
         }
     }
 }

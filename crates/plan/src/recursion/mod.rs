@@ -42,17 +42,7 @@ pub fn compile_until(
 
 /// A recursive plan that tells helicities apart: AMP2 come from the amplitudes of single diagrams beside the recursion.
 pub fn compile_each(process: &Process, binding: &Binding, helicities: &[u32]) -> Option<Plan> {
-    compile_each_until(Pass::Tiling, process, binding, helicities)
-}
-
-/// The same with the passes behind one left out.
-pub fn compile_each_until(
-    last: Pass,
-    process: &Process,
-    binding: &Binding,
-    helicities: &[u32],
-) -> Option<Plan> {
-    make(last, process, binding, helicities, true)
+    make(Pass::Tiling, process, binding, helicities, true)
 }
 
 fn make(
