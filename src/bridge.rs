@@ -200,8 +200,8 @@ impl Bridge {
         card: &[f64],
         (target, switches, nevt): (&Target, &Switches, usize),
     ) -> Result<Option<Box<Bridge>>> {
-        let machine = target.machine(switches.precision);
-        if !policy::color_ordered_serves(process, binding, machine) {
+        let processor = target.processor(switches.precision);
+        if !policy::color_ordered_serves(process, binding, processor) {
             return Ok(None);
         }
         let ordered = process.as_color_ordered();
@@ -495,9 +495,8 @@ impl Bridge {
         let Some(plan) = plan else {
             return Ok(());
         };
-        let has_amp2 = !plan.channels().is_empty();
-        let machine = self.target.machine(self.precision);
-        let mut serves = policy::recursion_serves(&plan.count, has_amp2, &count, machine);
+        let processor = self.target.processor(self.precision);
+        let mut serves = policy::recursion_serves(&plan, &count, processor);
         if !serves.without_channels && !serves.with_channels {
             return Ok(());
         }

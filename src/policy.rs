@@ -1,4 +1,4 @@
-//! Which plan serves which call on which machine. A plan has to agree with the list of diagrams at the points of the
+//! Which plan serves which call on a core or a GPU. A plan has to agree with the list of diagrams at the points of the
 //! trial before it serves; this is about which one is the faster.
 //!
 //! | a call | on a core | on a GPU |
@@ -10,7 +10,7 @@
 //! Whether a core or a GPU evaluates is chosen before (`target.rs`).
 
 use crate::plan::binding::Binding;
-use crate::plan::{Count, color_ordered};
+use crate::plan::{Count, Plan, color_ordered};
 use crate::process::color_ordered::ColorOrdered;
 use crate::process::{Process, Quantity};
 
@@ -25,7 +25,7 @@ const FEWEST_WITH_BOSON: [usize; 2] = [1, 2];
 
 /// What evaluates, as far as plans differ by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Machine {
+pub enum Processor {
     /// A core of a CPU.
     Core,
     /// A GPU, in single precision or not.
@@ -56,20 +56,20 @@ impl Serves {
 
 /// Whether the colour-ordered form serves calls without channels: there is one, it can be had with the masses of the
 /// card, and it is faster than the diagrams.
-pub fn color_ordered_serves(process: &Process, binding: &Binding, machine: Machine) -> bool {
-    color_ordered_is_faster(process, machine) && color_ordered::can(process, binding)
+pub fn color_ordered_serves(process: &Process, binding: &Binding, processor: Processor) -> bool {
+    color_ordered_is_faster(process, processor) && color_ordered::can(process, binding)
 }
 
 /// Whether the colour-ordered form is faster than the diagrams, where there are both.
-pub fn color_ordered_is_faster(process: &Process, machine: Machine) -> bool {
-    let fewest = FEWEST_JAMPS[match machine {
-        Machine::Core => 0,
-        Machine::Gpu { single: false } => 1,
-        Machine::Gpu { single: true } => 2,
+pub fn color_ordered_is_faster(process: &Process, processor: Processor) -> bool {
+    let fewest = FEWEST_JAMPS[match processor {
+        Processor::Core => 0,
+        Processor::Gpu { single: false } => 1,
+        Processor::Gpu { single: true } => 2,
     }];
     let enough = |form: &ColorOrdered| {
         let fewest = match (&form.line, &form.boson) {
-            (_, Some(_)) if machine != Machine::Core => return false,
+            (_, Some(_)) if processor != Processor::Core => return false,
             (_, Some(boson)) => {
                 let one = boson.wavefunctions.len() > 1 && boson.vectors.len() == 1;
                 FEWEST_WITH_BOSON[usize::from(one)]
@@ -89,15 +89,12 @@ pub fn color_ordered_is_faster(process: &Process, machine: Machine) -> bool {
 /// helicities take twice as long as they are work: threads of different helicities have no part in them. (H200, by the
 /// count of multiply-adds 0.90 and 0.89 of the diagrams': a third of the speed of g g > t t~ g, 1.1 to 1.4 times that of
 /// g g > t t~ t t~ in SMEFT.)
-pub fn recursion_serves(
-    recursion: &Count,
-    has_amp2: bool,
-    diagrams: &Count,
-    machine: Machine,
-) -> Serves {
-    let twice = match machine {
-        Machine::Core => 0,
-        Machine::Gpu { .. } => recursion.squares,
+pub fn recursion_serves(recursion: &Plan, diagrams: &Count, processor: Processor) -> Serves {
+    let has_amp2 = !recursion.channels().is_empty();
+    let recursion = &recursion.count;
+    let twice = match processor {
+        Processor::Core => 0,
+        Processor::Gpu { .. } => recursion.squares,
     };
     let with_channels = recursion.cost_with_channels() + twice;
     Serves {

@@ -14,7 +14,7 @@ use crate::message::say;
 use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
 use crate::plan::passes::Pass;
-use crate::policy::Machine;
+use crate::policy::Processor;
 use crate::process::{Amplitudes, Process};
 use crate::runtime::{BackendChoice, Devices, Precision, Switches};
 use crate::simd::Level;
@@ -144,10 +144,10 @@ impl Target {
     }
 
     /// What plans have to know of it.
-    pub fn machine(&self, precision: Precision) -> Machine {
+    pub fn processor(&self, precision: Precision) -> Processor {
         match self {
-            Target::Cpu(_) => Machine::Core,
-            Target::Gpu(_) => Machine::Gpu {
+            Target::Cpu(_) => Processor::Core,
+            Target::Gpu(_) => Processor::Gpu {
                 single: precision == Precision::Float,
             },
         }

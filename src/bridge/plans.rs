@@ -9,7 +9,7 @@ use crate::cache::{Cache, Kind};
 use crate::color::BlockDiagonal;
 use crate::error::Result;
 use crate::plan::passes::Pass;
-use crate::plan::{Plan, ValidPlan, binding::Binding, compile, compile_for_core, recursion};
+use crate::plan::{Plan, ValidPlan, binding::Binding, compile_for_core, recursion};
 use crate::policy;
 use crate::process::color::ColorMatrix;
 use crate::process::{Amplitudes, Process};
@@ -101,7 +101,7 @@ impl Plans {
         let diagrams = match self.load(Kind::Plan, key, accept) {
             Some(plan) => plan,
             None => {
-                let plan = compile(process, binding, &every)?;
+                let plan = compile_for_core(l2_bytes(), process, binding, &every)?;
                 self.store(Kind::Plan, key, &plan);
                 plan.validate(process)?
             }

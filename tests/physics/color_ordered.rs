@@ -9,7 +9,7 @@ use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
 use mebridge::generate;
 use mebridge::phase_space::PhaseSpace;
-use mebridge::policy::{Machine, color_ordered_is_faster};
+use mebridge::policy::{Processor, color_ordered_is_faster};
 use mebridge::process::Process;
 use mebridge::runtime::Switches;
 use mebridge::simd::Level;
@@ -359,7 +359,7 @@ fn what_a_line_takes_up() {
         assert_eq!(found, vectors, "{text}");
         assert_eq!(form.is_some(), vectors.is_some(), "{text}");
         assert!(
-            !color_ordered_is_faster(&process, Machine::Gpu { single: false }),
+            !color_ordered_is_faster(&process, Processor::Gpu { single: false }),
             "{text}"
         );
     }

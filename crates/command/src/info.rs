@@ -13,10 +13,11 @@ use mebridge::describe::{Channel, topologies};
 use mebridge::ops::recognize::recognize;
 use mebridge::plan::binding::{Binding, Coupling};
 use mebridge::plan::passes::{Pass, plan_after};
-use mebridge::plan::{Plan, compile};
-use mebridge::policy::{self, Machine};
+use mebridge::plan::{Plan, compile_for_core};
+use mebridge::policy::{Processor, color_ordered_serves, recursion_serves};
 use mebridge::process::{Contract, Process, Wavefunction};
 use mebridge::runtime::ProcessChoice;
+use mebridge::simd::l2_bytes;
 use num_complex::Complex64;
 use origin::{Kind, Origin};
 use serde::Serialize;
@@ -395,14 +396,15 @@ fn powers(coupling: &Coupling) -> Option<Vec<usize>> {
 fn plan_text(source: &Source) -> Result<String> {
     let process = &source.process;
     let binding = Binding::new(&process.model, &source.card)?;
-    let form = policy::color_ordered_serves(process, &binding, Machine::Core)
+    let form = color_ordered_serves(process, &binding, Processor::Core)
         .then(|| process.as_color_ordered())
         .flatten();
     let process = form.as_ref().unwrap_or(process);
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
-    let plan = compile(process, &binding, &helicities)?;
+    let plan = compile_for_core(l2_bytes(), process, &binding, &helicities)?;
     let recursion = plan_after(Pass::Tiling, process, &binding, &helicities)?;
-    let better = recursion.filter(|r| r.count.cost() < plan.count.cost());
+    let serves = |r: &Plan| recursion_serves(r, &plan.count, Processor::Core).without_channels;
+    let better = recursion.filter(serves);
     let kind = match (&better, process.is_color_ordered()) {
         (Some(_), _) => "recursion",
         (None, true) => "colour-ordered form",
@@ -415,24 +417,23 @@ fn plan_text(source: &Source) -> Result<String> {
 /// What the plans for all helicities take.
 fn plans(process: &Process, binding: &Binding, progress: &Progress) -> Result<Plans> {
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
-    let diagrams = compile(process, binding, &helicities)?;
+    let diagrams = compile_for_core(l2_bytes(), process, binding, &helicities)?;
     progress.step();
-    // The Bridge decides in the same way.
     let recursion = plan_after(Pass::Tiling, process, binding, &helicities)?;
     progress.step();
-    let better = |r: &&Plan| r.count.cost() < diagrams.count.cost();
-    let better_with_channels = |r: &&Plan| {
-        !r.channels().is_empty()
-            && r.count.cost_with_channels() < diagrams.count.cost_with_channels()
+    let better = |channels: bool| {
+        let serves =
+            |r: &&Plan| recursion_serves(r, &diagrams.count, Processor::Core).calls(channels);
+        recursion.as_ref().filter(serves)
     };
     let color = helicities.len() * BlockDiagonal::of_process(process, false).multiply_adds();
     let info = |recursion: Option<&Plan>| match recursion {
         Some(recursion) => PlanInfo::new("recursion", recursion, color),
         None => PlanInfo::new("diagrams", &diagrams, color),
     };
-    let mut with_channels = info(recursion.as_ref().filter(better_with_channels));
+    let mut with_channels = info(better(true));
     with_channels.multiply_adds += with_channels.squares;
-    let without_channels = info(recursion.as_ref().filter(better));
+    let without_channels = info(better(false));
     Ok(Plans {
         with_channels,
         without_channels,

@@ -90,7 +90,7 @@ impl Engine {
             helicity: output + arrays.helicity,
             color: output + arrays.color,
             bad: output + arrays.bad,
-            lost: output + arrays.bad + 4,
+            lost: output + arrays.lost,
             contributions,
             jamp2,
             amp2,
@@ -158,7 +158,7 @@ impl Engine {
             helicity: output + arrays.helicity,
             color: output + arrays.color,
             normalization: self.uploaded.at(self.layout.normalization),
-            lost: output + arrays.bad + 4,
+            lost: output + arrays.lost,
         };
         let threads = slot.sizes.threads(self.answer, BY_EVENT);
         // SAFETY: the arguments are those of the kernel.

@@ -55,8 +55,9 @@ pub(super) struct Arrays {
     pub(super) matrix_elements: u64,
     pub(super) helicity: u64,
     pub(super) color: u64,
-    /// Two numbers: the first bad event, and whether a sum of squares is lost; all bits are set where there is none.
+    /// The number of the first bad event, and behind it `lost`; all bits of both are set where there is none.
     pub(super) bad: u64,
+    pub(super) lost: u64,
     pub(super) output: usize,
 }
 
@@ -87,6 +88,7 @@ impl Arrays {
             helicity,
             color,
             bad,
+            lost: bad + 4,
             output,
         }
     }
