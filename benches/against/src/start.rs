@@ -169,8 +169,16 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Line)) -> Outcome<()> 
     for i in order(start.number) {
         let library = &libraries[i];
         switches(library, backend);
-        let calls = calls::calls(library, row.call, &sample, &in_turn, device.as_ref());
-        let mut calls = calls.map_err(Line::Wrong)?;
+        let make = || {
+            calls::calls(library, row.call, &sample, &in_turn, device.as_ref())
+                .map_err(Line::Wrong)
+        };
+        if options.backend == Backend::Cuda && start.number == 0 {
+            // Code for the GPU is compiled while tables answer. What goes waits for its compiler, and what comes
+            // next finds the code.
+            make()?.answers().map_err(Line::Wrong)?;
+        }
+        let mut calls = make()?;
         answers[i] = calls.answers().map_err(Line::Wrong)?;
         both[i] = Some(calls);
     }
