@@ -170,8 +170,7 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Line)) -> Outcome<()> 
         let library = &libraries[i];
         switches(library, backend);
         let make = || {
-            calls::calls(library, row.call, &sample, &in_turn, device.as_ref())
-                .map_err(Line::Wrong)
+            calls::calls(library, row.call, &sample, &in_turn, device.as_ref()).map_err(Line::Wrong)
         };
         if options.backend == Backend::Cuda && start.number == 0 {
             // Code for the GPU is compiled while tables answer. What goes waits for its compiler, and what comes

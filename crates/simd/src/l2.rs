@@ -22,10 +22,44 @@ pub fn l2_bytes() -> usize {
 fn of_system() -> usize {
     // SAFETY: sysconf takes any name, and gives -1 or 0 for what it does not know.
     let bytes = unsafe { libc::sysconf(libc::_SC_LEVEL2_CACHE_SIZE) };
-    usize::try_from(bytes).unwrap_or(0)
+    match usize::try_from(bytes) {
+        Ok(bytes) if bytes > 0 => bytes,
+        // The C library asks the processor on x86-64 alone; the kernel knows it of most.
+        _ => std::fs::read_to_string("/sys/devices/system/cpu/cpu0/cache/index2/size")
+            .ok()
+            .and_then(|text| kilobytes(&text))
+            .unwrap_or(0),
+    }
+}
+
+/// Bytes by the kernel's way to write them: `1024K`.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn kilobytes(text: &str) -> Option<usize> {
+    let kilobytes: usize = text.trim().strip_suffix('K')?.parse().ok()?;
+    kilobytes.checked_mul(1024)
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn of_system() -> usize {
     0
+}
+
+#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+mod tests {
+    use super::kilobytes;
+
+    #[test]
+    fn the_kernels_sizes_are_read() {
+        assert_eq!(kilobytes("1024K\n"), Some(1 << 20));
+        for text in [
+            "",
+            "K",
+            "1M",
+            "-1K",
+            "99999999999999999999K",
+            "18446744073709551615K",
+        ] {
+            assert_eq!(kilobytes(text), None, "{text}");
+        }
+    }
 }

@@ -9,7 +9,7 @@ use std::fmt;
 pub enum Level {
     /// One event at a time.
     None,
-    /// 128-bit registers (SSE4.2).
+    /// 128-bit registers (SSE4.2; NEON on ARM).
     Sse4,
     /// 256-bit registers (AVX2 and FMA; with them all such CPUs have BMI2).
     Avx2,
@@ -53,7 +53,7 @@ impl Level {
 
     /// Whether there are 32 registers and not 16.
     pub fn has_32_registers(self) -> bool {
-        matches!(self, Level::Avx512y | Level::Avx512z)
+        cfg!(target_arch = "aarch64") || matches!(self, Level::Avx512y | Level::Avx512z)
     }
 
     /// Whether this CPU has the level.
@@ -76,7 +76,12 @@ impl Level {
                 }
             }
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(target_arch = "aarch64")]
+        {
+            // NEON is part of every 64-bit ARM core.
+            matches!(self, Level::None | Level::Sse4)
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         {
             self == Level::None
         }

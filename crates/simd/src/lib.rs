@@ -2,7 +2,7 @@
 //!
 //! A *level* is an instruction set, with the names that users of CUDACPP know: `none`, `sse4`,
 //! `avx2`, `512y` (AVX-512 instructions on 256-bit registers: 32 of them instead of 16) and
-//! `512z` (512-bit registers). Each level has a register type for `f64` and one for `f32`,
+//! `512z` (512-bit registers); on ARM, as there, `sse4` is NEON. Each level has a register type for `f64` and one for `f32`,
 //! found by way of [`Real`].
 //!
 //! How the choice is made once, outside the loops: work is a [`Task`], whose `run` is generic
@@ -16,7 +16,7 @@
 //! proof, and all arithmetic on values is safe.
 //!
 //! `mul_add` and its relatives round once where the level has fused instructions (`avx2` and
-//! up) and twice elsewhere. What `max`, `min` and the comparisons do with NaN: comparisons are
+//! up, NEON) and twice elsewhere. What `max`, `min` and the comparisons do with NaN: comparisons are
 //! false, the others give either operand.
 
 mod complex;
@@ -25,6 +25,8 @@ mod dispatch;
 mod edges;
 mod l2;
 mod level;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod plain;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -217,7 +219,15 @@ mod registers {
     );
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+// Levels wider than sse4 do not exist on ARM and are never asked for; that they are level none there makes no code.
+#[cfg(target_arch = "aarch64")]
+mod registers {
+    use super::{Real, neon, plain::F32, plain::F64};
+    real!(f64, true, F64, neon::F64, F64, F64, F64);
+    real!(f32, false, F32, neon::F32, F32, F32, F32);
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod registers {
     use super::{Real, plain::F32, plain::F64};
     real!(f64, true, F64, F64, F64, F64, F64);
@@ -235,6 +245,11 @@ pub fn prefetch<T>(at: *const T) {
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(at.cast());
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: a hint, which changes nothing and faults nowhere; every 64-bit ARM core knows it.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = at;
 }

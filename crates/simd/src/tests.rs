@@ -259,6 +259,11 @@ fn a_register_holds_as_many_lanes_as_its_level_says() {
         assert_eq!(lanes::<f64>().map(|l| l.1), [1, 2, 4, 4, 8]);
         assert_eq!(lanes::<f32>().map(|l| l.1), [1, 4, 8, 8, 16]);
     }
+    if cfg!(target_arch = "aarch64") {
+        assert_eq!(lanes::<f64>().map(|l| l.1), [1, 2, 1, 1, 1]);
+        assert_eq!(lanes::<f32>().map(|l| l.1), [1, 4, 1, 1, 1]);
+        assert_eq!(Level::supported(), [Level::None, Level::Sse4]);
+    }
 }
 
 #[test]

@@ -6,8 +6,8 @@
 //! events of which only some are at rest or on the beam. So everything that computes runs in the
 //! environment that a program starts with, and the caller finds its own as it was, flags included.
 //!
-//! Only the control register of SSE and AVX counts: on x86-64 nothing here uses the older registers. Other
-//! CPUs are left alone.
+//! On x86-64 only the control register of SSE and AVX counts: nothing here uses the older registers. 64-bit ARM has one
+//! register for what is asked (FPCR) and one for the flags (FPSR). Other CPUs are left alone.
 
 /// Runs `f` in the environment that a program starts with.
 pub fn in_default_environment<T>(f: impl FnOnce() -> T) -> T {
@@ -23,78 +23,115 @@ fn apart<T>(f: impl FnOnce() -> T) -> T {
 
 /// Puts the caller's environment back, also where `f` panics.
 struct Restored {
-    #[cfg(target_arch = "x86_64")]
-    control: u32,
+    caller: registers::State,
+}
+
+impl Restored {
+    fn new() -> Restored {
+        let caller = registers::read();
+        registers::write(registers::DEFAULT);
+        Restored { caller }
+    }
+}
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        registers::write(self.caller);
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Restored {
+mod registers {
+    /// MXCSR.
+    pub type State = u32;
     /// All exceptions masked, rounding to nearest, no flags.
-    const DEFAULT: u32 = 0x1f80;
+    pub const DEFAULT: State = 0x1f80;
 
-    fn new() -> Restored {
+    #[inline(always)]
+    pub fn read() -> State {
         let mut control = 0u32;
         let at = &raw mut control;
         // SAFETY: SSE is part of x86-64, and the address is that of a variable.
         unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) at, options(nostack, preserves_flags)) };
-        load(Self::DEFAULT);
-        Restored { control }
+        control
+    }
+
+    #[inline(always)]
+    pub fn write(control: State) {
+        let at = &raw const control;
+        // SAFETY: SSE is part of x86-64; the value is the default one or came from the register. A value that
+        // is not the default one is loaded only where the caller had it.
+        unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) at, options(nostack)) };
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-impl Drop for Restored {
-    fn drop(&mut self) {
-        load(self.control);
+#[cfg(target_arch = "aarch64")]
+mod registers {
+    /// FPCR and FPSR.
+    pub type State = [u64; 2];
+    /// No traps, rounding to nearest, nothing flushed; no flags.
+    pub const DEFAULT: State = [0, 0];
+
+    #[inline(always)]
+    pub fn read() -> State {
+        let (control, flags): (u64, u64);
+        // SAFETY: both are part of every 64-bit ARM core and may be read by any program.
+        unsafe {
+            std::arch::asm!("mrs {}, fpcr", "mrs {}, fpsr", out(reg) control, out(reg) flags,
+                options(nostack, preserves_flags));
+        }
+        [control, flags]
+    }
+
+    #[inline(always)]
+    pub fn write([control, flags]: State) {
+        // SAFETY: as above, written; the values are the default ones or came from the registers. Values that are not the
+        // default ones are loaded only where the caller had them.
+        unsafe {
+            std::arch::asm!("msr fpcr, {}", "msr fpsr, {}", in(reg) control, in(reg) flags,
+                options(nostack));
+        }
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-fn load(control: u32) {
-    let at = &raw const control;
-    // SAFETY: SSE is part of x86-64; the value is the default one or came from the register. A value that
-    // is not the default one is loaded only where the caller had it.
-    unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) at, options(nostack)) };
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod registers {
+    pub type State = ();
+    pub const DEFAULT: State = ();
+
+    pub fn read() -> State {}
+
+    pub fn write(_: State) {}
 }
 
-#[cfg(not(target_arch = "x86_64"))]
-impl Restored {
-    fn new() -> Restored {
-        Restored {}
-    }
-}
-
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests {
+    use super::registers::{DEFAULT, State, read, write};
     use super::*;
 
-    /// The register as it is now.
-    fn control() -> u32 {
-        Restored::new().control
-    }
+    /// Towards zero, tiny numbers flushed, an old flag; no traps, which would end the test.
+    #[cfg(target_arch = "x86_64")]
+    const OTHERS: State = DEFAULT | 0x6000 | 0x8000 | 0x0010;
+    #[cfg(target_arch = "aarch64")]
+    const OTHERS: State = [3 << 22 | 1 << 24, 1 << 3];
 
     #[test]
     fn the_callers_environment_comes_back() {
-        // Towards zero, tiny numbers flushed, an old flag; no traps, which would end the test.
-        const OTHERS: u32 = Restored::DEFAULT | 0x6000 | 0x8000 | 0x0010;
-        let own = control();
-        load(OTHERS);
-        let inside = in_default_environment(control);
-        let after = control();
+        let own = read();
+        write(OTHERS);
+        let inside = in_default_environment(read);
+        let after = read();
         let caught = std::panic::catch_unwind(|| in_default_environment(|| panic!("expected")));
-        let after_panic = control();
-        load(own);
+        let after_panic = read();
+        write(own);
         assert!(caught.is_err());
-        assert_eq!(
-            (inside, after, after_panic),
-            (Restored::DEFAULT, OTHERS, OTHERS)
-        );
+        assert_eq!((inside, after, after_panic), (DEFAULT, OTHERS, OTHERS));
     }
 
     #[test]
     fn flags_of_the_library_do_not_reach_the_caller() {
-        let before = control();
+        let before = read();
         in_default_environment(|| std::hint::black_box(0.0f64) / std::hint::black_box(0.0));
-        assert_eq!(control(), before);
+        assert_eq!(read(), before);
     }
 }
