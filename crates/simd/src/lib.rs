@@ -16,8 +16,8 @@
 //! proof, and all arithmetic on values is safe.
 //!
 //! `mul_add` and its relatives round once where the level has fused instructions (`avx2` and
-//! up, NEON) and twice elsewhere. What `max`, `min` and the comparisons do with NaN: comparisons are
-//! false, the others give either operand.
+//! up, NEON) and twice elsewhere. Comparisons with NaN are false; where
+//! `self` is NaN and `b` a number, `self.max(b)` and `self.min(b)` are `b`.
 
 mod complex;
 mod dispatch;

@@ -3,6 +3,8 @@
 //! CUDACPP calls this level `sse4` there, too. The intrinsics' documentation:
 //! <https://developer.arm.com/architectures/instruction-sets/intrinsics/>.
 //!
+//! `max` and `min` are the instructions that give the number where one operand is NaN.
+//!
 //! There is no fused `a * b - c`: it is `a * b + (-c)`, which rounds the same.
 
 use super::{Level, Simd, Task};
@@ -181,7 +183,7 @@ register!(
     F64: float64x2_t of 2 f64, mask uint64x2_t of u64,
     splat vdupq_n_f64, load vld1q_f64, store vst1q_f64, edges of_f64,
     add vaddq_f64, sub vsubq_f64, mul vmulq_f64, div vdivq_f64, neg vnegq_f64,
-    fused (vfmaq_f64 vfmsq_f64), sqrt vsqrtq_f64, max vmaxq_f64, min vminq_f64, abs vabsq_f64,
+    fused (vfmaq_f64 vfmsq_f64), sqrt vsqrtq_f64, max vmaxnmq_f64, min vminnmq_f64, abs vabsq_f64,
     compare (vcltq_f64 vcleq_f64 vceqq_f64), and vandq_u64, select vbslq_f64,
     same vdupq_n_u64, words vreinterpretq_u32_u64
 );
@@ -189,7 +191,7 @@ register!(
     F32: float32x4_t of 4 f32, mask uint32x4_t of u32,
     splat vdupq_n_f32, load vld1q_f32, store vst1q_f32, edges of_f32,
     add vaddq_f32, sub vsubq_f32, mul vmulq_f32, div vdivq_f32, neg vnegq_f32,
-    fused (vfmaq_f32 vfmsq_f32), sqrt vsqrtq_f32, max vmaxq_f32, min vminq_f32, abs vabsq_f32,
+    fused (vfmaq_f32 vfmsq_f32), sqrt vsqrtq_f32, max vmaxnmq_f32, min vminnmq_f32, abs vabsq_f32,
     compare (vcltq_f32 vcleq_f32 vceqq_f32), and vandq_u32, select vbslq_f32,
     same vdupq_n_u32, words std::convert::identity
 );

@@ -186,6 +186,9 @@ impl<S: Real> Task<S> for Edges<'_, S> {
             x.store_integers(integers.as_mut_ptr());
             let zero = V::zero();
             assert!(V::all(zero.eq(zero)) && !V::all(zero.lt(zero)));
+            let nan = V::splat(S::from_f64(f64::NAN));
+            assert!(V::all(nan.max(zero).eq(zero)) && V::all(nan.min(zero).eq(zero)));
+            assert!(!V::all(nan.eq(nan)) && !V::all(nan.lt(zero)) && !V::all(zero.le(nan)));
             // False in one lane only.
             for lane in 0..lanes {
                 let mut other = vec![0.0; lanes];

@@ -253,7 +253,7 @@ pub(super) unsafe fn put_integers<V: Simd>(
 /// is. In single precision a number close below 1 is rounded to 1, which no share exceeds.
 #[inline(always)]
 fn within<V: Simd>(random: V) -> V {
-    // Of NaN and a number `min` gives the number, its second argument.
+    // Where `random` is NaN, `min` gives the number.
     let below = random.min(random.same(V::Scalar::BELOW_ONE.to_f64()));
     below.max(random.same(0.0))
 }
@@ -517,7 +517,8 @@ mod tests {
                 }
             }
         }
-        assert!(seen.iter().all(|&n| n > 100), "{seen:?}");
+        // As many as there are with the 3 lanes of ARM's levels.
+        assert!(seen.iter().all(|&n| n > 10), "{seen:?}");
     }
 
     /// Also where a share is the random number, next to it, or not there at all.
