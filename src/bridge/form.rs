@@ -14,6 +14,7 @@ use crate::events::{Answers, Events};
 use crate::float_environment::in_default_environment;
 use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
+use crate::plan::color_ordered::Machine;
 use crate::policy::{self, Serves};
 use crate::process::Process;
 use crate::target::Target;
@@ -110,10 +111,22 @@ impl Form {
         self.trial.get_or_init(trial).as_ref()
     }
 
-    /// The list of diagrams for these helicities.
+    /// The list of diagrams for these helicities, on what evaluates calls.
     pub fn diagrams(&self, helicities: &[u32]) -> Result<ValidPlan> {
+        let settings = &self.recipe.settings;
+        let make = |machine| self.diagrams_on(machine, helicities);
+        settings.target.fitted(settings.precision, make)
+    }
+
+    /// The list of diagrams for these helicities on a machine.
+    pub fn diagrams_on(&self, machine: Machine, helicities: &[u32]) -> Result<ValidPlan> {
         self.plans()
-            .diagrams(self.process(), &self.binding, helicities)
+            .diagrams(self.process(), &self.binding, helicities, machine)
+    }
+
+    /// Whether what evaluates calls takes plans that are made for a core: those of loops differ.
+    pub fn takes_plans_of_a_core(&self) -> bool {
+        matches!(self.recipe.settings.target, Target::Cpu(_)) || !self.process().is_color_ordered()
     }
 
     /// Makes a plan ready to run.

@@ -8,6 +8,7 @@ use crate::cpu::Scalar;
 use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::plan::ValidPlan;
+use crate::target::this_core;
 use crate::trial::Trial;
 
 /// Number of points at which good helicities are looked for: each energy along z and in a moved frame. What
@@ -58,7 +59,7 @@ impl Form {
     /// vanishes, so that a sum which is zero is left with the rounding of its terms; there a contribution counts if it
     /// is more than that.
     fn plan_of_good(&self, trial: &Trial, all: Vec<u32>) -> Result<ValidPlan> {
-        let plan = self.diagrams(&all)?;
+        let plan = self.diagrams_on(this_core(), &all)?;
         let mut backend = Scalar::new(self.process(), self.color(), self.binding(), plan)?;
         let events = trial.events();
         let events = events.first(events.g_s.len().min(SEARCHED));
@@ -79,16 +80,17 @@ impl Form {
                 }
             }
             if contributes.iter().all(|&c| c) {
-                return Ok(backend.into_plan());
+                break;
             }
         }
-        let good = all.into_iter().filter(|&h| contributes[h as usize]);
-        let good: Vec<u32> = good.collect();
-        if good.is_empty() {
-            // The card makes the matrix element vanish, or it does so at these points: as in MadEvent the
-            // answer is what all of them give.
-            return Ok(backend.into_plan());
+        // Where none contributes the card makes the matrix element vanish, or it does so at these points: as in MadEvent
+        // the answer is what all of them give.
+        let none = !contributes.contains(&true);
+        let mut good = all.clone();
+        good.retain(|&h| none || contributes[h as usize]);
+        match good == all && self.takes_plans_of_a_core() {
+            true => Ok(backend.into_plan()),
+            false => self.diagrams(&good),
         }
-        self.diagrams(&good)
     }
 }

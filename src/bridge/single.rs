@@ -16,6 +16,7 @@ use crate::plan::ValidPlan;
 use crate::process::Process;
 use crate::runtime::Precision;
 use crate::simd::Level;
+use crate::target::this_core;
 use crate::trial::Trial;
 use std::borrow::Cow;
 
@@ -116,7 +117,7 @@ impl Servers {
         };
         let Some(chosen) = &chosen else {
             // In lanes of one and the same event all would do the same, and touch more memory.
-            let plan = self.own.diagrams(&rows)?;
+            let plan = self.own.diagrams_on(this_core(), &rows)?;
             let places = plan.helicities.iter().map(|&row| Some(row)).collect();
             return make(&process, plan, Level::None, places);
         };
