@@ -10,7 +10,8 @@
 //! | [`generation`] | whether a Fortran call is one with or without `igraph` |
 //! | [`linked`] | what executables call that `mebridge link` made |
 //! | `check` | both answers of such executables, in check mode |
-//! | [`memory`] | which memory may be read and written |
+//! | [`memory`] | the memory of this process: what may be read and written, of which file it is |
+//! | `pointers` | pointers of callers, looked at before they are followed |
 //! | [`registry`] | the open bridges |
 //! | [`c`] | the C interface of `include/mebridge.h` |
 //! | [`umami`] | the interface of MadSpace and MadGraph7, `include/mebridge_umami.h` |
@@ -22,6 +23,7 @@ pub mod fbridge;
 pub mod generation;
 pub mod linked;
 pub mod memory;
+mod pointers;
 pub mod registry;
 mod survivor;
 pub mod umami;
