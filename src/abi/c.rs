@@ -15,6 +15,7 @@ use super::pointers::{
     output_or_none, put, string, wrong,
 };
 use super::registry::{self, Entry, Indices};
+use super::sized::{self, Grows};
 use crate::bridge::Bridge;
 use crate::describe::{describe, topologies};
 use crate::error::{Error, Result};
@@ -28,6 +29,7 @@ use crate::sample::{
 use serde::Serialize;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::mem::offset_of;
 
 /// Everything went well.
 pub const MEBRIDGE_OK: i32 = 0;
@@ -40,10 +42,14 @@ pub struct MebridgeBridge {
 }
 
 /// What a bridge is made with. A field that is NULL or 0 is as if its switch
-/// `CUDACPP_RUNTIME_<NAME>` were not set; set all of it to zero first
-/// (`struct mebridge_options options = {0};`). The environment is not looked at.
+/// `CUDACPP_RUNTIME_<NAME>` were not set; set all of it but its size to zero first
+/// (`struct mebridge_options options = {.size = sizeof options};`, before C++20
+/// `= {}` and then `options.size = sizeof options;`). The environment is not looked at.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct MebridgeOptions {
+    /// `sizeof(struct mebridge_options)`: later versions have more fields behind these.
+    pub size: usize,
     /// PROCESS: a .mebridge file or a P directory that MG5aMC wrote, `#n` behind it for its n-th
     /// matrix element. NULL: the process linked into the executable, else the P directory around
     /// the working directory or the executable.
@@ -104,11 +110,10 @@ pub unsafe extern "C" fn mebridge_create(
         // SAFETY: the caller's promise; NULL is refused.
         let out = unsafe { bridge.as_mut() }.ok_or_else(|| null(NAME, "bridge"))?;
         *out = std::ptr::null_mut();
-        // SAFETY: the caller's promise.
-        let switches = match unsafe { options.as_ref() } {
-            None => Switches::from_env()?,
+        let switches = match options.is_null() {
+            true => Switches::from_env()?,
             // SAFETY: the caller's promise.
-            Some(options) => unsafe { switches(options) }?,
+            false => unsafe { switches(&sized::read(NAME, "options", options)?) }?,
         };
         if nevt == 0 {
             return Err(wrong(
@@ -327,9 +332,12 @@ pub unsafe extern "C" fn mebridge_one_event(
 }
 
 /// A sample of events, which may lie in memory in any order, and where its answers go. What is NULL is not given or not
-/// asked for; set all of it to zero first (`struct mebridge_sample sample = {0};`).
+/// asked for; set all of it but its size to zero first (`struct mebridge_sample sample = {.size = sizeof sample};`).
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct MebridgeSample {
+    /// `sizeof(struct mebridge_sample)`: later versions have more fields behind these.
+    pub size: usize,
     /// How many events; any number.
     pub events: usize,
     /// (E, px, py, pz) of all legs in GeV, incoming ones with positive energy.
@@ -379,9 +387,11 @@ pub unsafe extern "C" fn mebridge_evaluate(
     const NAME: &str = "mebridge_evaluate";
     status(|| {
         // SAFETY: the caller's promise; NULL is refused.
-        let sample = unsafe { sample.as_mut() }.ok_or_else(|| null(NAME, "sample"))?;
-        // SAFETY: the caller's promise.
-        with(bridge, |entry| unsafe { evaluate(NAME, entry, sample) })
+        unsafe {
+            with_sample(NAME, sample, |asked| {
+                with(bridge, |entry| evaluate(NAME, entry, asked))
+            })
+        }
     })
 }
 
@@ -405,11 +415,13 @@ pub unsafe extern "C" fn mebridge_evaluate_on_device(
     const NAME: &str = "mebridge_evaluate_on_device";
     status(|| {
         // SAFETY: the caller's promise; NULL is refused.
-        let sample = unsafe { sample.as_mut() }.ok_or_else(|| null(NAME, "sample"))?;
-        with(bridge, |entry| {
-            // SAFETY: the caller's promise.
-            unsafe { evaluate_on_device(NAME, entry, sample, stream) }
-        })
+        unsafe {
+            with_sample(NAME, sample, |asked| {
+                with(bridge, |entry| {
+                    evaluate_on_device(NAME, entry, asked, stream)
+                })
+            })
+        }
     })
 }
 
@@ -417,6 +429,34 @@ pub unsafe extern "C" fn mebridge_evaluate_on_device(
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_wait_for_device(bridge: *mut MebridgeBridge) -> i32 {
     status(|| with(bridge, |entry| entry.bridge.wait_for_device()))
+}
+
+// SAFETY: such structs, of numbers, pointers and a bool.
+unsafe impl Grows for MebridgeOptions {
+    const NAME: &'static str = "mebridge_options";
+}
+
+// SAFETY: such structs, of numbers and pointers.
+unsafe impl Grows for MebridgeSample {
+    const NAME: &'static str = "mebridge_sample";
+}
+
+/// Runs `f` on the sample of a caller, as far as that has it, and tells how many events are bad.
+///
+/// # Safety
+/// The pointer is NULL or that of a sample of the size that it says.
+unsafe fn with_sample(
+    name: &'static str,
+    sample: *mut MebridgeSample,
+    f: impl FnOnce(&mut MebridgeSample) -> Result<()>,
+) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let mut asked = unsafe { sized::read(name, "sample", sample) }?;
+    let done = f(&mut asked);
+    let at = offset_of!(MebridgeSample, bad_events);
+    // SAFETY: as above.
+    unsafe { sized::write(sample, asked.size, at, asked.bad_events) };
+    done
 }
 
 /// # Safety
@@ -1001,6 +1041,7 @@ mod tests {
     #[test]
     fn descriptions_have_the_parameters_of_the_bridge() {
         let options = MebridgeOptions {
+            size: size_of::<MebridgeOptions>(),
             process: c"g g > t t~".as_ptr(),
             param_card: std::ptr::null(),
             backend: c"cpu".as_ptr(),

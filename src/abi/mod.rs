@@ -13,6 +13,7 @@
 //! | [`memory`] | the memory of this process: what may be read and written, of which file it is |
 //! | `pointers` | pointers of callers, looked at before they are followed |
 //! | [`registry`] | the open bridges |
+//! | `sized` | structs that say how large they are |
 //! | [`c`] | the C interface of `include/mebridge.h` |
 //! | [`umami`] | the interface of MadSpace and MadGraph7, `include/mebridge_umami.h` |
 //! | [`xla`] | the interface of XLA, for JAX |
@@ -25,6 +26,7 @@ pub mod linked;
 pub mod memory;
 mod pointers;
 pub mod registry;
+mod sized;
 mod survivor;
 pub mod umami;
 pub mod xla;

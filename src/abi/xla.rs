@@ -215,6 +215,7 @@ unsafe fn evaluate(evaluator: &Evaluator, frame: &Frame) -> Result<()> {
         }
         for first in (0..events).step_by(part as usize) {
             let mut sample = MebridgeSample {
+                size: size_of::<MebridgeSample>(),
                 events: part as usize,
                 momenta: at(momenta, 4 * legs * first),
                 momenta_strides: [4 * legs as isize, 4, 1],
