@@ -15,6 +15,7 @@ mod recipe;
 mod recursion;
 mod sampler;
 mod servers;
+mod sessions;
 mod single;
 mod weighting;
 

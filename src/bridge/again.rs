@@ -5,8 +5,8 @@
 //! are evaluated again by servers that compute with it, on one thread of the CPU.
 
 use super::recipe::Recipe;
-use super::sampler::Sessions;
 use super::servers::Servers;
+use super::sessions::Sessions;
 use crate::error::Result;
 use crate::events::{Answers, Events};
 use crate::sample::{Sample, SampleAnswers};
