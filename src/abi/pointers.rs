@@ -30,7 +30,7 @@ pub enum Access {
 pub struct Array {
     /// Where it begins.
     pub address: usize,
-    /// Bytes of a number, to which it is aligned.
+    /// Bytes of a number, to which it is aligned: a power of two.
     pub size: usize,
     /// How many numbers.
     pub count: usize,
@@ -54,6 +54,12 @@ impl Array {
         self.size.saturating_mul(self.count)
     }
 
+    /// Calls of one event are so short that a division would count.
+    #[inline]
+    fn is_aligned(&self) -> bool {
+        self.address & (self.size - 1) == 0
+    }
+
     /// Whether a byte is part of both.
     pub fn overlaps(&self, other: &Array) -> bool {
         let end = |array: &Array| array.address.saturating_add(array.bytes());
@@ -65,7 +71,7 @@ impl Array {
         if self.address == 0 {
             return Some(format!("{name} is a null pointer"));
         }
-        if !self.address.is_multiple_of(self.size) {
+        if !self.is_aligned() {
             return Some(format!("{name} is not aligned to {} bytes", self.size));
         }
         self.is_missing(maps).then(|| {
@@ -112,8 +118,17 @@ pub fn numbers(function: &'static str, nevt: usize, each: usize) -> Result<usize
 
 /// Looks at an array: null and alignment always, and whether it is there where it is so large that asking costs nothing
 /// beside the call itself.
+#[inline]
 pub fn check(function: &'static str, name: &str, array: Array) -> Result<()> {
     let large = array.count >= LARGE;
+    if array.address != 0 && array.is_aligned() && !large {
+        return Ok(());
+    }
+    look_closer(function, name, array, large)
+}
+
+#[cold]
+fn look_closer(function: &'static str, name: &str, array: Array, large: bool) -> Result<()> {
     let maps = large.then(Maps::read).flatten();
     match array.defect(name, maps.as_ref()) {
         None => Ok(()),
