@@ -37,10 +37,15 @@ struct mebridge_bridge;
 
 /*
  What a bridge is made with. A field that is NULL or 0 is as if its switch
- `CUDACPP_RUNTIME_<NAME>` were not set; set all of it to zero first
- (`struct mebridge_options options = {0};`). The environment is not looked at.
+ `CUDACPP_RUNTIME_<NAME>` were not set; set all of it but its size to zero first
+ (`struct mebridge_options options = {.size = sizeof options};`, before C++20
+ `= {}` and then `options.size = sizeof options;`). The environment is not looked at.
  */
 struct mebridge_options {
+  /*
+   `sizeof(struct mebridge_options)`: later versions have more fields behind these.
+   */
+  size_t size;
   /*
    PROCESS: a .mebridge file or a P directory that MG5aMC wrote, `#n` behind it for its n-th
    matrix element. NULL: the process linked into the executable, else the P directory around
@@ -79,9 +84,13 @@ struct mebridge_options {
 
 /*
  A sample of events, which may lie in memory in any order, and where its answers go. What is NULL is not given or not
- asked for; set all of it to zero first (`struct mebridge_sample sample = {0};`).
+ asked for; set all of it but its size to zero first (`struct mebridge_sample sample = {.size = sizeof sample};`).
  */
 struct mebridge_sample {
+  /*
+   `sizeof(struct mebridge_sample)`: later versions have more fields behind these.
+   */
+  size_t size;
   /*
    How many events; any number.
    */

@@ -13,11 +13,12 @@ use crate::gpu::{self, Gpus};
 use crate::message::say;
 use crate::plan::ValidPlan;
 use crate::plan::binding::Binding;
+use crate::plan::color_ordered::Machine;
 use crate::plan::passes::Pass;
 use crate::policy::Processor;
 use crate::process::{Amplitudes, Process};
 use crate::runtime::{BackendChoice, Devices, Precision, Switches};
-use crate::simd::Level;
+use crate::simd::{Level, l2_bytes};
 use std::sync::Once;
 
 /// Multiply-adds of a call that a core of a CPU does while a GPU begins and ends: some 70 microseconds, as
@@ -64,6 +65,11 @@ impl Calls {
 /// The GPU that the calling thread works with, if it works with one.
 pub fn current_gpu() -> Option<usize> {
     gpu::cuda::current()
+}
+
+/// A core of this machine, as far as plans depend on it.
+pub(crate) fn this_core() -> Machine {
+    Machine::Core { l2: l2_bytes() }
 }
 
 /// What evaluates.
@@ -158,6 +164,18 @@ impl Target {
         match self {
             Target::Cpu(_) => Pass::Tiling,
             Target::Gpu(_) => Pass::MemoryReuse,
+        }
+    }
+
+    /// The plan that it takes, of those that `make` gives for a machine.
+    pub(crate) fn fitted(
+        &self,
+        precision: Precision,
+        mut make: impl FnMut(Machine) -> Result<ValidPlan>,
+    ) -> Result<ValidPlan> {
+        match self {
+            Target::Cpu(_) => make(this_core()),
+            Target::Gpu(gpus) => gpus.fitted(precision, make),
         }
     }
 

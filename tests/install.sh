@@ -56,7 +56,7 @@ cat >hello.c <<'C'
 #include <stdio.h>
 int main(int argc, char **argv) {
   struct mebridge_bridge *bridge = NULL;
-  struct mebridge_options options = {.process = argv[argc - 1]};
+  struct mebridge_options options = {.size = sizeof options, .process = argv[argc - 1]};
   if (mebridge_create(&options, 1, &bridge) != MEBRIDGE_OK) {
     puts(mebridge_last_error());
     return 1;

@@ -136,6 +136,7 @@ impl Call<'_> {
     /// A bridge of its own; `enabled` says which traps are on around the library's functions.
     fn make(&self, kinds: &[Vec<f64>], start: usize, enabled: i32) -> Answers {
         let options = MebridgeOptions {
+            size: size_of::<MebridgeOptions>(),
             process: self.process.as_ptr(),
             param_card: null(),
             backend: c"cpu".as_ptr(),

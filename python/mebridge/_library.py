@@ -14,10 +14,18 @@ class Error(Exception):
     """Something is wrong; the message names it and the cure."""
 
 
-class Options(ctypes.Structure):
+class Sized(ctypes.Structure):
+    """A struct that says in its first member how large it is; everything else is zero unless it is given."""
+
+    def __init__(self, **members: Any) -> None:
+        super().__init__(size=ctypes.sizeof(self), **members)
+
+
+class Options(Sized):
     """``struct mebridge_options``."""
 
     _fields_ = [
+        ("size", c_size_t),
         ("process", c_char_p),
         ("param_card", c_char_p),
         ("backend", c_char_p),
@@ -36,10 +44,11 @@ class BadEvents(Error, ValueError):
     """
 
 
-class Sample(ctypes.Structure):
+class Sample(Sized):
     """``struct mebridge_sample``."""
 
     _fields_ = [
+        ("size", c_size_t),
         ("events", c_size_t),
         ("momenta", c_void_p),
         ("momenta_strides", c_ssize_t * 3),

@@ -9,9 +9,13 @@
 
 use super::fbridge::{c_name, channel_weights};
 use super::generation::Caller;
-use super::memory;
 use super::no_panic;
+use super::pointers::{
+    Access, Array, MOST_NUMBERS, check, input, input_or_none, null, numbers, output,
+    output_or_none, put, string, wrong,
+};
 use super::registry::{self, Entry, Indices};
+use super::sized::{self, Grows};
 use crate::bridge::Bridge;
 use crate::describe::{describe, topologies};
 use crate::error::{Error, Result};
@@ -25,6 +29,7 @@ use crate::sample::{
 use serde::Serialize;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::mem::offset_of;
 
 /// Everything went well.
 pub const MEBRIDGE_OK: i32 = 0;
@@ -37,10 +42,14 @@ pub struct MebridgeBridge {
 }
 
 /// What a bridge is made with. A field that is NULL or 0 is as if its switch
-/// `CUDACPP_RUNTIME_<NAME>` were not set; set all of it to zero first
-/// (`struct mebridge_options options = {0};`). The environment is not looked at.
+/// `CUDACPP_RUNTIME_<NAME>` were not set; set all of it but its size to zero first
+/// (`struct mebridge_options options = {.size = sizeof options};`, before C++20
+/// `= {}` and then `options.size = sizeof options;`). The environment is not looked at.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct MebridgeOptions {
+    /// `sizeof(struct mebridge_options)`: later versions have more fields behind these.
+    pub size: usize,
     /// PROCESS: a .mebridge file or a P directory that MG5aMC wrote, `#n` behind it for its n-th
     /// matrix element. NULL: the process linked into the executable, else the P directory around
     /// the working directory or the executable.
@@ -101,17 +110,16 @@ pub unsafe extern "C" fn mebridge_create(
         // SAFETY: the caller's promise; NULL is refused.
         let out = unsafe { bridge.as_mut() }.ok_or_else(|| null(NAME, "bridge"))?;
         *out = std::ptr::null_mut();
-        // SAFETY: the caller's promise.
-        let switches = match unsafe { options.as_ref() } {
-            None => Switches::from_env()?,
+        let switches = match options.is_null() {
+            true => Switches::from_env()?,
             // SAFETY: the caller's promise.
-            Some(options) => unsafe { switches(options) }?,
+            false => unsafe { switches(&sized::read(NAME, "options", options)?) }?,
         };
         if nevt == 0 {
-            return Err(Error::Call {
-                function: NAME,
-                what: "nevt is 0; at least one event a call is needed".into(),
-            });
+            return Err(wrong(
+                NAME,
+                "nevt is 0; at least one event a call is needed",
+            ));
         }
         let located = locate(&switches)?;
         numbers(NAME, nevt, 4 * located.process.legs.len())?;
@@ -174,8 +182,8 @@ pub unsafe extern "C" fn mebridge_run(
             // SAFETY: the caller's promise; NULL and misalignment are refused.
             let (events, mut answers) = unsafe {
                 let [channels, igraph] = entry.indices.of(
-                    optional(NAME, "channels", channels, nevt)?,
-                    optional(NAME, "igraph", igraph, nevt)?,
+                    input_or_none(NAME, "channels", channels, nevt)?,
+                    input_or_none(NAME, "igraph", igraph, nevt)?,
                 )?;
                 let events = Events {
                     momenta: input(NAME, "momenta", momenta, numbers(NAME, nevt, 4 * legs)?)?,
@@ -229,19 +237,13 @@ pub unsafe extern "C" fn mebridge_set_channels(
 ) -> i32 {
     const NAME: &str = "mebridge_set_channels";
     status(|| {
-        if topologies.is_null() {
-            return Err(null(NAME, "topologies"));
-        }
         // SAFETY: the caller's promise; NULL is refused.
-        let text = unsafe { CStr::from_ptr(topologies) };
+        let text = unsafe { string(NAME, "topologies", topologies) }?;
         let list: Vec<Topology> =
-            serde_json::from_slice(text.to_bytes()).map_err(|error| Error::Call {
-                function: NAME,
-                what: format!(
+            serde_json::from_slice(text.to_bytes()).map_err(|error| wrong(NAME, format!(
                     "topologies: {error}; it is a list of {{\"vertices\": .., \"parameters\": ..}} as in \
                      mebridge_topologies"
-                ),
-            })?;
+                )))?;
         with(bridge, |entry| entry.bridge.set_channels(&list, s))
     })
 }
@@ -330,9 +332,12 @@ pub unsafe extern "C" fn mebridge_one_event(
 }
 
 /// A sample of events, which may lie in memory in any order, and where its answers go. What is NULL is not given or not
-/// asked for; set all of it to zero first (`struct mebridge_sample sample = {0};`).
+/// asked for; set all of it but its size to zero first (`struct mebridge_sample sample = {.size = sizeof sample};`).
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct MebridgeSample {
+    /// `sizeof(struct mebridge_sample)`: later versions have more fields behind these.
+    pub size: usize,
     /// How many events; any number.
     pub events: usize,
     /// (E, px, py, pz) of all legs in GeV, incoming ones with positive energy.
@@ -382,9 +387,11 @@ pub unsafe extern "C" fn mebridge_evaluate(
     const NAME: &str = "mebridge_evaluate";
     status(|| {
         // SAFETY: the caller's promise; NULL is refused.
-        let sample = unsafe { sample.as_mut() }.ok_or_else(|| null(NAME, "sample"))?;
-        // SAFETY: the caller's promise.
-        with(bridge, |entry| unsafe { evaluate(NAME, entry, sample) })
+        unsafe {
+            with_sample(NAME, sample, |asked| {
+                with(bridge, |entry| evaluate(NAME, entry, asked))
+            })
+        }
     })
 }
 
@@ -408,11 +415,13 @@ pub unsafe extern "C" fn mebridge_evaluate_on_device(
     const NAME: &str = "mebridge_evaluate_on_device";
     status(|| {
         // SAFETY: the caller's promise; NULL is refused.
-        let sample = unsafe { sample.as_mut() }.ok_or_else(|| null(NAME, "sample"))?;
-        with(bridge, |entry| {
-            // SAFETY: the caller's promise.
-            unsafe { evaluate_on_device(NAME, entry, sample, stream) }
-        })
+        unsafe {
+            with_sample(NAME, sample, |asked| {
+                with(bridge, |entry| {
+                    evaluate_on_device(NAME, entry, asked, stream)
+                })
+            })
+        }
     })
 }
 
@@ -420,6 +429,34 @@ pub unsafe extern "C" fn mebridge_evaluate_on_device(
 #[unsafe(no_mangle)]
 pub extern "C" fn mebridge_wait_for_device(bridge: *mut MebridgeBridge) -> i32 {
     status(|| with(bridge, |entry| entry.bridge.wait_for_device()))
+}
+
+// SAFETY: such structs, of numbers, pointers and a bool.
+unsafe impl Grows for MebridgeOptions {
+    const NAME: &'static str = "mebridge_options";
+}
+
+// SAFETY: such structs, of numbers and pointers.
+unsafe impl Grows for MebridgeSample {
+    const NAME: &'static str = "mebridge_sample";
+}
+
+/// Runs `f` on the sample of a caller, as far as that has it, and tells how many events are bad.
+///
+/// # Safety
+/// The pointer is NULL or that of a sample of the size that it says.
+unsafe fn with_sample(
+    name: &'static str,
+    sample: *mut MebridgeSample,
+    f: impl FnOnce(&mut MebridgeSample) -> Result<()>,
+) -> Result<()> {
+    // SAFETY: the caller's promise.
+    let mut asked = unsafe { sized::read(name, "sample", sample) }?;
+    let done = f(&mut asked);
+    let at = offset_of!(MebridgeSample, bad_events);
+    // SAFETY: as above.
+    unsafe { sized::write(sample, asked.size, at, asked.bad_events) };
+    done
 }
 
 /// # Safety
@@ -490,11 +527,15 @@ unsafe fn evaluate(
         component,
     };
     if [event, leg, component].iter().all(|&stride| stride >= 0) {
-        check_large(name, "momenta", asked.momenta, reach, false)?;
+        check(
+            name,
+            "momenta",
+            Array::of(asked.momenta, reach, Access::Read),
+        )?;
     }
     if !asked.amp2.is_null() {
         let reach = diagrams.saturating_sub(1) * asked.amp2_stride + n;
-        check_large(name, "amp2", asked.amp2, reach, true)?;
+        check(name, "amp2", Array::of(asked.amp2, reach, Access::Write))?;
     }
     let piece = n.min(PIECE);
     let half = vec![0.5; piece];
@@ -505,13 +546,13 @@ unsafe fn evaluate(
     // SAFETY: the caller's promise; NULL, misalignment and what is no array are refused.
     unsafe {
         let momenta = Momenta::new(asked.momenta, n, legs, strides);
-        let doubles = |name_of, from| optional(name, name_of, from, n);
+        let doubles = |name_of, from| input_or_none(name, name_of, from, n);
         let alpha_s = doubles("alpha_s", asked.alpha_s)?;
         let random_helicity = doubles("random_helicity", asked.random_helicity)?;
         let random_color = doubles("random_color", asked.random_color)?;
         let random_diagram = doubles("random_diagram", asked.random_diagram)?;
-        let fixed_helicity = optional(name, "fixed_helicity", asked.fixed_helicity, n)?;
-        let fixed_diagram = optional(name, "fixed_diagram", asked.fixed_diagram, n)?;
+        let fixed_helicity = input_or_none(name, "fixed_helicity", asked.fixed_helicity, n)?;
+        let fixed_diagram = input_or_none(name, "fixed_diagram", asked.fixed_diagram, n)?;
         let mut rest = output(name, "matrix_elements", asked.matrix_elements, n)?;
         let mut optional_outputs = [
             output_or_none(name, "helicity", asked.helicity, n)?,
@@ -606,7 +647,7 @@ fn check_extents(
     diagrams: usize,
 ) -> Result<usize> {
     let n = asked.events;
-    check_pointer(name, "momenta", asked.momenta)?;
+    check(name, "momenta", Array::of(asked.momenta, 1, Access::Read))?;
     numbers(name, n, 1)?;
     let last = [n - 1, legs.saturating_sub(1), 3];
     let mut reach = 0usize;
@@ -615,26 +656,23 @@ fn check_extents(
         reach = here
             .and_then(|here| reach.checked_add(here))
             .filter(|&reach| reach < MOST_NUMBERS)
-            .ok_or_else(|| Error::Call {
-                function: name,
-                what: format!(
+            .ok_or_else(|| wrong(name, format!(
                     "momenta_strides are {:?}, with which {n} events reach beyond the end of memory",
                     asked.momenta_strides
-                ),
-            })?;
+                )))?;
     }
     if asked.amp2.is_null() {
         return Ok(reach + 1);
     }
-    check_pointer(name, "amp2", asked.amp2)?;
+    check(name, "amp2", Array::of(asked.amp2, 1, Access::Write))?;
     if asked.amp2_stride < n {
-        return Err(Error::Call {
-            function: name,
-            what: format!(
+        return Err(wrong(
+            name,
+            format!(
                 "amp2_stride is {}, but there are {n} events",
                 asked.amp2_stride
             ),
-        });
+        ));
     }
     numbers(name, asked.amp2_stride, diagrams)?;
     Ok(reach + 1)
@@ -698,13 +736,11 @@ pub unsafe extern "C" fn mebridge_parameter(
     const NAME: &str = "mebridge_parameter";
     status(|| {
         with(bridge, |entry| {
-            // SAFETY: the caller's promise.
-            let (number, value) = unsafe {
-                let value = value.as_mut().ok_or_else(|| null(NAME, "value"))?;
-                (parameter(NAME, entry, name)?, value)
-            };
-            *value = entry.bridge.card()[number];
-            Ok(())
+            // SAFETY: the caller's promise; NULL is refused.
+            unsafe {
+                let number = parameter(NAME, entry, name)?;
+                put(NAME, "value", value, entry.bridge.card()[number])
+            }
         })
     })
 }
@@ -727,10 +763,10 @@ pub unsafe extern "C" fn mebridge_set_parameter(
             let number = unsafe { parameter(NAME, entry, name) }?;
             if !value.is_finite() {
                 let name = &entry.bridge.process().model.card[number].name;
-                return Err(Error::Call {
-                    function: NAME,
-                    what: format!("{name} cannot be {value}; it needs a finite value"),
-                });
+                return Err(wrong(
+                    NAME,
+                    format!("{name} cannot be {value}; it needs a finite value"),
+                ));
             }
             let mut card = entry.bridge.card().to_vec();
             card[number] = value;
@@ -745,21 +781,18 @@ pub unsafe extern "C" fn mebridge_set_parameter(
 /// # Safety
 /// The name is null or ends in NUL.
 unsafe fn parameter(function: &'static str, entry: &Entry, name: *const c_char) -> Result<usize> {
-    if name.is_null() {
-        return Err(null(function, "name"));
-    }
-    // SAFETY: the caller's promise.
-    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+    // SAFETY: the caller's promise; NULL is refused.
+    let name = unsafe { string(function, "name", name) }?.to_string_lossy();
     let model = &entry.bridge.process().model;
     model.card_parameter(&name).ok_or_else(|| {
         let known: Vec<&str> = model.card.iter().map(|p| p.name.as_str()).collect();
-        Error::Call {
+        wrong(
             function,
-            what: format!(
+            format!(
                 "there is no parameter {name}; there are {}",
                 known.join(", ")
             ),
-        }
+        )
     })
 }
 
@@ -859,13 +892,13 @@ pub unsafe extern "C" fn mebridge_helicity(
         with(bridge, |entry| {
             let table = &entry.bridge.process().helicities;
             let Some(row) = row.checked_sub(1).and_then(|i| table.get(i)) else {
-                return Err(Error::Call {
-                    function: NAME,
-                    what: format!(
+                return Err(wrong(
+                    NAME,
+                    format!(
                         "there is no row {row}, the table has rows 1 to {}",
                         table.len()
                     ),
-                });
+                ));
             };
             // SAFETY: the caller's promise; NULL and misalignment are refused.
             let out = unsafe { output(NAME, "helicities", helicities, row.len()) }?;
@@ -943,126 +976,13 @@ fn check_count(function: &'static str, nevt: usize, entry: &Entry) -> Result<()>
     if nevt == created {
         return Ok(());
     }
-    Err(Error::Call {
+    Err(wrong(
         function,
-        what: format!(
+        format!(
             "nevt is {nevt}, but this bridge was created for {created} events a call; pass as many, \
              or create another bridge"
         ),
-    })
-}
-
-/// No array has as many numbers of 8 bytes.
-const MOST_NUMBERS: usize = isize::MAX as usize / 8;
-
-/// How many numbers an array of so many events has.
-fn numbers(function: &'static str, nevt: usize, each: usize) -> Result<usize> {
-    let numbers = nevt.checked_mul(each.max(1));
-    let numbers = numbers.filter(|&numbers| numbers <= MOST_NUMBERS);
-    numbers.ok_or_else(|| Error::Call {
-        function,
-        what: format!("no memory holds {nevt} events; is this the number of events?"),
-    })
-}
-
-fn null(function: &'static str, argument: &str) -> Error {
-    Error::Call {
-        function,
-        what: format!("{argument} is a null pointer"),
-    }
-}
-
-fn check_pointer<T>(function: &'static str, argument: &str, pointer: *const T) -> Result<()> {
-    if pointer.is_null() {
-        return Err(null(function, argument));
-    }
-    if !pointer.is_aligned() {
-        return Err(Error::Call {
-            function,
-            what: format!("{argument} is not aligned to {} bytes", align_of::<T>()),
-        });
-    }
-    Ok(())
-}
-
-/// # Safety
-/// Unless it is null or misaligned, the pointer is the beginning of `n` values.
-unsafe fn input<'a, T>(
-    function: &'static str,
-    argument: &str,
-    pointer: *const T,
-    n: usize,
-) -> Result<&'a [T]> {
-    check_pointer(function, argument, pointer)?;
-    check_large(function, argument, pointer, n, false)?;
-    // SAFETY: the caller's promise.
-    Ok(unsafe { std::slice::from_raw_parts(pointer, n) })
-}
-
-/// # Safety
-/// As for [`input`].
-unsafe fn optional<'a, T>(
-    function: &'static str,
-    argument: &str,
-    pointer: *const T,
-    n: usize,
-) -> Result<Option<&'a [T]>> {
-    if pointer.is_null() {
-        return Ok(None);
-    }
-    // SAFETY: the caller's promise.
-    unsafe { input(function, argument, pointer, n) }.map(Some)
-}
-
-/// # Safety
-/// As for [`input`], and nothing else points into the values.
-unsafe fn output<'a, T>(
-    function: &'static str,
-    argument: &str,
-    pointer: *mut T,
-    n: usize,
-) -> Result<&'a mut [T]> {
-    check_pointer(function, argument, pointer)?;
-    check_large(function, argument, pointer, n, true)?;
-    // SAFETY: the caller's promise.
-    Ok(unsafe { std::slice::from_raw_parts_mut(pointer, n) })
-}
-
-/// The array that is given.
-///
-/// # Safety
-/// As for [`output`].
-unsafe fn output_or_none<'a>(
-    function: &'static str,
-    argument: &str,
-    pointer: *mut i32,
-    n: usize,
-) -> Result<Option<&'a mut [i32]>> {
-    if pointer.is_null() {
-        return Ok(None);
-    }
-    // SAFETY: the caller's promise.
-    unsafe { output(function, argument, pointer, n) }.map(Some)
-}
-
-/// A count that is huge is rather a mistake than an array: whether there is one is asked, which costs nothing beside the
-/// call itself.
-fn check_large<T>(
-    function: &'static str,
-    argument: &str,
-    pointer: *const T,
-    n: usize,
-    written: bool,
-) -> Result<()> {
-    match memory::lacks(pointer, n, written) {
-        false => Ok(()),
-        true => Err(Error::Call {
-            function,
-            what: format!(
-                "{argument} does not point at {n} numbers; is this the number of events?"
-            ),
-        }),
-    }
+    ))
 }
 
 fn with<T>(bridge: *const MebridgeBridge, f: impl FnOnce(&mut Entry) -> Result<T>) -> Result<T> {
@@ -1121,6 +1041,7 @@ mod tests {
     #[test]
     fn descriptions_have_the_parameters_of_the_bridge() {
         let options = MebridgeOptions {
+            size: size_of::<MebridgeOptions>(),
             process: c"g g > t t~".as_ptr(),
             param_card: std::ptr::null(),
             backend: c"cpu".as_ptr(),

@@ -5,15 +5,13 @@
 //! MadEvent of one event a call asks for one helicity after the other: what it asked for with the same momenta counts
 //! as one event.
 
-use crate::error::{Error, Result};
-use crate::runtime::environment;
+use crate::error::Result;
+use crate::runtime::check_mode;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
-/// The switch, read by MadEvent of the plugin and here.
-const MODE: &str = "CUDACPP_RUNTIME_FBRIDGEMODE";
 /// Ratios that are farther from 1 than this are counted.
 const FAR: f64 = 1e-8;
 
@@ -46,29 +44,18 @@ static ALL: Mutex<BTreeMap<String, Ratios>> = Mutex::new(BTreeMap::new());
 
 /// Whether this run is one in check mode.
 pub fn is_on() -> Result<bool> {
-    static ON: OnceLock<std::result::Result<bool, String>> = OnceLock::new();
-    let on = ON.get_or_init(|| {
-        let text = environment::variable(MODE).unwrap_or_default();
-        let text = text.to_string_lossy();
-        match text.trim() {
-            "" => Ok(false),
-            text => text
-                .parse::<i32>()
-                .map(|mode| mode < 0)
-                .map_err(|_| text.to_owned()),
+    static ON: OnceLock<bool> = OnceLock::new();
+    let on = match ON.get() {
+        Some(&on) => on,
+        None => {
+            let asked = check_mode()?;
+            *ON.get_or_init(|| asked)
         }
-    });
-    match on {
-        Ok(true) => {
-            tell_at_exit();
-            Ok(true)
-        }
-        Ok(false) => Ok(false),
-        Err(text) => Err(Error::Call {
-            function: "mebridge_checks",
-            what: format!("{MODE} is `{text}`; it is a whole number, below 0 for check mode"),
-        }),
+    };
+    if on {
+        tell_at_exit();
     }
+    Ok(on)
 }
 
 /// Notes both answers of an event, or of some helicities of it.

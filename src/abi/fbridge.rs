@@ -20,8 +20,8 @@
 //! `STOP 1`: by `exit`, so that open units are flushed and closed.
 
 use super::generation::{Call, Caller, Shape};
-use super::memory::Maps;
 use super::no_panic;
+use super::pointers::{self, Access, check_variable};
 use super::registry::{self, Entry};
 use super::survivor::Survivor;
 use crate::bridge::Bridge;
@@ -280,7 +280,7 @@ pub(super) fn announce(bridge: &Bridge, origin: &str, card: Option<&str>, switch
 /// As for [`fbridgesequence_`].
 unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
     // SAFETY: the caller's promise.
-    let handle = unsafe { read_handle(call.function(), handle) }?;
+    let handle = unsafe { pointers::value(call.function(), "handle", handle) }?;
     registry::with(handle, |entry| {
         let nevt = entry.bridge.nevt();
         let legs = entry.bridge.process().legs.len();
@@ -323,59 +323,20 @@ unsafe fn sequence(handle: *const u64, call: &Call) -> Result<()> {
     })
 }
 
-/// The value of a variable, wherever it lies. What cannot be read is refused, as far as the system tells.
+/// The value of a variable. What cannot be read is refused, as far as the system tells.
 ///
 /// # Safety
 /// A pointer to memory that can be read points at a value of its type.
-unsafe fn value<T: Copy>(function: &'static str, argument: &str, pointer: *const T) -> Result<T> {
-    if pointer.is_null() {
-        return Err(null(function, argument));
-    }
-    if Maps::read().is_some_and(|maps| !maps.readable(pointer as usize, size_of::<T>())) {
-        return Err(nowhere(function, argument, "read"));
-    }
-    // SAFETY: it can be read.
-    Ok(unsafe { pointer.read_unaligned() })
+unsafe fn value<T: Copy>(function: &'static str, name: &str, pointer: *const T) -> Result<T> {
+    check_variable(function, name, pointer, Access::Read)?;
+    // SAFETY: it can be read, as far as the system tells; else the caller's promise.
+    unsafe { pointers::value(function, name, pointer) }
 }
 
-/// A variable to write to, in the same way; it may lie on any address.
-///
-/// # Safety
-/// As for [`value`].
-unsafe fn place<T>(function: &'static str, argument: &str, pointer: *mut T) -> Result<*mut T> {
-    if pointer.is_null() {
-        return Err(null(function, argument));
-    }
-    if Maps::read().is_some_and(|maps| !maps.writable(pointer as usize, size_of::<T>())) {
-        return Err(nowhere(function, argument, "written"));
-    }
+/// A variable to write to, in the same way.
+fn place<T>(function: &'static str, name: &str, pointer: *mut T) -> Result<*mut T> {
+    check_variable(function, name, pointer, Access::Write)?;
     Ok(pointer)
-}
-
-fn nowhere(function: &'static str, argument: &str, how: &str) -> Error {
-    Error::Call {
-        function,
-        what: format!("{argument} does not point at memory that can be {how}"),
-    }
-}
-
-/// # Safety
-/// The pointer is null or points at an INTEGER*8.
-pub(super) unsafe fn read_handle(function: &'static str, handle: *const u64) -> Result<u64> {
-    // SAFETY: the caller's promise; null is refused.
-    unsafe {
-        if handle.is_null() {
-            return Err(null(function, "handle"));
-        }
-        Ok(handle.read_unaligned())
-    }
-}
-
-pub(super) fn null(function: &'static str, argument: &str) -> Error {
-    Error::Call {
-        function,
-        what: format!("{argument} is a null pointer"),
-    }
 }
 
 /// A name as C has it: up to its first NUL, if it has one.

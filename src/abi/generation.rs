@@ -26,6 +26,7 @@
 //! Where the system has no `/proc/self/maps`, only null, alignment and overlap are tested.
 
 use super::memory::Maps;
+use super::pointers::{Access, Array};
 use crate::error::{Error, Result};
 use crate::process::Contract;
 use crate::runtime::Igraph;
@@ -165,78 +166,49 @@ impl Reading {
     fn defect(&self, shape: &Shape, maps: Option<&Maps>) -> Option<String> {
         let n = shape.nevt;
         let inputs = [
-            (
-                "momenta",
-                Some(self.momenta),
-                8,
-                n.saturating_mul(4 * shape.legs),
-            ),
-            ("g_s", Some(self.g_s), 8, n),
-            ("rndhel", Some(self.random_helicity), 8, n),
-            ("rndcol", Some(self.random_color), 8, n),
-            ("channel", self.channels, 4, n),
-            ("igraph", self.igraph, 4, n),
+            ("momenta", Some(self.momenta), 8, 4 * shape.legs),
+            ("g_s", Some(self.g_s), 8, 1),
+            ("rndhel", Some(self.random_helicity), 8, 1),
+            ("rndcol", Some(self.random_color), 8, 1),
+            ("channel", self.channels, 4, 1),
+            ("igraph", self.igraph, 4, 1),
         ];
         let outputs = [
-            ("mes", self.matrix_elements, 8, n),
-            ("selhel", self.helicity, 4, n),
-            ("selcol", self.color, 4, n),
+            ("mes", Some(self.matrix_elements), 8, 1),
+            ("selhel", Some(self.helicity), 4, 1),
+            ("selcol", Some(self.color), 4, 1),
         ];
-        let mut arrays: Vec<(&str, usize, usize)> = Vec::with_capacity(9);
-        let mut check = |name: &'static str, address: usize, size: usize, count: usize, write| {
-            let bytes = size.saturating_mul(count);
-            let allowed = maps.is_none_or(|maps| {
-                if write {
-                    maps.writable(address, bytes)
-                } else {
-                    maps.readable(address, bytes)
+        let mut arrays: Vec<(&str, Array)> = Vec::with_capacity(9);
+        for (all, access) in [(&inputs[..], Access::Read), (&outputs, Access::Write)] {
+            for &(name, address, size, each) in all {
+                let Some(address) = address else { continue };
+                let array = Array {
+                    address,
+                    size,
+                    count: n.saturating_mul(each),
+                    access,
+                };
+                let defect = array.defect(name, maps);
+                if defect.is_some() {
+                    return defect;
                 }
-            });
-            if address == 0 {
-                return Some(format!("{name} is a null pointer"));
+                arrays.push((name, array));
             }
-            if !address.is_multiple_of(size) {
-                return Some(format!("{name} is not aligned to {size} bytes"));
-            }
-            if !allowed {
-                let how = if write { "written" } else { "read" };
-                let kind = if size == 8 { "doubles" } else { "integers" };
-                return Some(format!(
-                    "{name} does not point at {count} {kind} that can be {how}"
-                ));
-            }
-            arrays.push((name, address, address + bytes));
-            None
-        };
-        for (name, address, size, count) in inputs {
-            if let Some(address) = address
-                && let Some(defect) = check(name, address, size, count, false)
+        }
+        for (i, (name, array)) in arrays.iter().enumerate() {
+            if array.access == Access::Write
+                && let Some((other, _)) = arrays[..i].iter().find(|(_, a)| a.overlaps(array))
             {
-                return Some(defect);
-            }
-        }
-        for (name, address, size, count) in outputs {
-            if let Some(defect) = check(name, address, size, count, true) {
-                return Some(defect);
-            }
-        }
-        let first_output = arrays.len() - outputs.len();
-        for (i, a) in arrays.iter().enumerate().skip(first_output) {
-            for b in &arrays[..i] {
-                if a.1 < b.2 && b.1 < a.2 {
-                    return Some(format!("{} and {} overlap", b.0, a.0));
-                }
+                return Some(format!("{other} and {name} overlap"));
             }
         }
         let flag = self.good_helicities_only;
-        if flag == 0 {
-            return Some("goodHelOnly is a null pointer".into());
+        let defect = Array::of(flag as *const u8, 1, Access::Read).defect("goodHelOnly", maps);
+        if defect.is_some() {
+            return defect;
         }
         // Without maps nothing more can be tested.
-        let maps = maps?;
-        if !maps.readable(flag, 1) {
-            return Some("goodHelOnly does not point at memory that can be read".into());
-        }
+        maps?;
         // SAFETY: the byte lies in a region that the system maps as readable.
         let byte = unsafe { (flag as *const u8).read_volatile() };
         if ![0, 1, 255].contains(&byte) {

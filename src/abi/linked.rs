@@ -25,16 +25,17 @@
 //! for all of them, the others are looked up.
 
 use super::check;
-use super::fbridge::{announce, null, or_stop, read_handle};
+use super::fbridge::{announce, or_stop};
 use super::generation::Caller;
+use super::pointers::{input, null, output, put, value, wrong};
 use super::registry::{self, Entry};
 use crate::bridge::Bridge;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::events::{Answers, Events};
 use crate::process::{Contract, Process};
 use crate::runtime::{Igraph, Switches};
 use std::path::Path;
-use std::slice::{from_raw_parts, from_raw_parts_mut};
+use std::slice::from_raw_parts;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -62,25 +63,28 @@ pub unsafe extern "C" fn mebridge_open_(
     const NAME: &str = "mebridge_open";
     or_stop(|| {
         // SAFETY: the caller's promise; null is refused.
-        let (handle, bytes, nevt, npar, card) = unsafe {
-            let handle = handle.as_mut().ok_or_else(|| null(NAME, "handle"))?;
+        let (bytes, nevt, npar, card) = unsafe {
             if data.is_null() || end < data {
                 return Err(null(NAME, "data"));
             }
             let bytes = from_raw_parts(data, end as usize - data as usize);
             let count = |name, x: *const i32| {
-                let x = x.as_ref().copied().ok_or_else(|| null(NAME, name))?;
-                usize::try_from(x).map_err(|_| Error::Call {
-                    function: NAME,
-                    what: format!("{name} is {x}"),
-                })
+                let x = value(NAME, name, x)?;
+                usize::try_from(x).map_err(|_| wrong(NAME, format!("{name} is {x}")))
             };
             let (nevt, npar) = (count("nevt", nevt)?, count("npar", npar)?);
-            let card = array(NAME, "card", card, count("ncard", ncard)?)?;
-            (handle, bytes, nevt, npar, card)
+            let card = input(NAME, "card", card, count("ncard", ncard)?)?;
+            (bytes, nevt, npar, card)
         };
-        *handle = open(bytes, nevt.max(1), npar, card)?;
-        Ok(())
+        // SAFETY: as above.
+        unsafe {
+            put(
+                NAME,
+                "handle",
+                handle,
+                open(bytes, nevt.max(1), npar, card)?,
+            )
+        }
     });
 }
 
@@ -91,34 +95,31 @@ fn open(bytes: &[u8], nevt: usize, npar: usize, card: &[f64]) -> Result<u64> {
         ("PARAMCARD", switches.param_card.is_some()),
     ];
     if let Some((name, _)) = set.into_iter().find(|(_, set)| *set) {
-        return Err(Error::Call {
-            function: "mebridge_open",
-            what: format!(
+        return Err(wrong(
+            "mebridge_open",
+            format!(
                 "CUDACPP_RUNTIME_{name} is set, but this executable was made by `mebridge link`: it carries its \
                  processes and runs with the parameters that MadEvent was compiled with; unset it"
             ),
-        });
+        ));
     }
-    let mut process = Process::from_bytes(bytes, Path::new(ORIGIN)).map_err(|error| Error::Call {
-        function: "mebridge_open",
-        what: format!(
+    let mut process = Process::from_bytes(bytes, Path::new(ORIGIN)).map_err(|error| wrong("mebridge_open", format!(
             "{error}. The executable and libmebridge.so do not belong together: run `mebridge link` on the output \
              again, and let MadEvent be compiled again"
-        ),
-    })?;
+        )))?;
     // MadEvent asks single helicities of it, and its own SMATRIX<i> weighs them by the beams.
     process.beam_weights.clear();
     let (legs, values) = (process.legs.len(), process.model.card.len());
     if npar != legs || card.len() != values {
-        return Err(Error::Call {
-            function: "mebridge_open",
-            what: format!(
+        return Err(wrong(
+            "mebridge_open",
+            format!(
                 "'{}' has {legs} legs and {values} parameters, but the executable has {npar} and {}; run \
                  `mebridge link` on the output again",
                 process.name,
                 card.len()
             ),
-        });
+        ));
     }
     // A parameter that MadEvent has no variable for is the least of numbers there.
     let values = card.iter().zip(&process.model.card);
@@ -195,14 +196,14 @@ pub unsafe extern "C" fn mebridge_matrices_(
     const NAME: &str = "mebridge_matrices";
     // SAFETY: the caller's promise; null is refused.
     or_stop(|| unsafe {
-        let ncomb = ncomb.as_ref().ok_or_else(|| null(NAME, "ncomb"))?;
+        let ncomb = value(NAME, "ncomb", ncomb)?;
         let question = Question {
             function: NAME,
             handle,
             momenta,
             g_s,
             nhel,
-            ncomb: (*ncomb).max(0) as usize,
+            ncomb: ncomb.max(0) as usize,
             with_amp2,
             namp2,
             nflow,
@@ -236,33 +237,32 @@ pub unsafe extern "C" fn mebridge_batch_(
     or_stop(|| {
         // SAFETY: the caller's promise; null is refused.
         let (handle, nevt, with_channels) = unsafe {
-            let nevt = *nevt.as_ref().ok_or_else(|| null(NAME, "nevt"))?;
-            let with = with_channels.as_ref();
-            let with = *with.ok_or_else(|| null(NAME, "with_channels"))? != 0;
-            (read_handle(NAME, handle)?, nevt.max(0) as usize, with)
+            let nevt = value(NAME, "nevt", nevt)?;
+            let with = value(NAME, "with_channels", with_channels)? != 0;
+            (value(NAME, "handle", handle)?, nevt.max(0) as usize, with)
         };
         registry::with(handle, |entry| {
             let legs = entry.bridge.process().legs.len();
             // SAFETY: the caller's promise; null is refused.
             let (events, mut answers) = unsafe {
                 let channels = match with_channels {
-                    true => Some(array(NAME, "channels", channels, nevt)?),
+                    true => Some(input(NAME, "channels", channels, nevt)?),
                     false => None,
                 };
-                let igraph = array(NAME, "igraph", igraph, nevt)?;
+                let igraph = input(NAME, "igraph", igraph, nevt)?;
                 let [channels, igraph] = entry.indices.of(channels, Some(igraph))?;
                 let events = Events {
-                    momenta: array(NAME, "momenta", momenta, nevt * legs * 4)?,
-                    g_s: array(NAME, "g_s", g_s, nevt)?,
-                    random_helicity: array(NAME, "random_helicity", random_helicity, nevt)?,
-                    random_color: array(NAME, "random_color", random_color, nevt)?,
+                    momenta: input(NAME, "momenta", momenta, nevt * legs * 4)?,
+                    g_s: input(NAME, "g_s", g_s, nevt)?,
+                    random_helicity: input(NAME, "random_helicity", random_helicity, nevt)?,
+                    random_color: input(NAME, "random_color", random_color, nevt)?,
                     channels,
                     igraph,
                 };
                 let answers = Answers {
-                    matrix_elements: array_mut(NAME, "matrix_elements", matrix_elements, nevt)?,
-                    helicity: array_mut(NAME, "helicity", helicity, nevt)?,
-                    color: array_mut(NAME, "color", color, nevt)?,
+                    matrix_elements: output(NAME, "matrix_elements", matrix_elements, nevt)?,
+                    helicity: output(NAME, "helicity", helicity, nevt)?,
+                    color: output(NAME, "color", color, nevt)?,
                 };
                 (events, answers)
             };
@@ -300,10 +300,9 @@ pub extern "C" fn mebridge_expect_() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mebridge_checks_(on: *mut i32) {
     or_stop(|| {
+        let checks = i32::from(check::is_on()?);
         // SAFETY: the caller's promise; null is refused.
-        let on = unsafe { on.as_mut() }.ok_or_else(|| null("mebridge_checks", "on"))?;
-        *on = i32::from(check::is_on()?);
-        Ok(())
+        unsafe { put("mebridge_checks", "on", on, checks) }
     });
 }
 
@@ -322,17 +321,13 @@ pub unsafe extern "C" fn mebridge_check_(
     const NAME: &str = "mebridge_check";
     or_stop(|| {
         // SAFETY: the caller's promise; null is refused.
-        let handle = unsafe { read_handle(NAME, handle) }?;
+        let handle = unsafe { value(NAME, "handle", handle) }?;
         registry::with(handle, |entry| {
             let process = entry.bridge.process();
-            let number = |what, x: *const f64| {
-                // SAFETY: the caller's promise; null is refused.
-                unsafe { x.as_ref() }
-                    .copied()
-                    .ok_or_else(|| null(NAME, what))
-            };
             // SAFETY: the caller's promise; null is refused.
-            let momenta = unsafe { array(NAME, "momenta", momenta, 4 * process.legs.len()) }?;
+            let number = |what, x: *const f64| unsafe { value(NAME, what, x) };
+            // SAFETY: the caller's promise; null is refused.
+            let momenta = unsafe { input(NAME, "momenta", momenta, 4 * process.legs.len()) }?;
             let answers = (number("library", library)?, number("fortran", fortran)?);
             check::note(&process.name, momenta, number("g_s", g_s)?, answers);
             Ok(())
@@ -350,18 +345,17 @@ pub unsafe extern "C" fn mebridge_row_(handle: *const u64, row: *const i32, nhel
     or_stop(|| {
         // SAFETY: the caller's promise; null is refused.
         let (handle, row) = unsafe {
-            let row = *row.as_ref().ok_or_else(|| null(NAME, "row"))?;
-            (read_handle(NAME, handle)?, row)
+            let row = value(NAME, "row", row)?;
+            (value(NAME, "handle", handle)?, row)
         };
         registry::with(handle, |entry| {
             let rows = &entry.bridge.process().helicities;
             let at = usize::try_from(row).ok().and_then(|row| row.checked_sub(1));
-            let found = at.and_then(|at| rows.get(at)).ok_or_else(|| Error::Call {
-                function: NAME,
-                what: format!("there is no row {row} of {}", rows.len()),
-            })?;
+            let found = at
+                .and_then(|at| rows.get(at))
+                .ok_or_else(|| wrong(NAME, format!("there is no row {row} of {}", rows.len())))?;
             // SAFETY: the caller's promise; null is refused.
-            let nhel = unsafe { array_mut(NAME, "nhel", nhel, found.len()) }?;
+            let nhel = unsafe { output(NAME, "nhel", nhel, found.len()) }?;
             for (to, &from) in nhel.iter_mut().zip(found) {
                 *to = i32::from(from);
             }
@@ -389,7 +383,7 @@ impl Question {
     unsafe fn answer(&self, matrix: *mut f64, amp2: *mut f64, jamp2: *mut f64) -> Result<()> {
         let name = self.function;
         // SAFETY: the caller's promise; null is refused.
-        let handle = unsafe { read_handle(name, self.handle) }?;
+        let handle = unsafe { value(name, "handle", self.handle) }?;
         registry::with(handle, |entry| {
             let process = entry.bridge.process();
             let legs = process.legs.len();
@@ -397,36 +391,34 @@ impl Question {
             // SAFETY: the caller's promise; null is refused, and so are arrays that are too short.
             let (momenta, g_s, nhel, matrix, amp2, jamp2) = unsafe {
                 let at_least = |what, n: *const i32, needs: usize| {
-                    let n = n.as_ref().copied().ok_or_else(|| null(name, what))?;
+                    let n = value(name, what, n)?;
                     match usize::try_from(n).is_ok_and(|n| n >= needs) {
                         true => Ok(()),
-                        false => Err(Error::Call {
-                            function: name,
-                            what: format!("{what} is {n}, the process needs {needs}"),
-                        }),
+                        false => Err(wrong(
+                            name,
+                            format!("{what} is {n}, the process needs {needs}"),
+                        )),
                     }
                 };
                 at_least("namp2", self.namp2, diagrams)?;
                 at_least("nflow", self.nflow, flows)?;
-                let with_amp2 = self.with_amp2.as_ref();
-                let with_amp2 = *with_amp2.ok_or_else(|| null(name, "with_amp2"))? != 0;
+                let with_amp2 = value(name, "with_amp2", self.with_amp2)? != 0;
                 let amp2 = match with_amp2 {
-                    true => array_mut(name, "amp2", amp2, diagrams)?,
+                    true => output(name, "amp2", amp2, diagrams)?,
                     false => &mut [],
                 };
                 (
-                    array(name, "momenta", self.momenta, 4 * legs)?,
-                    *self.g_s.as_ref().ok_or_else(|| null(name, "g_s"))?,
-                    array(name, "nhel", self.nhel, legs * self.ncomb)?,
-                    array_mut(name, "matrix", matrix, self.ncomb)?,
+                    input(name, "momenta", self.momenta, 4 * legs)?,
+                    value(name, "g_s", self.g_s)?,
+                    input(name, "nhel", self.nhel, legs * self.ncomb)?,
+                    output(name, "matrix", matrix, self.ncomb)?,
                     amp2,
-                    array_mut(name, "jamp2", jamp2, flows)?,
+                    output(name, "jamp2", jamp2, flows)?,
                 )
             };
             for (matrix, nhel) in matrix.iter_mut().zip(nhel.chunks_exact(legs)) {
-                let row = row(&entry.bridge, nhel, entry.next_row).ok_or_else(|| Error::Call {
-                    function: name,
-                    what: format!("the process has no helicities {nhel:?}"),
+                let row = row(&entry.bridge, nhel, entry.next_row).ok_or_else(|| {
+                    wrong(name, format!("the process has no helicities {nhel:?}"))
                 })?;
                 entry.next_row = row + 1;
                 if entry.bridge.good_helicities().is_none() {
@@ -451,34 +443,4 @@ fn row(bridge: &Bridge, nhel: &[i32], next: usize) -> Option<usize> {
         || before.iter().position(same),
         |at| Some(before.len() + at),
     )
-}
-
-/// # Safety
-/// Unless it is null, the pointer is the beginning of `n` values.
-unsafe fn array<'a, T>(
-    function: &'static str,
-    argument: &str,
-    pointer: *const T,
-    n: usize,
-) -> Result<&'a [T]> {
-    if pointer.is_null() || !pointer.is_aligned() {
-        return Err(null(function, argument));
-    }
-    // SAFETY: the caller's promise.
-    Ok(unsafe { from_raw_parts(pointer, n) })
-}
-
-/// # Safety
-/// As for `array`, and nothing else points into the values.
-unsafe fn array_mut<'a, T>(
-    function: &'static str,
-    argument: &str,
-    pointer: *mut T,
-    n: usize,
-) -> Result<&'a mut [T]> {
-    if pointer.is_null() || !pointer.is_aligned() {
-        return Err(null(function, argument));
-    }
-    // SAFETY: the caller's promise.
-    Ok(unsafe { from_raw_parts_mut(pointer, n) })
 }

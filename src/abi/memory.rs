@@ -1,32 +1,40 @@
-//! Which memory of this process may be read and written, from `/proc/self/maps`.
+//! The memory of this process, from `/proc/self/maps`: which of it may be read and written, and of which file it is.
 //!
-//! The Fortran door uses it to test the addresses that it is given before it follows them. Where
-//! the system has no such file there is no [`Maps`], and the door is left with weaker tests.
+//! Doors test addresses that they are given before they follow them ([`super::pointers`]), and a library finds the file
+//! that it was loaded from. Where the system has no such list there is no [`Maps`], and doors are left with weaker tests.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 /// The mapped regions, in ascending order.
 #[derive(Clone, Debug)]
 pub struct Maps {
     readable: Vec<Range<usize>>,
     writable: Vec<Range<usize>>,
+    /// Those of files.
+    files: Vec<(Range<usize>, PathBuf)>,
 }
 
 impl Maps {
     /// The regions at this moment.
     pub fn read() -> Option<Maps> {
-        let bytes = std::fs::read("/proc/self/maps").ok()?;
-        // Paths of files stand in it, which may be any bytes.
-        Maps::parse(&String::from_utf8_lossy(&bytes))
+        Maps::parse(&std::fs::read("/proc/self/maps").ok()?)
     }
 
-    /// Reads the text of `/proc/<pid>/maps`.
-    fn parse(text: &str) -> Option<Maps> {
+    /// Reads the text of `/proc/<pid>/maps`. Names of files stand in it, which may be any bytes.
+    fn parse(text: &[u8]) -> Option<Maps> {
         let mut maps = Maps {
             readable: Vec::new(),
             writable: Vec::new(),
+            files: Vec::new(),
         };
-        for line in text.lines() {
+        for bytes in text
+            .split(|&byte| byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
+            let at = bytes.iter().position(|&byte| byte == b'/');
+            let (head, file) = bytes.split_at(at.unwrap_or(bytes.len()));
+            let line = String::from_utf8_lossy(head);
             // 55d0c8a00000-55d0c8a21000 rw-p 00000000 00:00 0    [heap]
             let mut words = line.split_ascii_whitespace();
             let (start, end) = words.next()?.split_once('-')?;
@@ -37,6 +45,9 @@ impl Maps {
                 continue;
             };
             let permissions = words.next()?.as_bytes();
+            if !file.is_empty() {
+                maps.files.push((start..end, path_of(file)));
+            }
             if permissions.first() == Some(&b'r') {
                 join(&mut maps.readable, start..end);
             }
@@ -56,23 +67,26 @@ impl Maps {
     pub fn writable(&self, address: usize, bytes: usize) -> bool {
         inside(&self.writable, address, bytes)
     }
+
+    /// The file that is mapped at an address, by the name that the system knows it by now.
+    pub fn file(&self, address: usize) -> Option<&Path> {
+        let mut files = self.files.iter();
+        let found = files.find(|(region, _)| region.contains(&address))?;
+        Some(&found.1)
+    }
 }
 
-/// So many numbers are asked for before they are followed.
-pub const LARGE: usize = 1 << 26;
+/// A path of the system's.
+#[cfg(unix)]
+pub fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    std::ffi::OsStr::from_bytes(bytes).into()
+}
 
-/// Whether a large array is not there, as far as the system tells. Small ones are taken for what the caller says.
-pub fn lacks<T>(pointer: *const T, n: usize, written: bool) -> bool {
-    if n < LARGE {
-        return false;
-    }
-    let Some(bytes) = n.checked_mul(size_of::<T>()) else {
-        return true;
-    };
-    Maps::read().is_some_and(|maps| match written {
-        true => !maps.writable(pointer as usize, bytes),
-        false => !maps.readable(pointer as usize, bytes),
-    })
+/// A path of the system's.
+#[cfg(not(unix))]
+pub fn path_of(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
 }
 
 /// Appends a region, or lengthens the last one where they touch.
@@ -98,8 +112,8 @@ mod tests {
     #[test]
     fn regions_that_touch_are_one() {
         let maps = Maps::parse(
-            "1000-2000 r--p 00000000 08:01 1 /bin/x\n\
-             2000-3000 rw-p 00001000 08:01 1 /bin/x\n\
+            b"1000-2000 r--p 00000000 08:01 1 /bin/x\n\
+             2000-3000 rw-p 00001000 08:01 1 /bin/x y\n\
              4000-5000 ---p 00000000 00:00 0\n\
              ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n",
         )
@@ -112,7 +126,10 @@ mod tests {
         assert!(!maps.readable(0xfff, 1));
         assert!(!maps.readable(0, 1));
         assert!(!maps.readable(0x1000, usize::MAX));
-        assert!(Maps::parse("no maps at all").is_none());
+        assert_eq!(maps.file(0x1fff), Some(Path::new("/bin/x")));
+        assert_eq!(maps.file(0x2000), Some(Path::new("/bin/x y")));
+        assert_eq!(maps.file(0x4000), None);
+        assert!(Maps::parse(b"no maps at all").is_none());
     }
 
     #[test]
@@ -133,6 +150,7 @@ mod tests {
         assert_ne!(region, libc::MAP_FAILED);
         let maps = Maps::read().expect("maps");
         assert!(maps.readable(region as usize, 4096));
+        assert_eq!(maps.file(region as usize), Some(path.as_path()));
         // SAFETY: the region from above.
         unsafe { libc::munmap(region, 4096) };
     }

@@ -10,8 +10,10 @@
 //! | [`generation`] | whether a Fortran call is one with or without `igraph` |
 //! | [`linked`] | what executables call that `mebridge link` made |
 //! | `check` | both answers of such executables, in check mode |
-//! | [`memory`] | which memory may be read and written |
+//! | [`memory`] | the memory of this process: what may be read and written, of which file it is |
+//! | `pointers` | pointers of callers, looked at before they are followed |
 //! | [`registry`] | the open bridges |
+//! | `sized` | structs that say how large they are |
 //! | [`c`] | the C interface of `include/mebridge.h` |
 //! | [`umami`] | the interface of MadSpace and MadGraph7, `include/mebridge_umami.h` |
 //! | [`xla`] | the interface of XLA, for JAX |
@@ -22,7 +24,9 @@ pub mod fbridge;
 pub mod generation;
 pub mod linked;
 pub mod memory;
+mod pointers;
 pub mod registry;
+mod sized;
 mod survivor;
 pub mod umami;
 pub mod xla;

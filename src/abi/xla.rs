@@ -19,6 +19,7 @@ use super::c::{
     mebridge_evaluate_on_device, mebridge_last_error, mebridge_legs,
 };
 use super::no_panic;
+use super::pointers;
 use crate::error::{Error, Result};
 use interface::{EXECUTE, F64, Frame, S32};
 use std::ffi::{CStr, c_void};
@@ -58,10 +59,7 @@ pub unsafe extern "C" fn mebridge_xla_cuda(frame: *mut Frame) -> *mut c_void {
 }
 
 fn wrong(what: impl Into<String>) -> Error {
-    Error::Call {
-        function: NAME,
-        what: what.into(),
-    }
+    pointers::wrong(NAME, what)
 }
 
 /// # Safety
@@ -217,6 +215,7 @@ unsafe fn evaluate(evaluator: &Evaluator, frame: &Frame) -> Result<()> {
         }
         for first in (0..events).step_by(part as usize) {
             let mut sample = MebridgeSample {
+                size: size_of::<MebridgeSample>(),
                 events: part as usize,
                 momenta: at(momenta, 4 * legs * first),
                 momenta_strides: [4 * legs as isize, 4, 1],

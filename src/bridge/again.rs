@@ -2,47 +2,19 @@
 //!
 //! Beside the beam, just above a threshold and where a gluon is soft, numbers in single precision overflow, or cancel
 //! until a denominator is zero or a sum of squares negative. The momenta of a call have double precision: such events
-//! are evaluated again by a bridge that computes with it, on one thread of the CPU.
+//! are evaluated again by servers that compute with it, on one thread of the CPU.
 
-use super::{Bridge, Sampler};
-use crate::cpu::Cores;
+use super::recipe::Recipe;
+use super::servers::Servers;
+use super::sessions::Sessions;
 use crate::error::Result;
 use crate::events::{Answers, Events};
-use crate::process::{HelicitySum, Process};
-use crate::runtime::{Precision, Switches};
 use crate::sample::{Sample, SampleAnswers};
-use crate::simd::Level;
-use crate::target::Target;
-use std::sync::Arc;
 
-/// What a bridge in double precision is made of.
-pub(super) struct Recipe {
-    process: Process,
-    card: Vec<f64>,
-    switches: Switches,
-    level: Level,
-    off_shell: bool,
-}
-
-impl Recipe {
-    fn bridge(&self) -> Result<Bridge> {
-        let target = Target::Cpu(Cores {
-            level: self.level,
-            threads: 1,
-        });
-        let (process, switches) = (self.process.clone(), &self.switches);
-        let mut bridge = Bridge::on(target, process, &self.card, switches, 1)?;
-        if self.off_shell {
-            bridge.allow_off_shell();
-        }
-        Ok(bridge)
-    }
-}
-
-/// A sampler in double precision, once an event asked for it.
+/// What evaluates samples in double precision, once an event asked for it.
 pub(super) struct Again {
-    recipe: Arc<Recipe>,
-    sampler: Option<Box<Sampler>>,
+    recipe: Recipe,
+    sessions: Option<Sessions>,
 }
 
 /// Events whose shares are added up at a time.
@@ -62,67 +34,45 @@ fn some_are_lost(numbers: &[f64]) -> bool {
     lost
 }
 
-impl Bridge {
-    /// What the bridge is in double precision; `None` where it computes with that, or may be negative.
-    pub(super) fn recipe(&mut self) -> Option<Arc<Recipe>> {
-        if self.precision == Precision::Double || self.process.helicity_sum != HelicitySum::Positive
-        {
-            return None;
-        }
-        if self.recipe.is_none() {
-            self.recipe = Some(Arc::new(Recipe {
-                process: self.process.clone(),
-                card: self.card.clone(),
-                switches: Switches {
-                    precision: Precision::Double,
-                    ..self.switches()
-                },
-                level: self.level().unwrap_or_else(Level::best),
-                off_shell: self.off_shell,
-            }));
-        }
-        self.recipe.clone()
+/// Evaluates those events again of which single precision made no sum of squares; `in_double` is what does it, once it
+/// was needed.
+pub(super) fn run_again(
+    recipe: &Recipe,
+    in_double: &mut Option<Servers>,
+    events: &Events,
+    answers: &mut Answers,
+) -> Result<()> {
+    if !recipe.may_lose() || !some_are_lost(answers.matrix_elements) {
+        return Ok(());
     }
-
-    /// What samplers need for events that single precision cannot hold.
-    pub(super) fn again(&mut self) -> Option<Again> {
-        let recipe = self.recipe()?;
-        Some(Again {
-            recipe,
-            sampler: None,
-        })
-    }
-
-    /// Evaluates those events again of which single precision made no sum of squares.
-    pub(super) fn run_again(&mut self, events: &Events, answers: &mut Answers) -> Result<()> {
-        if self.precision == Precision::Double || !some_are_lost(answers.matrix_elements) {
-            return Ok(());
+    let double = match in_double {
+        Some(double) => double,
+        None => in_double.insert(Servers::new(recipe.in_double())?),
+    };
+    for event in 0..answers.matrix_elements.len() {
+        if !is_lost(answers.matrix_elements[event]) {
+            continue;
         }
-        let Some(recipe) = self.recipe() else {
-            return Ok(());
+        let one = event..event + 1;
+        let mut answer = Answers {
+            matrix_elements: &mut answers.matrix_elements[one.clone()],
+            helicity: &mut answers.helicity[one.clone()],
+            color: &mut answers.color[one],
         };
-        let mut double = match self.in_double.take() {
-            Some(bridge) => bridge,
-            None => Box::new(recipe.bridge()?),
-        };
-        for event in 0..answers.matrix_elements.len() {
-            if !is_lost(answers.matrix_elements[event]) {
-                continue;
-            }
-            let one = event..event + 1;
-            let mut answer = Answers {
-                matrix_elements: &mut answers.matrix_elements[one.clone()],
-                helicity: &mut answers.helicity[one.clone()],
-                color: &mut answers.color[one],
-            };
-            double.run_with_amp2(&events.part(event, 1), &mut answer)?;
-        }
-        self.in_double = Some(double);
-        Ok(())
+        double.run(&events.part(event, 1), &mut answer)?;
     }
+    Ok(())
 }
 
 impl Again {
+    /// For samples of a process; `None` where nothing is lost.
+    pub(super) fn new(recipe: &Recipe) -> Option<Again> {
+        recipe.may_lose().then(|| Again {
+            recipe: recipe.in_double(),
+            sessions: None,
+        })
+    }
+
     /// Evaluates those events again of which single precision made no sum of squares, or no shares of diagrams.
     pub(super) fn run(&mut self, sample: &Sample, answers: &mut SampleAnswers) -> Result<()> {
         let mut lost: Vec<usize> = Vec::new();
@@ -152,14 +102,14 @@ impl Again {
             );
         }
         for event in lost {
-            let sampler = match &mut self.sampler {
-                Some(sampler) => sampler,
+            let sessions = match &mut self.sessions {
+                Some(sessions) => sessions,
                 None => {
-                    let sampler = self.recipe.bridge()?.sampler(true)?;
-                    self.sampler.insert(Box::new(sampler))
+                    let mut servers = Servers::new(self.recipe.clone())?;
+                    self.sessions.insert(Sessions::new(&mut servers, true)?)
                 }
             };
-            sampler.run(&sample.part(event, 1), answers.part(event, 1))?;
+            sessions.run(&sample.part(event, 1), answers.part(event, 1))?;
         }
         Ok(())
     }
@@ -168,7 +118,10 @@ impl Again {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::{BackendChoice, CachePlace};
+    use crate::bridge::Bridge;
+    use crate::process::Process;
+    use crate::runtime::Precision;
+    use crate::runtime::{BackendChoice, CachePlace, Switches};
     use crate::sample::{Momenta, Rows};
 
     fn bridge(process: &Process, precision: Precision) -> Bridge {

@@ -1,56 +1,22 @@
 //! Other values of the card.
 
 use super::Bridge;
-use crate::bridge::plans::Plans;
-use crate::cache::Cache;
+use super::servers::Servers;
 use crate::error::Result;
-use crate::float_environment::in_default_environment;
-use crate::plan::binding::Binding;
-use crate::trial::Trial;
 
 impl Bridge {
     /// The values of the card.
     pub fn card(&self) -> &[f64] {
-        &self.card
+        &self.servers.recipe().card
     }
 
     /// Takes other values of the card from the next call on. All that the making of the bridge decided by the card is
     /// decided anew, and good helicities and plans are found anew. Where it fails, all stays as it was.
     pub fn set_card(&mut self, card: &[f64]) -> Result<()> {
-        let process = &self.process;
-        let binding = in_default_environment(|| Binding::new(&process.model, card))?;
-        let settings = (&self.target, &self.switches(), self.nevt);
-        let mut ordered = Bridge::color_ordered(process, &binding, card, settings)?;
-        if let Some(ordered) = &mut ordered {
-            self.prepare_like(ordered);
-        }
-        let propagators = self.propagators(&binding, self.weights)?;
-        let stated = match &self.stated {
-            Some(old) => Some(self.stated(&old.topologies, old.s, &binding, card)?),
-            None => None,
-        };
-        // Nothing fails from here on.
-        self.plans = Plans::new(Cache::new(&self.cache), &self.process, card);
-        self.trial = Trial::new(&self.process, &binding);
-        self.binding = binding;
-        self.card = card.to_vec();
-        self.propagators = propagators;
-        self.stated = stated.map(Box::new);
-        self.ordered = ordered;
-        self.engines = None;
-        self.samplers.clear();
-        self.device_sampler = None;
-        self.singles = [None, None];
-        (self.recipe, self.in_double) = (None, None);
+        let servers = Servers::new(self.servers.recipe().with_card(card))?;
+        let weighting = self.weighting.again(&servers)?;
+        *self = Bridge::made(servers, weighting, self.nevt);
         Ok(())
-    }
-
-    /// Gives a bridge that serves some calls of this one what was set here since it was made.
-    pub(super) fn prepare_like(&self, bridge: &mut Bridge) {
-        bridge.set_profile(self.clocks);
-        if self.off_shell {
-            bridge.allow_off_shell();
-        }
     }
 }
 
@@ -100,11 +66,11 @@ mod tests {
         let mut light = heavy.clone();
         light[mass] = 0.0;
         let mut changed = bridge(&process, &light);
-        assert!(changed.ordered.is_some());
+        assert!(changed.servers.color_ordered.is_some());
         for (card, ordered) in [(&light, true), (&heavy, false), (&light, true)] {
             changed.set_card(card).expect("a card");
-            assert_eq!(changed.ordered.is_some(), ordered);
-            let trial = changed.trial.clone().expect("points");
+            assert_eq!(changed.servers.color_ordered.is_some(), ordered);
+            let trial = changed.servers.own.trial().cloned().expect("points");
             let found = values(&mut changed, &trial.events());
             let expected = values(&mut bridge(&process, card), &trial.events());
             assert_eq!(found, expected);
@@ -126,7 +92,7 @@ mod tests {
         let list = serde_json::to_string(&topologies(&process).expect("channels")).expect("text");
         let list: Vec<crate::propagators::Topology> = serde_json::from_str(&list).expect("a list");
         let mut bridge = bridge(&process, &good);
-        let trial = bridge.trial.clone().expect("points");
+        let trial = bridge.servers.own.trial().cloned().expect("points");
         let events = trial.events();
         let channels = vec![1; events.g_s.len()];
         let asked = Events {

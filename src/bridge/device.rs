@@ -43,7 +43,7 @@ impl DeviceSampler {
 impl Bridge {
     /// What evaluates samples in the memory of a GPU. Good helicities are found, plans made and code compiled here.
     pub fn device_sampler(&mut self) -> Result<DeviceSampler> {
-        let (with_diagrams, without) = self.sessions(true, |backend| {
+        let (with_diagrams, without) = self.servers.sessions(true, |backend| {
             in_default_environment(|| backend.device_session())
         })?;
         match with_diagrams {

@@ -1,21 +1,31 @@
 //! The plans of a bridge, from the cache or made.
 //!
 //! A plan follows from the process, the card and the helicities; all of them are in its key, and so is the
-//! size of L2, for which plans of loops are made. A plan that is read is validated as one that is made
+//! machine for which plans of loops are made. A plan that is read is validated as one that is made
 //! ([`Plan::validate`]); a matrix in blocks is used only if [`BlockDiagonal::fits`].
 
 use crate::cache::key::{Builder, Key};
 use crate::cache::{Cache, Kind};
 use crate::color::BlockDiagonal;
 use crate::error::Result;
+use crate::plan::binding::Binding;
+use crate::plan::color_ordered::Machine;
 use crate::plan::passes::Pass;
-use crate::plan::{Plan, ValidPlan, binding::Binding, compile_for_core, recursion};
+use crate::plan::{Plan, ValidPlan, compile_for, recursion};
 use crate::policy;
 use crate::process::color::ColorMatrix;
 use crate::process::{Amplitudes, Process};
-use crate::simd::l2_bytes;
+use crate::target::this_core;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+/// What a plan is called in its key: plans of loops differ by the machine.
+fn on(what: &str, process: &Process, machine: Machine) -> String {
+    match process.is_color_ordered() {
+        true => format!("{what} on {machine:?}"),
+        false => what.to_owned(),
+    }
+}
 
 /// Gives the plans of one process with one card.
 pub struct Plans {
@@ -31,9 +41,6 @@ impl Plans {
             let mut key = Key::of("process and card");
             key.value(&process.without_names())?;
             key.value(card)?;
-            if process.is_color_ordered() {
-                key.value(&l2_bytes())?;
-            }
             Some(key.finish())
         });
         Plans {
@@ -42,14 +49,15 @@ impl Plans {
         }
     }
 
-    /// The list of diagrams for these helicities.
+    /// The list of diagrams for these helicities on a machine.
     pub fn diagrams(
         &self,
         process: &Process,
         binding: &Binding,
         helicities: &[u32],
+        machine: Machine,
     ) -> Result<ValidPlan> {
-        let key = self.key("diagrams", helicities);
+        let key = self.key(&on("diagrams", process, machine), helicities);
         let accept = |plan: Plan| {
             let right = plan.helicities == helicities && plan.has_channels_of(process);
             right.then(|| plan.validate(process).ok()).flatten()
@@ -57,7 +65,7 @@ impl Plans {
         if let Some(plan) = self.load(Kind::Plan, key, accept) {
             return Ok(plan);
         }
-        let plan = compile_for_core(l2_bytes(), process, binding, helicities)?;
+        let plan = compile_for(machine, process, binding, helicities)?;
         self.store(Kind::Plan, key, &plan);
         plan.validate(process)
     }
@@ -97,11 +105,13 @@ impl Plans {
             let right = plan.helicities == every && plan.has_channels_of(process);
             right.then(|| plan.validate(process).ok()).flatten()
         };
-        let key = self.key(&format!("diagrams, {lanes} lanes"), rows);
+        let core = this_core();
+        let name = format!("diagrams, {lanes} lanes");
+        let key = self.key(&on(&name, process, core), rows);
         let diagrams = match self.load(Kind::Plan, key, accept) {
             Some(plan) => plan,
             None => {
-                let plan = compile_for_core(l2_bytes(), process, binding, &every)?;
+                let plan = compile_for(core, process, binding, &every)?;
                 self.store(Kind::Plan, key, &plan);
                 plan.validate(process)?
             }
@@ -200,7 +210,7 @@ mod tests {
         fn diagrams(&self) -> Plan {
             let plans = self.plans();
             plans
-                .diagrams(&self.process, &self.binding, &[0])
+                .diagrams(&self.process, &self.binding, &[0], this_core())
                 .unwrap()
                 .into_inner()
         }
@@ -294,7 +304,9 @@ mod tests {
             let binding = Binding::new(&process.model, &card).expect("a card");
             let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
             let key = plans.key("diagrams", &all).expect("a key").name();
-            let diagrams = plans.diagrams(&process, &binding, &all).expect("a plan");
+            let diagrams = plans
+                .diagrams(&process, &binding, &all, this_core())
+                .expect("a plan");
             let recursion = plans.recursion(&process, &binding, &all, Pass::Tiling);
             let plans = (diagrams.into_inner(), recursion.map(ValidPlan::into_inner));
             (key, postcard::to_stdvec(&plans).expect("bytes"))
@@ -304,6 +316,33 @@ mod tests {
         assert_eq!(up, made("d d~ > t t~ g"));
         // The other way round other legs are alike.
         assert_ne!(up.0, made("u~ u > t t~ g").0);
+    }
+
+    /// Plans of loops are made for a machine, all others for any.
+    #[test]
+    fn plans_of_loops_are_those_of_a_machine() {
+        let setting = Setting::new();
+        let loops = crate::generate("g g > t t~ g").expect("process").remove(0);
+        let loops = loops.as_color_ordered().expect("a form");
+        let card = loops.model.default_card();
+        let binding = Binding::new(&loops.model, &card).expect("a card");
+        let cache = Cache::new(&CachePlace::Folder(setting.folder.path().to_owned()));
+        let plans = Plans::new(cache, &loops, &card);
+        let machines = [this_core(), Machine::Gpu { tile: usize::MAX }];
+        let [core, gpu] = machines.map(|machine| {
+            let made = || plans.diagrams(&loops, &binding, &[0, 5], machine);
+            let (plan, again) = (made().expect("a plan"), made().expect("the same"));
+            let bytes = |plan: ValidPlan| postcard::to_stdvec(&plan.into_inner()).expect("bytes");
+            let plan = bytes(plan);
+            assert_eq!(plan, bytes(again));
+            plan
+        });
+        assert_ne!(core, gpu);
+        let names = |process: &Process| machines.map(|machine| on("diagrams", process, machine));
+        let [a, b] = names(&loops);
+        assert_ne!(a, b);
+        let [a, b] = names(&setting.process);
+        assert_eq!(a, b);
     }
 
     impl Setting {

@@ -2,10 +2,8 @@
 
 use super::Bridge;
 use super::again::Again;
-use crate::backend::{Backend, Session};
+use super::sessions::Sessions;
 use crate::error::{Error, Result};
-use crate::events::Events;
-use crate::float_environment::in_default_environment;
 use crate::sample::{Bad, Sample, SampleAnswers};
 use crate::target::Target;
 
@@ -15,10 +13,7 @@ const WORTH_A_THREAD: usize = 512;
 /// Evaluates samples, one thread at a time. Samplers of a bridge share its plans, run at the same time, and go on when
 /// the bridge is gone.
 pub struct Sampler {
-    /// For calls that ask for diagrams and colours; none where no such call was to come.
-    with_diagrams: Option<Box<dyn Session>>,
-    /// For the others, where a better plan serves them.
-    without: Option<Box<dyn Session>>,
+    sessions: Sessions,
     legs: usize,
     diagrams: usize,
     helicities: usize,
@@ -30,68 +25,27 @@ impl Bridge {
     /// A sampler; with `diagrams` for samples that ask for diagrams and colours, too. The first one finds the good
     /// helicities and makes the plans.
     pub fn sampler(&mut self, diagrams: bool) -> Result<Sampler> {
-        let (with_diagrams, without) = self.sessions(diagrams, |backend| backend.session())?;
+        let process = self.servers.process();
         Ok(Sampler {
-            with_diagrams,
-            without,
-            legs: self.process.legs.len(),
-            diagrams: self.process.diagrams as usize,
-            helicities: self.process.helicities.len(),
-            again: self.again(),
+            legs: process.legs.len(),
+            diagrams: process.diagrams as usize,
+            helicities: process.helicities.len(),
+            again: Again::new(self.servers.recipe()),
+            sessions: Sessions::new(&mut self.servers, diagrams)?,
         })
-    }
-
-    /// What evaluates samples with diagrams and colours, if such may come, and others, where a better plan serves them.
-    pub(super) fn sessions<S>(
-        &mut self,
-        diagrams: bool,
-        session: impl Fn(&dyn Backend) -> Result<S>,
-    ) -> Result<(Option<S>, Option<S>)> {
-        let legs = self.process.legs.len();
-        // Questions about the process are asked on points of its own; where there are none, it is not asked.
-        let mut event = Events {
-            momenta: &vec![0.0; 4 * legs],
-            g_s: &[0.0],
-            random_helicity: &[0.0],
-            random_color: &[0.0],
-            channels: None,
-            igraph: None,
-        };
-        let of = |bridge: &Bridge, channels| match bridge.server(channels) {
-            Some((backend, recursion)) => Ok((session(backend)?, recursion)),
-            None => Err(Error::NoEvents),
-        };
-        let (mut with_diagrams, mut without) = (None, None);
-        if let Some(ordered) = &mut self.ordered {
-            ordered.prepare(&event)?;
-            without = Some(of(ordered, false)?.0);
-            // Any channel asks for diagrams.
-            event.channels = Some(&[1]);
-        }
-        if diagrams || without.is_none() {
-            self.prepare(&event)?;
-            let (session, recursion) = of(self, true)?;
-            with_diagrams = Some(session);
-            // Without squared diagrams there may be nothing to serve better.
-            let others = self.server(false).map(|(_, recursion)| recursion);
-            if without.is_none() && others != Some(recursion) {
-                without = Some(of(self, false)?.0);
-            }
-        }
-        Ok((with_diagrams, without))
     }
 }
 
 impl Bridge {
     /// Evaluates a sample with as many threads as the bridge has, and says which events are bad.
     pub fn evaluate(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
-        let threads = match &self.target {
+        let threads = match &self.servers.recipe().settings.target {
             Target::Cpu(cores) => cores.threads,
             Target::Gpu(_) => 1,
         };
         // A thread is worth it where it has some events.
         let threads = threads.min(sample.momenta.events() / WORTH_A_THREAD).max(1);
-        let lacks = |sampler: &Sampler| sample.diagrams && sampler.with_diagrams.is_none();
+        let lacks = |sampler: &Sampler| sample.diagrams && sampler.sessions.lacks_diagrams();
         if self.samplers.iter().any(lacks) {
             self.samplers.clear();
         }
@@ -149,17 +103,8 @@ impl Sampler {
         if sample.momenta.events() == 0 {
             return Ok(Bad::default());
         }
-        let session = match (&mut self.with_diagrams, &mut self.without) {
-            (_, Some(session)) if !sample.diagrams => session,
-            (Some(session), _) => session,
-            (None, _) => {
-                return Err(Error::Internal {
-                    what: "a sampler that was made without diagrams".into(),
-                });
-            }
-        };
         let all = answers.part(0, sample.momenta.events());
-        let bad = in_default_environment(|| session.run(sample, all));
+        let bad = self.sessions.run(sample, all)?;
         if let Some(again) = &mut self.again {
             again.run(sample, &mut answers)?;
         }
@@ -211,7 +156,7 @@ impl Sampler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::events::Answers;
+    use crate::events::{Answers, Events};
     use crate::process::Process;
     use crate::runtime::{BackendChoice, CachePlace, Switches};
     use crate::sample::Momenta;
@@ -272,8 +217,8 @@ mod tests {
         let mut wide = card.clone();
         wide[process.model.card_parameter("WZ").expect("a width")] = 40.0;
         let mut both = bridge(&process, &card);
-        assert!(both.ordered.is_some());
-        let points = bridge(&process, &card).trial.expect("points");
+        assert!(both.servers.color_ordered.is_some());
+        let points = both.servers.own.trial().cloned().expect("points");
         let events = points.events();
         let mut squared = Vec::new();
         for card in [&card, &wide, &card] {
@@ -291,5 +236,26 @@ mod tests {
             squared.push(expected.0);
         }
         assert!(squared[0] == squared[2] && squared[0] != squared[1]);
+    }
+
+    /// A list of channels is for calls: samples have the diagrams of the process.
+    #[test]
+    fn samples_do_not_see_a_list_of_channels() {
+        for text in ["g g > t t~ g", "u u~ > e+ e- g g"] {
+            let process = crate::generate(text).expect("process").remove(0);
+            let card = process.model.default_card();
+            let list = crate::describe::topologies(&process).expect("channels");
+            let list = serde_json::to_string(&list[..2]).expect("text");
+            let list: Vec<crate::propagators::Topology> =
+                serde_json::from_str(&list).expect("a list");
+            let mut plain = bridge(&process, &card);
+            let points = plain.servers.own.trial().cloned().expect("points");
+            let events = points.events();
+            let expected = [false, true].map(|diagrams| sampled(&mut plain, &events, diagrams));
+            let mut listed = bridge(&process, &card);
+            listed.set_channels(&list, 1e8).expect("channels");
+            let found = [false, true].map(|diagrams| sampled(&mut listed, &events, diagrams));
+            assert_eq!(found, expected, "{text}");
+        }
     }
 }

@@ -4,7 +4,9 @@
 //! after the other. Where it is less work, colour flows come from the recursion and AMP2 from the amplitudes of single
 //! diagrams beside it.
 
-use super::{Bridge, COMPARED_EVENTS, OneEvent, agree, tolerance};
+use super::recursion::{COMPARED_EVENTS, agree, tolerance};
+use super::servers::Servers;
+use super::{Bridge, OneEvent};
 use crate::backend::{Backend, EachHelicity, Failure};
 use crate::cpu::{Cores, HelicityLanes};
 use crate::error::{Error, Result};
@@ -14,6 +16,7 @@ use crate::plan::ValidPlan;
 use crate::process::Process;
 use crate::runtime::Precision;
 use crate::simd::Level;
+use crate::target::this_core;
 use crate::trial::Trial;
 use std::borrow::Cow;
 
@@ -42,8 +45,9 @@ impl Bridge {
     /// asked last is remembered, so that asking again for the same event costs nothing. Always on the CPU: one event
     /// is nothing for a GPU.
     pub fn one_event(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&OneEvent> {
-        let (diagrams, flows) = (self.process.diagrams as usize, self.process.color_flows());
-        let single = self.single(momenta, g_s, all)?;
+        let process = self.servers.process();
+        let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
+        let single = self.servers.single(momenta, g_s, all)?;
         single.put(diagrams, flows);
         Ok(&single.answer)
     }
@@ -57,9 +61,12 @@ impl Bridge {
         amp2: &mut [f64],
         jamp2: &mut [f64],
     ) -> Result<f64> {
-        Ok(self.single(momenta, g_s, all)?.add(row, amp2, jamp2))
+        let single = self.servers.single(momenta, g_s, all)?;
+        Ok(single.add(row, amp2, jamp2))
     }
+}
 
+impl Servers {
     /// What has evaluated this event.
     fn single(&mut self, momenta: &[f64], g_s: f64, all: bool) -> Result<&mut Single> {
         let which = usize::from(all);
@@ -73,7 +80,7 @@ impl Bridge {
                 channels: None,
                 igraph: None,
             };
-            event.count(self.process.legs.len())?;
+            event.count(self.process().legs.len())?;
             in_default_environment(|| {
                 if self.singles[which].is_none() {
                     self.singles[which] = Some(self.make_single(&event, all)?);
@@ -87,19 +94,20 @@ impl Bridge {
     fn make_single(&mut self, event: &Events, all: bool) -> Result<Single> {
         self.find_good_helicities(event)?;
         let rows: Vec<u32> = match all {
-            true => (0..self.process.helicities.len() as u32).collect(),
+            true => (0..self.process().helicities.len() as u32).collect(),
             false => self
                 .plan()
                 .map(|plan| plan.helicities.clone())
                 .unwrap_or_default(),
         };
         // Whoever sums over helicities weights them, as SMATRIX<i> does.
-        let mut process = Cow::Borrowed(&self.process);
+        let mut process = Cow::Borrowed(self.process());
         if !process.beam_weights.is_empty() {
             process.to_mut().beam_weights.clear();
         }
-        let level = self.target.level().unwrap_or(Level::best());
-        let lanes = match self.precision {
+        let settings = &self.recipe().settings;
+        let level = settings.target.level().unwrap_or(Level::best());
+        let lanes = match settings.precision {
             Precision::Float => level.lanes::<f32>(),
             Precision::Double | Precision::Mixed => level.lanes::<f64>(),
         };
@@ -109,15 +117,16 @@ impl Bridge {
         };
         let Some(chosen) = &chosen else {
             // In lanes of one and the same event all would do the same, and touch more memory.
-            let plan = self.diagrams(&rows)?;
+            let plan = self.own.diagrams_on(this_core(), &rows)?;
             let places = plan.helicities.iter().map(|&row| Some(row)).collect();
             return make(&process, plan, Level::None, places);
         };
         let places = chosen.rows(&process, lanes);
         let process = chosen.process(&process);
-        let (diagrams, recursion) = self
-            .plans
-            .of_lanes(&process, &self.binding, (&rows, lanes))?;
+        let own = &self.own;
+        let (diagrams, recursion) =
+            own.plans()
+                .of_lanes(&process, own.binding(), (&rows, lanes))?;
         let diagrams = make(&process, diagrams, level, places.clone())?;
         match recursion {
             Some(plan) => {
@@ -130,10 +139,11 @@ impl Bridge {
 
     /// The first if it agrees with the second at points of the trial, helicity by helicity; else the second.
     fn one_of(&self, mut first: Single, mut second: Single, event: &Events) -> Result<Single> {
-        let known = self.trial.as_ref().map(Trial::events);
+        let known = self.own.trial().map(Trial::events);
         let known = known.as_ref().unwrap_or(event);
-        let tolerance = tolerance(self.precision);
-        let (diagrams, flows) = (self.process.diagrams as usize, self.process.color_flows());
+        let tolerance = tolerance(self.recipe().settings.precision);
+        let process = self.process();
+        let (diagrams, flows) = (process.diagrams as usize, process.color_flows());
         for i in 0..known.g_s.len().min(COMPARED_EVENTS) {
             let both = [&mut first, &mut second].map(|single| single.evaluate(known.part(i, 1)));
             for one in both {
@@ -165,13 +175,13 @@ impl Bridge {
         rows: Vec<Option<u32>>,
         lanes: Option<&HelicityLanes>,
     ) -> Result<Single> {
-        let (color, binding) = (&self.color, &self.binding);
-        let core = Cores { level, threads: 1 };
-        let mut backend = core.backend(process, color, binding, plan, self.precision, lanes)?;
-        if self.off_shell {
+        let (color, binding) = (self.own.color(), self.own.binding());
+        let (core, settings) = (Cores { level, threads: 1 }, &self.recipe().settings);
+        let mut backend = core.backend(process, color, binding, plan, settings.precision, lanes)?;
+        if settings.off_shell {
             backend.allow_off_shell();
         }
-        let (table, diagrams) = (self.process.helicities.len(), process.diagrams as usize);
+        let (table, diagrams) = (self.process().helicities.len(), process.diagrams as usize);
         let flows = process.color_flows();
         let of_diagrams = (0..).zip(backend.plan().channels().amp2_of_diagram.iter().skip(1));
         let of_diagrams = of_diagrams.filter_map(|(i, at)| Some((i, (*at)? as usize)));
@@ -199,7 +209,7 @@ impl Bridge {
         };
         match single.evaluate(event) {
             Ok(()) => Ok(()),
-            Err(failure) => Err(self.failure(&event, failure)),
+            Err(failure) => Err(self.own.failure(&event, failure)),
         }
     }
 }

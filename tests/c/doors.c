@@ -31,7 +31,7 @@ static int32_t channels[NEVT], helicity[NEVT], color[NEVT];
 static int says(const char *text) { return strstr(mebridge_last_error(), text) != NULL; }
 
 static struct mebridge_bridge *create(size_t nevt) {
-  struct mebridge_options options = {0};
+  struct mebridge_options options = {.size = sizeof options};
   struct mebridge_bridge *bridge = NULL;
   options.backend = "cpu";
   options.cache = "off";
@@ -55,7 +55,7 @@ static void counts(void) {
   for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
     const size_t n = many[i];
     for (int strides = 0; strides < 2; strides++) {
-      struct mebridge_sample sample = {0};
+      struct mebridge_sample sample = {.size = sizeof sample};
       sample.events = n;
       sample.momenta = momenta[0][0];
       sample.matrix_elements = matrix_elements;
@@ -85,7 +85,7 @@ static void counts(void) {
   }
   CHECK(umami_free(umami) == UMAMI_SUCCESS);
   /* More events than are evaluated at a time. */
-  struct mebridge_sample sample = {0};
+  struct mebridge_sample sample = {.size = sizeof sample};
   sample.events = 263000;
   double *all = malloc(sample.events * sizeof *all);
   int32_t *fixed = calloc(sample.events, sizeof *fixed), *row = malloc(sample.events * sizeof *row);
@@ -107,6 +107,65 @@ static void counts(void) {
   free(fixed);
   free(row);
   CHECK(mebridge_delete(one) == MEBRIDGE_OK);
+}
+
+/* Structs of programs that were compiled with an earlier or a later header, or forgot the size. */
+static void sizes(void) {
+  struct {
+    struct mebridge_options known;
+    size_t later[4];
+  } options = {.known = {.size = sizeof options}};
+  options.known.process = getenv("CUDACPP_RUNTIME_PROCESS");
+  options.known.backend = "cpu";
+  options.known.cache = "off";
+  struct mebridge_bridge *bridge = NULL;
+  CHECK(mebridge_create(&options.known, 1, &bridge) == MEBRIDGE_OK);
+  options.later[2] = 1;
+  struct mebridge_bridge *none;
+  CHECK(mebridge_create(&options.known, 1, &none) == MEBRIDGE_ERROR && none == NULL);
+  CHECK(says("options has members that this version") && says("later library"));
+  options.later[2] = 0;
+  options.known.size = 0;
+  CHECK(mebridge_create(&options.known, 1, &none) == MEBRIDGE_ERROR);
+  CHECK(says("options->size is 0") && says("sizeof(struct mebridge_options)"));
+  /* A string, where an earlier header had it. */
+  options.known.size = (size_t)options.known.process;
+  CHECK(mebridge_create(&options.known, 1, &none) == MEBRIDGE_ERROR);
+  CHECK(says("which no struct mebridge_options has"));
+  options.known.size = offsetof(struct mebridge_options, simd) + 1;
+  CHECK(mebridge_create(&options.known, 1, &none) == MEBRIDGE_ERROR);
+  /* Without the fields from this one on, which are not looked at. */
+  options.known.size = offsetof(struct mebridge_options, simd);
+  options.known.simd = options.known.fptype = "nonsense";
+  CHECK(mebridge_create(&options.known, 1, &none) == MEBRIDGE_OK);
+  CHECK(mebridge_delete(none) == MEBRIDGE_OK);
+
+  struct {
+    struct mebridge_sample known;
+    size_t later[4];
+  } sample = {.known = {.size = sizeof sample}};
+  sample.known.events = 1;
+  sample.known.momenta = momenta[0][0];
+  sample.known.momenta_strides[1] = 4;
+  sample.known.momenta_strides[2] = 1;
+  sample.known.matrix_elements = matrix_elements;
+  sample.known.bad_events = 7;
+  CHECK(mebridge_evaluate(bridge, &sample.known) == MEBRIDGE_OK && matrix_elements[0] > 0);
+  CHECK(sample.known.bad_events == 0);
+  sample.later[0] = 1;
+  CHECK(mebridge_evaluate(bridge, &sample.known) == MEBRIDGE_ERROR && says("sample has members"));
+  sample.known.size = offsetof(struct mebridge_sample, helicity);
+  sample.known.helicity = (int32_t *)8;
+  sample.known.bad_events = 7;
+  matrix_elements[0] = 0;
+  CHECK(mebridge_evaluate(bridge, &sample.known) == MEBRIDGE_OK && matrix_elements[0] > 0);
+  CHECK(sample.known.bad_events == 7);
+  sample.known.size = 0;
+  CHECK(mebridge_evaluate(bridge, &sample.known) == MEBRIDGE_ERROR && says("sample->size is 0"));
+  CHECK(mebridge_evaluate_on_device(bridge, &sample.known, NULL) == MEBRIDGE_ERROR);
+  CHECK(says("sample->size is 0"));
+  CHECK(mebridge_evaluate(bridge, NULL) == MEBRIDGE_ERROR && says("sample is a null pointer"));
+  CHECK(mebridge_delete(bridge) == MEBRIDGE_OK);
 }
 
 static void parameters(void) {
@@ -286,6 +345,7 @@ int main(void) {
   }
   forks_while_it_is_initialized();
   counts();
+  sizes();
   parameters();
   scribbled_channels();
   ending_threads();

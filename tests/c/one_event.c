@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
     memcpy(momenta[i], event, sizeof event);
   }
 
-  struct mebridge_options options = {0};
+  struct mebridge_options options = {.size = sizeof options};
   struct mebridge_bridge *bridge = (void *)&options;
   options.process = argv[1];
   options.simd = "none";

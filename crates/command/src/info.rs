@@ -12,8 +12,9 @@ use mebridge::color::BlockDiagonal;
 use mebridge::describe::{Channel, topologies};
 use mebridge::ops::recognize::recognize;
 use mebridge::plan::binding::{Binding, Coupling};
+use mebridge::plan::color_ordered::Machine;
 use mebridge::plan::passes::{Pass, plan_after};
-use mebridge::plan::{Plan, compile_for_core};
+use mebridge::plan::{Plan, compile_for};
 use mebridge::policy::{Processor, color_ordered_serves, recursion_serves};
 use mebridge::process::{Contract, Process, Wavefunction};
 use mebridge::runtime::ProcessChoice;
@@ -392,6 +393,11 @@ fn powers(coupling: &Coupling) -> Option<Vec<usize>> {
     }
 }
 
+/// A core of this machine.
+fn core() -> Machine {
+    Machine::Core { l2: l2_bytes() }
+}
+
 /// The plan that serves a CPU's calls without channels, as text.
 fn plan_text(source: &Source) -> Result<String> {
     let process = &source.process;
@@ -401,7 +407,7 @@ fn plan_text(source: &Source) -> Result<String> {
         .flatten();
     let process = form.as_ref().unwrap_or(process);
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
-    let plan = compile_for_core(l2_bytes(), process, &binding, &helicities)?;
+    let plan = compile_for(core(), process, &binding, &helicities)?;
     let recursion = plan_after(Pass::Tiling, process, &binding, &helicities)?;
     let serves = |r: &Plan| recursion_serves(r, &plan.count, Processor::Core).without_channels;
     let better = recursion.filter(serves);
@@ -417,7 +423,7 @@ fn plan_text(source: &Source) -> Result<String> {
 /// What the plans for all helicities take.
 fn plans(process: &Process, binding: &Binding, progress: &Progress) -> Result<Plans> {
     let helicities: Vec<u32> = (0..process.helicities.len() as u32).collect();
-    let diagrams = compile_for_core(l2_bytes(), process, binding, &helicities)?;
+    let diagrams = compile_for(core(), process, binding, &helicities)?;
     progress.step();
     let recursion = plan_after(Pass::Tiling, process, binding, &helicities)?;
     progress.step();

@@ -42,6 +42,7 @@ mod slot;
 mod tuning;
 mod workspace;
 
+pub(crate) use color_ordered::fitted;
 pub use phase::Phase;
 
 use super::arena::{Arena, Uploaded};
@@ -197,7 +198,6 @@ impl Engine {
     ) -> Result<Engine> {
         let driver = library.driver();
         let double = precision != Precision::Float;
-        let plan = color_ordered::for_gpu(process, binding, plan, double, &options, driver)?;
         let tables = LevelSchedule::new(&plan, binding).ok_or_else(not_whole)?;
         let in_loops = plan.loops().is_some();
         let outside = !in_loops && blas::wanted(&options, split, driver)?;

@@ -2,7 +2,7 @@
 
 use super::cuda::{self, Cuda};
 use super::driver::{Driver, Properties};
-use super::engine::{Engine, Options, Phase};
+use super::engine::{self, Engine, Options, Phase};
 use super::module_cache::ModuleCache;
 use mebridge_backend::events::{Answers, Events};
 use mebridge_backend::sample::DeviceSample;
@@ -12,6 +12,7 @@ use mebridge_backend::{
 use mebridge_cache::Cache;
 use mebridge_plan::binding::Binding;
 use mebridge_plan::color::BlockDiagonal;
+use mebridge_plan::color_ordered::Machine;
 use mebridge_plan::{Plan, ValidPlan};
 use mebridge_process::Process;
 use mebridge_support::error::Result;
@@ -112,6 +113,21 @@ impl Gpus {
     /// What kind of GPU the first of them is.
     pub fn properties(&self) -> &Properties {
         self.libraries[0].driver().properties()
+    }
+
+    /// The plan that all of them take, of those that `make` gives for a machine.
+    pub fn fitted(
+        &self,
+        precision: Precision,
+        make: impl FnMut(Machine) -> Result<ValidPlan>,
+    ) -> Result<ValidPlan> {
+        let mut least = usize::MAX;
+        for library in &self.libraries {
+            let (free, _) = library.driver().memory()?;
+            least = least.min(free);
+        }
+        let double = precision != Precision::Float;
+        engine::fitted(least, self.options.memory, double, make)
     }
 
     /// A plan of the process on all of them. Channels of events must be checked before it runs.

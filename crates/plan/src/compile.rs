@@ -25,9 +25,9 @@ pub fn compile(process: &Process, binding: &Binding, helicities: &[u32]) -> Resu
     compile_until(Pass::MemoryReuse, process, binding, helicities)
 }
 
-/// The same for a core whose L2 has so many bytes (0: unknown), which decides how many helicities loops run over at once.
-pub fn compile_for_core(
-    l2: usize,
+/// The same for a machine, which plans of loops depend on: how many helicities they run over at once.
+pub fn compile_for(
+    machine: color_ordered::Machine,
     process: &Process,
     binding: &Binding,
     helicities: &[u32],
@@ -35,7 +35,6 @@ pub fn compile_for_core(
     match &process.amplitudes {
         Amplitudes::Diagrams(_) => compile(process, binding, helicities),
         Amplitudes::ColorOrdered(form) => {
-            let machine = color_ordered::Machine::Core { l2 };
             color_ordered::compile(process, form, binding, helicities, machine)
         }
     }

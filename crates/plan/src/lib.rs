@@ -27,7 +27,7 @@ pub mod sums;
 pub mod tiling;
 mod validate;
 
-pub use compile::{compile, compile_for_core};
+pub use compile::{compile, compile_for};
 pub use count::Count;
 pub use validate::ValidPlan;
 

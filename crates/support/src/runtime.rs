@@ -17,6 +17,9 @@ use std::sync::Once;
 /// What all names of the family begin with.
 pub const PREFIX: &str = "CUDACPP_RUNTIME_";
 
+/// The switch that [`check_mode`] reads.
+const FBRIDGEMODE: &str = "FBRIDGEMODE";
+
 /// One switch of the family.
 #[derive(Clone, Copy, Debug)]
 pub struct Switch {
@@ -89,7 +92,7 @@ pub const SWITCHES: &[Switch] = &[
         meaning: "events of one call; read by MadEvent itself, not by mebridge",
     },
     Switch {
-        name: "FBRIDGEMODE",
+        name: FBRIDGEMODE,
         values: "0, 1, -1 or -2",
         meaning: "Fortran, bridge or both; read by MadEvent with the plugin. Executables of `mebridge link`: below 0 for both",
     },
@@ -458,12 +461,32 @@ impl Switches {
                     },
                 }
             }
-            // Read by MadEvent's side.
-            "VECSIZEUSED" | "FBRIDGEMODE" | "ENABLEFPE" => {}
+            // Read by MadEvent's side, and by `check_mode`.
+            "VECSIZEUSED" | FBRIDGEMODE | "ENABLEFPE" => {}
             // A row above without its reading here.
             _ => return Err(bad()),
         }
         Ok(())
+    }
+}
+
+/// Whether `FBRIDGEMODE` asks an executable of `mebridge link` for both matrix elements, its own and the library's: it is a
+/// number below 0. MadEvent of the plugin reads it by itself, so it is no field of [`Switches`].
+pub fn check_mode() -> Result<bool> {
+    check_mode_of(environment::variable(&format!("{PREFIX}{FBRIDGEMODE}")))
+}
+
+fn check_mode_of(value: Option<OsString>) -> Result<bool> {
+    let value = value.unwrap_or_default();
+    let text = value.to_string_lossy();
+    match (text.trim(), text.trim().parse::<i32>()) {
+        ("", _) => Ok(false),
+        (_, Ok(mode)) => Ok(mode < 0),
+        (_, Err(_)) => Err(Error::BadSwitch {
+            name: format!("{PREFIX}{FBRIDGEMODE}"),
+            value: text.into_owned(),
+            allowed: "a whole number, below 0 for check mode",
+        }),
     }
 }
 
@@ -583,6 +606,16 @@ mod tests {
             let read = values.iter().any(|value| one(switch.name, value).is_ok());
             assert!(read, "{}", switch.name);
         }
+    }
+
+    #[test]
+    fn check_mode_is_a_number_below_zero() {
+        let of = |text: &str| check_mode_of(Some(text.into()));
+        assert!(!check_mode_of(None).unwrap() && !of("").unwrap() && !of("1").unwrap());
+        assert!(of("-1").unwrap() && of(" -2 ").unwrap());
+        let error = of("both").unwrap_err().to_string();
+        assert!(error.contains("CUDACPP_RUNTIME_FBRIDGEMODE"), "{error}");
+        assert!(error.contains("both"), "{error}");
     }
 
     #[test]

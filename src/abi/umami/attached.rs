@@ -15,6 +15,7 @@
 //! | 8 each | the length of each process file |
 //! | | the process files, see [`crate::process::file`] |
 
+use crate::abi::memory::{Maps, path_of};
 use crate::error::{Error, Result};
 use crate::process::Process;
 use crate::runtime::BackendChoice;
@@ -212,43 +213,10 @@ pub fn attach(
 fn own_file() -> Result<PathBuf> {
     let address = (&raw const MARK) as usize;
     // A file that was removed is mapped still. Whatever stands under its name is tested before it is used.
-    match mapped_file(address) {
-        Some(path) if path.is_file() => Ok(path),
+    match Maps::read().as_ref().and_then(|maps| maps.file(address)) {
+        Some(path) if path.is_file() => Ok(path.to_owned()),
         _ => loaded_by(address),
     }
-}
-
-/// The file that is mapped at an address, as the system knows it now.
-fn mapped_file(address: usize) -> Option<PathBuf> {
-    let maps = std::fs::read("/proc/self/maps").ok()?;
-    for line in maps.split(|&byte| byte == b'\n') {
-        // 7f5c1a200000-7f5c1a400000 r--p 00000000 08:01 1234      /lib/x.so
-        let head = String::from_utf8_lossy(line.get(..line.len().min(80))?);
-        let Some((start, rest)) = head.split_once('-') else {
-            continue;
-        };
-        let end = rest.split(' ').next()?;
-        let number = |text: &str| usize::from_str_radix(text, 16).ok();
-        let (Some(start), Some(end)) = (number(start), number(end)) else {
-            continue;
-        };
-        if (start..end).contains(&address) {
-            let at = line.iter().position(|&byte| byte == b'/')?;
-            return Some(path_of(&line[at..]));
-        }
-    }
-    None
-}
-
-#[cfg(unix)]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    std::ffi::OsStr::from_bytes(bytes).into()
-}
-
-#[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    String::from_utf8_lossy(bytes).into_owned().into()
 }
 
 /// The name by which the library at an address was loaded.

@@ -12,13 +12,12 @@ use super::{
     UMAMI_OUT_COLOR_INDEX, UMAMI_OUT_DIAGRAM_AMP2, UMAMI_OUT_DIAGRAM_INDEX, UMAMI_OUT_GPU_STREAM,
     UMAMI_OUT_HELICITY_INDEX, UMAMI_OUT_MATRIX_ELEMENT, wrong,
 };
-use crate::abi::memory;
+use crate::abi::pointers::{Access, Array, check, input};
 use crate::bridge::Sampler;
 use crate::error::Error;
 use crate::message::say;
 use crate::sample::{Bad, Momenta, Rows, Sample, SampleAnswers, Strides};
 use std::ffi::{c_int, c_void};
-use std::ops::Range;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,21 +61,24 @@ pub struct Call {
 }
 
 /// An array of a call: where its events begin and end, for whoever tests what overlaps.
-struct Array {
+struct Named {
     name: String,
-    bytes: Range<usize>,
+    array: Array,
 }
 
 impl Part {
-    /// The numbers of `rows` rows, each of which has an entry for each event, `size` bytes each.
-    fn bytes(&self, address: usize, rows: usize, size: usize) -> Option<Range<usize>> {
+    /// The numbers of `rows` rows from a pointer on, each of which has an entry for each event; `None` beyond the end of
+    /// memory.
+    fn of_rows<T>(&self, pointer: *const T, rows: usize, access: Access) -> Option<Array> {
         let last = self.stride.checked_mul(rows.saturating_sub(1))?;
-        let end = last.checked_add(self.offset)?.checked_add(self.count)?;
+        let count = last.checked_add(self.count)?;
+        let end = count.checked_add(self.offset)?;
         // No object is larger.
-        let end = end
-            .checked_mul(size)
-            .filter(|&n| n <= isize::MAX as usize)?;
-        Some(address.checked_add(self.offset * size)?..address.checked_add(end)?)
+        let bytes = end.checked_mul(size_of::<T>());
+        let bytes = bytes.filter(|&n| n <= isize::MAX as usize)?;
+        (pointer as usize).checked_add(bytes)?;
+        let first = pointer.wrapping_add(self.offset);
+        Some(Array::of(first, count, access))
     }
 }
 
@@ -88,18 +90,17 @@ unsafe fn lists<'a, P: Copy + 'a>(
 ) -> Answer<impl Iterator<Item = (c_int, P)> + 'a> {
     let (keys, pointers): (&[c_int], &[P]) = match count {
         0 => (&[], &[]),
-        _ if keys.is_null() || pointers.is_null() => {
-            return Err(wrong(
-                NAME,
-                format!("the list of {what}s is a null pointer"),
-            ));
-        }
-        _ if !keys.is_aligned() || !pointers.is_aligned() || count > MOST_KEYS => {
-            let text = format!("the list of {what}s is not aligned, or longer than {MOST_KEYS}");
+        _ if count > MOST_KEYS => {
+            let text = format!("there are {count} {what}s; no list of keys is as long");
             return Err(wrong(NAME, text));
         }
-        // SAFETY: the caller's promise.
-        _ => unsafe { (from_raw_parts(keys, count), from_raw_parts(pointers, count)) },
+        // SAFETY: the caller's promise; null and misalignment are refused.
+        _ => unsafe {
+            (
+                input(NAME, &format!("the list of keys of {what}s"), keys, count)?,
+                input(NAME, &format!("the list of {what}s"), pointers, count)?,
+            )
+        },
     };
     Ok(keys.iter().copied().zip(pointers.iter().copied()))
 }
@@ -144,7 +145,14 @@ impl Call {
                         continue;
                     }
                     let pointer = pointer.cast::<f64>();
-                    put(part, name, pointer, 4 * legs, has_momenta, &mut read)?;
+                    note(
+                        part,
+                        name,
+                        (pointer, Access::Read),
+                        4 * legs,
+                        has_momenta,
+                        &mut read,
+                    )?;
                     (call.momenta, has_momenta) = (pointer, true);
                     continue;
                 }
@@ -155,7 +163,14 @@ impl Call {
                         _ => &mut call.diagram,
                     };
                     let pointer = pointer.cast::<i32>();
-                    put(part, name, pointer, 1, to.is_some(), &mut read)?;
+                    note(
+                        part,
+                        name,
+                        (pointer, Access::Read),
+                        1,
+                        to.is_some(),
+                        &mut read,
+                    )?;
                     *to = Some(pointer);
                     continue;
                 }
@@ -171,7 +186,14 @@ impl Call {
                 }
             };
             let pointer = pointer.cast::<f64>();
-            put(part, name, pointer, 1, doubles.is_some(), &mut read)?;
+            note(
+                part,
+                name,
+                (pointer, Access::Read),
+                1,
+                doubles.is_some(),
+                &mut read,
+            )?;
             *doubles = Some(pointer);
         }
         if !has_momenta {
@@ -210,21 +232,36 @@ impl Call {
                 Ok((to, rows)) => {
                     let pointer = pointer.cast::<f64>();
                     let twice = to.is_some();
-                    put(part, name, pointer.cast_const(), rows, twice, &mut written)?;
+                    note(
+                        part,
+                        name,
+                        (pointer.cast_const(), Access::Write),
+                        rows,
+                        twice,
+                        &mut written,
+                    )?;
                     *to = Some(pointer);
                 }
                 Err(to) => {
                     let pointer = pointer.cast::<i32>();
                     let twice = to.is_some();
-                    put(part, name, pointer.cast_const(), 1, twice, &mut written)?;
+                    note(
+                        part,
+                        name,
+                        (pointer.cast_const(), Access::Write),
+                        1,
+                        twice,
+                        &mut written,
+                    )?;
                     *to = Some(pointer);
                 }
             }
         }
         overlaps(&read, &written)?;
-        if part.count >= memory::LARGE && !elements.on_gpu() {
-            there_are(&read, false)?;
-            there_are(&written, true)?;
+        if !elements.on_gpu() {
+            for named in read.iter().chain(&written) {
+                check(NAME, &named.name, named.array)?;
+            }
         }
         Ok(call)
     }
@@ -236,13 +273,13 @@ impl Call {
 }
 
 /// Looks at an array of a call and notes where it is.
-fn put<T>(
+fn note<T>(
     part: Part,
     name: String,
-    pointer: *const T,
+    (pointer, access): (*const T, Access),
     rows: usize,
     twice: bool,
-    arrays: &mut Vec<Array>,
+    arrays: &mut Vec<Named>,
 ) -> Answer {
     if twice {
         return Err(wrong(NAME, format!("{name} is given twice")));
@@ -250,14 +287,8 @@ fn put<T>(
     if part.count == 0 {
         return Ok(());
     }
-    if pointer.is_null() || !pointer.is_aligned() {
-        return Err(wrong(
-            NAME,
-            format!(
-                "{name} is a null pointer, or not aligned to {} bytes",
-                size_of::<T>()
-            ),
-        ));
+    if let Some(defect) = Array::of(pointer, 1, access).defect(&name, None) {
+        return Err(wrong(NAME, defect));
     }
     let end = part.offset.checked_add(part.count);
     if rows > 1 && end.is_none_or(|end| end > part.stride) {
@@ -269,43 +300,24 @@ fn put<T>(
             ),
         ));
     }
-    let bytes = part.bytes(pointer as usize, rows, size_of::<T>());
-    let Some(bytes) = bytes else {
+    let Some(array) = part.of_rows(pointer, rows, access) else {
         return Err(wrong(
             NAME,
             format!("{name} reaches beyond the end of memory"),
         ));
     };
-    arrays.push(Array { name, bytes });
+    arrays.push(Named { name, array });
     Ok(())
 }
 
-/// A count that is huge is rather a mistake than a call.
-fn there_are(arrays: &[Array], written: bool) -> Answer {
-    let lacks =
-        |array: &&Array| memory::lacks(array.bytes.start as *const u8, array.bytes.len(), written);
-    match arrays.iter().find(lacks) {
-        None => Ok(()),
-        Some(array) => Err(wrong(
-            NAME,
-            format!(
-                "{} is no array of so many events; is their number right?",
-                array.name
-            ),
-        )),
-    }
-}
-
 /// Nothing that is written may be part of another array.
-fn overlaps(read: &[Array], written: &[Array]) -> Answer {
-    for (i, array) in written.iter().enumerate() {
-        let overlap = |other: &&Array| {
-            array.bytes.start < other.bytes.end && other.bytes.start < array.bytes.end
-        };
-        if let Some(other) = read.iter().chain(&written[..i]).find(overlap) {
+fn overlaps(read: &[Named], written: &[Named]) -> Answer {
+    for (i, named) in written.iter().enumerate() {
+        let mut others = read.iter().chain(&written[..i]);
+        if let Some(other) = others.find(|other| other.array.overlaps(&named.array)) {
             return Err(wrong(
                 NAME,
-                format!("{} and {} overlap in memory", array.name, other.name),
+                format!("{} and {} overlap in memory", named.name, other.name),
             ));
         }
     }

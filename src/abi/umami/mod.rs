@@ -21,6 +21,7 @@ mod evaluate;
 
 use super::c::keep_error;
 use super::no_panic;
+use super::pointers::{self, null, put, string};
 use super::registry::{Forks, Registry};
 use super::survivor::Survivor;
 use crate::error::Error;
@@ -142,8 +143,7 @@ impl From<Error> for Refusal {
 type Answer<T = ()> = Result<T, Refusal>;
 
 fn wrong(function: &'static str, what: impl Into<String>) -> Refusal {
-    let what = what.into();
-    Refusal::Error(Error::Call { function, what })
+    Refusal::Error(pointers::wrong(function, what))
 }
 
 /// Runs `f` and gives its status.
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 
             ));
         }
         if result.is_null() {
-            return Err(wrong(NAME, "result is a null pointer"));
+            return Err(null(NAME, "result").into());
         }
         let elements = Elements::get()?;
         let tables = &elements.tables;
@@ -258,13 +258,10 @@ unsafe fn table(
     to: *mut *const bool,
     count: *mut c_int,
 ) -> Answer {
-    if to.is_null() || count.is_null() {
-        return Err(wrong(function, "an argument is a null pointer"));
-    }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise; NULL is refused.
     unsafe {
-        to.write_unaligned(keys.as_ptr());
-        count.write_unaligned(keys.len() as c_int);
+        put(function, "the list", to, keys.as_ptr())?;
+        put(function, "its length", count, keys.len() as c_int)?;
     }
     Ok(())
 }
@@ -281,11 +278,8 @@ pub unsafe extern "C" fn umami_initialize(
 ) -> i32 {
     const NAME: &str = "umami_initialize";
     status(|| {
-        if handle.is_null() {
-            return Err(wrong(NAME, "handle is a null pointer"));
-        }
-        // SAFETY: the caller's promise.
-        unsafe { handle.write_unaligned(std::ptr::null_mut()) };
+        // SAFETY: the caller's promise; NULL is refused.
+        unsafe { put(NAME, "handle", handle, std::ptr::null_mut()) }?;
         let path = match param_card_path.is_null() {
             true => None,
             // SAFETY: the caller's promise.
@@ -405,15 +399,12 @@ pub unsafe extern "C" fn umami_get_parameter(
     status(|| {
         // SAFETY: the caller's promise.
         let name = unsafe { parameter_name(NAME, name) }?;
-        if parameter_real.is_null() {
-            return Err(wrong(NAME, "parameter_real is a null pointer"));
-        }
         let value = INSTANCES.with(handle as usize as u64, |instance| {
             Ok(instance.parameter(&name))
         })??;
         // SAFETY: the caller's promise.
         unsafe {
-            parameter_real.write_unaligned(value);
+            put(NAME, "parameter_real", parameter_real, value)?;
             if !parameter_imag.is_null() {
                 parameter_imag.write_unaligned(0.0);
             }
@@ -425,11 +416,8 @@ pub unsafe extern "C" fn umami_get_parameter(
 /// # Safety
 /// The name is null or ends in NUL.
 unsafe fn parameter_name(function: &'static str, name: *const c_char) -> Answer<String> {
-    if name.is_null() {
-        return Err(wrong(function, "name is a null pointer"));
-    }
-    // SAFETY: the caller's promise.
-    let name = unsafe { CStr::from_ptr(name) };
+    // SAFETY: the caller's promise; NULL is refused.
+    let name = unsafe { string(function, "name", name) }?;
     Ok(name.to_string_lossy().into_owned())
 }
 

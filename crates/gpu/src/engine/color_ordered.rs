@@ -6,21 +6,19 @@
 use super::blocks::Clock;
 use super::launch::{by_warp, launch};
 use super::slot::Slot;
-use super::{Engine, LANES, Options, not_whole};
+use super::{Engine, LANES, not_whole};
 use crate::arena::{Arena, Offset};
 use crate::color_ordered::color_matrix::{AHEAD, ColorMatrixTables, GROUP_WARPS, KEPT, WARPS};
 use crate::color_ordered::schedule::{ArrayKernel, ArrayLevel, ArraySchedule};
-use crate::driver::{Driver, Function, Pointer, Shape};
+use crate::driver::{Function, Pointer, Shape};
 use crate::module_cache::ModuleCache;
 use crate::source;
 use crate::structures::{ArrayArguments, ColorOrderedArguments, FlowsArguments};
 use mebridge_backend::Clocks;
 use mebridge_plan::ValidPlan;
-use mebridge_plan::binding::Binding;
 use mebridge_plan::color::BlockDiagonal;
-use mebridge_plan::color_ordered::{self as plans, Loops, Machine};
+use mebridge_plan::color_ordered::{Loops, Machine};
 use mebridge_process::color_ordered::FlowTerm;
-use mebridge_process::{Amplitudes, Process};
 use mebridge_support::error::{Error, Result};
 use std::sync::Arc;
 
@@ -29,35 +27,30 @@ const BLOCK_SHARE: f64 = 0.45;
 /// [`Options::stage`]: two blocks of threads have room on a multiprocessor then.
 pub(super) const STAGE: usize = 92 << 10;
 
-/// A plan of loops as this GPU wants it, any other as it is. Helicities are divided into runs where a block of events
-/// with all of them takes too much memory.
-pub(super) fn for_gpu(
-    process: &Process,
-    binding: &Binding,
-    plan: ValidPlan,
+/// The plan that GPUs take which have so many bytes free, of those that `make` gives for a machine. Helicities are
+/// divided into runs where a block of events with all of them takes too much memory.
+pub(crate) fn fitted(
+    free: usize,
+    share: f64,
     double: bool,
-    options: &Options,
-    driver: &Arc<dyn Driver>,
+    mut make: impl FnMut(Machine) -> Result<ValidPlan>,
 ) -> Result<ValidPlan> {
-    let Amplitudes::ColorOrdered(form) = &process.amplitudes else {
-        return Ok(plan);
-    };
-    let (free, _) = driver.memory()?;
     let number = if double { 8 } else { 4 };
-    let budget = (free as f64 * options.memory * BLOCK_SHARE) as usize;
+    let budget = (free as f64 * share * BLOCK_SHARE) as usize;
     let (mut tile, mut before) = (usize::MAX, None);
     loop {
-        let machine = Machine::Gpu { tile };
-        let made = plans::compile(process, form, binding, &plan.helicities, machine)?;
-        let bytes = made.vectors as usize * LANES as usize * number;
-        let helicities = made.loops().map(|l| l.helicities as usize);
+        let plan = make(Machine::Gpu { tile })?;
+        let Some(helicities) = plan.loops().map(|loops| loops.helicities as usize) else {
+            return Ok(plan);
+        };
+        let bytes = plan.vectors as usize * LANES as usize * number;
         // Where nothing is left to divide, chunks of events say what is missing.
-        if bytes <= budget || helicities == before {
-            return made.validate(process);
+        if bytes <= budget || before == Some(helicities) {
+            return Ok(plan);
         }
         // Half as many helicities: JAMP have two vectors for each.
-        tile = made.flows * helicities.unwrap_or(1);
-        before = helicities;
+        tile = plan.flows * helicities;
+        before = Some(helicities);
     }
 }
 

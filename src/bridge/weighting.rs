@@ -1,46 +1,72 @@
-//! A list of channels that a caller states by their topologies, weighted by their propagators.
+//! The weights of channels, as a step around what evaluates.
 //!
-//! |M|^2 is that of calls without channels; the list takes the place of the process's configurations, so that `igraph`
-//! counts it, too.
+//! Squared diagrams ([`ChannelWeights::Amp2`]) weight channels where they are computed, by a plan that has them. By
+//! propagators |M|^2 is that of calls without channels, which other plans serve, with the colour flows of the channel's
+//! configuration, and is multiplied by the weight behind. That serves for a list of channels, too, which a caller states by
+//! their topologies: it takes the place of the process's configurations, so that `igraph` counts it, too.
 
 use super::Bridge;
-use crate::error::{Error, Result};
-use crate::events::{Answers, Events};
+use super::checks::{check_channels, check_indices};
+use super::servers::Servers;
+use crate::error::Result;
+use crate::events::Events;
 use crate::float_environment::in_default_environment;
-use crate::plan::binding::Binding;
 use crate::process::Process;
 use crate::process::channels::Channels;
 use crate::propagators::{ChannelWeights, Propagators, Topology};
 
-/// The list, and what evaluates with it.
-pub(super) struct Stated {
-    pub topologies: Vec<Topology>,
-    pub s: f64,
-    propagators: Propagators,
+/// What weights the channels.
+pub(super) enum Weighting {
+    /// Squared diagrams: what evaluates has them.
+    Amp2,
+    /// Products of the propagators of the process's configurations, as `sde_strategy` 2.
+    Configurations { s: f64, propagators: Propagators },
+    /// The same of the channels of a list.
+    List(Box<List>),
+}
+
+/// A list of channels.
+pub(super) struct List {
+    topologies: Vec<Topology>,
+    s: f64,
+    pub propagators: Propagators,
     /// Of the process with the list's colour flows in the place of its configurations'.
-    pub bridge: Bridge,
+    pub servers: Servers,
 }
 
 impl Bridge {
+    /// What weights the channels from the next call on.
+    pub fn set_channel_weights(&mut self, weights: ChannelWeights) -> Result<()> {
+        self.weighting = Weighting::new(weights, &self.servers)?;
+        self.in_double = None;
+        Ok(())
+    }
+
     /// Takes these topologies as channels from the next call on, numbered from 1 in the place of diagrams and of
     /// configurations. Weights are products of propagators as in `sde_strategy` 2, with `s` the square of the energy of
     /// the beams in GeV^2. [`Bridge::set_channel_weights`] brings the process's own channels back.
     pub fn set_channels(&mut self, topologies: &[Topology], s: f64) -> Result<()> {
-        let stated = self.stated(topologies, s, &self.binding, &self.card)?;
-        self.set_channel_weights(ChannelWeights::Amp2)?;
-        self.stated = Some(Box::new(stated));
+        self.weighting = Weighting::of_list(topologies, s, &self.servers)?;
+        self.in_double = None;
         Ok(())
     }
+}
 
-    /// A list of channels with the values of a card.
-    pub(super) fn stated(
-        &self,
-        topologies: &[Topology],
-        s: f64,
-        binding: &Binding,
-        card: &[f64],
-    ) -> Result<Stated> {
-        let process = &self.process;
+impl Weighting {
+    /// Weights of a process's own channels; `servers` are its.
+    pub fn new(weights: ChannelWeights, servers: &Servers) -> Result<Weighting> {
+        match weights {
+            ChannelWeights::Amp2 => Ok(Weighting::Amp2),
+            ChannelWeights::Propagators { s } => Ok(Weighting::Configurations {
+                s,
+                propagators: Propagators::new(servers.process(), servers.own.binding(), s)?,
+            }),
+        }
+    }
+
+    /// Weights of a list of channels.
+    fn of_list(topologies: &[Topology], s: f64, servers: &Servers) -> Result<Weighting> {
+        let (process, binding) = (servers.process(), servers.own.binding());
         let (propagators, color_allowed) =
             in_default_environment(|| Propagators::stated(process, binding, topologies, s))?;
         let process = Process {
@@ -52,59 +78,70 @@ impl Bridge {
             },
             ..process.clone()
         };
-        let target = self.target.clone();
-        let mut bridge = Bridge::on(target, process, card, &self.switches(), self.nevt)?;
-        self.prepare_like(&mut bridge);
-        Ok(Stated {
+        Ok(Weighting::List(Box::new(List {
             topologies: topologies.to_vec(),
             s,
             propagators,
-            bridge,
-        })
+            servers: Servers::new(servers.recipe().of(process))?,
+        })))
     }
-}
 
-impl Stated {
-    /// The events without their channels, which are looked at.
-    pub fn without_channels<'a>(&self, events: &Events<'a>) -> Result<Events<'a>> {
-        let count = self.topologies.len();
-        let stated = |channel: i32| channel >= 1 && channel as usize <= count;
-        let mut channels = events.channels.into_iter().flatten().copied().enumerate();
-        match channels.find(|(_, channel)| !stated(*channel)) {
-            Some((event, channel)) => Err(Error::NoSuchChannel {
-                event,
-                channel,
-                known: format!("1-{count}"),
-            }),
-            None => Ok(Events {
-                channels: None,
-                ..*events
-            }),
+    /// The same weights with other masses; `servers` are those of the other card.
+    pub fn again(&self, servers: &Servers) -> Result<Weighting> {
+        match self {
+            Weighting::Amp2 => Ok(Weighting::Amp2),
+            Weighting::Configurations { s, .. } => {
+                Weighting::new(ChannelWeights::Propagators { s: *s }, servers)
+            }
+            Weighting::List(list) => Weighting::of_list(&list.topologies, list.s, servers),
         }
     }
 
-    pub fn run(&mut self, events: &Events, answers: &mut Answers) -> Result<()> {
-        events.count(self.bridge.process().legs.len())?;
-        let without = self.without_channels(events)?;
-        let Some(channels) = events.channels else {
-            return self.bridge.run(&without, answers);
+    /// Whether calls with channels need squared diagrams.
+    pub fn needs_amp2(&self) -> bool {
+        matches!(self, Weighting::Amp2)
+    }
+
+    /// What the servers are asked in the place of these events: where propagators weight their channels, the same
+    /// without them, with the configurations by which colours are chosen, for which there is room in `igraph`.
+    pub fn asked<'a>(
+        &self,
+        events: &Events<'a>,
+        process: &Process,
+        igraph: &'a mut Vec<i32>,
+    ) -> Result<Events<'a>> {
+        let (Some(channels), false) = (events.channels, self.needs_amp2()) else {
+            return Ok(*events);
         };
-        // Colour flows of the channel, unless others are asked for.
-        let igraph = (0..).zip(channels).map(|(event, &channel): (usize, _)| {
+        events.count(process.legs.len())?;
+        let tables = &process.channels;
+        let of_channel = |channel: i32| match self {
+            // The list's channels are its configurations.
+            Weighting::List(_) => channel,
+            // Channels have been checked.
+            _ => tables.config_of(channel as u32).map_or(0, |c| c as i32 + 1),
+        };
+        match self {
+            Weighting::List(list) => {
+                let count = list.topologies.len();
+                let is_stated = |channel: i32| channel >= 1 && channel as usize <= count;
+                check_channels(channels, is_stated, || format!("1-{count}"))?;
+            }
+            _ => check_indices(events, tables)?,
+        }
+        igraph.extend(channels.iter().enumerate().map(|(event, &channel)| {
             let asked = events.igraph.map_or(0, |igraph| igraph[event]);
-            if asked != 0 { asked } else { channel }
-        });
-        let igraph: Vec<i32> = igraph.collect();
-        let without = Events {
-            igraph: Some(&igraph),
-            ..without
-        };
-        self.bridge.run(&without, answers)?;
-        in_default_environment(|| {
-            self.propagators
-                .apply(events, channels, answers.matrix_elements);
-        });
-        Ok(())
+            if asked != 0 {
+                asked
+            } else {
+                of_channel(channel)
+            }
+        }));
+        Ok(Events {
+            channels: None,
+            igraph: Some(igraph),
+            ..*events
+        })
     }
 }
 
@@ -112,6 +149,8 @@ impl Stated {
 mod tests {
     use super::*;
     use crate::describe::{Channel, topologies};
+    use crate::events::Answers;
+    use crate::plan::binding::Binding;
     use crate::runtime::{BackendChoice, CachePlace, Switches};
     use crate::trial::Trial;
 

@@ -1,0 +1,258 @@
+//! Pointers of callers, looked at before they are followed.
+//!
+//! All doors look in the same way, each at what its callers can pass wrongly: null and alignment of every array; memory
+//! that can be read or written ([`Maps`]) of arrays so large that the number of events is rather a mistake, of arguments of
+//! the Fortran symbols, which a caller of another generation shifts, and of the variables that these put numbers in. What
+//! cannot be looked at is the caller's promise.
+
+use super::memory::Maps;
+use crate::error::{Error, Result};
+use std::ffi::{CStr, c_char};
+use std::slice::{from_raw_parts, from_raw_parts_mut};
+
+/// So many numbers are asked for before they are followed.
+pub const LARGE: usize = 1 << 26;
+
+/// No array has as many numbers of 8 bytes.
+pub const MOST_NUMBERS: usize = isize::MAX as usize / 8;
+
+/// What is done with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// It is read.
+    Read,
+    /// It is written.
+    Write,
+}
+
+/// An array, or a variable, as a caller passes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Array {
+    /// Where it begins.
+    pub address: usize,
+    /// Bytes of a number, to which it is aligned: a power of two.
+    pub size: usize,
+    /// How many numbers.
+    pub count: usize,
+    /// What is done with it.
+    pub access: Access,
+}
+
+impl Array {
+    /// So many values from a pointer on.
+    pub fn of<T>(pointer: *const T, count: usize, access: Access) -> Array {
+        Array {
+            address: pointer as usize,
+            size: size_of::<T>(),
+            count,
+            access,
+        }
+    }
+
+    /// How many bytes.
+    pub fn bytes(&self) -> usize {
+        self.size.saturating_mul(self.count)
+    }
+
+    /// Calls of one event are so short that a division would count.
+    #[inline]
+    fn is_aligned(&self) -> bool {
+        self.address & (self.size - 1) == 0
+    }
+
+    /// Whether a byte is part of both.
+    pub fn overlaps(&self, other: &Array) -> bool {
+        let end = |array: &Array| array.address.saturating_add(array.bytes());
+        self.address < end(other) && other.address < end(self)
+    }
+
+    /// What makes it impossible, if anything does: it is null, misaligned, or not there as far as `maps` tell.
+    pub fn defect(&self, name: &str, maps: Option<&Maps>) -> Option<String> {
+        if self.address == 0 {
+            return Some(format!("{name} is a null pointer"));
+        }
+        if !self.is_aligned() {
+            return Some(format!("{name} is not aligned to {} bytes", self.size));
+        }
+        self.is_missing(maps).then(|| {
+            let how = match self.access {
+                Access::Read => "read",
+                Access::Write => "written",
+            };
+            let numbers = match self.size {
+                8 => format!("{} doubles", self.count),
+                4 => format!("{} integers", self.count),
+                _ => "memory".to_owned(),
+            };
+            format!("{name} does not point at {numbers} that can be {how}")
+        })
+    }
+
+    /// Whether it is not there, as far as the system tells.
+    pub fn is_missing(&self, maps: Option<&Maps>) -> bool {
+        maps.is_some_and(|maps| match self.access {
+            Access::Read => !maps.readable(self.address, self.bytes()),
+            Access::Write => !maps.writable(self.address, self.bytes()),
+        })
+    }
+}
+
+/// An error about an argument.
+pub fn wrong(function: &'static str, what: impl Into<String>) -> Error {
+    let what = what.into();
+    Error::Call { function, what }
+}
+
+/// The error about a null pointer.
+pub fn null(function: &'static str, argument: &str) -> Error {
+    wrong(function, format!("{argument} is a null pointer"))
+}
+
+/// How many numbers an array of so many events has.
+pub fn numbers(function: &'static str, nevt: usize, each: usize) -> Result<usize> {
+    let numbers = nevt.checked_mul(each.max(1));
+    let numbers = numbers.filter(|&numbers| numbers <= MOST_NUMBERS);
+    let what = || format!("no memory holds {nevt} events; is this the number of events?");
+    numbers.ok_or_else(|| wrong(function, what()))
+}
+
+/// Looks at an array: null and alignment always, and whether it is there where it is so large that asking costs nothing
+/// beside the call itself.
+#[inline]
+pub fn check(function: &'static str, name: &str, array: Array) -> Result<()> {
+    let large = array.count >= LARGE;
+    if array.address != 0 && array.is_aligned() && !large {
+        return Ok(());
+    }
+    look_closer(function, name, array, large)
+}
+
+#[cold]
+fn look_closer(function: &'static str, name: &str, array: Array, large: bool) -> Result<()> {
+    let maps = large.then(Maps::read).flatten();
+    match array.defect(name, maps.as_ref()) {
+        None => Ok(()),
+        Some(defect) if large => Err(wrong(
+            function,
+            format!("{defect}; is this the number of events?"),
+        )),
+        Some(defect) => Err(wrong(function, defect)),
+    }
+}
+
+/// An array that is read.
+///
+/// # Safety
+/// Unless it is null or misaligned, the pointer is the beginning of `n` values.
+pub unsafe fn input<'a, T>(
+    function: &'static str,
+    name: &str,
+    pointer: *const T,
+    n: usize,
+) -> Result<&'a [T]> {
+    check(function, name, Array::of(pointer, n, Access::Read))?;
+    // SAFETY: the caller's promise.
+    Ok(unsafe { from_raw_parts(pointer, n) })
+}
+
+/// The same where null means that there is none.
+///
+/// # Safety
+/// As for [`input`].
+pub unsafe fn input_or_none<'a, T>(
+    function: &'static str,
+    name: &str,
+    pointer: *const T,
+    n: usize,
+) -> Result<Option<&'a [T]>> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { input(function, name, pointer, n) }.map(Some)
+}
+
+/// An array that is written.
+///
+/// # Safety
+/// As for [`input`], and nothing else points into the values.
+pub unsafe fn output<'a, T>(
+    function: &'static str,
+    name: &str,
+    pointer: *mut T,
+    n: usize,
+) -> Result<&'a mut [T]> {
+    check(function, name, Array::of(pointer, n, Access::Write))?;
+    // SAFETY: the caller's promise.
+    Ok(unsafe { from_raw_parts_mut(pointer, n) })
+}
+
+/// The same where null means that it is not asked for.
+///
+/// # Safety
+/// As for [`output`].
+pub unsafe fn output_or_none<'a, T>(
+    function: &'static str,
+    name: &str,
+    pointer: *mut T,
+    n: usize,
+) -> Result<Option<&'a mut [T]>> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    unsafe { output(function, name, pointer, n) }.map(Some)
+}
+
+/// The value of a variable, on any address.
+///
+/// # Safety
+/// Unless it is null, the pointer is that of a value.
+pub unsafe fn value<T: Copy>(function: &'static str, name: &str, pointer: *const T) -> Result<T> {
+    if pointer.is_null() {
+        return Err(null(function, name));
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { pointer.read_unaligned() })
+}
+
+/// Puts a value into a variable, on any address.
+///
+/// # Safety
+/// As for [`value`].
+pub unsafe fn put<T>(function: &'static str, name: &str, pointer: *mut T, value: T) -> Result<()> {
+    if pointer.is_null() {
+        return Err(null(function, name));
+    }
+    // SAFETY: the caller's promise.
+    unsafe { pointer.write_unaligned(value) };
+    Ok(())
+}
+
+/// Looks at a variable, on any address: what cannot be read or written is refused, as far as the system tells.
+pub fn check_variable<T>(
+    function: &'static str,
+    name: &str,
+    pointer: *const T,
+    access: Access,
+) -> Result<()> {
+    let bytes = Array::of(pointer.cast::<u8>(), size_of::<T>(), access);
+    let defect = bytes.defect(name, Maps::read().as_ref());
+    defect.map_or(Ok(()), |defect| Err(wrong(function, defect)))
+}
+
+/// A string.
+///
+/// # Safety
+/// Unless it is null, the pointer is that of a string which ends in NUL.
+pub unsafe fn string<'a>(
+    function: &'static str,
+    name: &str,
+    pointer: *const c_char,
+) -> Result<&'a CStr> {
+    if pointer.is_null() {
+        return Err(null(function, name));
+    }
+    // SAFETY: the caller's promise.
+    Ok(unsafe { CStr::from_ptr(pointer) })
+}

@@ -1,0 +1,239 @@
+//! A form of a process, with the plans for its good helicities.
+//!
+//! A process has its diagrams, and some have a colour-ordered form, too; a few have that alone. Each form finds its good
+//! helicities once and makes what serves calls of them: the list of diagrams (or the loops of the colour-ordered form),
+//! which is always there, and the recursion where it is less work. What was never asked for is never made.
+
+use super::plans::Plans;
+use super::recipe::Recipe;
+use crate::backend::{Backend, Clocks, Failure};
+use crate::cache::Cache;
+use crate::color::BlockDiagonal;
+use crate::error::{Error, Result};
+use crate::events::{Answers, Events};
+use crate::float_environment::in_default_environment;
+use crate::plan::ValidPlan;
+use crate::plan::binding::Binding;
+use crate::plan::color_ordered::Machine;
+use crate::policy::{self, Serves};
+use crate::process::Process;
+use crate::target::Target;
+use crate::trial::Trial;
+use std::cell::OnceCell;
+
+/// A form of a process.
+pub(super) struct Form {
+    recipe: Recipe,
+    binding: Binding,
+    plans: OnceCell<Plans>,
+    color: OnceCell<BlockDiagonal>,
+    /// Where questions about the process are asked; `None` if its masses leave it no phase space.
+    trial: OnceCell<Option<Trial>>,
+    pub(super) engines: Option<Engines>,
+}
+
+/// The engines for the good helicities.
+pub(super) struct Engines {
+    /// The list of diagrams, which serves wherever the recursion doesn't.
+    pub diagrams: Box<dyn Backend>,
+    pub recursion: Recursion,
+}
+
+/// A recursion is made when it could first serve.
+pub(super) enum Recursion {
+    /// No event was evaluated so far.
+    NotAskedFor,
+    /// The process has none, or it is more work than the diagrams.
+    None,
+    /// It is there, and agrees with the diagrams.
+    Ready {
+        backend: Box<dyn Backend>,
+        /// Which calls it is the better one for.
+        serves: Serves,
+    },
+}
+
+impl Form {
+    /// The form that the process of a recipe is in.
+    pub fn new(recipe: Recipe) -> Result<Form> {
+        let (process, card) = (&recipe.process, &recipe.card);
+        let binding = in_default_environment(|| Binding::new(&process.model, card))?;
+        Ok(Form {
+            recipe,
+            binding,
+            plans: OnceCell::new(),
+            color: OnceCell::new(),
+            trial: OnceCell::new(),
+            engines: None,
+        })
+    }
+
+    /// The colour-ordered form beside the diagrams, where that serves calls without channels. Whether it can depends on
+    /// the card: a quark line has a chirality where it is massless.
+    pub fn color_ordered(&self) -> Result<Option<Form>> {
+        let processor = self.recipe.settings.processor();
+        if !policy::color_ordered_serves(self.process(), &self.binding, processor) {
+            return Ok(None);
+        }
+        let ordered = self.process().as_color_ordered();
+        let form = ordered.map(|process| Form::new(self.recipe.of(process)));
+        form.transpose()
+    }
+
+    pub fn process(&self) -> &Process {
+        &self.recipe.process
+    }
+
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    pub fn binding(&self) -> &Binding {
+        &self.binding
+    }
+
+    pub fn plans(&self) -> &Plans {
+        self.plans.get_or_init(|| {
+            let cache = Cache::new(&self.recipe.settings.cache);
+            Plans::new(cache, self.process(), &self.recipe.card)
+        })
+    }
+
+    pub fn color(&self) -> &BlockDiagonal {
+        self.color.get_or_init(|| {
+            let on_gpu = matches!(self.recipe.settings.target, Target::Gpu(_));
+            self.plans().color(self.process(), on_gpu)
+        })
+    }
+
+    pub fn trial(&self) -> Option<&Trial> {
+        let trial = || Trial::new(self.process(), &self.binding);
+        self.trial.get_or_init(trial).as_ref()
+    }
+
+    /// The list of diagrams for these helicities, on what evaluates calls.
+    pub fn diagrams(&self, helicities: &[u32]) -> Result<ValidPlan> {
+        let settings = &self.recipe.settings;
+        let make = |machine| self.diagrams_on(machine, helicities);
+        settings.target.fitted(settings.precision, make)
+    }
+
+    /// The list of diagrams for these helicities on a machine.
+    pub fn diagrams_on(&self, machine: Machine, helicities: &[u32]) -> Result<ValidPlan> {
+        self.plans()
+            .diagrams(self.process(), &self.binding, helicities, machine)
+    }
+
+    /// Whether what evaluates calls takes plans that are made for a core: those of loops differ.
+    pub fn takes_plans_of_a_core(&self) -> bool {
+        matches!(self.recipe.settings.target, Target::Cpu(_)) || !self.process().is_color_ordered()
+    }
+
+    /// Makes a plan ready to run.
+    pub fn backend(&self, plan: ValidPlan) -> Result<Box<dyn Backend>> {
+        let settings = &self.recipe.settings;
+        let mut backend = settings.target.backend(
+            self.process(),
+            self.color(),
+            &self.binding,
+            plan,
+            settings.precision,
+        )?;
+        if settings.off_shell && !backend.allow_off_shell() {
+            return Err(Error::Internal {
+                what: "an engine that checks mass shells".into(),
+            });
+        }
+        Ok(backend)
+    }
+
+    /// What serves calls with or without channels, and whether it is a recursion; once good helicities are known.
+    pub fn server(&self, channels: bool) -> Option<(&dyn Backend, bool)> {
+        let engines = self.engines.as_ref()?;
+        Some(match &engines.recursion {
+            Recursion::Ready { backend, serves } if serves.calls(channels) => {
+                (backend.as_ref(), true)
+            }
+            _ => (engines.diagrams.as_ref(), false),
+        })
+    }
+
+    fn server_mut(&mut self, channels: bool) -> Option<&mut dyn Backend> {
+        let engines = self.engines.as_mut()?;
+        Some(match &mut engines.recursion {
+            Recursion::Ready { backend, serves } if serves.calls(channels) => backend.as_mut(),
+            _ => engines.diagrams.as_mut(),
+        })
+    }
+
+    /// All that was made ready to run.
+    pub fn backends(&self) -> impl Iterator<Item = &dyn Backend> {
+        self.engines.iter().flat_map(Engines::each)
+    }
+
+    /// The same, to be changed.
+    pub fn backends_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Backend>> {
+        self.engines.iter_mut().flat_map(Engines::each_mut)
+    }
+
+    /// What to measure of where the time goes.
+    pub fn set_profile(&mut self, clocks: Clocks) {
+        self.recipe.settings.clocks = clocks;
+        for backend in self.backends_mut() {
+            backend.set_profile(clocks);
+        }
+    }
+
+    /// Evaluates events, whose arrays, channels and igraphs have been checked, and says whether a |M|^2 may be beyond the
+    /// precision.
+    pub fn run(&mut self, events: &Events, answers: &mut Answers) -> Result<bool> {
+        self.prepare(events)?;
+        let mine = Answers {
+            matrix_elements: answers.matrix_elements,
+            helicity: answers.helicity,
+            color: answers.color,
+        };
+        let backend = self.server_mut(events.channels.is_some());
+        let backend = backend.ok_or(Error::NoEvents)?;
+        let result = in_default_environment(|| backend.run(*events, mine));
+        let may_be_lost = result.is_ok() && backend.may_be_lost();
+        result.map_err(|failure| self.failure(events, failure))?;
+        Ok(may_be_lost)
+    }
+
+    /// What is wrong where a backend fails.
+    pub fn failure(&self, events: &Events, failure: Failure) -> Error {
+        match failure {
+            Failure::Event(bad) => self.bad_momentum(events, bad.event),
+            Failure::Other(error) => error,
+        }
+    }
+
+    /// From now on momenta may be off their mass shells, of what is not yet made.
+    pub fn allow_off_shell(&mut self) {
+        self.recipe.settings.off_shell = true;
+    }
+
+    /// Whether that can still be allowed.
+    pub fn can_go_off_shell(&self) -> bool {
+        self.engines.is_none() && matches!(self.recipe.settings.target, Target::Cpu(_))
+    }
+}
+
+impl Engines {
+    fn each(&self) -> impl Iterator<Item = &dyn Backend> {
+        let recursion = match &self.recursion {
+            Recursion::Ready { backend, .. } => Some(backend.as_ref()),
+            Recursion::NotAskedFor | Recursion::None => None,
+        };
+        std::iter::once(self.diagrams.as_ref()).chain(recursion)
+    }
+
+    fn each_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn Backend>> {
+        let recursion = match &mut self.recursion {
+            Recursion::Ready { backend, .. } => Some(backend),
+            Recursion::NotAskedFor | Recursion::None => None,
+        };
+        std::iter::once(&mut self.diagrams).chain(recursion)
+    }
+}

@@ -1,0 +1,108 @@
+//! The recursion of a form, which has to agree with the list of diagrams before it serves.
+
+use super::form::{Form, Recursion};
+use crate::backend::Failure;
+use crate::error::Result;
+use crate::events::Events;
+use crate::float_environment::in_default_environment;
+use crate::policy;
+use crate::runtime::Precision;
+
+/// Number of a caller's events on which a recursion is compared, where there are no points for that.
+pub(super) const COMPARED_EVENTS: usize = 16;
+
+/// Whether two lists of numbers agree within this part of the sum of their sizes, and also the small
+/// ones roughly, each by itself.
+pub(super) fn agree(a: &[f64], b: &[f64], tolerance: f64) -> bool {
+    let total: f64 = b.iter().map(|y| y.abs()).sum();
+    let mut pairs = a.iter().zip(b);
+    a.len() == b.len()
+        && pairs.all(|(x, y)| {
+            let by = (x - y).abs();
+            by <= tolerance * total && by <= 1e3 * tolerance * y.abs() + 1e-5 * tolerance * total
+        })
+}
+
+/// By how much two ways to evaluate may differ.
+pub(super) fn tolerance(precision: Precision) -> f64 {
+    match precision {
+        Precision::Double => 1e-9,
+        Precision::Mixed => 1e-4,
+        Precision::Float => 1e-2,
+    }
+}
+
+impl Form {
+    /// Does all that the first call with these events would do before it evaluates them, and
+    /// says how many helicities are good.
+    pub fn prepare(&mut self, events: &Events) -> Result<usize> {
+        in_default_environment(|| {
+            let good = self.find_good_helicities(events)?;
+            self.make_recursion(events)?;
+            Ok(good)
+        })
+    }
+
+    /// Makes the recursion, unless that was tried before. It is kept where it is less work than
+    /// the diagrams and agrees with them at the points of the trial, helicity by helicity and AMP2 by
+    /// AMP2.
+    fn make_recursion(&mut self, events: &Events) -> Result<()> {
+        let Some(engines) = &mut self.engines else {
+            return Ok(());
+        };
+        if !matches!(engines.recursion, Recursion::NotAskedFor) {
+            return Ok(());
+        }
+        engines.recursion = Recursion::None;
+        let plan = engines.diagrams.plan();
+        let (good, count) = (plan.helicities.clone(), plan.count);
+        let settings = &self.recipe().settings;
+        let (clocks, tolerance) = (settings.clocks, tolerance(settings.precision));
+        let (last, processor) = (settings.target.last_pass(), settings.processor());
+        let plan = self
+            .plans()
+            .recursion(self.process(), self.binding(), &good, last);
+        let Some(plan) = plan else {
+            return Ok(());
+        };
+        let mut serves = policy::recursion_serves(&plan, &count, processor);
+        if !serves.without_channels && !serves.with_channels {
+            return Ok(());
+        }
+        let mut backend = self.backend(plan)?;
+        let trial = self.trial().cloned();
+        let first = match &trial {
+            Some(trial) => trial.events(),
+            None => events.first(events.g_s.len().min(COMPARED_EVENTS)),
+        };
+        let Some(engines) = &mut self.engines else {
+            return Ok(());
+        };
+        let both = (
+            backend.contributions(first),
+            engines.diagrams.contributions(first),
+        );
+        let (recursion, diagrams) = match both {
+            (Ok(recursion), Ok(diagrams)) => (recursion, diagrams),
+            (Err(Failure::Other(error)), _) | (_, Err(Failure::Other(error))) => {
+                return Err(error);
+            }
+            _ => {
+                // Bad momenta: the call itself says so.
+                engines.recursion = Recursion::NotAskedFor;
+                return Ok(());
+            }
+        };
+        let mut pairs = recursion.iter().zip(&diagrams);
+        if !pairs
+            .clone()
+            .all(|(a, b)| agree(&a.helicities, &b.helicities, tolerance))
+        {
+            return Ok(());
+        }
+        serves.with_channels &= pairs.all(|(a, b)| agree(&a.amp2, &b.amp2, tolerance));
+        backend.set_profile(clocks);
+        engines.recursion = Recursion::Ready { backend, serves };
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! The table of what serves calls of a process with one card on one machine.
+//!
+//! | what is asked | form | plan |
+//! |---|---|---|
+//! | events without channels, samples without diagrams | colour-ordered where that is faster, else diagrams | recursion or list |
+//! | events with channels, samples with diagrams | diagrams | recursion with AMP2 or list |
+//! | one event | diagrams | in lanes ([`super::single`]), recursion or list |
+//!
+//! [`crate::policy`] says which is faster. Each row is made when it is first asked for.
+
+use super::checks::check_indices;
+use super::form::Form;
+use super::recipe::Recipe;
+use super::single::Single;
+use crate::backend::Backend;
+use crate::color::BlockDiagonal;
+use crate::error::{Error, Result};
+use crate::events::{Answers, Events};
+use crate::plan::Plan;
+use crate::process::Process;
+
+/// What serves calls of a process.
+pub(super) struct Servers {
+    /// The process as it came: its diagrams, or the colour-ordered form where it has no other.
+    pub own: Form,
+    /// The colour-ordered form beside the diagrams, where that serves calls without channels.
+    pub color_ordered: Option<Form>,
+    /// For one event, its good helicities or all.
+    pub singles: [Option<Single>; 2],
+}
+
+/// What serves a call.
+pub(super) struct Server<'a> {
+    pub backend: &'a dyn Backend,
+    /// Whether its plan is a recursion.
+    pub recursion: bool,
+    color: &'a BlockDiagonal,
+}
+
+impl Servers {
+    /// Nothing is made yet but what says which form serves.
+    pub fn new(recipe: Recipe) -> Result<Servers> {
+        let own = Form::new(recipe)?;
+        Ok(Servers {
+            color_ordered: own.color_ordered()?,
+            own,
+            singles: [None, None],
+        })
+    }
+
+    pub fn process(&self) -> &Process {
+        self.own.process()
+    }
+
+    pub fn recipe(&self) -> &Recipe {
+        self.own.recipe()
+    }
+
+    /// All forms that serve.
+    pub fn forms(&self) -> impl Iterator<Item = &Form> {
+        std::iter::once(&self.own).chain(&self.color_ordered)
+    }
+
+    /// The same, to be changed.
+    pub fn forms_mut(&mut self) -> impl Iterator<Item = &mut Form> {
+        std::iter::once(&mut self.own).chain(&mut self.color_ordered)
+    }
+
+    /// The form that serves calls with or without channels.
+    fn form_mut(&mut self, channels: bool) -> &mut Form {
+        match &mut self.color_ordered {
+            Some(form) if !channels => form,
+            _ => &mut self.own,
+        }
+    }
+
+    /// What serves calls with or without channels, once such a call came.
+    pub fn server(&self, channels: bool) -> Option<Server<'_>> {
+        let form = match &self.color_ordered {
+            Some(form) if !channels => form,
+            _ => &self.own,
+        };
+        let (backend, recursion) = form.server(channels)?;
+        Some(Server {
+            backend,
+            recursion,
+            color: form.color(),
+        })
+    }
+
+    /// What serves them, which is made where it is not there.
+    pub fn prepared(&mut self, channels: bool, events: &Events) -> Result<Server<'_>> {
+        self.form_mut(channels).prepare(events)?;
+        self.server(channels).ok_or(Error::NoEvents)
+    }
+
+    /// Finds the good helicities of the form that serves such events, unless they are known.
+    pub fn find_good_helicities(&mut self, events: &Events) -> Result<usize> {
+        self.check(events)?;
+        self.form_mut(events.channels.is_some())
+            .find_good_helicities(events)
+    }
+
+    /// Does all that the first call with these events would do before it evaluates them.
+    pub fn prepare(&mut self, events: &Events) -> Result<usize> {
+        self.check(events)?;
+        self.form_mut(events.channels.is_some()).prepare(events)
+    }
+
+    /// Evaluates events, and says whether a |M|^2 may be beyond the precision.
+    pub fn run(&mut self, events: &Events, answers: &mut Answers) -> Result<bool> {
+        answers.check(events.count(self.process().legs.len())?)?;
+        if events.g_s.is_empty() {
+            return Ok(false);
+        }
+        self.check(events)?;
+        self.form_mut(events.channels.is_some())
+            .run(events, answers)
+    }
+
+    /// Looks at the lengths and indices of events.
+    pub fn check(&self, events: &Events) -> Result<()> {
+        events.count(self.process().legs.len())?;
+        check_indices(events, &self.process().channels)
+    }
+
+    /// The plan that is always there, once the good helicities are known; that of the colour-ordered form while nothing
+    /// else was asked for.
+    pub fn plan(&self) -> Option<&Plan> {
+        let mut engines = self.forms().filter_map(|form| form.engines.as_ref());
+        engines.next().map(|engines| engines.diagrams.plan())
+    }
+}
+
+impl Server<'_> {
+    /// Multiply-adds of an event in calls with or without channels, with those of the colour sums.
+    pub fn multiply_adds(&self, channels: bool) -> usize {
+        let plan = self.backend.plan();
+        let squares = if channels { plan.count.squares } else { 0 };
+        let evaluated = match plan.loops() {
+            Some(loops) => loops.evaluated().count(),
+            None => plan.helicities.len(),
+        };
+        plan.count.multiply_adds + squares + evaluated * self.color.multiply_adds()
+    }
+}

@@ -1,0 +1,83 @@
+//! What runs the plans that serve samples.
+
+use super::servers::Servers;
+use crate::backend::{Backend, Session};
+use crate::error::{Error, Result};
+use crate::events::Events;
+use crate::float_environment::in_default_environment;
+use crate::sample::{Bad, Sample, SampleAnswers};
+
+/// The plans that serve samples, for one thread.
+pub(super) struct Sessions {
+    /// For calls that ask for diagrams and colours; none where no such call was to come.
+    with_diagrams: Option<Box<dyn Session>>,
+    /// For the others, where a better plan serves them.
+    without: Option<Box<dyn Session>>,
+}
+
+impl Servers {
+    /// What evaluates samples with diagrams and colours, if such may come, and others, where a better plan serves them.
+    pub fn sessions<S>(
+        &mut self,
+        diagrams: bool,
+        session: impl Fn(&dyn Backend) -> Result<S>,
+    ) -> Result<(Option<S>, Option<S>)> {
+        let legs = self.process().legs.len();
+        // Questions about the process are asked on points of its own; where there are none, it is not asked.
+        let event = Events {
+            momenta: &vec![0.0; 4 * legs],
+            g_s: &[0.0],
+            random_helicity: &[0.0],
+            random_color: &[0.0],
+            channels: None,
+            igraph: None,
+        };
+        let (mut with_diagrams, mut without) = (None, None);
+        if self.color_ordered.is_some() {
+            without = Some(session(self.prepared(false, &event)?.backend)?);
+        }
+        if diagrams || without.is_none() {
+            let server = self.prepared(true, &event)?;
+            let recursion = server.recursion;
+            with_diagrams = Some(session(server.backend)?);
+            // Without squared diagrams there may be nothing to serve better.
+            if without.is_none() {
+                let server = self.prepared(false, &event)?;
+                if server.recursion != recursion {
+                    without = Some(session(server.backend)?);
+                }
+            }
+        }
+        Ok((with_diagrams, without))
+    }
+}
+
+impl Sessions {
+    /// For one thread.
+    pub fn new(servers: &mut Servers, diagrams: bool) -> Result<Sessions> {
+        let (with_diagrams, without) = servers.sessions(diagrams, |backend| backend.session())?;
+        Ok(Sessions {
+            with_diagrams,
+            without,
+        })
+    }
+
+    /// Whether no sample with diagrams was to come.
+    pub fn lacks_diagrams(&self) -> bool {
+        self.with_diagrams.is_none()
+    }
+
+    /// Evaluates a sample whose arrays and indices have been checked.
+    pub fn run(&mut self, sample: &Sample, answers: SampleAnswers) -> Result<Bad> {
+        let session = match (&mut self.with_diagrams, &mut self.without) {
+            (_, Some(session)) if !sample.diagrams => session,
+            (Some(session), _) => session,
+            (None, _) => {
+                return Err(Error::Internal {
+                    what: "a sampler that was made without diagrams".into(),
+                });
+            }
+        };
+        Ok(in_default_environment(|| session.run(sample, answers)))
+    }
+}
