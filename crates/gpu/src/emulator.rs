@@ -17,6 +17,7 @@ use mebridge_support::error::{Error, Result};
 use mebridge_testing::compiler::cxx_compiler;
 use memory::{Memory, wrong};
 use queue::{Point, Queue, Recordings, Work};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -69,6 +70,8 @@ pub type Cost = fn(&str, u32) -> Duration;
 /// What was done.
 #[derive(Default)]
 pub struct Log {
+    /// Calls of [`Driver`], by their names.
+    pub calls: BTreeMap<&'static str, usize>,
     /// Kernels, with threads of a block.
     pub launches: Vec<(String, u32)>,
     /// Recordings that were played.
@@ -152,6 +155,13 @@ impl Emulator {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a call of [`Driver`] works on; the call is counted.
+    fn called(&self, call: &'static str) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        *state.log.calls.entry(call).or_default() += 1;
+        state
     }
 }
 
@@ -317,11 +327,14 @@ impl Driver for Emulator {
     }
 
     fn memory(&self) -> Result<(usize, usize)> {
-        Ok((self.total - self.state().memory.taken(), self.total))
+        Ok((
+            self.total - self.called("memory").memory.taken(),
+            self.total,
+        ))
     }
 
     fn allocate(&self, bytes: usize) -> Result<Pointer> {
-        let mut state = self.state();
+        let mut state = self.called("allocate");
         if bytes > self.total - state.memory.taken() {
             return Err(Error::Memory { bytes });
         }
@@ -329,7 +342,7 @@ impl Driver for Emulator {
     }
 
     unsafe fn free(&self, memory: Pointer) {
-        let mut state = self.state();
+        let mut state = self.called("free");
         // As CUDA does: it waits for all work.
         insist(state.run_all());
         insist(state.memory.free(memory));
@@ -348,7 +361,7 @@ impl Driver for Emulator {
     }
 
     fn load(&self, image: &[u8]) -> Result<Module> {
-        let mut state = self.state();
+        let mut state = self.called("load");
         // A name of its own, or the system would give the library that it has already.
         state.loads += 1;
         let path = self.folder.path().join(format!("{}.so", state.loads));
@@ -359,13 +372,13 @@ impl Driver for Emulator {
     }
 
     fn unload(&self, module: Module) {
-        let mut state = self.state();
+        let mut state = self.called("unload");
         insist(state.run_all());
         state.modules[module.0] = None;
     }
 
     fn function(&self, module: Module, name: &str, shared: usize) -> Result<Function> {
-        let mut state = self.state();
+        let mut state = self.called("function");
         if shared > SHARED {
             return Err(wrong(format!(
                 "{name} asks for {shared} bytes of shared memory"
@@ -396,14 +409,14 @@ impl Driver for Emulator {
     }
 
     fn stream(&self) -> Result<Stream> {
-        let mut state = self.state();
+        let mut state = self.called("stream");
         state.queues.push(Some(Queue::default()));
         Ok(Stream(state.queues.len() - 1))
     }
 
     /// Callers name queues by their numbers, counted from 1.
     unsafe fn stream_of(&self, raw: u64) -> Result<Stream> {
-        let mut state = self.state();
+        let mut state = self.called("stream_of");
         let stream = match (raw, state.default) {
             (0, Some(default)) => default,
             (0, None) => {
@@ -420,11 +433,11 @@ impl Driver for Emulator {
     }
 
     fn reaches(&self, memory: Pointer) -> Result<bool> {
-        Ok(self.state().memory.inside(memory, 1).is_ok())
+        Ok(self.called("reaches").memory.inside(memory, 1).is_ok())
     }
 
     fn drop_stream(&self, stream: Stream) {
-        let mut state = self.state();
+        let mut state = self.called("drop_stream");
         if let Some(i) = state.borrowed.iter().position(|&s| s == stream) {
             state.borrowed.remove(i);
             return;
@@ -435,7 +448,7 @@ impl Driver for Emulator {
     }
 
     unsafe fn upload(&self, stream: Stream, to: Pointer, from: &[u8]) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.called("upload");
         state.memory.inside(to, from.len())?;
         let address = from.as_ptr() as usize;
         if state.pinned.inside(address as Pointer, from.len()).is_ok() {
@@ -455,7 +468,7 @@ impl Driver for Emulator {
     }
 
     unsafe fn download(&self, stream: Stream, to: &mut [u8], from: Pointer) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.called("download");
         let (to, bytes) = (to.as_mut_ptr() as usize, to.len());
         state.memory.inside(from, bytes)?;
         if state.recordings.has(stream) {
@@ -465,7 +478,7 @@ impl Driver for Emulator {
     }
 
     unsafe fn fill(&self, stream: Stream, memory: Pointer, byte: u8, bytes: usize) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.called("fill");
         state.memory.inside(memory, bytes)?;
         let work = Work::Fill {
             memory,
@@ -482,7 +495,7 @@ impl Driver for Emulator {
         shape: Shape,
         arguments: &[u8],
     ) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.called("launch");
         if let Some(left) = &mut state.panics {
             if *left == 0 {
                 state.panics = None;
@@ -522,7 +535,7 @@ impl Driver for Emulator {
     }
 
     fn synchronize(&self, stream: Stream) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.called("synchronize");
         if state.recordings.has(stream) {
             return Err(wrong("a queue that is recorded is waited for".to_owned()));
         }
@@ -531,19 +544,19 @@ impl Driver for Emulator {
     }
 
     fn event(&self) -> Result<Event> {
-        let mut state = self.state();
+        let mut state = self.called("event");
         state.points.push(Some(Point::default()));
         Ok(Event(state.points.len() - 1))
     }
 
     fn drop_event(&self, event: Event) {
-        let mut state = self.state();
+        let mut state = self.called("drop_event");
         insist(named(&mut state.points, event.0, "event"));
         state.points[event.0] = None;
     }
 
     fn record(&self, stream: Stream, event: Event) -> Result<()> {
-        let state = &mut *self.state();
+        let state = &mut *self.called("record");
         let point = named(&mut state.points, event.0, "event")?;
         if state.recordings.record(stream, point) {
             return Ok(());
@@ -554,7 +567,7 @@ impl Driver for Emulator {
     }
 
     fn wait(&self, stream: Stream, event: Event) -> Result<()> {
-        let state = &mut *self.state();
+        let state = &mut *self.called("wait");
         named(&mut state.queues, stream.0, "stream")?;
         let point = named(&mut state.points, event.0, "event")?;
         if state.recordings.wait(stream, point)? {
@@ -573,7 +586,7 @@ impl Driver for Emulator {
     }
 
     fn seconds(&self, from: Event, to: Event) -> Result<f64> {
-        let mut state = self.state();
+        let mut state = self.called("seconds");
         let mut passed = |event: Event| {
             let point = named(&mut state.points, event.0, "event")?;
             let when = point.passed;
@@ -584,45 +597,45 @@ impl Driver for Emulator {
     }
 
     fn begin_graph(&self, stream: Stream) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.called("begin_graph");
         named(&mut state.queues, stream.0, "stream")?;
         state.recordings.begin(stream)
     }
 
     fn end_graph(&self, stream: Stream) -> Result<Graph> {
-        let mut state = self.state();
+        let mut state = self.called("end_graph");
         let works = state.recordings.end(stream)?;
         state.graphs.push(Some(Arc::new(works)));
         Ok(Graph(state.graphs.len() - 1))
     }
 
     unsafe fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.called("launch_graph");
         let works = named(&mut state.graphs, graph.0, "graph")?.clone();
         state.put(stream, Work::Graph(works))
     }
 
     fn drop_graph(&self, graph: Graph) {
-        let mut state = self.state();
+        let mut state = self.called("drop_graph");
         insist(named(&mut state.graphs, graph.0, "graph"));
         state.graphs[graph.0] = None;
     }
 
     fn pin(&self, bytes: usize) -> Result<*mut u8> {
-        let pointer = self.state().pinned.allocate(bytes) as *mut u8;
+        let pointer = self.called("pin").pinned.allocate(bytes) as *mut u8;
         // SAFETY: it was just taken.
         unsafe { pointer.write_bytes(0, bytes) };
         Ok(pointer)
     }
 
     unsafe fn free_pinned(&self, memory: *mut u8) {
-        let mut state = self.state();
+        let mut state = self.called("free_pinned");
         insist(state.run_all());
         insist(state.pinned.free(memory as Pointer));
     }
 
     unsafe fn multiply(&self, stream: Stream, product: Product) -> Result<()> {
-        self.state().put(stream, Work::Multiply(product))
+        self.called("multiply").put(stream, Work::Multiply(product))
     }
 }
 
