@@ -19,7 +19,8 @@ pub use safe::context::{current, devices};
 pub use sys::library::FOLDER;
 
 use super::driver::{
-    Driver, Event, Function, Graph, Module, Pointer, Product, Properties, Shape, Stream, Usage,
+    Driver, EventId, Function, GraphId, ModuleId, Pointer, Product, Properties, Shape, StreamId,
+    Usage,
 };
 use mebridge_support::error::{Error, Result};
 use rustc_hash::FxHashMap;
@@ -141,7 +142,7 @@ impl Driver for Cuda {
         Ok(format!("NVRTC {major}.{minor} {target}"))
     }
 
-    fn load(&self, image: &[u8]) -> Result<Module> {
+    fn load(&self, image: &[u8]) -> Result<ModuleId> {
         let module = safe::module::Module::load(&self.context, image);
         let module = module.map_err(|error| match error {
             Error::GpuCall { call, what } => Error::GpuCall {
@@ -155,17 +156,17 @@ impl Driver for Cuda {
             },
             error => error,
         });
-        Ok(Module(self.modules.add(module?)))
+        Ok(ModuleId(self.modules.add(module?)))
     }
 
-    fn unload(&self, module: Module) {
+    fn unload(&self, module: ModuleId) {
         if let Some(module) = self.modules.remove(module.0) {
             self.functions
                 .retain(|function| !Arc::ptr_eq(function.module(), &module));
         }
     }
 
-    fn function(&self, module: Module, name: &str, shared: usize) -> Result<Function> {
+    fn function(&self, module: ModuleId, name: &str, shared: usize) -> Result<Function> {
         let module = self.modules.get(module.0)?;
         let most = self.properties.shared_per_block;
         let function = safe::module::Function::new(&module, name, shared, most)?;
@@ -180,43 +181,43 @@ impl Driver for Cuda {
         self.functions.get(function.0)?.occupancy(threads, shared)
     }
 
-    fn stream(&self) -> Result<Stream> {
+    fn stream(&self) -> Result<StreamId> {
         let stream = safe::stream::Stream::new(&self.context)?;
-        Ok(Stream(self.streams.add(stream)))
+        Ok(StreamId(self.streams.add(stream)))
     }
 
-    unsafe fn stream_of(&self, raw: u64) -> Result<Stream> {
+    unsafe fn stream_of(&self, raw: u64) -> Result<StreamId> {
         // SAFETY: the caller's promise.
         let stream = unsafe { safe::stream::Stream::of_caller(&self.context, raw) };
-        Ok(Stream(self.streams.add(stream)))
+        Ok(StreamId(self.streams.add(stream)))
     }
 
     fn reaches(&self, memory: Pointer) -> Result<bool> {
         reaches(&self.context, memory)
     }
 
-    fn drop_stream(&self, stream: Stream) {
+    fn drop_stream(&self, stream: StreamId) {
         self.streams.remove(stream.0);
     }
 
-    unsafe fn upload(&self, stream: Stream, to: Pointer, from: &[u8]) -> Result<()> {
+    unsafe fn upload(&self, stream: StreamId, to: Pointer, from: &[u8]) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.streams.get(stream.0)?.upload(to, from) }
     }
 
-    unsafe fn download(&self, stream: Stream, to: &mut [u8], from: Pointer) -> Result<()> {
+    unsafe fn download(&self, stream: StreamId, to: &mut [u8], from: Pointer) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.streams.get(stream.0)?.download(to, from) }
     }
 
-    unsafe fn fill(&self, stream: Stream, memory: Pointer, byte: u8, bytes: usize) -> Result<()> {
+    unsafe fn fill(&self, stream: StreamId, memory: Pointer, byte: u8, bytes: usize) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.streams.get(stream.0)?.fill(memory, byte, bytes) }
     }
 
     unsafe fn launch(
         &self,
-        stream: Stream,
+        stream: StreamId,
         function: Function,
         shape: Shape,
         arguments: &[u8],
@@ -226,47 +227,47 @@ impl Driver for Cuda {
         unsafe { stream.launch(&function, shape, arguments) }
     }
 
-    fn synchronize(&self, stream: Stream) -> Result<()> {
+    fn synchronize(&self, stream: StreamId) -> Result<()> {
         self.streams.get(stream.0)?.synchronize()
     }
 
-    fn event(&self) -> Result<Event> {
+    fn event(&self) -> Result<EventId> {
         let event = safe::event::Event::new(&self.context)?;
-        Ok(Event(self.events.add(event)))
+        Ok(EventId(self.events.add(event)))
     }
 
-    fn drop_event(&self, event: Event) {
+    fn drop_event(&self, event: EventId) {
         self.events.remove(event.0);
     }
 
-    fn record(&self, stream: Stream, event: Event) -> Result<()> {
+    fn record(&self, stream: StreamId, event: EventId) -> Result<()> {
         (self.streams.get(stream.0)?).record(&*self.events.get(event.0)?)
     }
 
-    fn wait(&self, stream: Stream, event: Event) -> Result<()> {
+    fn wait(&self, stream: StreamId, event: EventId) -> Result<()> {
         (self.streams.get(stream.0)?).wait(&*self.events.get(event.0)?)
     }
 
-    fn seconds(&self, from: Event, to: Event) -> Result<f64> {
+    fn seconds(&self, from: EventId, to: EventId) -> Result<f64> {
         (self.events.get(from.0)?).seconds(&*self.events.get(to.0)?)
     }
 
-    fn begin_graph(&self, stream: Stream) -> Result<()> {
+    fn begin_graph(&self, stream: StreamId) -> Result<()> {
         self.streams.get(stream.0)?.begin_graph()
     }
 
-    fn end_graph(&self, stream: Stream) -> Result<Graph> {
+    fn end_graph(&self, stream: StreamId) -> Result<GraphId> {
         let graph = self.streams.get(stream.0)?.end_graph()?;
-        Ok(Graph(self.graphs.add(graph)))
+        Ok(GraphId(self.graphs.add(graph)))
     }
 
-    unsafe fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()> {
+    unsafe fn launch_graph(&self, stream: StreamId, graph: GraphId) -> Result<()> {
         let (stream, graph) = (self.streams.get(stream.0)?, self.graphs.get(graph.0)?);
         // SAFETY: the caller's promise.
         unsafe { stream.launch_graph(&graph) }
     }
 
-    fn drop_graph(&self, graph: Graph) {
+    fn drop_graph(&self, graph: GraphId) {
         self.graphs.remove(graph.0);
     }
 
@@ -285,7 +286,7 @@ impl Driver for Cuda {
         drop(memory);
     }
 
-    unsafe fn multiply(&self, stream: Stream, product: Product) -> Result<()> {
+    unsafe fn multiply(&self, stream: StreamId, product: Product) -> Result<()> {
         let hopper = self.properties.capability.0 >= 9;
         // SAFETY: the caller's promise.
         unsafe { self.streams.get(stream.0)?.multiply(&product, hopper) }

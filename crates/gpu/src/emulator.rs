@@ -10,7 +10,8 @@ mod memory;
 mod queue;
 
 use super::driver::{
-    Driver, Event, Function, Graph, Module, Pointer, Product, Properties, Shape, Stream, Usage,
+    Driver, EventId, Function, GraphId, ModuleId, Pointer, Product, Properties, Shape, StreamId,
+    Usage,
 };
 use library::Library;
 use mebridge_support::error::{Error, Result};
@@ -36,7 +37,7 @@ pub struct Emulator {
 
 /// A kernel.
 struct Kernel {
-    module: Module,
+    module: ModuleId,
     name: String,
     address: usize,
     shared: usize,
@@ -54,8 +55,8 @@ struct State {
     graphs: Vec<Option<Arc<Vec<Work>>>>,
     recordings: Recordings,
     /// The default queue, once somebody asked for it, and those of callers.
-    default: Option<Stream>,
-    borrowed: Vec<Stream>,
+    default: Option<StreamId>,
+    borrowed: Vec<StreamId>,
     log: Log,
     cost: Option<Cost>,
     /// How much later it is than by the clock of the machine.
@@ -167,7 +168,7 @@ impl Emulator {
 
 impl State {
     /// Asks for work.
-    fn put(&mut self, stream: Stream, work: Work) -> Result<()> {
+    fn put(&mut self, stream: StreamId, work: Work) -> Result<()> {
         let queue = named(&mut self.queues, stream.0, "stream")?;
         if let Some(work) = self.recordings.put(stream, work) {
             queue.waiting.push_back(work);
@@ -177,7 +178,7 @@ impl State {
     }
 
     /// Does the work of a queue until so many things have been done.
-    fn run(&mut self, stream: Stream, until: u64) -> Result<()> {
+    fn run(&mut self, stream: StreamId, until: u64) -> Result<()> {
         loop {
             let queue = named(&mut self.queues, stream.0, "stream")?;
             if queue.done >= until {
@@ -193,7 +194,7 @@ impl State {
     fn run_all(&mut self) -> Result<()> {
         for i in 0..self.queues.len() {
             if let Some(until) = self.queues[i].as_ref().map(|queue| queue.put) {
-                self.run(Stream(i), until)?;
+                self.run(StreamId(i), until)?;
             }
         }
         Ok(())
@@ -360,7 +361,7 @@ impl Driver for Emulator {
         Ok(format!("{} for tests", self.compiler.display()))
     }
 
-    fn load(&self, image: &[u8]) -> Result<Module> {
+    fn load(&self, image: &[u8]) -> Result<ModuleId> {
         let mut state = self.called("load");
         // A name of its own, or the system would give the library that it has already.
         state.loads += 1;
@@ -368,16 +369,16 @@ impl Driver for Emulator {
         std::fs::write(&path, image).map_err(Error::io(&path))?;
         let library = Library::open(&path)?;
         state.modules.push(Some(library));
-        Ok(Module(state.modules.len() - 1))
+        Ok(ModuleId(state.modules.len() - 1))
     }
 
-    fn unload(&self, module: Module) {
+    fn unload(&self, module: ModuleId) {
         let mut state = self.called("unload");
         insist(state.run_all());
         state.modules[module.0] = None;
     }
 
-    fn function(&self, module: Module, name: &str, shared: usize) -> Result<Function> {
+    fn function(&self, module: ModuleId, name: &str, shared: usize) -> Result<Function> {
         let mut state = self.called("function");
         if shared > SHARED {
             return Err(wrong(format!(
@@ -408,24 +409,24 @@ impl Driver for Emulator {
         Ok((1024 / threads.max(1)).min(by_shared as u32))
     }
 
-    fn stream(&self) -> Result<Stream> {
+    fn stream(&self) -> Result<StreamId> {
         let mut state = self.called("stream");
         state.queues.push(Some(Queue::default()));
-        Ok(Stream(state.queues.len() - 1))
+        Ok(StreamId(state.queues.len() - 1))
     }
 
     /// Callers name queues by their numbers, counted from 1.
-    unsafe fn stream_of(&self, raw: u64) -> Result<Stream> {
+    unsafe fn stream_of(&self, raw: u64) -> Result<StreamId> {
         let mut state = self.called("stream_of");
         let stream = match (raw, state.default) {
             (0, Some(default)) => default,
             (0, None) => {
                 state.queues.push(Some(Queue::default()));
-                let default = Stream(state.queues.len() - 1);
+                let default = StreamId(state.queues.len() - 1);
                 state.default = Some(default);
                 default
             }
-            _ => Stream(raw as usize - 1),
+            _ => StreamId(raw as usize - 1),
         };
         named(&mut state.queues, stream.0, "stream")?;
         state.borrowed.push(stream);
@@ -436,7 +437,7 @@ impl Driver for Emulator {
         Ok(self.called("reaches").memory.inside(memory, 1).is_ok())
     }
 
-    fn drop_stream(&self, stream: Stream) {
+    fn drop_stream(&self, stream: StreamId) {
         let mut state = self.called("drop_stream");
         if let Some(i) = state.borrowed.iter().position(|&s| s == stream) {
             state.borrowed.remove(i);
@@ -447,7 +448,7 @@ impl Driver for Emulator {
         state.queues[stream.0] = None;
     }
 
-    unsafe fn upload(&self, stream: Stream, to: Pointer, from: &[u8]) -> Result<()> {
+    unsafe fn upload(&self, stream: StreamId, to: Pointer, from: &[u8]) -> Result<()> {
         let mut state = self.called("upload");
         state.memory.inside(to, from.len())?;
         let address = from.as_ptr() as usize;
@@ -467,7 +468,7 @@ impl Driver for Emulator {
         state.put(stream, Work::Upload { to, from, bytes })
     }
 
-    unsafe fn download(&self, stream: Stream, to: &mut [u8], from: Pointer) -> Result<()> {
+    unsafe fn download(&self, stream: StreamId, to: &mut [u8], from: Pointer) -> Result<()> {
         let mut state = self.called("download");
         let (to, bytes) = (to.as_mut_ptr() as usize, to.len());
         state.memory.inside(from, bytes)?;
@@ -477,7 +478,7 @@ impl Driver for Emulator {
         state.put(stream, Work::Download { to, bytes, from })
     }
 
-    unsafe fn fill(&self, stream: Stream, memory: Pointer, byte: u8, bytes: usize) -> Result<()> {
+    unsafe fn fill(&self, stream: StreamId, memory: Pointer, byte: u8, bytes: usize) -> Result<()> {
         let mut state = self.called("fill");
         state.memory.inside(memory, bytes)?;
         let work = Work::Fill {
@@ -490,7 +491,7 @@ impl Driver for Emulator {
 
     unsafe fn launch(
         &self,
-        stream: Stream,
+        stream: StreamId,
         function: Function,
         shape: Shape,
         arguments: &[u8],
@@ -534,7 +535,7 @@ impl Driver for Emulator {
         state.put(stream, work)
     }
 
-    fn synchronize(&self, stream: Stream) -> Result<()> {
+    fn synchronize(&self, stream: StreamId) -> Result<()> {
         let mut state = self.called("synchronize");
         if state.recordings.has(stream) {
             return Err(wrong("a queue that is recorded is waited for".to_owned()));
@@ -543,19 +544,19 @@ impl Driver for Emulator {
         state.run(stream, until)
     }
 
-    fn event(&self) -> Result<Event> {
+    fn event(&self) -> Result<EventId> {
         let mut state = self.called("event");
         state.points.push(Some(Point::default()));
-        Ok(Event(state.points.len() - 1))
+        Ok(EventId(state.points.len() - 1))
     }
 
-    fn drop_event(&self, event: Event) {
+    fn drop_event(&self, event: EventId) {
         let mut state = self.called("drop_event");
         insist(named(&mut state.points, event.0, "event"));
         state.points[event.0] = None;
     }
 
-    fn record(&self, stream: Stream, event: Event) -> Result<()> {
+    fn record(&self, stream: StreamId, event: EventId) -> Result<()> {
         let state = &mut *self.called("record");
         let point = named(&mut state.points, event.0, "event")?;
         if state.recordings.record(stream, point) {
@@ -566,7 +567,7 @@ impl Driver for Emulator {
         state.put(stream, Work::Record { event, number })
     }
 
-    fn wait(&self, stream: Stream, event: Event) -> Result<()> {
+    fn wait(&self, stream: StreamId, event: EventId) -> Result<()> {
         let state = &mut *self.called("wait");
         named(&mut state.queues, stream.0, "stream")?;
         let point = named(&mut state.points, event.0, "event")?;
@@ -585,9 +586,9 @@ impl Driver for Emulator {
         }
     }
 
-    fn seconds(&self, from: Event, to: Event) -> Result<f64> {
+    fn seconds(&self, from: EventId, to: EventId) -> Result<f64> {
         let mut state = self.called("seconds");
-        let mut passed = |event: Event| {
+        let mut passed = |event: EventId| {
             let point = named(&mut state.points, event.0, "event")?;
             let when = point.passed;
             when.ok_or_else(|| wrong(format!("{event:?} has not been passed")))
@@ -596,26 +597,26 @@ impl Driver for Emulator {
         Ok(to.saturating_duration_since(from).as_secs_f64())
     }
 
-    fn begin_graph(&self, stream: Stream) -> Result<()> {
+    fn begin_graph(&self, stream: StreamId) -> Result<()> {
         let mut state = self.called("begin_graph");
         named(&mut state.queues, stream.0, "stream")?;
         state.recordings.begin(stream)
     }
 
-    fn end_graph(&self, stream: Stream) -> Result<Graph> {
+    fn end_graph(&self, stream: StreamId) -> Result<GraphId> {
         let mut state = self.called("end_graph");
         let works = state.recordings.end(stream)?;
         state.graphs.push(Some(Arc::new(works)));
-        Ok(Graph(state.graphs.len() - 1))
+        Ok(GraphId(state.graphs.len() - 1))
     }
 
-    unsafe fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()> {
+    unsafe fn launch_graph(&self, stream: StreamId, graph: GraphId) -> Result<()> {
         let mut state = self.called("launch_graph");
         let works = named(&mut state.graphs, graph.0, "graph")?.clone();
         state.put(stream, Work::Graph(works))
     }
 
-    fn drop_graph(&self, graph: Graph) {
+    fn drop_graph(&self, graph: GraphId) {
         let mut state = self.called("drop_graph");
         insist(named(&mut state.graphs, graph.0, "graph"));
         state.graphs[graph.0] = None;
@@ -634,7 +635,7 @@ impl Driver for Emulator {
         insist(state.pinned.free(memory as Pointer));
     }
 
-    unsafe fn multiply(&self, stream: Stream, product: Product) -> Result<()> {
+    unsafe fn multiply(&self, stream: StreamId, product: Product) -> Result<()> {
         self.called("multiply").put(stream, Work::Multiply(product))
     }
 }
@@ -642,13 +643,23 @@ impl Driver for Emulator {
 impl Drop for Emulator {
     fn drop(&mut self) {
         let state = self.state();
-        let left = [state.memory.pieces(), state.pinned.pieces()];
+        let queues = state.queues.iter().flatten().count();
+        let left = [
+            (state.memory.pieces(), "pieces of memory"),
+            (state.pinned.pieces(), "pieces of pinned memory"),
+            (state.modules.iter().flatten().count(), "programs"),
+            // The default queue is nobody's.
+            (queues - usize::from(state.default.is_some()), "queues"),
+            (state.borrowed.len(), "queues of callers"),
+            (state.points.iter().flatten().count(), "events"),
+            (state.graphs.iter().flatten().count(), "recordings"),
+        ];
         drop(state);
-        if left != [0, 0] {
-            let [memory, pinned] = left;
-            insist::<()>(Err(wrong(format!(
-                "{memory} pieces of memory and {pinned} of pinned memory were not given back"
-            ))));
+        for (count, what) in left {
+            if count > 0 {
+                let what = format!("{count} {what} were not given back");
+                insist::<()>(Err(wrong(what)));
+            }
         }
     }
 }

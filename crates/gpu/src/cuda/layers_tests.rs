@@ -9,6 +9,7 @@ use super::safe::stream::Stream;
 use super::{Cuda, safe};
 use crate::driver::{Driver, Shape};
 use mebridge_support::error::{Error, Result};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const SHAPE: Shape = Shape {
@@ -298,4 +299,52 @@ fn a_gpu_that_is_not_there_is_an_error() {
     let (calls, devices) = (fake::context(0).calls(), 2);
     let result = safe::context::Context::of(calls, devices, 2).map(|_| ());
     assert!(matches!(result, Err(Error::NoSuchDevice { .. })));
+}
+
+/// The text of all files below a folder, by their paths.
+fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => all.extend(sources(&path)),
+            false => all.push((
+                path.clone(),
+                std::fs::read_to_string(&path).expect("a text"),
+            )),
+        }
+    }
+    all
+}
+
+#[test]
+fn layers_use_those_below() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let sources = sources(&root);
+    for (folder, forbidden) in [
+        (
+            "cuda/sys",
+            &["cuda::result", "cuda::safe", "crate::driver"][..],
+        ),
+        ("cuda/result", &["cuda::safe"]),
+        // What is in the layers is seen through `cuda` alone.
+        ("engine", &["cuda::"]),
+    ] {
+        let folder = root.join(folder);
+        let files = sources.iter().filter(|(path, _)| path.starts_with(&folder));
+        assert!(files.clone().count() > 2, "{}", folder.display());
+        for (path, text) in files {
+            for name in forbidden {
+                assert!(!text.contains(name), "{} uses {name}", path.display());
+            }
+        }
+    }
+    let symbols = root.join("cuda/sys");
+    for (path, text) in sources
+        .iter()
+        .filter(|(path, _)| !path.starts_with(&symbols))
+    {
+        let named = ["cudarc", "::"].concat();
+        assert!(!text.contains(&named), "{} uses {named}", path.display());
+    }
 }
