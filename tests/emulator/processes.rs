@@ -8,6 +8,7 @@ use mebridge::gpu::Gpus;
 use mebridge::gpu::driver::Driver;
 use mebridge::gpu::emulator::{Emulator, Log};
 use mebridge::import::import_directory;
+use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, Precision, Switches};
 use mebridge::target::{Calls, Target};
@@ -405,6 +406,61 @@ fn colour_sums_by_matrix_products_agree_with_the_cpu() {
                     }
                 }
             }
+        }
+    }
+}
+
+/// What a call costs on the CPU's side is its calls of the driver: a call that has been made before makes these, and none
+/// more.
+#[test]
+fn a_steady_call_asks_the_driver_for_what_it_needs() {
+    let Some(gpu) = Emulator::new() else {
+        return;
+    };
+    let process = mebridge::generate("g g > t t~").expect("process").remove(0);
+    let card = process.model.default_card();
+    let driver: Arc<dyn Driver> = gpu.clone();
+    let nevt = 37;
+    let (g_s, random, channel) = (vec![1.2; nevt], vec![0.4; nevt], vec![1; nevt]);
+    for (by_tables, work) in [(true, "launch_graph"), (false, "launch")] {
+        let switches = Switches {
+            gpu_group: by_tables.then_some(0),
+            ..Switches::default()
+        };
+        let gpus = Gpus::of(vec![driver.clone()], &switches, Cache::default()).expect("a GPU");
+        let bridge = Bridge::on(Target::Gpu(gpus), process.clone(), &card, &switches, 64);
+        let mut bridge = bridge.expect("bridge");
+        let masses = bridge.masses();
+        let space = PhaseSpace::new(1000.0, &masses[..2], &masses[2..]).expect("phase space");
+        let mut momenta = vec![0.0; space.components() * nevt];
+        for (event, momenta) in momenta.chunks_mut(space.components()).enumerate() {
+            let random = (0..space.randoms()).map(|i| (7 * event + 5 * i) % nevt);
+            let random: Vec<f64> = random.map(|n| (n as f64 + 0.5) / nevt as f64).collect();
+            space.event(&random, momenta);
+        }
+        for channels in [false, true] {
+            let events = Events {
+                momenta: &momenta,
+                g_s: &g_s,
+                random_helicity: &random,
+                random_color: &random,
+                channels: channels.then_some(&channel),
+                igraph: None,
+            };
+            run(&mut bridge, &events);
+            bridge.wait_for_compiler();
+            run(&mut bridge, &events);
+            let (_, log) = run_logged(&gpu, &mut bridge, &events);
+            // Momenta, couplings, two random numbers and channels; |M|^2, helicity, colour and what is wrong.
+            let expected = [
+                ("download", 4),
+                ("fill", 1),
+                (work, 1),
+                ("synchronize", 1),
+                ("upload", 4 + usize::from(channels)),
+            ];
+            let calls: Vec<_> = log.calls.into_iter().collect();
+            assert_eq!(calls, expected, "{work}, channels: {channels}");
         }
     }
 }

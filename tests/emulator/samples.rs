@@ -144,7 +144,7 @@ fn bytes<T: Copy>(numbers: &[T]) -> &[u8] {
 
 impl Device {
     fn new(driver: Arc<dyn Driver>) -> Device {
-        let stream = driver.stream().expect("a stream");
+        let stream = Stream::new(&driver).expect("a stream");
         Device {
             driver,
             stream,
@@ -156,8 +156,8 @@ impl Device {
         let buffer = Buffer::new(&self.driver, size_of_val(numbers)).expect("memory");
         let at = buffer.pointer();
         // SAFETY: as many bytes; the stream is waited for.
-        unsafe { self.driver.upload(self.stream, at, bytes(numbers)).unwrap() };
-        self.driver.synchronize(self.stream).unwrap();
+        unsafe { self.stream.upload(at, bytes(numbers)).unwrap() };
+        self.stream.synchronize().unwrap();
         self.buffers.push(buffer);
         at
     }
@@ -167,14 +167,14 @@ impl Device {
         // SAFETY: numbers of any bits.
         let to = unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast::<u8>(), size) };
         // SAFETY: as many bytes; the stream is waited for.
-        unsafe { self.driver.download(self.stream, to, at).unwrap() };
-        self.driver.synchronize(self.stream).unwrap();
+        unsafe { self.stream.download(to, at).unwrap() };
+        self.stream.synchronize().unwrap();
         numbers
     }
 
     /// The stream as a caller names it.
     fn raw(&self) -> u64 {
-        self.stream.0 as u64 + 1
+        self.stream.id().0 as u64 + 1
     }
 
     /// All that can be given and asked, for these rows of diagrams.
@@ -230,9 +230,7 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        self.driver.synchronize(self.stream).unwrap();
-        self.buffers.clear();
-        self.driver.drop_stream(self.stream);
+        self.stream.synchronize().unwrap();
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::events::{Ask, Batch, Outcome};
 use crate::support::{Gpu, cache, conclude, is_child, some};
 use mebridge::abi::fbridge;
-use mebridge::gpu::driver::Driver;
+use mebridge::gpu::driver::{Driver, Pinned};
 use mebridge::runtime::{Precision, Switches};
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -20,16 +20,14 @@ static FALSE: i32 = 0;
 /// An array.
 enum Array {
     Ordinary(Vec<u64>),
-    Pinned(Arc<dyn Driver>, *mut u8),
+    Pinned(Pinned),
 }
 
 impl Array {
     fn new(pinned: Option<&Arc<dyn Driver>>, bytes: usize) -> Array {
         match pinned {
             None => Array::Ordinary(vec![0; bytes.div_ceil(8)]),
-            Some(driver) => {
-                Array::Pinned(driver.clone(), driver.pin(bytes).expect("pinned memory"))
-            }
+            Some(driver) => Array::Pinned(Pinned::new(driver, bytes).expect("pinned memory")),
         }
     }
 
@@ -46,7 +44,7 @@ impl Array {
     fn start(&mut self) -> *mut u8 {
         match self {
             Array::Ordinary(words) => words.as_mut_ptr().cast(),
-            Array::Pinned(_, start) => *start,
+            Array::Pinned(bytes) => bytes.as_mut_ptr(),
         }
     }
 
@@ -58,15 +56,6 @@ impl Array {
     fn read<T: Copy>(&mut self, count: usize) -> Vec<T> {
         // SAFETY: numbers of this type were written here, as many.
         unsafe { std::slice::from_raw_parts(self.start().cast_const().cast(), count) }.to_vec()
-    }
-}
-
-impl Drop for Array {
-    fn drop(&mut self) {
-        if let Array::Pinned(driver, start) = self {
-            // SAFETY: it came from there, and calls that use it are over.
-            unsafe { driver.free_pinned(*start) };
-        }
     }
 }
 

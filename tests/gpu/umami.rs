@@ -8,7 +8,7 @@ use crate::support::{Gpu, is_child, number, on_cpu};
 use mebridge::abi::umami::{
     umami_free, umami_get_meta, umami_initialize, umami_matrix_element, umami_set_parameter,
 };
-use mebridge::gpu::driver::{Buffer, Driver, Stream};
+use mebridge::gpu::driver::{Buffer, Driver, Event, Stream};
 use mebridge::process::Process;
 use mebridge::sample::{Momenta, Rows, Sample, SampleAnswers};
 use std::ffi::{CStr, c_int, c_void};
@@ -81,7 +81,7 @@ impl Device {
     fn new(gpu: &Gpu) -> Device {
         let driver = gpu.driver().clone();
         // SAFETY: every GPU has it.
-        let stream = unsafe { driver.stream_of(0).expect("the default stream") };
+        let stream = unsafe { Stream::of_caller(&driver, 0).expect("the default stream") };
         Device {
             driver,
             stream,
@@ -102,9 +102,7 @@ impl Device {
         // SAFETY: numbers; as many bytes were taken, and the stream is waited for.
         unsafe {
             let bytes = std::slice::from_raw_parts(numbers.as_ptr().cast::<u8>(), size);
-            self.driver
-                .upload(self.stream, to as u64, bytes)
-                .expect("a copy");
+            self.stream.upload(to as u64, bytes).expect("a copy");
         }
         self.wait();
         to
@@ -116,25 +114,20 @@ impl Device {
         // SAFETY: numbers of any bits; as many bytes are there, and the stream is waited for.
         unsafe {
             let bytes = std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast::<u8>(), size);
-            self.driver
-                .download(self.stream, bytes, from as u64)
-                .expect("a copy");
+            self.stream.download(bytes, from as u64).expect("a copy");
         }
         self.wait();
         numbers
     }
 
     fn wait(&self) {
-        self.driver
-            .synchronize(self.stream)
-            .expect("the default stream");
+        self.stream.synchronize().expect("the default stream");
     }
 }
 
 impl Drop for Device {
     fn drop(&mut self) {
         self.wait();
-        self.driver.drop_stream(self.stream);
     }
 }
 
@@ -354,21 +347,21 @@ fn rates_of_calls() {
         for (what, outputs) in [("|M|^2 alone", 1), ("all outputs", 5)] {
             assert_eq!(arrays.call(handle, 0, count, outputs), 0, "{}", error());
             device.wait();
-            let begin = device.driver.event().expect("a clock");
-            let end = device.driver.event().expect("a clock");
+            let begin = Event::new(&device.driver).expect("a clock");
+            let end = Event::new(&device.driver).expect("a clock");
             let mut rates = Vec::new();
             let mut host = Duration::ZERO;
             for _ in 0..5 {
                 let calls = 8;
-                device.driver.record(device.stream, begin).expect("a clock");
+                device.stream.record(&begin).expect("a clock");
                 let start = Instant::now();
                 for _ in 0..calls {
                     assert_eq!(arrays.call(handle, 0, count, outputs), 0);
                 }
                 host = start.elapsed() / calls;
-                device.driver.record(device.stream, end).expect("a clock");
+                device.stream.record(&end).expect("a clock");
                 device.wait();
-                let seconds = device.driver.seconds(begin, end).expect("a time");
+                let seconds = begin.seconds(&end).expect("a time");
                 rates.push(f64::from(calls) * count as f64 / seconds);
             }
             rates.sort_by(f64::total_cmp);
@@ -378,8 +371,6 @@ fn rates_of_calls() {
                 rates[2],
                 host.as_secs_f64() * 1e6
             );
-            device.driver.drop_event(begin);
-            device.driver.drop_event(end);
         }
         device.buffers.clear();
     }

@@ -1,9 +1,8 @@
 //! Tables of a process in one piece of device memory.
 
-use super::driver::{Buffer, Driver, Pointer, Stream};
+use super::driver::{Buffer, Pointer, Stream};
 use super::structures::DeviceStructure;
 use mebridge_support::error::Result;
-use std::sync::Arc;
 
 /// Where a table begins, relative to the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,9 +78,9 @@ impl Arena {
     }
 
     /// Puts all tables into the memory of a GPU.
-    pub fn upload(mut self, driver: &Arc<dyn Driver>, stream: Stream) -> Result<Uploaded> {
+    pub fn upload(mut self, stream: &Stream) -> Result<Uploaded> {
         self.align();
-        let buffer = Buffer::new(driver, self.bytes.len())?;
+        let buffer = Buffer::new(stream.driver(), self.bytes.len())?;
         for at in self.pointers {
             let place = &mut self.bytes[at..at + 8];
             let mut offset = [0; 8];
@@ -89,9 +88,7 @@ impl Arena {
             let address = buffer.pointer() + u64::from_ne_bytes(offset);
             place.copy_from_slice(&address.to_ne_bytes());
         }
-        // SAFETY: the buffer has the size of the bytes, which stay until the stream has been waited for.
-        unsafe { driver.upload(stream, buffer.pointer(), &self.bytes)? };
-        driver.synchronize(stream)?;
+        stream.write(&buffer, &self.bytes)?;
         Ok(Uploaded { buffer })
     }
 }

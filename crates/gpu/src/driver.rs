@@ -1,12 +1,15 @@
 //! What the engine asks of a GPU: memory, copies, programs, launches, clocks.
 //!
-//! Two things answer: a real GPU ([`super::cuda`]), and in tests a program that runs the same device
-//! code on the CPU, one thread a block. Memory, modules and functions are named by
-//! numbers; [`Buffer`] gives memory back when it goes. All work of a *stream* is done in order;
-//! different streams run side by side.
+//! Two things answer ([`Driver`]): a real GPU ([`super::cuda`]), and in tests a program that runs the same device
+//! code on the CPU, one thread a block. To both, what they have made is known by numbers. The engine has it as
+//! [`Buffer`], [`Pinned`], [`Module`], [`Stream`], [`Event`] and [`Graph`], which give it back when they go and refuse what
+//! is of another GPU. All work of a *stream* is done in order; different streams run side by side.
+
+mod handles;
+
+pub use handles::{Buffer, Event, Graph, Module, Pinned, Recording, Stream};
 
 use mebridge_support::error::Result;
-use std::sync::Arc;
 
 /// What kind of GPU it is.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,25 +60,25 @@ impl Properties {
 /// An address in the memory of the GPU.
 pub type Pointer = u64;
 
-/// A loaded program.
+/// The number of a loaded program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Module(pub usize);
+pub struct ModuleId(pub usize);
 
-/// A kernel of a loaded program.
+/// The number of a kernel of a loaded program, which goes with it: what names none any more is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Function(pub usize);
 
-/// A queue of work.
+/// The number of a queue of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Stream(pub usize);
+pub struct StreamId(pub usize);
 
-/// A point in a queue of work.
+/// The number of a point in a queue of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Event(pub usize);
+pub struct EventId(pub usize);
 
-/// Work that was recorded to be done again.
+/// The number of work that was recorded to be done again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Graph(pub usize);
+pub struct GraphId(pub usize);
 
 /// What a kernel takes of a multiprocessor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,7 +104,7 @@ pub struct Shape {
     pub shared: u32,
 }
 
-/// A GPU, or what stands in for one.
+/// A GPU, or what stands in for one. What it makes is given back by the handles of this module.
 pub trait Driver: Send + Sync {
     /// What it is.
     fn properties(&self) -> &Properties;
@@ -126,13 +129,13 @@ pub trait Driver: Send + Sync {
     fn compiler(&self) -> Result<String>;
 
     /// Loads a program.
-    fn load(&self, image: &[u8]) -> Result<Module>;
+    fn load(&self, image: &[u8]) -> Result<ModuleId>;
 
     /// Unloads a program, with its kernels.
-    fn unload(&self, module: Module);
+    fn unload(&self, module: ModuleId);
 
     /// A kernel by its name; it may ask for so many bytes of shared memory.
-    fn function(&self, module: Module, name: &str, shared: usize) -> Result<Function>;
+    fn function(&self, module: ModuleId, name: &str, shared: usize) -> Result<Function>;
 
     /// What a kernel takes.
     fn usage(&self, function: Function) -> Result<Usage>;
@@ -142,39 +145,39 @@ pub trait Driver: Send + Sync {
     fn occupancy(&self, function: Function, threads: u32, shared: usize) -> Result<u32>;
 
     /// A new queue.
-    fn stream(&self) -> Result<Stream>;
+    fn stream(&self) -> Result<StreamId>;
 
     /// A queue of a caller's, by its CUstream; 0 is the legacy default stream. It is given back as others are, which
     /// leaves the caller's as it is.
     ///
     /// # Safety
     /// It is a stream of this GPU, and stays until it is given back.
-    unsafe fn stream_of(&self, raw: u64) -> Result<Stream>;
+    unsafe fn stream_of(&self, raw: u64) -> Result<StreamId>;
 
     /// Whether kernels of this GPU reach memory of a caller's.
     fn reaches(&self, memory: Pointer) -> Result<bool>;
 
     /// Gives a queue back.
-    fn drop_stream(&self, stream: Stream);
+    fn drop_stream(&self, stream: StreamId);
 
     /// Copies into the memory of the GPU. The bytes may be read later, until the stream is done: of
     /// memory from [`Driver::pin`] they are, of ordinary memory CUDA does not say when.
     ///
     /// # Safety
     /// The memory is there, and large enough; the bytes stay as they are until the stream is done.
-    unsafe fn upload(&self, stream: Stream, to: Pointer, from: &[u8]) -> Result<()>;
+    unsafe fn upload(&self, stream: StreamId, to: Pointer, from: &[u8]) -> Result<()>;
 
     /// Copies out of the memory of the GPU; the bytes are there when the stream is done.
     ///
     /// # Safety
     /// The memory is there, and large enough; nobody touches the bytes until the stream is done.
-    unsafe fn download(&self, stream: Stream, to: &mut [u8], from: Pointer) -> Result<()>;
+    unsafe fn download(&self, stream: StreamId, to: &mut [u8], from: Pointer) -> Result<()>;
 
     /// Sets memory to a byte.
     ///
     /// # Safety
     /// The memory is there, and large enough.
-    unsafe fn fill(&self, stream: Stream, memory: Pointer, byte: u8, bytes: usize) -> Result<()>;
+    unsafe fn fill(&self, stream: StreamId, memory: Pointer, byte: u8, bytes: usize) -> Result<()>;
 
     /// Starts a kernel. The arguments are the bytes of the structure that it takes, see
     /// [`DeviceStructure`](super::structures::DeviceStructure).
@@ -183,44 +186,44 @@ pub trait Driver: Send + Sync {
     /// The kernel takes this structure, and what it says about memory is true.
     unsafe fn launch(
         &self,
-        stream: Stream,
+        stream: StreamId,
         function: Function,
         shape: Shape,
         arguments: &[u8],
     ) -> Result<()>;
 
     /// Waits until a queue is done.
-    fn synchronize(&self, stream: Stream) -> Result<()>;
+    fn synchronize(&self, stream: StreamId) -> Result<()>;
 
     /// A new point in no queue yet.
-    fn event(&self) -> Result<Event>;
+    fn event(&self) -> Result<EventId>;
 
     /// Gives a point back.
-    fn drop_event(&self, event: Event);
+    fn drop_event(&self, event: EventId);
 
     /// Puts a point into a queue.
-    fn record(&self, stream: Stream, event: Event) -> Result<()>;
+    fn record(&self, stream: StreamId, event: EventId) -> Result<()>;
 
     /// Lets a queue wait for a point in another.
-    fn wait(&self, stream: Stream, event: Event) -> Result<()>;
+    fn wait(&self, stream: StreamId, event: EventId) -> Result<()>;
 
     /// Seconds between two points that have been passed.
-    fn seconds(&self, from: Event, to: Event) -> Result<f64>;
+    fn seconds(&self, from: EventId, to: EventId) -> Result<f64>;
 
     /// From here on the work of a queue (and of those that wait for it) is recorded, not done.
-    fn begin_graph(&self, stream: Stream) -> Result<()>;
+    fn begin_graph(&self, stream: StreamId) -> Result<()>;
 
     /// The work recorded since.
-    fn end_graph(&self, stream: Stream) -> Result<Graph>;
+    fn end_graph(&self, stream: StreamId) -> Result<GraphId>;
 
     /// Does recorded work.
     ///
     /// # Safety
-    /// What was promised of the work when it was recorded is true again: all of its memory is there.
-    unsafe fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()>;
+    /// What was promised of the work when it was recorded is true again: all of its memory and programs are there.
+    unsafe fn launch_graph(&self, stream: StreamId, graph: GraphId) -> Result<()>;
 
     /// Forgets recorded work.
-    fn drop_graph(&self, graph: Graph);
+    fn drop_graph(&self, graph: GraphId);
 
     /// Memory of the host that the GPU copies from and to by itself: so many bytes, zero. It is
     /// given back by [`Driver::free_pinned`].
@@ -237,7 +240,7 @@ pub trait Driver: Send + Sync {
     ///
     /// # Safety
     /// The memory is there, and large enough.
-    unsafe fn multiply(&self, stream: Stream, product: Product) -> Result<()>;
+    unsafe fn multiply(&self, stream: StreamId, product: Product) -> Result<()>;
 }
 
 /// A batch of matrix products, `C = A B`, see `cublasDgemmStridedBatched`: column-major.
@@ -261,40 +264,4 @@ pub struct Product {
     pub c: (Pointer, u32, u64),
     /// How many.
     pub count: u32,
-}
-
-/// Memory of a GPU.
-pub struct Buffer {
-    driver: Arc<dyn Driver>,
-    pointer: Pointer,
-    bytes: usize,
-}
-
-impl Buffer {
-    /// Takes so many bytes, at least one.
-    pub fn new(driver: &Arc<dyn Driver>, bytes: usize) -> Result<Buffer> {
-        Ok(Buffer {
-            driver: driver.clone(),
-            pointer: driver.allocate(bytes.max(1))?,
-            bytes,
-        })
-    }
-
-    /// Where it lies.
-    pub fn pointer(&self) -> Pointer {
-        self.pointer
-    }
-
-    /// Its size.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: it was allocated here; whoever has work under way that uses it waits for that
-        // before it drops its buffers.
-        unsafe { self.driver.free(self.pointer) }
-    }
 }

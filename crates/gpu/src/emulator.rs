@@ -10,13 +10,15 @@ mod memory;
 mod queue;
 
 use super::driver::{
-    Driver, Event, Function, Graph, Module, Pointer, Product, Properties, Shape, Stream, Usage,
+    Driver, EventId, Function, GraphId, ModuleId, Pointer, Product, Properties, Shape, StreamId,
+    Usage,
 };
 use library::Library;
 use mebridge_support::error::{Error, Result};
 use mebridge_testing::compiler::cxx_compiler;
 use memory::{Memory, wrong};
 use queue::{Point, Queue, Recordings, Work};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -35,7 +37,7 @@ pub struct Emulator {
 
 /// A kernel.
 struct Kernel {
-    module: Module,
+    module: ModuleId,
     name: String,
     address: usize,
     shared: usize,
@@ -53,8 +55,8 @@ struct State {
     graphs: Vec<Option<Arc<Vec<Work>>>>,
     recordings: Recordings,
     /// The default queue, once somebody asked for it, and those of callers.
-    default: Option<Stream>,
-    borrowed: Vec<Stream>,
+    default: Option<StreamId>,
+    borrowed: Vec<StreamId>,
     log: Log,
     cost: Option<Cost>,
     /// How much later it is than by the clock of the machine.
@@ -69,6 +71,8 @@ pub type Cost = fn(&str, u32) -> Duration;
 /// What was done.
 #[derive(Default)]
 pub struct Log {
+    /// Calls of [`Driver`], by their names.
+    pub calls: BTreeMap<&'static str, usize>,
     /// Kernels, with threads of a block.
     pub launches: Vec<(String, u32)>,
     /// Recordings that were played.
@@ -153,11 +157,18 @@ impl Emulator {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// What a call of [`Driver`] works on; the call is counted.
+    fn called(&self, call: &'static str) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        *state.log.calls.entry(call).or_default() += 1;
+        state
+    }
 }
 
 impl State {
     /// Asks for work.
-    fn put(&mut self, stream: Stream, work: Work) -> Result<()> {
+    fn put(&mut self, stream: StreamId, work: Work) -> Result<()> {
         let queue = named(&mut self.queues, stream.0, "stream")?;
         if let Some(work) = self.recordings.put(stream, work) {
             queue.waiting.push_back(work);
@@ -167,7 +178,7 @@ impl State {
     }
 
     /// Does the work of a queue until so many things have been done.
-    fn run(&mut self, stream: Stream, until: u64) -> Result<()> {
+    fn run(&mut self, stream: StreamId, until: u64) -> Result<()> {
         loop {
             let queue = named(&mut self.queues, stream.0, "stream")?;
             if queue.done >= until {
@@ -183,7 +194,7 @@ impl State {
     fn run_all(&mut self) -> Result<()> {
         for i in 0..self.queues.len() {
             if let Some(until) = self.queues[i].as_ref().map(|queue| queue.put) {
-                self.run(Stream(i), until)?;
+                self.run(StreamId(i), until)?;
             }
         }
         Ok(())
@@ -317,11 +328,14 @@ impl Driver for Emulator {
     }
 
     fn memory(&self) -> Result<(usize, usize)> {
-        Ok((self.total - self.state().memory.taken(), self.total))
+        Ok((
+            self.total - self.called("memory").memory.taken(),
+            self.total,
+        ))
     }
 
     fn allocate(&self, bytes: usize) -> Result<Pointer> {
-        let mut state = self.state();
+        let mut state = self.called("allocate");
         if bytes > self.total - state.memory.taken() {
             return Err(Error::Memory { bytes });
         }
@@ -329,7 +343,7 @@ impl Driver for Emulator {
     }
 
     unsafe fn free(&self, memory: Pointer) {
-        let mut state = self.state();
+        let mut state = self.called("free");
         // As CUDA does: it waits for all work.
         insist(state.run_all());
         insist(state.memory.free(memory));
@@ -347,25 +361,25 @@ impl Driver for Emulator {
         Ok(format!("{} for tests", self.compiler.display()))
     }
 
-    fn load(&self, image: &[u8]) -> Result<Module> {
-        let mut state = self.state();
+    fn load(&self, image: &[u8]) -> Result<ModuleId> {
+        let mut state = self.called("load");
         // A name of its own, or the system would give the library that it has already.
         state.loads += 1;
         let path = self.folder.path().join(format!("{}.so", state.loads));
         std::fs::write(&path, image).map_err(Error::io(&path))?;
         let library = Library::open(&path)?;
         state.modules.push(Some(library));
-        Ok(Module(state.modules.len() - 1))
+        Ok(ModuleId(state.modules.len() - 1))
     }
 
-    fn unload(&self, module: Module) {
-        let mut state = self.state();
+    fn unload(&self, module: ModuleId) {
+        let mut state = self.called("unload");
         insist(state.run_all());
         state.modules[module.0] = None;
     }
 
-    fn function(&self, module: Module, name: &str, shared: usize) -> Result<Function> {
-        let mut state = self.state();
+    fn function(&self, module: ModuleId, name: &str, shared: usize) -> Result<Function> {
+        let mut state = self.called("function");
         if shared > SHARED {
             return Err(wrong(format!(
                 "{name} asks for {shared} bytes of shared memory"
@@ -395,24 +409,24 @@ impl Driver for Emulator {
         Ok((1024 / threads.max(1)).min(by_shared as u32))
     }
 
-    fn stream(&self) -> Result<Stream> {
-        let mut state = self.state();
+    fn stream(&self) -> Result<StreamId> {
+        let mut state = self.called("stream");
         state.queues.push(Some(Queue::default()));
-        Ok(Stream(state.queues.len() - 1))
+        Ok(StreamId(state.queues.len() - 1))
     }
 
     /// Callers name queues by their numbers, counted from 1.
-    unsafe fn stream_of(&self, raw: u64) -> Result<Stream> {
-        let mut state = self.state();
+    unsafe fn stream_of(&self, raw: u64) -> Result<StreamId> {
+        let mut state = self.called("stream_of");
         let stream = match (raw, state.default) {
             (0, Some(default)) => default,
             (0, None) => {
                 state.queues.push(Some(Queue::default()));
-                let default = Stream(state.queues.len() - 1);
+                let default = StreamId(state.queues.len() - 1);
                 state.default = Some(default);
                 default
             }
-            _ => Stream(raw as usize - 1),
+            _ => StreamId(raw as usize - 1),
         };
         named(&mut state.queues, stream.0, "stream")?;
         state.borrowed.push(stream);
@@ -420,11 +434,11 @@ impl Driver for Emulator {
     }
 
     fn reaches(&self, memory: Pointer) -> Result<bool> {
-        Ok(self.state().memory.inside(memory, 1).is_ok())
+        Ok(self.called("reaches").memory.inside(memory, 1).is_ok())
     }
 
-    fn drop_stream(&self, stream: Stream) {
-        let mut state = self.state();
+    fn drop_stream(&self, stream: StreamId) {
+        let mut state = self.called("drop_stream");
         if let Some(i) = state.borrowed.iter().position(|&s| s == stream) {
             state.borrowed.remove(i);
             return;
@@ -434,8 +448,8 @@ impl Driver for Emulator {
         state.queues[stream.0] = None;
     }
 
-    unsafe fn upload(&self, stream: Stream, to: Pointer, from: &[u8]) -> Result<()> {
-        let mut state = self.state();
+    unsafe fn upload(&self, stream: StreamId, to: Pointer, from: &[u8]) -> Result<()> {
+        let mut state = self.called("upload");
         state.memory.inside(to, from.len())?;
         let address = from.as_ptr() as usize;
         if state.pinned.inside(address as Pointer, from.len()).is_ok() {
@@ -454,8 +468,8 @@ impl Driver for Emulator {
         state.put(stream, Work::Upload { to, from, bytes })
     }
 
-    unsafe fn download(&self, stream: Stream, to: &mut [u8], from: Pointer) -> Result<()> {
-        let mut state = self.state();
+    unsafe fn download(&self, stream: StreamId, to: &mut [u8], from: Pointer) -> Result<()> {
+        let mut state = self.called("download");
         let (to, bytes) = (to.as_mut_ptr() as usize, to.len());
         state.memory.inside(from, bytes)?;
         if state.recordings.has(stream) {
@@ -464,8 +478,8 @@ impl Driver for Emulator {
         state.put(stream, Work::Download { to, bytes, from })
     }
 
-    unsafe fn fill(&self, stream: Stream, memory: Pointer, byte: u8, bytes: usize) -> Result<()> {
-        let mut state = self.state();
+    unsafe fn fill(&self, stream: StreamId, memory: Pointer, byte: u8, bytes: usize) -> Result<()> {
+        let mut state = self.called("fill");
         state.memory.inside(memory, bytes)?;
         let work = Work::Fill {
             memory,
@@ -477,12 +491,12 @@ impl Driver for Emulator {
 
     unsafe fn launch(
         &self,
-        stream: Stream,
+        stream: StreamId,
         function: Function,
         shape: Shape,
         arguments: &[u8],
     ) -> Result<()> {
-        let mut state = self.state();
+        let mut state = self.called("launch");
         if let Some(left) = &mut state.panics {
             if *left == 0 {
                 state.panics = None;
@@ -521,8 +535,8 @@ impl Driver for Emulator {
         state.put(stream, work)
     }
 
-    fn synchronize(&self, stream: Stream) -> Result<()> {
-        let mut state = self.state();
+    fn synchronize(&self, stream: StreamId) -> Result<()> {
+        let mut state = self.called("synchronize");
         if state.recordings.has(stream) {
             return Err(wrong("a queue that is recorded is waited for".to_owned()));
         }
@@ -530,20 +544,20 @@ impl Driver for Emulator {
         state.run(stream, until)
     }
 
-    fn event(&self) -> Result<Event> {
-        let mut state = self.state();
+    fn event(&self) -> Result<EventId> {
+        let mut state = self.called("event");
         state.points.push(Some(Point::default()));
-        Ok(Event(state.points.len() - 1))
+        Ok(EventId(state.points.len() - 1))
     }
 
-    fn drop_event(&self, event: Event) {
-        let mut state = self.state();
+    fn drop_event(&self, event: EventId) {
+        let mut state = self.called("drop_event");
         insist(named(&mut state.points, event.0, "event"));
         state.points[event.0] = None;
     }
 
-    fn record(&self, stream: Stream, event: Event) -> Result<()> {
-        let state = &mut *self.state();
+    fn record(&self, stream: StreamId, event: EventId) -> Result<()> {
+        let state = &mut *self.called("record");
         let point = named(&mut state.points, event.0, "event")?;
         if state.recordings.record(stream, point) {
             return Ok(());
@@ -553,8 +567,8 @@ impl Driver for Emulator {
         state.put(stream, Work::Record { event, number })
     }
 
-    fn wait(&self, stream: Stream, event: Event) -> Result<()> {
-        let state = &mut *self.state();
+    fn wait(&self, stream: StreamId, event: EventId) -> Result<()> {
+        let state = &mut *self.called("wait");
         named(&mut state.queues, stream.0, "stream")?;
         let point = named(&mut state.points, event.0, "event")?;
         if state.recordings.wait(stream, point)? {
@@ -572,9 +586,9 @@ impl Driver for Emulator {
         }
     }
 
-    fn seconds(&self, from: Event, to: Event) -> Result<f64> {
-        let mut state = self.state();
-        let mut passed = |event: Event| {
+    fn seconds(&self, from: EventId, to: EventId) -> Result<f64> {
+        let mut state = self.called("seconds");
+        let mut passed = |event: EventId| {
             let point = named(&mut state.points, event.0, "event")?;
             let when = point.passed;
             when.ok_or_else(|| wrong(format!("{event:?} has not been passed")))
@@ -583,59 +597,69 @@ impl Driver for Emulator {
         Ok(to.saturating_duration_since(from).as_secs_f64())
     }
 
-    fn begin_graph(&self, stream: Stream) -> Result<()> {
-        let mut state = self.state();
+    fn begin_graph(&self, stream: StreamId) -> Result<()> {
+        let mut state = self.called("begin_graph");
         named(&mut state.queues, stream.0, "stream")?;
         state.recordings.begin(stream)
     }
 
-    fn end_graph(&self, stream: Stream) -> Result<Graph> {
-        let mut state = self.state();
+    fn end_graph(&self, stream: StreamId) -> Result<GraphId> {
+        let mut state = self.called("end_graph");
         let works = state.recordings.end(stream)?;
         state.graphs.push(Some(Arc::new(works)));
-        Ok(Graph(state.graphs.len() - 1))
+        Ok(GraphId(state.graphs.len() - 1))
     }
 
-    unsafe fn launch_graph(&self, stream: Stream, graph: Graph) -> Result<()> {
-        let mut state = self.state();
+    unsafe fn launch_graph(&self, stream: StreamId, graph: GraphId) -> Result<()> {
+        let mut state = self.called("launch_graph");
         let works = named(&mut state.graphs, graph.0, "graph")?.clone();
         state.put(stream, Work::Graph(works))
     }
 
-    fn drop_graph(&self, graph: Graph) {
-        let mut state = self.state();
+    fn drop_graph(&self, graph: GraphId) {
+        let mut state = self.called("drop_graph");
         insist(named(&mut state.graphs, graph.0, "graph"));
         state.graphs[graph.0] = None;
     }
 
     fn pin(&self, bytes: usize) -> Result<*mut u8> {
-        let pointer = self.state().pinned.allocate(bytes) as *mut u8;
+        let pointer = self.called("pin").pinned.allocate(bytes) as *mut u8;
         // SAFETY: it was just taken.
         unsafe { pointer.write_bytes(0, bytes) };
         Ok(pointer)
     }
 
     unsafe fn free_pinned(&self, memory: *mut u8) {
-        let mut state = self.state();
+        let mut state = self.called("free_pinned");
         insist(state.run_all());
         insist(state.pinned.free(memory as Pointer));
     }
 
-    unsafe fn multiply(&self, stream: Stream, product: Product) -> Result<()> {
-        self.state().put(stream, Work::Multiply(product))
+    unsafe fn multiply(&self, stream: StreamId, product: Product) -> Result<()> {
+        self.called("multiply").put(stream, Work::Multiply(product))
     }
 }
 
 impl Drop for Emulator {
     fn drop(&mut self) {
         let state = self.state();
-        let left = [state.memory.pieces(), state.pinned.pieces()];
+        let queues = state.queues.iter().flatten().count();
+        let left = [
+            (state.memory.pieces(), "pieces of memory"),
+            (state.pinned.pieces(), "pieces of pinned memory"),
+            (state.modules.iter().flatten().count(), "programs"),
+            // The default queue is nobody's.
+            (queues - usize::from(state.default.is_some()), "queues"),
+            (state.borrowed.len(), "queues of callers"),
+            (state.points.iter().flatten().count(), "events"),
+            (state.graphs.iter().flatten().count(), "recordings"),
+        ];
         drop(state);
-        if left != [0, 0] {
-            let [memory, pinned] = left;
-            insist::<()>(Err(wrong(format!(
-                "{memory} pieces of memory and {pinned} of pinned memory were not given back"
-            ))));
+        for (count, what) in left {
+            if count > 0 {
+                let what = format!("{count} {what} were not given back");
+                insist::<()>(Err(wrong(what)));
+            }
         }
     }
 }

@@ -47,7 +47,7 @@ pub use phase::Phase;
 
 use super::arena::{Arena, Uploaded};
 use super::color::ColorTables;
-use super::driver::Function;
+use super::driver::{Function, Stream};
 use super::generated::Generated;
 use super::level_schedule::{Kind, Level, LevelSchedule, Run, Squares};
 use super::module_cache::ModuleCache;
@@ -277,9 +277,7 @@ impl Engine {
             )?),
             None => None,
         };
-        let stream = driver.stream()?;
-        let uploaded = arena.upload(driver, stream);
-        driver.drop_stream(stream);
+        let uploaded = arena.upload(&Stream::new(driver)?)?;
         let shared = if workspace.shared { workspace.bytes } else { 0 };
         // Generated code has the colour sum in it, always in the precision of the amplitudes: to
         // turn JAMP into single precision costs more there than is saved.
@@ -319,7 +317,7 @@ impl Engine {
             vectors: spec.as_ref().map_or(0, KernelSpec::vectors),
             spec: spec.map(Arc::new),
             blas,
-            uploaded: uploaded?,
+            uploaded,
             layout,
             plan: Arc::new(plan),
             tables,

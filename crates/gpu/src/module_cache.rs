@@ -4,7 +4,7 @@
 //! they were made from: their text, the options, the compiler and the kind of GPU. Nearly all of them serve
 //! every process, so that the next process finds them.
 
-use super::driver::{Driver, Function, Module};
+use super::driver::{Driver, Function, Module, ModuleId};
 use super::source::Unit;
 use mebridge_cache::key::{Builder, Key};
 use mebridge_cache::{Cache, Kind};
@@ -23,7 +23,7 @@ pub struct ModuleCache {
     compiler: String,
     modules: Mutex<HashMap<String, Module>>,
     /// The program and the name of each kernel.
-    kernels: Mutex<HashMap<Function, (Module, String)>>,
+    kernels: Mutex<HashMap<Function, (ModuleId, String)>>,
 }
 
 /// Options of the compiler for all programs.
@@ -92,7 +92,7 @@ impl ModuleCache {
         work();
         let images = images.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (unit, image) in missing.into_iter().zip(images) {
-            let module = self.driver.load(&image.expect("all were compiled")?)?;
+            let module = Module::load(&self.driver, &image.expect("all were compiled")?)?;
             let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
             modules.insert(unit.text.clone(), module);
         }
@@ -102,11 +102,11 @@ impl ModuleCache {
     /// A kernel of a unit, which is compiled if that has not been done.
     pub fn function(&self, unit: &Unit, name: &str, shared: usize) -> Result<Function> {
         self.load(std::slice::from_ref(unit))?;
-        let module = {
+        let (module, function) = {
             let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-            modules[&unit.text]
+            let module = &modules[&unit.text];
+            (module.id(), module.function(name, shared)?)
         };
-        let function = self.driver.function(module, name, shared)?;
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         kernels.insert(function, (module, name.to_owned()));
         Ok(function)
@@ -133,7 +133,7 @@ impl ModuleCache {
         let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         let (module, name) = kernels.get(&function)?;
         let modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        let (text, _) = modules.iter().find(|(_, known)| *known == module)?;
+        let (text, _) = modules.iter().find(|(_, known)| known.id() == *module)?;
         let gpu = self.driver.properties();
         let mut key = Key::of("threads of a block");
         key.value(&self.compiler)?;
@@ -164,14 +164,5 @@ impl ModuleCache {
             self.cache.store(Kind::Device, key, &image);
         }
         Ok(image)
-    }
-}
-
-impl Drop for ModuleCache {
-    fn drop(&mut self) {
-        let modules = self.modules.get_mut();
-        for (_, module) in modules.unwrap_or_else(PoisonError::into_inner).drain() {
-            self.driver.unload(module);
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Device functions of Lorentz structures, run on the CPU, against the evaluation of their programs.
 
 use super::cuda::compile_for;
-use super::driver::{Buffer, Driver, Shape};
+use super::driver::{Buffer, Driver, Module, Shape, Stream};
 use super::emulator::Emulator;
 use super::routine::device_function;
 use super::structures::{DeviceStructure, device_structures};
@@ -163,8 +163,8 @@ fn run(
     let stride = routines.iter().map(numbers_of).max().unwrap_or(0);
     let text = source(routines, stride, real);
     let image = driver.compile(&text, &[]).unwrap();
-    let module = driver.load(&image).unwrap();
-    let stream = driver.stream().unwrap();
+    let module = Module::load(&driver, &image).unwrap();
+    let stream = Stream::new(&driver).unwrap();
     let mut results = Vec::new();
     for (i, (general, events)) in routines.iter().zip(events).enumerate() {
         let mut numbers = Vec::new();
@@ -176,7 +176,7 @@ fn run(
         let mut bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_ne_bytes()).collect();
         let memory = Buffer::new(&driver, bytes.len()).unwrap();
         let at = memory.pointer();
-        let function = driver.function(module, &format!("run{i}"), 0).unwrap();
+        let function = module.function(&format!("run{i}"), 0).unwrap();
         let shape = Shape {
             blocks: [events.len() as u32, 1, 1],
             threads: [1, 1, 1],
@@ -184,13 +184,13 @@ fn run(
         };
         // SAFETY: the memory holds the numbers of all events, and a block keeps to those of its.
         unsafe {
-            driver.upload(stream, at, &bytes).unwrap();
-            driver
-                .launch(stream, function, shape, &Numbers { memory: at }.bytes())
+            stream.upload(at, &bytes).unwrap();
+            stream
+                .launch(function, shape, &Numbers { memory: at }.bytes())
                 .unwrap();
-            driver.download(stream, &mut bytes, at).unwrap();
+            stream.download(&mut bytes, at).unwrap();
         }
-        driver.synchronize(stream).unwrap();
+        stream.synchronize().unwrap();
         let number = |bytes: &[u8]| f64::from_ne_bytes(bytes.try_into().unwrap());
         let numbers: Vec<f64> = bytes.chunks_exact(8).map(number).collect();
         let of_event = numbers.chunks_exact(stride).zip(events);

@@ -91,8 +91,8 @@ impl Program {
                 &options,
             )
             .unwrap();
-        let module = driver.load(&image).unwrap();
-        let stream = driver.stream().unwrap();
+        let module = super::driver::Module::load(&driver, &image).unwrap();
+        let stream = Stream::new(&driver).unwrap();
         Some(Program {
             driver,
             module,
@@ -101,7 +101,7 @@ impl Program {
     }
 
     fn function(&self, name: &str) -> Function {
-        self.driver.function(self.module, name, 0).unwrap()
+        self.module.function(name, 0).unwrap()
     }
 
     /// Runs a kernel, a block for each event, on the numbers of all events.
@@ -125,15 +125,13 @@ impl Program {
         let function = self.function(name);
         // SAFETY: the memory holds as many numbers, and the kernel keeps to those of its event.
         unsafe {
-            self.driver.upload(self.stream, at, &bytes).unwrap();
-            self.driver
-                .launch(self.stream, function, shape, &arguments.bytes())
+            self.stream.upload(at, &bytes).unwrap();
+            self.stream
+                .launch(function, shape, &arguments.bytes())
                 .unwrap();
-            self.driver
-                .download(self.stream, &mut bytes, at)
-                .expect("numbers back");
+            self.stream.download(&mut bytes, at).expect("numbers back");
         }
-        self.driver.synchronize(self.stream).unwrap();
+        self.stream.synchronize().unwrap();
         let each = bytes.chunks_exact(size_of::<S>());
         for (number, bytes) in numbers.iter_mut().zip(each) {
             *number = S::of(bytes);

@@ -2,7 +2,7 @@
 //! put away, and in groups.
 
 use super::{Generator, Source};
-use crate::driver::{Buffer, Driver, Pointer, Shape, Stream};
+use crate::driver::{Buffer, Driver, Module, Pointer, Shape, Stream};
 use crate::emulator::Emulator;
 use crate::helicity_split::HelicitySplit;
 use crate::level_schedule::LevelSchedule;
@@ -96,8 +96,8 @@ impl Launch<'_> {
         let buffer = Buffer::new(self.gpu, bytes.len())?;
         let pointer = buffer.pointer();
         // SAFETY: it is as large as the bytes.
-        unsafe { self.gpu.upload(self.stream, pointer, bytes)? };
-        self.gpu.synchronize(self.stream)?;
+        unsafe { self.stream.upload(pointer, bytes)? };
+        self.stream.synchronize()?;
         self.buffers.push(buffer);
         Ok(pointer)
     }
@@ -115,8 +115,8 @@ impl Launch<'_> {
     fn back(&self, from: Pointer, bytes: usize) -> Result<Vec<u8>> {
         let mut to = vec![0; bytes];
         // SAFETY: the bytes live until the stream is done.
-        unsafe { self.gpu.download(self.stream, &mut to, from)? };
-        self.gpu.synchronize(self.stream)?;
+        unsafe { self.stream.download(&mut to, from)? };
+        self.stream.synchronize()?;
         Ok(to)
     }
 }
@@ -141,11 +141,11 @@ fn run(
     };
     let declarations = source::declarations_of_generated();
     let text = format!("{}{declarations}{}", shape.prelude(), source.text);
-    let module = gpu.load(&gpu.compile(&text, &[])?)?;
-    let stream = gpu.stream()?;
+    let module = Module::load(gpu, &gpu.compile(&text, &[])?)?;
+    let stream = Stream::new(gpu)?;
     let mut launch = Launch {
         gpu,
-        stream,
+        stream: stream.clone(),
         buffers: Vec::new(),
     };
     let amp2_of = plan.channels().amp2_of_diagram.iter();
@@ -201,14 +201,14 @@ fn run(
         events: count as u32,
     };
     for name in &source.kernels {
-        let function = gpu.function(module, name, 0)?;
+        let function = module.function(name, 0)?;
         let shape = Shape {
             blocks: [3, 1, 1],
             threads: [1, 1, 1],
             shared: 0,
         };
         // SAFETY: these are the arguments that the kernel takes, all of the lengths that it reads.
-        unsafe { gpu.launch(stream, function, shape, &arguments.bytes())? };
+        unsafe { stream.launch(function, shape, &arguments.bytes())? };
     }
     let integers = |bytes: Vec<u8>| -> Vec<i32> {
         let numbers = bytes.as_chunks().0.iter();
@@ -224,8 +224,6 @@ fn run(
         integers(launch.back(answers[3], 4)?)[0] as u32,
     );
     drop(launch);
-    gpu.drop_stream(stream);
-    gpu.unload(module);
     Ok(outcome)
 }
 

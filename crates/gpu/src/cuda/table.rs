@@ -1,17 +1,21 @@
 //! Things that are named by numbers.
 //!
-//! A number is never given out twice, and a thing is dropped when it is out of the table and nobody
-//! works with it any more; so no number that is passed in can name something that is gone.
+//! A number is never given out twice in a program, and a thing is dropped when it is out of the table and nobody
+//! works with it any more; so no number that is passed in can name something that is gone, or something of another GPU.
 
 use mebridge_support::error::{Error, Result};
 use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+
+/// The number of what comes next, in whichever table.
+static NEXT: AtomicUsize = AtomicUsize::new(0);
 
 /// Things by their numbers.
 pub struct Table<T> {
     /// What an error calls them.
     kind: &'static str,
-    things: Mutex<(usize, FxHashMap<usize, Arc<T>>)>,
+    things: Mutex<FxHashMap<usize, Arc<T>>>,
 }
 
 impl<T> Table<T> {
@@ -23,23 +27,21 @@ impl<T> Table<T> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, (usize, FxHashMap<usize, Arc<T>>)> {
+    fn lock(&self) -> MutexGuard<'_, FxHashMap<usize, Arc<T>>> {
         // Nothing panics between two states of it.
         self.things.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// Puts something in and gives its number.
     pub fn add(&self, thing: T) -> usize {
-        let mut things = self.lock();
-        let number = things.0;
-        things.0 += 1;
-        things.1.insert(number, Arc::new(thing));
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        self.lock().insert(number, Arc::new(thing));
         number
     }
 
     /// What has this number.
     pub fn get(&self, number: usize) -> Result<Arc<T>> {
-        let thing = self.lock().1.get(&number).cloned();
+        let thing = self.lock().get(&number).cloned();
         thing.ok_or_else(|| Error::GpuCall {
             call: self.kind,
             what: format!("there is none with number {number}"),
@@ -48,13 +50,13 @@ impl<T> Table<T> {
 
     /// Takes out what has this number.
     pub fn remove(&self, number: usize) -> Option<Arc<T>> {
-        self.lock().1.remove(&number)
+        self.lock().remove(&number)
     }
 
     /// Takes out all for which this does not hold.
     pub fn retain(&self, keep: impl Fn(&T) -> bool) {
         let mut gone = Vec::new();
-        self.lock().1.retain(|_, thing| {
+        self.lock().retain(|_, thing| {
             let keep = keep(thing);
             if !keep {
                 gone.push(thing.clone());
@@ -80,6 +82,8 @@ mod tests {
         assert_ne!(table.add("c"), a);
         table.retain(|thing| *thing == "b");
         assert_eq!(*table.get(b).unwrap(), "b");
-        assert!(table.get(b + 1).is_err());
+        let other = Table::new("another word");
+        let c = other.add("c");
+        assert!(table.get(c).is_err() && other.get(b).is_err());
     }
 }

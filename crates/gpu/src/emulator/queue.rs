@@ -2,7 +2,7 @@
 //! finds out; and what is not ordered by an event is not done in the order in which it was asked for.
 
 use super::memory::wrong;
-use crate::driver::{Event, Pointer, Product, Shape, Stream};
+use crate::driver::{EventId, Pointer, Product, Shape, StreamId};
 use mebridge_support::error::Result;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -41,12 +41,12 @@ pub(super) enum Work {
     Multiply(Product),
     /// The point was put in the queue as the work of this number.
     Record {
-        event: Event,
+        event: EventId,
         number: u64,
     },
     /// Do another queue up to that number first.
     Wait {
-        stream: Stream,
+        stream: StreamId,
         number: u64,
     },
     Graph(Arc<Vec<Work>>),
@@ -66,7 +66,7 @@ pub(super) struct Queue {
 #[derive(Default)]
 pub(super) struct Point {
     /// Where it was put last.
-    pub(super) at: Option<(Stream, u64)>,
+    pub(super) at: Option<(StreamId, u64)>,
     /// When it was passed.
     pub(super) passed: Option<Instant>,
     /// The recording it was put into, and what had been recorded before it.
@@ -74,13 +74,13 @@ pub(super) struct Point {
 }
 
 /// How much of each queue has been recorded before something.
-type Clock = HashMap<Stream, u64>;
+type Clock = HashMap<StreamId, u64>;
 
 /// Work being recorded.
 pub(super) struct Recording {
     number: u64,
-    origin: Stream,
-    clocks: HashMap<Stream, Clock>,
+    origin: StreamId,
+    clocks: HashMap<StreamId, Clock>,
     work: Vec<Work>,
 }
 
@@ -93,18 +93,18 @@ pub(super) struct Recordings {
 
 impl Recordings {
     /// The recording that a queue takes part in.
-    fn of(&mut self, stream: Stream) -> Option<&mut Recording> {
+    fn of(&mut self, stream: StreamId) -> Option<&mut Recording> {
         let mut open = self.open.iter_mut();
         open.find(|recording| recording.clocks.contains_key(&stream))
     }
 
     /// Whether a queue is being recorded.
-    pub(super) fn has(&mut self, stream: Stream) -> bool {
+    pub(super) fn has(&mut self, stream: StreamId) -> bool {
         self.of(stream).is_some()
     }
 
     /// Starts with a queue.
-    pub(super) fn begin(&mut self, stream: Stream) -> Result<()> {
+    pub(super) fn begin(&mut self, stream: StreamId) -> Result<()> {
         if self.has(stream) {
             return Err(wrong("a queue is being recorded already".to_owned()));
         }
@@ -119,7 +119,7 @@ impl Recordings {
     }
 
     /// Records work, or gives it back if its queue is not being recorded.
-    pub(super) fn put(&mut self, stream: Stream, work: Work) -> Option<Work> {
+    pub(super) fn put(&mut self, stream: StreamId, work: Work) -> Option<Work> {
         let Some(recording) = self.of(stream) else {
             return Some(work);
         };
@@ -130,7 +130,7 @@ impl Recordings {
     }
 
     /// Puts a point into a queue that is being recorded; false for another.
-    pub(super) fn record(&mut self, stream: Stream, point: &mut Point) -> bool {
+    pub(super) fn record(&mut self, stream: StreamId, point: &mut Point) -> bool {
         let recording = self.of(stream);
         point.recorded = recording.map(|r| (r.number, r.clocks[&stream].clone()));
         if point.recorded.is_some() {
@@ -140,7 +140,7 @@ impl Recordings {
     }
 
     /// Lets a queue wait for a point in a recording; false if the point is in none.
-    pub(super) fn wait(&mut self, stream: Stream, point: &Point) -> Result<bool> {
+    pub(super) fn wait(&mut self, stream: StreamId, point: &Point) -> Result<bool> {
         let inside = self.of(stream).map(|recording| recording.number);
         let Some((number, before)) = &point.recorded else {
             return match inside.is_some() && point.at.is_some() {
@@ -171,7 +171,7 @@ impl Recordings {
     }
 
     /// Ends with the queue that it began with: all others must have been waited for.
-    pub(super) fn end(&mut self, stream: Stream) -> Result<Vec<Work>> {
+    pub(super) fn end(&mut self, stream: StreamId) -> Result<Vec<Work>> {
         let mut open = self.open.iter();
         let Some(i) = open.position(|recording| recording.origin == stream) else {
             return Err(wrong("no recording began with this queue".to_owned()));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::driver::Buffer;
+use crate::driver::{Buffer, Event, Module, Pinned, Stream};
 use crate::structures::{DeviceStructure, device_structures};
 
 const SOURCE: &str = r#"
@@ -60,8 +60,8 @@ fn setup() -> Option<Setup> {
     let structures = Two::declaration() + &Many::declaration();
     let options = ["-DREAL=double", "-DCOLOR=double"].map(String::from);
     let image = driver.compile(&format!("{numbers}{structures}{SOURCE}"), &options);
-    let module = driver.load(&image.unwrap()).unwrap();
-    let stream = driver.stream().unwrap();
+    let module = Module::load(&driver, &image.unwrap()).unwrap();
+    let stream = Stream::new(&driver).unwrap();
     Some(Setup {
         driver,
         module,
@@ -70,33 +70,29 @@ fn setup() -> Option<Setup> {
 }
 
 impl Setup {
-    fn launch(&self, stream: Stream, name: &str, blocks: u32, arguments: &impl DeviceStructure) {
-        let function = self.driver.function(self.module, name, 64).unwrap();
+    fn launch(&self, stream: &Stream, name: &str, blocks: u32, arguments: &impl DeviceStructure) {
+        let function = self.module.function(name, 64).unwrap();
         let shape = Shape {
             blocks: [blocks, 2, 1],
             threads: [1, 1, 1],
             shared: 64,
         };
         // SAFETY: the tests pass what the kernels take.
-        unsafe {
-            self.driver
-                .launch(stream, function, shape, &arguments.bytes())
-        }
-        .unwrap();
+        unsafe { stream.launch(function, shape, &arguments.bytes()) }.unwrap();
     }
 
     fn upload(&self, to: Pointer, numbers: &[f64]) {
         let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_ne_bytes()).collect();
         // SAFETY: the tests have taken as much.
-        unsafe { self.driver.upload(self.stream, to, &bytes) }.unwrap();
-        self.driver.synchronize(self.stream).unwrap();
+        unsafe { self.stream.upload(to, &bytes) }.unwrap();
+        self.stream.synchronize().unwrap();
     }
 
     fn download(&self, from: Pointer, count: usize) -> Result<Vec<f64>> {
         let mut bytes = vec![0; 8 * count];
         // SAFETY: the bytes live until the stream is done.
-        unsafe { self.driver.download(self.stream, &mut bytes, from)? };
-        self.driver.synchronize(self.stream)?;
+        unsafe { self.stream.download(&mut bytes, from)? };
+        self.stream.synchronize()?;
         let numbers = bytes.as_chunks().0.iter();
         Ok(numbers.map(|&bytes| f64::from_ne_bytes(bytes)).collect())
     }
@@ -109,10 +105,10 @@ fn kernels_run_over_all_blocks_with_all_arguments() {
     let at = memory.pointer();
     assert!(s.download(at, 4).unwrap().iter().all(|x| x.is_nan()));
     s.upload(at, &[1.0, 2.0, 3.0, 4.0]);
-    s.launch(s.stream, "add", 3, &two(at, 4, 10));
+    s.launch(&s.stream, "add", 3, &two(at, 4, 10));
     // There are two rows of blocks.
     assert_eq!(s.download(at, 4).unwrap(), [21.0, 22.0, 23.0, 24.0]);
-    s.launch(s.stream, "by_shared", 2, &two(at, 7, 0));
+    s.launch(&s.stream, "by_shared", 2, &two(at, 7, 0));
     assert_eq!(s.download(at, 4).unwrap(), [1.0, 1.0, 2.0, 2.0]);
     let arguments = Many {
         first: 5,
@@ -121,7 +117,7 @@ fn kernels_run_over_all_blocks_with_all_arguments() {
         y: at + 24,
         last: 6,
     };
-    s.launch(s.stream, "all", 1, &arguments);
+    s.launch(&s.stream, "all", 1, &arguments);
     assert_eq!(s.download(at, 4).unwrap(), [0.5, 6.0, 2.0, 5.0]);
 }
 
@@ -131,8 +127,8 @@ fn writing_outside_is_found() {
     let memory = Buffer::new(&s.driver, 32).unwrap();
     for index in [4, 100, -1i32, -128] {
         let arguments = two(memory.pointer(), index as u32, 1);
-        s.launch(s.stream, "set", 1, &arguments);
-        let error = s.driver.synchronize(s.stream).unwrap_err().to_string();
+        s.launch(&s.stream, "set", 1, &arguments);
+        let error = s.stream.synchronize().unwrap_err().to_string();
         assert!(error.contains("kernel set"), "{error}");
         // As it was, so that it is found but once.
         let byte = (memory.pointer() as i64 + 8 * i64::from(index)) as *mut u32;
@@ -141,8 +137,8 @@ fn writing_outside_is_found() {
         // SAFETY: as before.
         unsafe { byte.add(1).write(0xfff5_a5a5) };
     }
-    s.launch(s.stream, "by_shared", 1, &two(memory.pointer(), 8, 0));
-    let error = s.driver.synchronize(s.stream).unwrap_err().to_string();
+    s.launch(&s.stream, "by_shared", 1, &two(memory.pointer(), 8, 0));
+    let error = s.stream.synchronize().unwrap_err().to_string();
     assert!(error.contains("shared memory"), "{error}");
     assert!(s.download(memory.pointer() + 8, 4).is_err());
     assert!(s.download(memory.pointer() - 8, 1).is_err());
@@ -154,21 +150,19 @@ fn work_waits_until_somebody_waits_for_it() {
     let Some(s) = setup() else { return };
     let memory = Buffer::new(&s.driver, 8).unwrap();
     let at = memory.pointer();
-    let other = s.driver.stream().unwrap();
-    let [before, after] = [(); 2].map(|()| s.driver.event().unwrap());
+    let other = Stream::new(&s.driver).unwrap();
+    let [before, after] = [(); 2].map(|()| Event::new(&s.driver).unwrap());
     s.upload(at, &[0.0]);
-    s.driver.record(s.stream, before).unwrap();
-    assert!(s.driver.seconds(before, before).is_err());
-    s.driver.wait(other, before).unwrap();
-    s.launch(other, "add", 1, &two(at, 1, 1));
-    s.driver.record(other, after).unwrap();
+    s.stream.record(&before).unwrap();
+    assert!(before.seconds(&before).is_err());
+    other.wait(&before).unwrap();
+    s.launch(&other, "add", 1, &two(at, 1, 1));
+    other.record(&after).unwrap();
     // The other queue has not been waited for: its kernel comes later.
     assert_eq!(s.download(at, 1).unwrap(), [0.0]);
-    s.driver.wait(s.stream, after).unwrap();
+    s.stream.wait(&after).unwrap();
     assert_eq!(s.download(at, 1).unwrap(), [2.0]);
-    assert!(s.driver.seconds(before, after).unwrap() >= 0.0);
-    s.driver.drop_event(before);
-    s.driver.drop_stream(other);
+    assert!(before.seconds(&after).unwrap() >= 0.0);
 }
 
 #[test]
@@ -176,37 +170,32 @@ fn recorded_work_is_done_again() {
     let Some(s) = setup() else { return };
     let memory = Buffer::new(&s.driver, 8).unwrap();
     let at = memory.pointer();
-    let other = s.driver.stream().unwrap();
-    let [fork, join] = [(); 2].map(|()| s.driver.event().unwrap());
-    let pinned = s.driver.pin(8).unwrap();
-    // SAFETY: it was just taken, and is given back at the end.
-    let bytes = unsafe { std::slice::from_raw_parts_mut(pinned, 8) };
-    let record = |joined: bool| {
-        s.driver.begin_graph(s.stream).unwrap();
+    let other = Stream::new(&s.driver).unwrap();
+    let [fork, join] = [(); 2].map(|()| Event::new(&s.driver).unwrap());
+    let mut pinned = Pinned::new(&s.driver, 8).unwrap();
+    assert_eq!(*pinned, [0; 8]);
+    let record = |pinned: &Pinned, joined: bool| {
+        let recording = s.stream.begin_recording().unwrap();
         // SAFETY: the pinned memory stays.
-        unsafe { s.driver.upload(s.stream, at, bytes) }.unwrap();
-        assert!(s.driver.synchronize(s.stream).is_err());
-        s.driver.record(s.stream, fork).unwrap();
-        s.driver.wait(other, fork).unwrap();
-        s.launch(other, "add", 1, &two(at, 1, 1));
-        s.driver.record(other, join).unwrap();
+        unsafe { s.stream.upload(at, pinned) }.unwrap();
+        assert!(s.stream.synchronize().is_err());
+        s.stream.record(&fork).unwrap();
+        other.wait(&fork).unwrap();
+        s.launch(&other, "add", 1, &two(at, 1, 1));
+        other.record(&join).unwrap();
         if joined {
-            s.driver.wait(s.stream, join).unwrap();
+            s.stream.wait(&join).unwrap();
         }
-        s.driver.end_graph(s.stream)
+        recording.end()
     };
-    assert!(record(false).is_err());
-    let graph = record(true).unwrap();
-    // SAFETY: the pinned memory is there and nothing is under way.
-    unsafe { pinned.cast::<f64>().write(5.0) };
+    assert!(record(&pinned, false).is_err());
+    let graph = record(&pinned, true).unwrap();
+    pinned.copy_from_slice(&5.0f64.to_ne_bytes());
     for _ in 0..2 {
         // SAFETY: the memory of what was recorded is there.
-        unsafe { s.driver.launch_graph(s.stream, graph) }.unwrap();
+        unsafe { s.stream.launch_graph(&graph) }.unwrap();
         assert_eq!(s.download(at, 1).unwrap(), [7.0]);
     }
-    s.driver.drop_graph(graph);
-    // SAFETY: nothing uses it any more.
-    unsafe { s.driver.free_pinned(pinned) };
 }
 
 #[test]
@@ -230,7 +219,7 @@ fn matrices_are_multiplied_column_by_column() {
         count: 2,
     };
     // SAFETY: all of it lies within the memory.
-    unsafe { s.driver.multiply(s.stream, product) }.unwrap();
+    unsafe { s.stream.multiply(product) }.unwrap();
     let got = s.download(at + 8 * 16, 4).unwrap();
     assert_eq!(got, [321., 654., 642., 1308.]);
 }
@@ -246,4 +235,76 @@ fn memory_ends() {
     assert_eq!(driver.memory().unwrap(), (40, 100));
     drop(memory);
     Buffer::new(&driver, 60).unwrap();
+}
+
+#[test]
+fn a_recording_that_is_forgotten_leaves_the_queue_as_it_was() {
+    let Some(emulator) = Emulator::new() else {
+        return;
+    };
+    let driver: Arc<dyn Driver> = emulator.clone();
+    let stream = Stream::new(&driver).unwrap();
+    drop(stream.begin_recording().unwrap());
+    assert_eq!(emulator.kept_graphs(), 0);
+    stream.synchronize().unwrap();
+    let graph = stream.begin_recording().unwrap().end().unwrap();
+    assert_eq!(emulator.kept_graphs(), 1);
+    drop(graph);
+    assert_eq!(emulator.kept_graphs(), 0);
+}
+
+#[test]
+fn copies_that_are_waited_for_stay_within_their_buffer() {
+    let Some(s) = setup() else { return };
+    let buffer = Buffer::new(&s.driver, 16).unwrap();
+    s.stream.write(&buffer, &[7; 16]).unwrap();
+    s.stream.clear(&buffer, 3).unwrap();
+    s.stream.write(&buffer, &[5; 8]).unwrap();
+    let mut bytes = [0; 16];
+    s.stream.read(&mut bytes, &buffer).unwrap();
+    assert_eq!(bytes, [[5; 8], [3; 8]].concat()[..]);
+    let message = s
+        .stream
+        .read(&mut [0; 17], &buffer)
+        .unwrap_err()
+        .to_string();
+    assert!(message.contains("17 bytes of a buffer of 16"), "{message}");
+    assert!(s.stream.write(&buffer, &[0; 17]).is_err());
+    // What is read while the queue is recorded would be there later.
+    let recording = s.stream.begin_recording().unwrap();
+    assert!(s.stream.read(&mut bytes, &buffer).is_err());
+    assert!(s.stream.write(&buffer, &bytes).is_err());
+    drop(recording);
+}
+
+#[test]
+fn what_belongs_to_another_gpu_is_refused() {
+    let (Some(s), Some(other)) = (setup(), setup()) else {
+        return;
+    };
+    let events = [&s, &other].map(|s| s.stream.put_event().unwrap());
+    let buffer = Buffer::new(&other.driver, 8).unwrap();
+    let graph = other.stream.begin_recording().unwrap().end().unwrap();
+    for refused in [
+        s.stream.record(&events[1]),
+        s.stream.wait(&events[1]),
+        events[0].seconds(&events[1]).map(|_| ()),
+        s.stream.clear(&buffer, 0),
+        s.stream.write(&buffer, &[0; 8]),
+        s.stream.read(&mut [0; 8], &buffer),
+        // SAFETY: nothing is launched.
+        unsafe { s.stream.launch_graph(&graph) },
+    ] {
+        let message = refused.unwrap_err().to_string();
+        assert!(message.contains("another GPU"), "{message}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "1 events were not given back")]
+fn what_is_left_is_found() {
+    let Some(emulator) = Emulator::new() else {
+        panic!("1 events were not given back");
+    };
+    emulator.event().unwrap();
 }

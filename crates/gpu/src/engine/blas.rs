@@ -6,7 +6,6 @@
 //! symmetric matrix over its denominator. What is left is a sum over flows for each event. This pays
 //! where flows are many: the library comes close to the peak of the GPU, or may use its tensor cores.
 
-use super::blocks::Clock;
 use super::slot::Slot;
 use super::workspace::WorkspaceSize;
 use super::{Engine, LANES, Options};
@@ -65,25 +64,19 @@ fn worth(split: &BlockDiagonal) -> bool {
 
 /// Multiplies two numbers: an error says that there is no such library.
 fn probe(driver: &Arc<dyn Driver>) -> Result<()> {
-    let stream = driver.stream()?;
-    let result = (|| {
-        let buffer = Buffer::new(driver, 24)?;
-        // SAFETY: three numbers of the buffer, which is there until the stream is done.
-        let result = unsafe {
-            driver.fill(stream, buffer.pointer(), 0, 24)?;
-            multiply_one(&**driver, stream, &buffer)
-        };
-        result.and(driver.synchronize(stream))
-    })();
-    driver.drop_stream(stream);
-    result
+    let stream = Stream::new(driver)?;
+    let buffer = Buffer::new(driver, 24)?;
+    stream.clear(&buffer, 0)?;
+    // SAFETY: three numbers of the buffer, which is there until the stream is done.
+    let result = unsafe { multiply_one(&stream, &buffer) };
+    result.and(stream.synchronize())
 }
 
 /// One product of one number.
 ///
 /// # Safety
 /// Three numbers lie in the buffer until the stream is done.
-unsafe fn multiply_one(driver: &dyn Driver, stream: Stream, buffer: &Buffer) -> Result<()> {
+unsafe fn multiply_one(stream: &Stream, buffer: &Buffer) -> Result<()> {
     let at = |i: u64| (buffer.pointer() + 8 * i, 1, 1);
     let product = Product {
         double: false,
@@ -97,7 +90,7 @@ unsafe fn multiply_one(driver: &dyn Driver, stream: Stream, buffer: &Buffer) -> 
         count: 1,
     };
     // SAFETY: the caller's promise.
-    unsafe { driver.multiply(stream, product) }
+    unsafe { stream.multiply(product) }
 }
 
 impl Blas {
@@ -164,7 +157,7 @@ impl Engine {
         shape: Shape,
         arguments: &HelicitiesArguments,
     ) -> Result<()> {
-        let driver = self.library.driver();
+        let stream = &slot.stream;
         let events = arguments.events;
         let blocks = events.div_ceil(LANES);
         let padded = blocks * LANES;
@@ -185,10 +178,9 @@ impl Engine {
             let numbers = 2 * u64::from(padded) * u64::from(flows);
             let of_events = |at| (at, 2 * padded, numbers);
             // SAFETY: the arguments are those of the kernel, and the slot has room for JAMP of a batch.
-            unsafe { driver.launch(slot.stream, self.helicities()?, shape, &arguments.bytes())? };
-            let clock = || Clock::put(driver, slot.stream);
+            unsafe { stream.launch(self.helicities()?, shape, &arguments.bytes())? };
             let before = match self.clocks {
-                Clocks::Kernels => Some(clock()?),
+                Clocks::Kernels => Some(stream.put_event()?),
                 Clocks::None | Clocks::Phases => None,
             };
             let dots = DotsArguments {
@@ -204,22 +196,18 @@ impl Engine {
             };
             // SAFETY: the arguments are those of the kernel, and the slot has room for products as well.
             unsafe {
-                driver.multiply(
-                    slot.stream,
-                    Product {
-                        double: blas.double,
-                        tf32: blas.tf32 && !blas.double,
-                        rows: 2 * padded,
-                        columns: flows,
-                        inner: flows,
-                        a: of_events(jamp),
-                        b: (self.uploaded.at(blas.matrix), flows, 0),
-                        c: of_events(product),
-                        count: slots,
-                    },
-                )?;
-                driver.launch(
-                    slot.stream,
+                stream.multiply(Product {
+                    double: blas.double,
+                    tf32: blas.tf32 && !blas.double,
+                    rows: 2 * padded,
+                    columns: flows,
+                    inner: flows,
+                    a: of_events(jamp),
+                    b: (self.uploaded.at(blas.matrix), flows, 0),
+                    c: of_events(product),
+                    count: slots,
+                })?;
+                stream.launch(
                     blas.dots,
                     Shape {
                         blocks: [blocks, slots.min(65535), 1],
@@ -230,7 +218,7 @@ impl Engine {
                 )?;
             }
             if let Some(before) = before {
-                slot.sums.borrow_mut().push([before, clock()?]);
+                slot.sums.borrow_mut().push([before, stream.put_event()?]);
             }
         }
         Ok(())

@@ -9,13 +9,12 @@ use super::kernel_spec::{GENERATED_SHAPE, helicity_shape};
 use super::slot::Slot;
 use super::tuning::Chooser;
 use super::{Engine, LANES};
-use crate::driver::{Driver, Event, Function, Shape, Stream};
+use crate::driver::{Event, Function, Shape, Stream};
 use crate::source;
 use mebridge_backend::Clocks;
 use mebridge_support::error::Result;
 use rustc_hash::FxHashMap as HashMap;
 use std::cell::RefCell;
-use std::sync::Arc;
 
 /// Threads of a block of a kernel with a thread for each event.
 pub(super) const BY_EVENT: u32 = 128;
@@ -41,35 +40,6 @@ struct Kernel {
     chooser: Chooser,
 }
 
-/// A point in a queue, given back when it goes.
-pub(super) struct Clock {
-    driver: Arc<dyn Driver>,
-    event: Event,
-}
-
-impl Clock {
-    /// Puts one into a queue.
-    pub(super) fn put(driver: &Arc<dyn Driver>, stream: Stream) -> Result<Clock> {
-        let clock = Clock {
-            driver: driver.clone(),
-            event: driver.event()?,
-        };
-        driver.record(stream, clock.event)?;
-        Ok(clock)
-    }
-
-    /// Seconds from here to another, both of which have been passed.
-    pub(super) fn seconds(&self, to: &Clock) -> Result<f64> {
-        self.driver.seconds(self.event, to.event)
-    }
-}
-
-impl Drop for Clock {
-    fn drop(&mut self) {
-        self.driver.drop_event(self.event);
-    }
-}
-
 /// Threads of the blocks of one chunk's kernels.
 #[derive(Default)]
 pub(super) struct Sizes {
@@ -78,7 +48,7 @@ pub(super) struct Sizes {
     /// Whether something is not chosen yet that such chunks have a say in.
     tuning: bool,
     /// Before and after each launch that is timed.
-    clocks: RefCell<Vec<(Function, [Clock; 2])>>,
+    clocks: RefCell<Vec<(Function, [Event; 2])>>,
 }
 
 impl Sizes {
@@ -97,11 +67,10 @@ impl Sizes {
     /// Starts a kernel, between clocks if it is to be timed.
     ///
     /// # Safety
-    /// As for [`Driver::launch`].
+    /// As for [`Driver::launch`](crate::driver::Driver::launch).
     pub(super) unsafe fn launch(
         &self,
-        driver: &Arc<dyn Driver>,
-        stream: Stream,
+        stream: &Stream,
         function: Function,
         shape: Shape,
         arguments: &[u8],
@@ -109,12 +78,12 @@ impl Sizes {
         let timed = |&(known, _, timed): &(Function, u32, bool)| timed && known == function;
         if !self.tuning || !self.each.iter().any(timed) {
             // SAFETY: the caller's promise.
-            return unsafe { driver.launch(stream, function, shape, arguments) };
+            return unsafe { stream.launch(function, shape, arguments) };
         }
-        let before = Clock::put(driver, stream)?;
+        let before = stream.put_event()?;
         // SAFETY: the caller's promise.
-        unsafe { driver.launch(stream, function, shape, arguments)? };
-        let after = Clock::put(driver, stream)?;
+        unsafe { stream.launch(function, shape, arguments)? };
+        let after = stream.put_event()?;
         self.clocks.borrow_mut().push((function, [before, after]));
         Ok(())
     }
@@ -125,7 +94,7 @@ struct Trial {
     sort: Sort,
     events: usize,
     sizes: Sizes,
-    end: Clock,
+    end: Event,
 }
 
 /// What is chosen, and what is being tried.
@@ -149,8 +118,8 @@ impl Tuning {
     }
 
     /// What a queue waits for before its kernels, so that those with clocks run alone.
-    pub(super) fn before(&self) -> Option<Event> {
-        self.trials.last().map(|trial| trial.end.event)
+    pub(super) fn before(&self) -> Option<&Event> {
+        self.trials.last().map(|trial| &trial.end)
     }
 
     /// All kernels of a chunk have been put into a queue.
@@ -159,15 +128,14 @@ impl Tuning {
         sort: Sort,
         events: usize,
         sizes: Sizes,
-        driver: &Arc<dyn Driver>,
-        stream: Stream,
+        stream: &Stream,
     ) -> Result<()> {
         if !sizes.clocks.borrow().is_empty() {
             self.trials.push(Trial {
                 sort,
                 events,
                 sizes,
-                end: Clock::put(driver, stream)?,
+                end: stream.put_event()?,
             });
         }
         Ok(())

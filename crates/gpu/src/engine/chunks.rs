@@ -3,11 +3,10 @@
 use super::blocks::{Sizes, Sort};
 use super::slot::Arrays;
 use super::{Engine, Phase};
-use crate::driver::{Driver, Stream};
+use crate::driver::{Event, Stream};
 use mebridge_backend::BadMomentum;
 use mebridge_backend::events::{Answers, Events};
 use mebridge_support::error::Result;
-use std::sync::Arc;
 
 /// What a chunk says of its events where nothing is wrong: see [`Arrays::bad`].
 pub(super) const NONE_BAD: [u32; 2] = [u32::MAX; 2];
@@ -57,7 +56,6 @@ pub(super) fn bytes_mut<T: Bits>(array: &mut [T]) -> &mut [u8] {
 
 /// Copies from and to a caller's arrays that may be under way. When it goes, be it by a panic, they are over.
 pub(super) struct Copies {
-    driver: Arc<dyn Driver>,
     streams: Vec<Stream>,
 }
 
@@ -70,15 +68,9 @@ impl Copies {
 
 impl Drop for Copies {
     fn drop(&mut self) {
-        for &stream in &self.streams {
-            if self.driver.synchronize(stream).is_ok() {
-                continue;
-            }
-            // It may be being recorded. What else is wrong with it is told by who uses it next.
-            if let Ok(graph) = self.driver.end_graph(stream) {
-                self.driver.drop_graph(graph);
-            }
-            let _ = self.driver.synchronize(stream);
+        for stream in &self.streams {
+            // What is wrong with it is told by who uses it next.
+            let _ = stream.synchronize();
         }
     }
 }
@@ -87,8 +79,7 @@ impl Engine {
     /// What sees to it that copies into and out of arrays are over before these go. It is made behind them.
     pub(super) fn copies(&self) -> Copies {
         Copies {
-            driver: self.library.driver().clone(),
-            streams: self.slots.iter().map(|slot| slot.stream).collect(),
+            streams: self.slots.iter().map(|slot| slot.stream.clone()).collect(),
         }
     }
 
@@ -192,16 +183,16 @@ impl Engine {
         let all_amp2 = matches!(evaluation, Evaluation::AllAmp2);
         let profile = self.profile();
         let number = slot;
-        let driver = self.library.driver().clone();
         if profile && self.slots[number].events.is_empty() {
-            let clocks = (0..=Phase::BETWEEN.len()).map(|_| driver.event());
+            let driver = self.library.driver();
+            let clocks = (0..=Phase::BETWEEN.len()).map(|_| Event::new(driver));
             self.slots[number].events = clocks.collect::<Result<_>>()?;
         }
         let slot = &self.slots[number];
-        let stream = slot.stream;
+        let stream = slot.stream.clone();
         // The events of a slot's last chunk are read before they are recorded anew.
         if profile && slot.timed {
-            driver.synchronize(stream)?;
+            stream.synchronize()?;
             self.seconds = slot.add_seconds(self.seconds)?;
         }
         self.slots[number].set_clocked(clocked)?;
@@ -212,7 +203,7 @@ impl Engine {
         let upload = |at: u64, bytes: &[u8]| {
             // SAFETY: the slot has room for as many events as it was made for; the caller's arrays stay
             // until all streams have been waited for.
-            unsafe { driver.upload(stream, input + at, bytes) }
+            unsafe { stream.upload(input + at, bytes) }
         };
         upload(arrays.momenta, bytes(events.momenta))?;
         upload(arrays.g_s, bytes(events.g_s))?;
@@ -225,23 +216,17 @@ impl Engine {
             upload(arrays.igraph, bytes(igraph))?;
         }
         // SAFETY: the output has eight bytes there.
-        unsafe { driver.fill(stream, output + arrays.bad, 0xff, 8)? };
+        unsafe { stream.fill(output + arrays.bad, 0xff, 8)? };
         if !formula_couplings.is_empty() {
             let slot = &mut self.slots[number];
             slot.given_numbers.push(formula_couplings);
             let formula_couplings = &slot.given_numbers[slot.given_numbers.len() - 1];
             // SAFETY: the slot has room for the couplings of its events, and keeps the numbers.
-            unsafe {
-                driver.upload(
-                    stream,
-                    slot.formula_couplings.pointer(),
-                    bytes(formula_couplings),
-                )?
-            };
+            unsafe { stream.upload(slot.formula_couplings.pointer(), bytes(formula_couplings))? };
         }
         let slot = &self.slots[number];
         if let Some(before) = self.tuning.before() {
-            driver.wait(stream, before)?;
+            stream.wait(before)?;
         }
         slot.mark(profile, 1)?;
         let channels = events.channels.is_some();
@@ -252,34 +237,25 @@ impl Engine {
         } else if self.graphs() && !slot.sizes.tuning() {
             let mut done = false;
             let recorded = (count, channels, igraph, all_amp2, helicity.is_some());
-            let graph = match slot.graphs.get(&recorded) {
-                Some(&graph) => graph,
-                None => {
-                    // What cuBLAS does the first time cannot be recorded.
-                    if self.blas.is_some() {
-                        self.work(slot, &arrays, key, helicity)?;
-                        done = true;
-                    }
-                    driver.begin_graph(stream)?;
-                    let work = self.work(slot, &arrays, key, helicity);
-                    let graph = driver.end_graph(stream);
-                    if let (Err(_), Ok(graph)) = (&work, &graph) {
-                        driver.drop_graph(*graph);
-                    }
-                    work?;
-                    let graph = graph?;
-                    if slot.graphs.len() >= GRAPHS {
-                        // Calls of ever other sizes.
-                        driver.synchronize(stream)?;
-                        self.slots[number].drop_graphs();
-                    }
-                    self.slots[number].graphs.insert(recorded, graph);
-                    graph
+            if !slot.graphs.contains_key(&recorded) {
+                // What cuBLAS does the first time cannot be recorded.
+                if self.blas.is_some() {
+                    self.work(slot, &arrays, key, helicity)?;
+                    done = true;
                 }
-            };
-            if !done {
-                // SAFETY: a slot has its memory for as long as its graphs.
-                unsafe { driver.launch_graph(stream, graph)? };
+                let recording = stream.begin_recording()?;
+                self.work(slot, &arrays, key, helicity)?;
+                let graph = recording.end()?;
+                if slot.graphs.len() >= GRAPHS {
+                    // Calls of ever other sizes.
+                    stream.synchronize()?;
+                    self.slots[number].drop_graphs();
+                }
+                self.slots[number].graphs.insert(recorded, graph);
+            }
+            if let (false, Some(graph)) = (done, self.slots[number].graphs.get(&recorded)) {
+                // SAFETY: a slot has its memory for as long as its graphs, and the library its programs.
+                unsafe { stream.launch_graph(graph)? };
             }
             // Of a graph only the whole is known.
             for phase in 2..6 {
@@ -294,10 +270,10 @@ impl Engine {
             }
         }
         let sizes = std::mem::take(&mut self.slots[number].sizes);
-        self.tuning.put(sort, count, sizes, &driver, stream)?;
+        self.tuning.put(sort, count, sizes, &stream)?;
         let download = |to: &mut [u8], at: u64| {
             // SAFETY: as for `upload`.
-            unsafe { driver.download(stream, to, output + at) }
+            unsafe { stream.download(to, output + at) }
         };
         download(bytes_mut(answers.matrix_elements), arrays.matrix_elements)?;
         download(bytes_mut(answers.helicity), arrays.helicity)?;

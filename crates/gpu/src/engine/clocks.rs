@@ -63,11 +63,11 @@ impl Slot {
     pub(super) fn set_clocked(&mut self, clocked: Option<Arc<[Function]>>) -> Result<()> {
         if clocked.is_some() {
             if self.cycles.is_none() {
-                self.cycles = Some(Buffer::new(&self.driver, size_of::<Cycles>())?);
+                let bytes = size_of::<Cycles>();
+                self.cycles = Some(Buffer::new(self.stream.driver(), bytes)?);
             }
             if let Some(cycles) = &self.cycles {
-                // SAFETY: it has as many bytes.
-                unsafe { (self.driver).fill(self.stream, cycles.pointer(), 0, cycles.bytes())? };
+                self.stream.clear(cycles, 0)?;
             }
         }
         self.clocked = clocked;
@@ -95,12 +95,7 @@ impl Slot {
         }
         if let (Some(_), Some(cycles)) = (&self.clocked, &self.cycles) {
             let mut bytes = [[0; 8]; 2];
-            // SAFETY: the bytes are there until the stream has been waited for.
-            unsafe {
-                let to = bytes.as_flattened_mut();
-                (self.driver).download(self.stream, to, cycles.pointer())?;
-            }
-            self.driver.synchronize(self.stream)?;
+            self.stream.read(bytes.as_flattened_mut(), cycles)?;
             let [amplitudes, of_color]: Cycles = bytes.map(u64::from_ne_bytes);
             let share = of_color as f64 / (amplitudes + of_color).max(1) as f64;
             color += share * *all;

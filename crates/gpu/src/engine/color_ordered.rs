@@ -3,7 +3,6 @@
 //! Operations on arrays are levels of launches ([`crate::color_ordered::schedule`]), those of each run one after
 //! the other; behind each run come its colour sums.
 
-use super::blocks::Clock;
 use super::launch::{by_warp, launch};
 use super::slot::Slot;
 use super::{Engine, LANES, not_whole};
@@ -296,9 +295,8 @@ impl Engine {
                 threads: [LANES, loops.warps, 1],
                 shared: loops.shared as u32,
             };
-            let clock = || Clock::put(self.library.driver(), slot.stream);
             let before = match self.clocks {
-                Clocks::Kernels => Some(clock()?),
+                Clocks::Kernels => Some(slot.stream.put_event()?),
                 Clocks::None | Clocks::Phases => None,
             };
             if loops.group_count > 0 {
@@ -306,7 +304,9 @@ impl Engine {
             }
             launch(slot, loops.orders, shape, &arguments)?;
             if let Some(before) = before {
-                slot.sums.borrow_mut().push([before, clock()?]);
+                slot.sums
+                    .borrow_mut()
+                    .push([before, slot.stream.put_event()?]);
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::chunks::{Evaluation, NONE_BAD, bytes_mut};
 use super::{Engine, LANES};
-use crate::driver::Pointer;
+use crate::driver::Buffer;
 use crate::level_schedule::Squares;
 use mebridge_backend::events::{Answers, Events};
 use mebridge_backend::{BadMomentum, Contributions};
@@ -42,10 +42,8 @@ impl Engine {
                     event: first + bad[0] as usize,
                 }));
             }
-            let helicities = self.rows(
-                self.slots[0].contributions.pointer(),
-                self.tables.waves.len(),
-            )?;
+            let slot = &self.slots[0];
+            let helicities = self.rows(&slot.contributions, self.tables.waves.len())?;
             let amp2 = self.amp2()?;
             for lane in 0..count {
                 let column = |rows: &[f64]| {
@@ -71,7 +69,7 @@ impl Engine {
             Squares::Amplitudes(_) => self.parts(1).0,
             Squares::Totals { .. } => 1,
         };
-        let rows = self.rows(self.slots[0].amp2.pointer(), parts * count)?;
+        let rows = self.rows(&self.slots[0].amp2, parts * count)?;
         let mut sums = vec![0.0; count * LANES as usize];
         for (i, x) in rows.into_iter().enumerate() {
             sums[i % (count * LANES as usize)] += x;
@@ -80,21 +78,16 @@ impl Engine {
     }
 
     /// Rows of numbers of one block of events.
-    fn rows(&self, from: Pointer, count: usize) -> Result<Vec<f64>> {
-        let driver = self.library.driver();
-        let stream = self.slots[0].stream;
+    fn rows(&self, from: &Buffer, count: usize) -> Result<Vec<f64>> {
+        let stream = &self.slots[0].stream;
         let numbers = count * LANES as usize;
         if self.double {
             let mut rows = vec![0.0f64; numbers];
-            // SAFETY: so many numbers lie there; the stream is waited for.
-            unsafe { driver.download(stream, bytes_mut(&mut rows), from)? };
-            driver.synchronize(stream)?;
+            stream.read(bytes_mut(&mut rows), from)?;
             Ok(rows)
         } else {
             let mut rows = vec![0.0f32; numbers];
-            // SAFETY: as above.
-            unsafe { driver.download(stream, bytes_mut(&mut rows), from)? };
-            driver.synchronize(stream)?;
+            stream.read(bytes_mut(&mut rows), from)?;
             Ok(rows.into_iter().map(f64::from).collect())
         }
     }

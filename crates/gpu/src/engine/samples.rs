@@ -85,13 +85,13 @@ impl Engine {
         let tail = self.samples.tail.as_mut().ok_or_else(not_prepared)?;
         // SAFETY: the caller's promise.
         let stream = unsafe { tail.stream_of(sample.stream)? };
-        tail.before(stream)?;
+        tail.before(&stream)?;
         let generated = self.samples.generated[usize::from(sample.diagrams())].clone();
         // SAFETY: the caller's promise.
-        let done = unsafe { self.enqueue_sample(sample, stream, generated.as_ref()) };
+        let done = unsafe { self.enqueue_sample(sample, &stream, generated.as_ref()) };
         // What was put into the stream is waited for, whatever happened.
         match &self.samples.tail {
-            Some(tail) => done.and(tail.behind(stream)),
+            Some(tail) => done.and(tail.behind(&stream)),
             None => done,
         }
     }
@@ -101,7 +101,7 @@ impl Engine {
     unsafe fn enqueue_sample(
         &mut self,
         sample: &DeviceSample,
-        stream: Stream,
+        stream: &Stream,
         generated: Option<&Arc<[Function]>>,
     ) -> Result<()> {
         let subsets = self.spec.as_ref().is_some_and(|s| s.subsets.is_some());
@@ -111,14 +111,13 @@ impl Engine {
                 let count = LARGEST_LAUNCH.min(sample.events - first);
                 let arguments = self.sample_arguments(sample, first, count, None);
                 let shape = by_event(count, GENERATED_SHAPE.0);
-                let driver = self.library.driver();
                 // SAFETY: the arguments are those of the kernel; the rest is the caller's promise.
-                unsafe { driver.launch(stream, functions[0], shape, &arguments.bytes())? };
+                unsafe { stream.launch(functions[0], shape, &arguments.bytes())? };
             }
             return Ok(());
         }
         let mut slot = self.take_slot(sample.events)?;
-        let own = std::mem::replace(&mut slot.stream, stream);
+        let own = std::mem::replace(&mut slot.stream, stream.clone());
         let mut chunks = (0..sample.events).step_by(slot.capacity);
         let done = chunks.try_for_each(|first| {
             let count = slot.capacity.min(sample.events - first);

@@ -1,8 +1,8 @@
 //! What one chunk of events needs while it is under way.
 
-use super::blocks::{Clock, Sizes};
+use super::blocks::Sizes;
 use super::{Engine, LANES, Phase};
-use crate::driver::{Buffer, Driver, Event, Function, Graph, Shape, Stream};
+use crate::driver::{Buffer, Event, Function, Graph, Shape, Stream};
 use crate::structures::DeviceStructure;
 use mebridge_support::error::Result;
 use rustc_hash::FxHashMap as HashMap;
@@ -15,8 +15,10 @@ pub(super) type Recorded = (usize, bool, bool, bool, bool);
 
 /// What one chunk of events needs.
 pub(super) struct Slot {
-    pub(super) driver: Arc<dyn Driver>,
+    /// Stream, events and graphs go before the memory that their work uses.
     pub(super) stream: Stream,
+    pub(super) events: Vec<Event>,
+    pub(super) graphs: HashMap<Recorded, Graph>,
     pub(super) capacity: usize,
     pub(super) memory: Buffer,
     pub(super) workspaces: Buffer,
@@ -30,15 +32,13 @@ pub(super) struct Slot {
     pub(super) formula_couplings: Buffer,
     /// The numbers that are copied there, for each chunk since the stream was waited for.
     pub(super) given_numbers: Vec<Vec<f64>>,
-    pub(super) events: Vec<Event>,
     /// Whether the clocks have a chunk's times that were not added up.
     pub(super) timed: bool,
     /// The kernels of the chunk that have clocks in them, and what these add to.
     pub(super) clocked: Option<Arc<[Function]>>,
     pub(super) cycles: Option<Buffer>,
     /// Before and after each colour sum by cuBLAS, if it is timed.
-    pub(super) sums: RefCell<Vec<[Clock; 2]>>,
-    pub(super) graphs: HashMap<Recorded, Graph>,
+    pub(super) sums: RefCell<Vec<[Event; 2]>>,
     /// Threads of the blocks of the chunk's kernels.
     pub(super) sizes: Sizes,
 }
@@ -112,8 +112,7 @@ impl Slot {
             outputs: buffer(arrays.output)?,
             formula_couplings: buffer(16 * engine.tables.formula_couplings.len() * size)?,
             given_numbers: Vec::new(),
-            stream: driver.stream()?,
-            driver: driver.clone(),
+            stream: Stream::new(driver)?,
             capacity: size,
             events: Vec::new(),
             timed: false,
@@ -146,7 +145,7 @@ impl Slot {
     /// Starts a kernel.
     ///
     /// # Safety
-    /// As for [`Driver::launch`].
+    /// As for [`Driver::launch`](crate::driver::Driver::launch).
     pub(super) unsafe fn launch(
         &self,
         function: Function,
@@ -155,26 +154,19 @@ impl Slot {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe {
-            self.sizes.launch(
-                &self.driver,
-                self.stream,
-                function,
-                shape,
-                &arguments.bytes(),
-            )
+            self.sizes
+                .launch(&self.stream, function, shape, &arguments.bytes())
         }
     }
 
     /// Forgets all recorded work, none of which is under way.
     pub(super) fn drop_graphs(&mut self) {
-        for (_, graph) in self.graphs.drain() {
-            self.driver.drop_graph(graph);
-        }
+        self.graphs.clear();
     }
 
     /// Waits until the chunk is done.
     pub(super) fn synchronize(&mut self) -> Result<()> {
-        self.driver.synchronize(self.stream)?;
+        self.stream.synchronize()?;
         self.given_numbers.clear();
         Ok(())
     }
@@ -182,7 +174,7 @@ impl Slot {
     /// Puts a clock between phases.
     pub(super) fn mark(&self, profile: bool, phase: usize) -> Result<()> {
         match self.events.get(phase) {
-            Some(&event) if profile => self.driver.record(self.stream, event),
+            Some(event) if profile => self.stream.record(event),
             _ => Ok(()),
         }
     }
@@ -194,7 +186,7 @@ impl Slot {
     ) -> Result<[f64; Phase::ALL.len()]> {
         let mut seconds = [0.0; Phase::ALL.len()];
         for (phase, pair) in Phase::BETWEEN.into_iter().zip(self.events.windows(2)) {
-            seconds[phase as usize] = self.driver.seconds(pair[0], pair[1])?;
+            seconds[phase as usize] = pair[0].seconds(&pair[1])?;
         }
         self.divide(&mut seconds)?;
         for (sum, seconds) in sums.iter_mut().zip(seconds) {
@@ -207,11 +199,6 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         // Nothing may use the memory any more. An error here was told before, or will be.
-        let _ = self.driver.synchronize(self.stream);
-        self.drop_graphs();
-        for event in self.events.drain(..) {
-            self.driver.drop_event(event);
-        }
-        self.driver.drop_stream(self.stream);
+        let _ = self.stream.synchronize();
     }
 }

@@ -107,7 +107,7 @@ impl Engine {
         let momenta = Buffer::new(&driver, size_of_val(events.momenta))?;
         let mut values = [(); 2].map(|()| vec![0.0f64; count * (1 + rows)]);
         let answers = Buffer::new(&driver, 8 * values[0].len())?;
-        let Some(stream) = self.samples.tail.as_ref().map(|tail| tail.stream) else {
+        let Some(stream) = self.samples.tail.as_ref().map(|tail| tail.stream.clone()) else {
             return Ok(false);
         };
         let answer = |row: usize| answers.pointer() + (8 * count * row) as u64;
@@ -139,12 +139,12 @@ impl Engine {
         for (values, generated) in values.iter_mut().zip([None, Some(functions)]) {
             // SAFETY: buffers of this size, which are there until the stream has been waited for, as are the arrays.
             let done = unsafe {
-                driver
-                    .upload(stream, momenta.pointer(), bytes(events.momenta))
-                    .and_then(|()| self.enqueue_sample(&sample, stream, generated))
-                    .and_then(|()| driver.download(stream, bytes_mut(values), answers.pointer()))
+                stream
+                    .upload(momenta.pointer(), bytes(events.momenta))
+                    .and_then(|()| self.enqueue_sample(&sample, &stream, generated))
+                    .and_then(|()| stream.download(bytes_mut(values), answers.pointer()))
             };
-            driver.synchronize(stream)?;
+            stream.synchronize()?;
             done?;
         }
         let tolerance = self.tolerance_of_generated();

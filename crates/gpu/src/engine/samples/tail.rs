@@ -9,7 +9,6 @@ const STREAMS: usize = 64;
 
 /// The end of all work on samples: a stream that waits for it, and what the next one waits for.
 pub(super) struct Tail {
-    driver: Arc<dyn Driver>,
     pub(super) stream: Stream,
     event: Event,
     /// Those of callers.
@@ -18,12 +17,10 @@ pub(super) struct Tail {
 
 impl Tail {
     pub(super) fn new(driver: &Arc<dyn Driver>) -> Result<Tail> {
-        let stream = driver.stream()?;
-        let event = driver.event().inspect_err(|_| driver.drop_stream(stream))?;
+        let stream = Stream::new(driver)?;
         // The first sample waits for it as all others do.
-        driver.record(stream, event)?;
+        let event = stream.put_event()?;
         Ok(Tail {
-            driver: driver.clone(),
             stream,
             event,
             streams: Vec::new(),
@@ -33,39 +30,33 @@ impl Tail {
     /// A stream of a caller's.
     ///
     /// # Safety
-    /// As for [`Driver::stream_of`], while work is put into it.
+    /// It is a stream of this GPU, while work is put into it.
     pub(super) unsafe fn stream_of(&mut self, raw: u64) -> Result<Stream> {
-        if let Some(&(_, stream)) = self.streams.iter().find(|(known, _)| *known == raw) {
-            return Ok(stream);
+        if let Some((_, stream)) = self.streams.iter().find(|(known, _)| *known == raw) {
+            return Ok(stream.clone());
         }
         if self.streams.len() >= STREAMS {
-            self.forget();
+            self.streams.clear();
         }
         // SAFETY: the caller's promise.
-        let stream = unsafe { self.driver.stream_of(raw)? };
-        self.streams.push((raw, stream));
+        let stream = unsafe { Stream::of_caller(self.stream.driver(), raw)? };
+        self.streams.push((raw, stream.clone()));
         Ok(stream)
     }
 
-    fn forget(&mut self) {
-        for (_, stream) in self.streams.drain(..) {
-            self.driver.drop_stream(stream);
-        }
-    }
-
     /// What is put into the stream from here on comes behind all work so far.
-    pub(super) fn before(&self, stream: Stream) -> Result<()> {
-        self.driver.wait(stream, self.event)
+    pub(super) fn before(&self, stream: &Stream) -> Result<()> {
+        stream.wait(&self.event)
     }
 
     /// Work ends here in the stream.
-    pub(super) fn behind(&self, stream: Stream) -> Result<()> {
-        self.driver.record(stream, self.event)?;
-        self.driver.wait(self.stream, self.event)
+    pub(super) fn behind(&self, stream: &Stream) -> Result<()> {
+        stream.record(&self.event)?;
+        self.stream.wait(&self.event)
     }
 
     pub(super) fn synchronize(&self) -> Result<()> {
-        self.driver.synchronize(self.stream)
+        self.stream.synchronize()
     }
 }
 
@@ -73,8 +64,5 @@ impl Drop for Tail {
     fn drop(&mut self) {
         // An error was told before, or will be.
         let _ = self.synchronize();
-        self.forget();
-        self.driver.drop_event(self.event);
-        self.driver.drop_stream(self.stream);
     }
 }

@@ -1,0 +1,260 @@
+//! A `libcuda` for tests: it counts what it has given out, writes down what it is asked for, and fails when it is told.
+//!
+//! Each thread has one of its own, with two GPUs.
+
+use super::result::driver::Calls;
+use super::safe::context::Context;
+use super::sys::driver::*;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ulonglong, c_void};
+use std::sync::Arc;
+
+/// Bytes of the structure that all kernels take.
+pub const ARGUMENT: usize = 32;
+/// A code that no enumeration knows.
+pub const LATER: Status = 4242;
+
+#[derive(Default)]
+struct State {
+    /// What is out, by kinds.
+    out: BTreeMap<&'static str, usize>,
+    /// Contexts that are current, the last one first of all.
+    contexts: Vec<usize>,
+    /// Sizes of pinned memory.
+    pinned: BTreeMap<usize, usize>,
+    given: usize,
+    calls: Vec<&'static str>,
+    /// The call from here on, counted from 0, that fails.
+    fails: Option<usize>,
+}
+
+thread_local! {
+    static STATE: RefCell<State> = RefCell::default();
+}
+
+fn with<T>(work: impl FnOnce(&mut State) -> T) -> T {
+    STATE.with_borrow_mut(work)
+}
+
+/// The context of a GPU.
+pub fn context(ordinal: usize) -> Arc<Context> {
+    of(&SYMBOLS, ordinal)
+}
+
+/// That of a driver before CUDA 12.4.
+pub fn old_context(ordinal: usize) -> Arc<Context> {
+    of(&OLD, ordinal)
+}
+
+fn of(symbols: &'static Symbols, ordinal: usize) -> Arc<Context> {
+    let (calls, devices) = Calls::start(symbols).expect("two GPUs");
+    Context::of(calls, devices, ordinal).expect("a context")
+}
+
+/// What was asked for since this was asked last.
+pub fn take_calls() -> Vec<&'static str> {
+    with(|state| std::mem::take(&mut state.calls))
+}
+
+/// From here on the call of this number fails, or none.
+pub fn fail(call: Option<usize>) {
+    with(|state| state.fails = call);
+}
+
+/// Whether the call that was to fail has failed.
+pub fn has_failed() -> bool {
+    with(|state| state.fails.is_none())
+}
+
+/// What has not been given back.
+pub fn out() -> Vec<&'static str> {
+    with(|state| {
+        let out = state.out.iter().filter(|(_, count)| **count > 0);
+        let mut out: Vec<_> = out.map(|(kind, _)| *kind).collect();
+        out.extend(state.contexts.iter().map(|_| "current context"));
+        out
+    })
+}
+
+/// Makes a context current, as a program may.
+pub fn set_current(ordinal: Option<usize>) {
+    with(|state| state.contexts = ordinal.map(raw_context).into_iter().collect());
+}
+
+fn raw_context(ordinal: usize) -> usize {
+    100 + ordinal
+}
+
+/// A call; what it returns if it fails.
+fn called(call: &'static str) -> Status {
+    with(|state| {
+        state.calls.push(call);
+        match &mut state.fails {
+            Some(0) => {
+                state.fails = None;
+                LATER
+            }
+            Some(left) => {
+                *left -= 1;
+                SUCCESS
+            }
+            None => SUCCESS,
+        }
+    })
+}
+
+/// Gives something out.
+fn make(kind: &'static str) -> usize {
+    with(|state| {
+        *state.out.entry(kind).or_default() += 1;
+        state.given += 16;
+        1000 + state.given
+    })
+}
+
+/// Takes something back, be it that the call fails.
+fn take(kind: &'static str) {
+    with(|state| {
+        let count = state.out.entry(kind).or_default();
+        *count = count.checked_sub(1).expect("what was given out");
+    });
+}
+
+/// Functions that do something if the call does not fail, and `always` something before.
+macro_rules! fakes {
+    ($($name:ident($($argument:ident: $type:ty),*) { $($body:tt)* } $(always { $($always:tt)* })?;)*) => {
+        $(
+            #[allow(non_snake_case, unused_variables)]
+            unsafe extern "C" fn $name($($argument: $type),*) -> Status {
+                $($($always)*)?
+                let status = called(stringify!($name));
+                if status == SUCCESS {
+                    $($body)*
+                }
+                status
+            }
+        )*
+        const fn symbols(info: bool) -> Symbols {
+            Symbols {
+                $($name,)*
+                cuGetErrorName: error_text,
+                cuGetErrorString: error_text,
+                cuFuncGetParamInfo: if info { Some(parameter_info) } else { None },
+            }
+        }
+    };
+}
+
+static SYMBOLS: Symbols = symbols(true);
+static OLD: Symbols = symbols(false);
+
+/// Names and meanings of errors.
+unsafe extern "C" fn error_text(status: Status, text: *mut *const c_char) -> Status {
+    if status == LATER {
+        return INVALID_VALUE;
+    }
+    // SAFETY: the place is the caller's.
+    unsafe { *text = c"known".as_ptr() };
+    SUCCESS
+}
+
+unsafe extern "C" fn parameter_info(
+    _: CUfunction,
+    index: usize,
+    _: *mut usize,
+    size: *mut usize,
+) -> Status {
+    if index > 0 {
+        return INVALID_VALUE;
+    }
+    // SAFETY: the place is the caller's.
+    unsafe { *size = ARGUMENT };
+    called("cuFuncGetParamInfo")
+}
+
+/// Puts something where the caller has a place for it.
+fn put<T>(place: *mut T, value: T) {
+    // SAFETY: all callers of the driver have one.
+    unsafe { place.write(value) }
+}
+
+fn layout(bytes: usize) -> Layout {
+    Layout::from_size_align(bytes, 16).expect("a size")
+}
+
+fakes! {
+    cuInit(flags: c_uint) {};
+    cuDriverGetVersion(version: *mut c_int) { put(version, 12_000) };
+    cuDeviceGetCount(count: *mut c_int) { put(count, 2) };
+    cuDeviceGet(device: *mut CUdevice, ordinal: c_int) { put(device, ordinal) };
+    cuDeviceGetAttribute(value: *mut c_int, attribute: CUdevice_attribute, device: CUdevice) { put(value, 1 << 17) };
+    cuDeviceGetName(name: *mut c_char, room: c_int, device: CUdevice) { put(name.cast(), *b"fake\0") };
+    cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice) {
+        make("context");
+        put(context, raw_context(device as usize) as CUcontext);
+    };
+    cuDevicePrimaryCtxRelease_v2(device: CUdevice) {} always { take("context"); };
+    cuCtxGetCurrent(context: *mut CUcontext) {
+        let current = with(|state| state.contexts.last().copied().unwrap_or(0));
+        put(context, current as CUcontext);
+    };
+    cuCtxGetDevice(device: *mut CUdevice) { put(device, 0) };
+    cuCtxPushCurrent_v2(context: CUcontext) { with(|state| state.contexts.push(context as usize)) };
+    cuCtxPopCurrent_v2(context: *mut CUcontext) {} always { with(|state| state.contexts.pop()).expect("a context"); };
+    cuMemGetInfo_v2(free: *mut usize, total: *mut usize) { put(free, 1 << 30); put(total, 1 << 31) };
+    cuMemAlloc_v2(memory: *mut CUdeviceptr, bytes: usize) { put(memory, make("memory") as u64) };
+    cuMemFree_v2(memory: CUdeviceptr) {} always { take("memory"); };
+    cuMemHostAlloc(memory: *mut *mut c_void, bytes: usize, flags: c_uint) {
+        make("pinned memory");
+        // SAFETY: the size is not zero.
+        let start = unsafe { alloc_zeroed(layout(bytes)) };
+        with(|state| state.pinned.insert(start as usize, bytes));
+        put(memory, start.cast());
+    };
+    cuMemFreeHost(memory: *mut c_void) {} always {
+        take("pinned memory");
+        let bytes = with(|state| state.pinned.remove(&(memory as usize))).expect("pinned memory");
+        // SAFETY: it was taken with this layout.
+        unsafe { dealloc(memory.cast(), layout(bytes)) };
+    };
+    cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream) {};
+    cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream) {};
+    cuMemsetD8Async(memory: CUdeviceptr, byte: c_uchar, bytes: usize, stream: CUstream) {};
+    cuPointerGetAttributes(count: c_uint, of: *mut CUpointer_attribute, to: *mut *mut c_void, at: CUdeviceptr) {};
+    cuModuleLoadData(module: *mut CUmodule, image: *const c_void) { put(module, make("module") as CUmodule) };
+    cuModuleUnload(module: CUmodule) {} always { take("module"); };
+    cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char) {
+        // SAFETY: a text that ends in NUL.
+        if unsafe { CStr::from_ptr(name) } == c"missing" {
+            return NOT_FOUND;
+        }
+        put(function, module.cast());
+    };
+    cuFuncGetAttribute(value: *mut c_int, attribute: CUfunction_attribute, function: CUfunction) { put(value, 7) };
+    cuFuncSetAttribute(function: CUfunction, attribute: CUfunction_attribute, value: c_int) {};
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut c_int, function: CUfunction, threads: c_int, shared: usize
+    ) { put(blocks, 2) };
+    cuStreamCreate(stream: *mut CUstream, flags: c_uint) { put(stream, make("stream") as CUstream) };
+    cuStreamDestroy_v2(stream: CUstream) {} always { take("stream"); };
+    cuStreamSynchronize(stream: CUstream) {};
+    cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint) {};
+    cuStreamBeginCapture_v2(stream: CUstream, mode: CUstreamCaptureMode) {};
+    cuStreamEndCapture(stream: CUstream, graph: *mut CUgraph) { put(graph, make("recorded graph") as CUgraph) };
+    cuEventCreate(event: *mut CUevent, flags: c_uint) { put(event, make("event") as CUevent) };
+    cuEventDestroy_v2(event: CUevent) {} always { take("event"); };
+    cuEventRecord(event: CUevent, stream: CUstream) {};
+    cuEventElapsedTime(milliseconds: *mut f32, from: CUevent, to: CUevent) { put(milliseconds, 2.0) };
+    cuGraphInstantiateWithFlags(ready: *mut CUgraphExec, graph: CUgraph, flags: c_ulonglong) {
+        put(ready, make("graph") as CUgraphExec);
+    };
+    cuGraphDestroy(graph: CUgraph) {} always { take("recorded graph"); };
+    cuGraphExecDestroy(graph: CUgraphExec) {} always { take("graph"); };
+    cuGraphLaunch(graph: CUgraphExec, stream: CUstream) {};
+    cuLaunchKernel(
+        function: CUfunction, x: c_uint, y: c_uint, z: c_uint, i: c_uint, j: c_uint, k: c_uint, shared: c_uint,
+        stream: CUstream, arguments: *mut *mut c_void, extra: *mut *mut c_void
+    ) {};
+}

@@ -1,0 +1,148 @@
+//! Calls of cuBLAS.
+
+use super::driver;
+use crate::cuda::sys::cublas::{self as sys, Handle, Status, Symbols};
+use crate::cuda::sys::driver::CUstream;
+use crate::driver::{Pointer, Product};
+use mebridge_support::error::{Error, Result};
+use std::ffi::{c_int, c_longlong, c_void};
+use std::ptr::null_mut;
+
+/// cuBLAS, loaded.
+#[derive(Clone, Copy)]
+pub struct Calls {
+    symbols: &'static Symbols,
+    driver: driver::Calls,
+}
+
+impl Calls {
+    /// cuBLAS, for this driver.
+    pub fn get(driver: driver::Calls) -> Result<Calls> {
+        let symbols = Symbols::get(driver.version()?.0)?;
+        Ok(Calls { symbols, driver })
+    }
+
+    /// A new handle, for the GPU whose context is current.
+    pub fn create(self) -> Result<Handle> {
+        let mut handle = null_mut();
+        // SAFETY: the place is there.
+        let status = unsafe { (self.symbols.create)(&mut handle) };
+        self.check("cublasCreate", status).map(|()| handle)
+    }
+
+    /// Gives it back, once the work of the GPU is done.
+    ///
+    /// # Safety
+    /// It was created, its context is current, and nothing will use it.
+    pub unsafe fn destroy(self, handle: Handle) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.symbols.destroy)(handle) };
+        self.check("cublasDestroy", status)
+    }
+
+    /// Where the products of a handle are computed.
+    ///
+    /// # Safety
+    /// Both are alive for as long as products are asked for.
+    pub unsafe fn set_stream(self, handle: Handle, stream: CUstream) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.symbols.set_stream)(handle, stream) };
+        self.check("cublasSetStream", status)
+    }
+
+    /// The scratch memory of a handle. To set a stream takes it away.
+    ///
+    /// # Safety
+    /// The handle is alive; the memory is as large, for as long as products are asked for, and nothing else uses it.
+    pub unsafe fn set_workspace(self, handle: Handle, memory: Pointer, bytes: usize) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.symbols.set_workspace)(handle, memory as *mut c_void, bytes) };
+        self.check("cublasSetWorkspace", status)
+    }
+
+    /// Starts products.
+    ///
+    /// # Safety
+    /// The handle is alive and nobody else uses it, its context is current; the matrices are there until it is done.
+    pub unsafe fn multiply(self, handle: Handle, product: &Product) -> Result<()> {
+        let call = match product.double {
+            true => "cublasDgemmStridedBatched",
+            false => "cublasSgemmStridedBatched",
+        };
+        let int = |number: u32| {
+            c_int::try_from(number).map_err(|_| Error::GpuCall {
+                call,
+                what: format!("a size of {number} is too large"),
+            })
+        };
+        let p = product;
+        let (rows, columns, inner) = (int(p.rows)?, int(p.columns)?, int(p.inner)?);
+        let (lda, ldb, ldc) = (int(p.a.1)?, int(p.b.1)?, int(p.c.1)?);
+        let count = int(p.count)?;
+        let math = match p.tf32 && !p.double {
+            true => sys::TF32_MATH,
+            false => sys::DEFAULT_MATH,
+        };
+        let double = [1.0f64, 0.0];
+        let single = [1.0f32, 0.0];
+        let (function, [one, zero]) = match p.double {
+            true => (
+                self.symbols.double,
+                [&double[0], &double[1]].map(|n| std::ptr::from_ref(n).cast()),
+            ),
+            false => (
+                self.symbols.single,
+                [&single[0], &single[1]].map(|n| std::ptr::from_ref(n).cast()),
+            ),
+        };
+        let stride = |numbers: u64| numbers as c_longlong;
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.symbols.set_math_mode)(handle, math) };
+        self.check("cublasSetMathMode", status)?;
+        // SAFETY: the caller's promise; one and zero are read before it returns.
+        let status = unsafe {
+            function(
+                handle,
+                sys::AS_IS,
+                sys::AS_IS,
+                rows,
+                columns,
+                inner,
+                one,
+                p.a.0,
+                lda,
+                stride(p.a.2),
+                p.b.0,
+                ldb,
+                stride(p.b.2),
+                zero,
+                p.c.0,
+                ldc,
+                stride(p.c.2),
+                count,
+            )
+        };
+        self.check(call, status)
+    }
+
+    fn check(self, call: &'static str, status: Status) -> Result<()> {
+        let meaning = match status {
+            sys::SUCCESS => return Ok(()),
+            sys::ALLOC_FAILED => return Err(self.driver.refused(format!("what {call} needs"))),
+            1 => {
+                "not initialised; cuBLAS may be newer than the driver, or the GPU has no memory left"
+            }
+            7 => "invalid value",
+            8 => "not for this GPU",
+            11 => "mapping error",
+            13 => "execution failed",
+            14 => "internal error",
+            15 => "not supported",
+            _ => "unknown",
+        };
+        Err(Error::GpuCall {
+            call,
+            what: format!("status {status}, {meaning}"),
+        })
+    }
+}

@@ -1,0 +1,576 @@
+//! Calls of `libcuda`.
+//!
+//! What works in a context works in the one that is current on the thread.
+
+use crate::cuda::sys::driver::{self as sys, Status, Symbols};
+use crate::cuda::sys::driver::{
+    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
+    CUfunction_attribute, CUgraph, CUgraphExec, CUmodule, CUpointer_attribute, CUstream,
+    CUstreamCaptureMode,
+};
+use crate::driver::{Pointer, Shape};
+use mebridge_support::error::{Error, Result};
+use std::ffi::{CStr, c_void};
+use std::ptr::null_mut;
+
+/// `libcuda`, loaded and started.
+#[derive(Clone, Copy)]
+pub struct Calls(&'static Symbols);
+
+impl Calls {
+    /// Starts `libcuda`, and gives how many GPUs there are; or says why none can be used.
+    pub fn start(symbols: &'static Symbols) -> std::result::Result<(Calls, usize), String> {
+        let calls = Calls(symbols);
+        let mut devices = 0;
+        // SAFETY: it takes a number.
+        let status = unsafe { (symbols.cuInit)(0) };
+        if status != sys::SUCCESS {
+            return Err(format!("cuInit says {}", calls.text(status)));
+        }
+        // SAFETY: the place is there.
+        let status = unsafe { (symbols.cuDeviceGetCount)(&mut devices) };
+        match (status, usize::try_from(devices)) {
+            (sys::SUCCESS, Ok(devices @ 1..)) => Ok((calls, devices)),
+            (sys::SUCCESS, _) => Err("the driver shows none".into()),
+            (error, _) => Err(format!("cuDeviceGetCount says {}", calls.text(error))),
+        }
+    }
+
+    /// Name and meaning of an error.
+    fn text(self, status: Status) -> String {
+        let (mut name, mut meaning) = (std::ptr::null(), std::ptr::null());
+        // SAFETY: the places are there; what is put into them is NULL or a constant text.
+        let [name, meaning] = unsafe {
+            (self.0.cuGetErrorName)(status, &mut name);
+            (self.0.cuGetErrorString)(status, &mut meaning);
+            [name, meaning].map(|text| match text.is_null() {
+                true => "unknown".into(),
+                false => CStr::from_ptr(text).to_string_lossy(),
+            })
+        };
+        match name.as_ref() {
+            // Of a later driver.
+            "unknown" => format!("error {status}"),
+            name => format!("{name}: {meaning}"),
+        }
+    }
+
+    /// An error where a call says so.
+    fn check(self, call: &'static str, status: Status) -> Result<()> {
+        match status {
+            sys::SUCCESS => Ok(()),
+            sys::OUT_OF_MEMORY => Err(self.refused(format!("what {call} needs"))),
+            _ => Err(Error::GpuCall {
+                call,
+                what: self.text(status),
+            }),
+        }
+    }
+
+    /// The error for memory that the GPU does not have.
+    pub fn refused(self, what: String) -> Error {
+        // Where even that fails they are 0.
+        let (free, total) = self.memory_info().unwrap_or_default();
+        Error::GpuMemory { what, free, total }
+    }
+
+    /// Major and minor version of CUDA that the driver serves.
+    pub fn version(self) -> Result<(u32, u32)> {
+        let mut version = 0;
+        // SAFETY: the place is there.
+        let status = unsafe { (self.0.cuDriverGetVersion)(&mut version) };
+        self.check("cuDriverGetVersion", status)?;
+        let version = version.unsigned_abs();
+        Ok((version / 1000, version % 1000 / 10))
+    }
+
+    /// The GPU with a number.
+    pub fn device(self, ordinal: usize) -> Result<CUdevice> {
+        let number = i32::try_from(ordinal).unwrap_or(i32::MAX);
+        let mut device = 0;
+        // SAFETY: the place is there; the number is checked.
+        let status = unsafe { (self.0.cuDeviceGet)(&mut device, number) };
+        self.check("cuDeviceGet", status).map(|()| device)
+    }
+
+    /// A property of a GPU.
+    pub fn device_attribute(self, device: CUdevice, attribute: CUdevice_attribute) -> Result<u32> {
+        let mut value = 0;
+        // SAFETY: the place is there; the GPU is checked.
+        let status = unsafe { (self.0.cuDeviceGetAttribute)(&mut value, attribute, device) };
+        self.check("cuDeviceGetAttribute", status)?;
+        Ok(value.unsigned_abs())
+    }
+
+    /// The maker's name for a GPU.
+    pub fn device_name(self, device: CUdevice) -> Result<String> {
+        let mut name = [0u8; 256];
+        // The last byte stays 0.
+        let room = name.len() as i32 - 1;
+        // SAFETY: as many bytes as it is told; the GPU is checked.
+        let status = unsafe { (self.0.cuDeviceGetName)(name.as_mut_ptr().cast(), room, device) };
+        self.check("cuDeviceGetName", status)?;
+        let name = CStr::from_bytes_until_nul(&name).unwrap_or_default();
+        Ok(name.to_string_lossy().into())
+    }
+
+    /// Takes a share in the primary context of a GPU.
+    pub fn retain_primary_context(self, device: CUdevice) -> Result<CUcontext> {
+        let mut context = null_mut();
+        // SAFETY: the place is there; the GPU is checked.
+        let status = unsafe { (self.0.cuDevicePrimaryCtxRetain)(&mut context, device) };
+        let done = self.check("cuDevicePrimaryCtxRetain", status);
+        done.map(|()| context)
+    }
+
+    /// Gives that share back.
+    ///
+    /// # Safety
+    /// It was taken, and whoever took it makes no more calls in the context.
+    pub unsafe fn release_primary_context(self, device: CUdevice) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuDevicePrimaryCtxRelease_v2)(device) };
+        self.check("cuDevicePrimaryCtxRelease", status)
+    }
+
+    /// The context that is current on this thread; NULL if there is none.
+    pub fn current_context(self) -> Result<CUcontext> {
+        let mut context = null_mut();
+        // SAFETY: the place is there.
+        let status = unsafe { (self.0.cuCtxGetCurrent)(&mut context) };
+        self.check("cuCtxGetCurrent", status).map(|()| context)
+    }
+
+    /// The GPU of the context that is current on this thread.
+    pub fn current_device(self) -> Result<CUdevice> {
+        let mut device = 0;
+        // SAFETY: the place is there; without a context it is an error.
+        let status = unsafe { (self.0.cuCtxGetDevice)(&mut device) };
+        self.check("cuCtxGetDevice", status).map(|()| device)
+    }
+
+    /// Makes a context current on this thread.
+    ///
+    /// # Safety
+    /// The context is alive until it is popped.
+    pub unsafe fn push_context(self, context: CUcontext) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuCtxPushCurrent_v2)(context) };
+        self.check("cuCtxPushCurrent", status)
+    }
+
+    /// Makes the one before it current again.
+    pub fn pop_context(self) -> Result<()> {
+        let mut gone = null_mut();
+        // SAFETY: the place is there; where nothing was pushed it is an error.
+        let status = unsafe { (self.0.cuCtxPopCurrent_v2)(&mut gone) };
+        self.check("cuCtxPopCurrent", status)
+    }
+
+    /// Bytes of memory that are free, and that there are.
+    pub fn memory_info(self) -> Result<(usize, usize)> {
+        const CALL: &str = "cuMemGetInfo";
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the places are there.
+        match unsafe { (self.0.cuMemGetInfo_v2)(&mut free, &mut total) } {
+            sys::SUCCESS => Ok((free, total)),
+            // Not by `check`, which asks this.
+            status => Err(Error::GpuCall {
+                call: CALL,
+                what: self.text(status),
+            }),
+        }
+    }
+
+    /// Takes memory of the GPU.
+    pub fn allocate(self, bytes: usize) -> Result<CUdeviceptr> {
+        let mut memory = 0;
+        // SAFETY: the place is there.
+        match unsafe { (self.0.cuMemAlloc_v2)(&mut memory, bytes) } {
+            sys::OUT_OF_MEMORY => Err(self.refused(format!("an allocation of {bytes} bytes"))),
+            status => self.check("cuMemAlloc", status).map(|()| memory),
+        }
+    }
+
+    /// Gives it back.
+    ///
+    /// # Safety
+    /// It was taken, and nothing will use it. (Work under way may: CUDA waits for it.)
+    pub unsafe fn free(self, memory: CUdeviceptr) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuMemFree_v2)(memory) };
+        self.check("cuMemFree", status)
+    }
+
+    /// Takes memory of the host, pinned for all GPUs.
+    pub fn pin(self, bytes: usize) -> Result<*mut c_void> {
+        const CALL: &str = "cuMemHostAlloc";
+        let mut memory = null_mut();
+        // SAFETY: the place is there.
+        match unsafe { (self.0.cuMemHostAlloc)(&mut memory, bytes, sys::CU_MEMHOSTALLOC_PORTABLE) }
+        {
+            // It is the host's memory that is too small.
+            sys::OUT_OF_MEMORY => Err(Error::GpuCall {
+                call: CALL,
+                what: format!("the host has no {bytes} bytes of memory to pin"),
+            }),
+            status => self.check(CALL, status).map(|()| memory),
+        }
+    }
+
+    /// Gives it back.
+    ///
+    /// # Safety
+    /// It was taken, and nothing uses it any more.
+    pub unsafe fn unpin(self, memory: *mut c_void) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuMemFreeHost)(memory) };
+        self.check("cuMemFreeHost", status)
+    }
+
+    /// What kind of memory lies at an address, and of which GPU; 0 where CUDA knows nothing of it.
+    pub fn memory_of(self, at: CUdeviceptr) -> Result<(u32, CUdevice)> {
+        use CUpointer_attribute as Of;
+        let (mut kind, mut device) = (0u32, 0i32);
+        let mut attributes = [
+            Of::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+            Of::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        ];
+        let mut places = [(&raw mut kind).cast::<c_void>(), (&raw mut device).cast()];
+        let count = attributes.len() as u32;
+        // SAFETY: a place of its type for each attribute; the address is only looked up.
+        let status = unsafe {
+            (self.0.cuPointerGetAttributes)(count, attributes.as_mut_ptr(), places.as_mut_ptr(), at)
+        };
+        self.check("cuPointerGetAttributes", status)?;
+        Ok((kind, device))
+    }
+
+    /// Loads a program.
+    ///
+    /// # Safety
+    /// The image is code for a GPU, which says itself how long it is, or PTX that ends in NUL.
+    pub unsafe fn load_module(self, image: *const c_void) -> Result<CUmodule> {
+        let mut module = null_mut();
+        // SAFETY: the place is there; the rest is the caller's promise.
+        let status = unsafe { (self.0.cuModuleLoadData)(&mut module, image) };
+        self.check("cuModuleLoadData", status).map(|()| module)
+    }
+
+    /// Unloads it.
+    ///
+    /// # Safety
+    /// It was loaded, and nothing will use it.
+    pub unsafe fn unload_module(self, module: CUmodule) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuModuleUnload)(module) };
+        self.check("cuModuleUnload", status)
+    }
+
+    /// A kernel of a program, if it has one of this name.
+    ///
+    /// # Safety
+    /// The program is alive.
+    pub unsafe fn function(self, module: CUmodule, name: &CStr) -> Result<Option<CUfunction>> {
+        let mut function = null_mut();
+        // SAFETY: the place and the text are there; the rest is the caller's promise.
+        match unsafe { (self.0.cuModuleGetFunction)(&mut function, module, name.as_ptr()) } {
+            sys::NOT_FOUND => Ok(None),
+            status => {
+                let found = self.check("cuModuleGetFunction", status);
+                found.map(|()| Some(function))
+            }
+        }
+    }
+
+    /// Bytes of each of the first so many parameters of a kernel; nothing where the driver cannot tell.
+    ///
+    /// # Safety
+    /// The kernel's program is alive.
+    pub unsafe fn parameters(self, function: CUfunction, most: usize) -> Option<Vec<usize>> {
+        let info = self.0.cuFuncGetParamInfo?;
+        let mut sizes = Vec::new();
+        for i in 0..most {
+            let (mut offset, mut size) = (0, 0);
+            // SAFETY: the places are there; the rest is the caller's promise. Behind the last parameter it says that
+            // the value is invalid.
+            match unsafe { info(function, i, &mut offset, &mut size) } {
+                sys::SUCCESS => sizes.push(size),
+                sys::INVALID_VALUE => break,
+                _ => return None,
+            }
+        }
+        Some(sizes)
+    }
+
+    /// A property of a kernel.
+    ///
+    /// # Safety
+    /// The kernel's program is alive.
+    pub unsafe fn function_attribute(
+        self,
+        function: CUfunction,
+        attribute: CUfunction_attribute,
+    ) -> Result<u32> {
+        let mut value = 0;
+        // SAFETY: the place is there; the rest is the caller's promise.
+        let status = unsafe { (self.0.cuFuncGetAttribute)(&mut value, attribute, function) };
+        self.check("cuFuncGetAttribute", status)?;
+        Ok(value.unsigned_abs())
+    }
+
+    /// Sets a property of a kernel.
+    ///
+    /// # Safety
+    /// The kernel's program is alive.
+    pub unsafe fn set_function_attribute(
+        self,
+        function: CUfunction,
+        attribute: CUfunction_attribute,
+        value: i32,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise; the value is checked.
+        let status = unsafe { (self.0.cuFuncSetAttribute)(function, attribute, value) };
+        self.check("cuFuncSetAttribute", status)
+    }
+
+    /// How many blocks of a kernel run on a multiprocessor at the same time.
+    ///
+    /// # Safety
+    /// The kernel's program is alive.
+    pub unsafe fn occupancy(
+        self,
+        function: CUfunction,
+        threads: u32,
+        shared: usize,
+    ) -> Result<u32> {
+        let threads = i32::try_from(threads).unwrap_or(i32::MAX);
+        let mut blocks = 0;
+        // SAFETY: the place is there; the rest is the caller's promise.
+        let status = unsafe {
+            (self.0.cuOccupancyMaxActiveBlocksPerMultiprocessor)(
+                &mut blocks,
+                function,
+                threads,
+                shared,
+            )
+        };
+        self.check("cuOccupancyMaxActiveBlocksPerMultiprocessor", status)?;
+        Ok(blocks.unsigned_abs())
+    }
+
+    /// A new stream. Work of others in the default stream does not wait for it, nor it for that.
+    pub fn create_stream(self) -> Result<CUstream> {
+        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        let mut stream = null_mut();
+        // SAFETY: the place is there.
+        let status = unsafe { (self.0.cuStreamCreate)(&mut stream, flags) };
+        self.check("cuStreamCreate", status).map(|()| stream)
+    }
+
+    /// Gives it back once its work is done, which is not waited for.
+    ///
+    /// # Safety
+    /// It was created, and nothing will use it.
+    pub unsafe fn destroy_stream(self, stream: CUstream) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuStreamDestroy_v2)(stream) };
+        self.check("cuStreamDestroy", status)
+    }
+
+    /// Waits for all work of a stream.
+    ///
+    /// # Safety
+    /// The stream is alive.
+    pub unsafe fn synchronize(self, stream: CUstream) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuStreamSynchronize)(stream) };
+        self.check("cuStreamSynchronize", status)
+    }
+
+    /// Lets a stream wait for an event.
+    ///
+    /// # Safety
+    /// Both are alive.
+    pub unsafe fn wait(self, stream: CUstream, event: CUevent) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuStreamWaitEvent)(stream, event, 0) };
+        self.check("cuStreamWaitEvent", status)
+    }
+
+    /// A new event, with a clock.
+    pub fn create_event(self) -> Result<CUevent> {
+        let flags = sys::CUevent_flags::CU_EVENT_DEFAULT as u32;
+        let mut event = null_mut();
+        // SAFETY: the place is there.
+        let status = unsafe { (self.0.cuEventCreate)(&mut event, flags) };
+        self.check("cuEventCreate", status).map(|()| event)
+    }
+
+    /// Gives it back.
+    ///
+    /// # Safety
+    /// It was created, and nothing will use it.
+    pub unsafe fn destroy_event(self, event: CUevent) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuEventDestroy_v2)(event) };
+        self.check("cuEventDestroy", status)
+    }
+
+    /// Puts an event into a stream.
+    ///
+    /// # Safety
+    /// Both are alive.
+    pub unsafe fn record(self, event: CUevent, stream: CUstream) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuEventRecord)(event, stream) };
+        self.check("cuEventRecord", status)
+    }
+
+    /// Seconds between two events.
+    ///
+    /// # Safety
+    /// Both are alive.
+    pub unsafe fn elapsed(self, from: CUevent, to: CUevent) -> Result<f64> {
+        let mut milliseconds = 0.0;
+        // SAFETY: the place is there; the rest is the caller's promise.
+        let status = unsafe { (self.0.cuEventElapsedTime)(&mut milliseconds, from, to) };
+        self.check("cuEventElapsedTime", status)?;
+        Ok(f64::from(milliseconds) * 1e-3)
+    }
+
+    /// From here on the work of a stream is recorded. Others may allocate and load in the meantime.
+    ///
+    /// # Safety
+    /// The stream is alive.
+    pub unsafe fn begin_capture(self, stream: CUstream) -> Result<()> {
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuStreamBeginCapture_v2)(stream, mode) };
+        self.check("cuStreamBeginCapture", status)
+    }
+
+    /// What was recorded.
+    ///
+    /// # Safety
+    /// The stream is alive.
+    pub unsafe fn end_capture(self, stream: CUstream) -> Result<CUgraph> {
+        let mut graph = null_mut();
+        // SAFETY: the place is there; the rest is the caller's promise.
+        let status = unsafe { (self.0.cuStreamEndCapture)(stream, &mut graph) };
+        self.check("cuStreamEndCapture", status).map(|()| graph)
+    }
+
+    /// Makes recorded work ready to be launched.
+    ///
+    /// # Safety
+    /// The recorded work is alive.
+    pub unsafe fn instantiate(self, graph: CUgraph) -> Result<CUgraphExec> {
+        let mut ready = null_mut();
+        // SAFETY: the place is there; the rest is the caller's promise.
+        let status = unsafe { (self.0.cuGraphInstantiateWithFlags)(&mut ready, graph, 0) };
+        self.check("cuGraphInstantiate", status).map(|()| ready)
+    }
+
+    /// Gives recorded work back.
+    ///
+    /// # Safety
+    /// It was recorded, and nothing will use it; what was made ready from it may.
+    pub unsafe fn destroy_graph(self, graph: CUgraph) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuGraphDestroy)(graph) };
+        self.check("cuGraphDestroy", status)
+    }
+
+    /// Gives back what was made ready.
+    ///
+    /// # Safety
+    /// It was made, and nothing will use it.
+    pub unsafe fn destroy_ready_graph(self, graph: CUgraphExec) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuGraphExecDestroy)(graph) };
+        self.check("cuGraphExecDestroy", status)
+    }
+
+    /// Does recorded work.
+    ///
+    /// # Safety
+    /// Both are alive, nobody launches the graph at the same time, and so are memory and programs of its work.
+    pub unsafe fn launch_graph(self, graph: CUgraphExec, stream: CUstream) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuGraphLaunch)(graph, stream) };
+        self.check("cuGraphLaunch", status)
+    }
+
+    /// Copies into the memory of the GPU.
+    ///
+    /// # Safety
+    /// The memory is there and large enough, the stream is alive, and the bytes stay as they are until it is done.
+    pub unsafe fn copy_in(self, to: Pointer, from: &[u8], stream: CUstream) -> Result<()> {
+        let (start, bytes) = (from.as_ptr().cast(), from.len());
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuMemcpyHtoDAsync_v2)(to, start, bytes, stream) };
+        self.check("cuMemcpyHtoDAsync", status)
+    }
+
+    /// Copies out of the memory of the GPU.
+    ///
+    /// # Safety
+    /// The memory is there and large enough, the stream is alive, and nobody touches the bytes until it is done.
+    pub unsafe fn copy_out(self, to: &mut [u8], from: Pointer, stream: CUstream) -> Result<()> {
+        let (start, bytes) = (to.as_mut_ptr().cast(), to.len());
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuMemcpyDtoHAsync_v2)(start, from, bytes, stream) };
+        self.check("cuMemcpyDtoHAsync", status)
+    }
+
+    /// Sets memory to a byte.
+    ///
+    /// # Safety
+    /// The memory is there and large enough, and the stream is alive.
+    pub unsafe fn fill(
+        self,
+        memory: Pointer,
+        byte: u8,
+        bytes: usize,
+        stream: CUstream,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        let status = unsafe { (self.0.cuMemsetD8Async)(memory, byte, bytes, stream) };
+        self.check("cuMemsetD8Async", status)
+    }
+
+    /// Starts a kernel with one argument.
+    ///
+    /// # Safety
+    /// The kernel's program and the stream are alive; the argument is of the type that the kernel takes, and what it says
+    /// about memory is true until the kernel is done.
+    pub unsafe fn launch(
+        self,
+        function: CUfunction,
+        shape: Shape,
+        argument: &[u8],
+        stream: CUstream,
+    ) -> Result<()> {
+        // CUDA reads as many bytes as the kernel's parameter has, before it returns.
+        let mut places = [argument.as_ptr().cast_mut().cast::<c_void>()];
+        let ([x, y, z], [i, j, k]) = (shape.blocks, shape.threads);
+        // SAFETY: the caller's promise.
+        let status = unsafe {
+            (self.0.cuLaunchKernel)(
+                function,
+                x,
+                y,
+                z,
+                i,
+                j,
+                k,
+                shape.shared,
+                stream,
+                places.as_mut_ptr(),
+                null_mut(),
+            )
+        };
+        self.check("cuLaunchKernel", status)
+    }
+}

@@ -1,0 +1,132 @@
+//! The driver, and the context of one GPU.
+//!
+//! The context is the GPU's primary one, which cuBLAS and whatever else runs in the program share; it
+//! is current on a thread only while a call lasts, so that a program with a GPU of its own
+//! choice keeps it.
+
+use crate::cuda::result::driver::Calls;
+use crate::cuda::sys::driver::{CUcontext, CUdevice, Symbols};
+use mebridge_support::error::{Error, Result};
+use std::sync::{Arc, OnceLock};
+
+/// The driver and how many GPUs this process sees, at least one; an error says why none can be used.
+fn start() -> Result<(Calls, usize)> {
+    static FOUND: OnceLock<std::result::Result<(Calls, usize), String>> = OnceLock::new();
+    FOUND
+        .get_or_init(|| Calls::start(Symbols::get()?))
+        .clone()
+        .map_err(|what| Error::NoGpu { what })
+}
+
+/// How many GPUs this process sees, at least one; an error says why none can be used.
+pub fn devices() -> Result<usize> {
+    start().map(|(_, devices)| devices)
+}
+
+/// The GPU whose context is current on this thread, if there is one.
+pub fn current() -> Option<usize> {
+    let (calls, devices) = start().ok()?;
+    if calls.current_context().ok()?.is_null() {
+        return None;
+    }
+    let device = calls.current_device().ok()?;
+    (0..devices).find(|&ordinal| calls.device(ordinal).is_ok_and(|other| other == device))
+}
+
+/// The primary context of one GPU.
+pub struct Context {
+    calls: Calls,
+    device: CUdevice,
+    raw: CUcontext,
+}
+
+// SAFETY: contexts may be used from any thread.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Context {
+    /// That of the GPU with this number.
+    pub fn new(ordinal: usize) -> Result<Arc<Context>> {
+        let (calls, devices) = start()?;
+        Context::of(calls, devices, ordinal)
+    }
+
+    /// The same, of this driver, which shows so many GPUs.
+    pub fn of(calls: Calls, devices: usize, ordinal: usize) -> Result<Arc<Context>> {
+        if ordinal >= devices {
+            return Err(Error::NoSuchDevice {
+                device: ordinal,
+                devices,
+            });
+        }
+        let device = calls.device(ordinal)?;
+        let raw = calls.retain_primary_context(device)?;
+        Ok(Arc::new(Context { calls, device, raw }))
+    }
+
+    /// The GPU.
+    pub fn device(&self) -> CUdevice {
+        self.device
+    }
+
+    /// The driver, for what needs no context.
+    pub fn calls(&self) -> Calls {
+        self.calls
+    }
+
+    /// Makes it current on this thread until the answer is dropped.
+    pub fn enter(&self) -> Result<Entered<'_>> {
+        let pushed = self.calls.current_context()? != self.raw;
+        if pushed {
+            // SAFETY: the context is alive. It is popped when the answer goes, which borrows it and stays on this thread.
+            unsafe { self.calls.push_context(self.raw)? };
+        }
+        Ok(Entered {
+            context: self,
+            pushed,
+            _thread: std::marker::PhantomData,
+        })
+    }
+
+    /// An error for what was made in another context.
+    pub fn insist(self: &Arc<Context>, other: &Arc<Context>, call: &'static str) -> Result<()> {
+        match Arc::ptr_eq(self, other) {
+            true => Ok(()),
+            false => Err(Error::GpuCall {
+                call,
+                what: "what is passed in belongs to another GPU".into(),
+            }),
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: it was retained once; whatever was made in it holds it alive.
+        let _ = unsafe { self.calls.release_primary_context(self.device) };
+    }
+}
+
+/// While it lives, a context is current on its thread.
+pub struct Entered<'a> {
+    context: &'a Context,
+    pushed: bool,
+    /// It stays on its thread.
+    _thread: std::marker::PhantomData<*const ()>,
+}
+
+impl Entered<'_> {
+    /// What may be called in the context.
+    pub fn calls(&self) -> Calls {
+        self.context.calls
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        if self.pushed {
+            let _ = self.context.calls.pop_context();
+        }
+    }
+}

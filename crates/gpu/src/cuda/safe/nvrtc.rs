@@ -1,0 +1,122 @@
+//! NVRTC: the compiler of device code, as a library. It needs neither a GPU nor a driver.
+
+use crate::cuda::result::nvrtc::{Calls, Output};
+use crate::cuda::sys::nvrtc::Program as RawProgram;
+use mebridge_support::error::{Error, Result};
+use std::ffi::{CStr, CString, c_int};
+use std::sync::Mutex;
+
+/// How much of the compiler's messages an error carries.
+const LOG: usize = 2000;
+
+/// The compiler.
+pub struct Nvrtc {
+    calls: Calls,
+    /// Its version.
+    pub version: (c_int, c_int),
+    /// The GPUs that it knows, as 90 for `sm_90`, in ascending order.
+    architectures: Vec<u32>,
+}
+
+impl Nvrtc {
+    /// The compiler; looked for once. `driver` is the major version of CUDA of the driver, if any.
+    pub fn get(driver: Option<u32>) -> Result<&'static Nvrtc> {
+        static OPEN: Mutex<Option<&'static Nvrtc>> = Mutex::new(None);
+        let mut open = OPEN.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(nvrtc) = *open {
+            return Ok(nvrtc);
+        }
+        let calls = Calls::get(driver)?;
+        let mut architectures = calls.architectures()?;
+        architectures.sort_unstable();
+        let nvrtc = Box::leak(Box::new(Nvrtc {
+            calls,
+            version: calls.version()?,
+            architectures,
+        }));
+        *open = Some(nvrtc);
+        Ok(nvrtc)
+    }
+
+    /// The best target for a GPU: its own code, `sm_90`, or where the library does not know the GPU
+    /// the code of the last one before it, `compute_90`, for the driver to compile on.
+    pub fn target(&self, capability: (u32, u32)) -> Result<String> {
+        let own = capability.0 * 10 + capability.1;
+        match self.architectures.iter().rfind(|known| **known <= own) {
+            Some(known) if *known == own => Ok(format!("sm_{own}")),
+            Some(known) => Ok(format!("compute_{known}")),
+            None => Err(Error::GpuCompile {
+                compiler: self.name(),
+                log: format!(
+                    "this GPU (sm_{own}) is older than all that it knows; install an older CUDA \
+                     toolkit, or set CUDACPP_RUNTIME_BACKEND=cpu"
+                ),
+            }),
+        }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> String {
+        let (major, minor) = self.version;
+        format!("NVRTC {major}.{minor} ({})", self.calls.path().display())
+    }
+
+    /// Compiles for `sm_90` to the code of that GPU, for `compute_90` to PTX.
+    pub fn compile(&self, architecture: &str, source: &str, options: &[String]) -> Result<Vec<u8>> {
+        let refused = |log: String| Error::GpuCompile {
+            compiler: format!("{} for {architecture}", self.name()),
+            log,
+        };
+        let text = |text: &str| {
+            CString::new(text).map_err(|_| refused("source or option with a NUL".into()))
+        };
+        let source = text(source)?;
+        let mut words = vec![text(&format!("--gpu-architecture={architecture}"))?];
+        for option in options {
+            words.push(text(option)?);
+        }
+        let words: Vec<&CStr> = words.iter().map(CString::as_c_str).collect();
+        let program = Program {
+            calls: self.calls,
+            raw: self.calls.create(&source, c"mebridge.cu")?,
+        };
+        if let Err(error) = program.compile(&words) {
+            let log = program.output(Output::Log).unwrap_or_default();
+            let log: String = String::from_utf8_lossy(&log)
+                .trim_end_matches('\0')
+                .chars()
+                .take(LOG)
+                .collect();
+            return Err(refused(format!("{error}\n{log}")));
+        }
+        program.output(match architecture.starts_with("sm_") {
+            true => Output::Cubin,
+            false => Output::Ptx,
+        })
+    }
+}
+
+/// A program under way.
+struct Program {
+    calls: Calls,
+    raw: RawProgram,
+}
+
+impl Program {
+    fn compile(&self, options: &[&CStr]) -> std::result::Result<(), String> {
+        // SAFETY: it is alive.
+        unsafe { self.calls.compile(self.raw, options) }
+    }
+
+    fn output(&self, output: Output) -> Result<Vec<u8>> {
+        // SAFETY: it is alive.
+        unsafe { self.calls.output(self.raw, output) }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: it was made here, and nobody has it any more.
+        let _ = unsafe { self.calls.destroy(self.raw) };
+    }
+}
