@@ -280,6 +280,11 @@ def build(
         if grid is not None:
             grid.grid.initialize_globals(context)
     running = madspace.RunningCoupling(alpha_s)
+    # Each load costs as much memory as the whole library, however many matrix elements it has (p p > e+ e- j j j: 44).
+    loaded = {
+        library: [context.load_matrix_element(library, "") for context in contexts]
+        for library in dict.fromkeys(str(element.library) for element in elements)
+    }
     found = Integrands([], [])
     for number, element in enumerate(elements):
         pdg = element.flavor["options"][0]
@@ -298,7 +303,8 @@ def build(
             grid.check(partons, (least / energy) ** 2, _larger_masses(pdg, energy * math.sqrt(grid.grid.x[0]), cuts))
             if not isinstance(scale, str):
                 grid.check_scale(scale)
-        _element(madspace, contexts, found, number, element, legs[number], selection, energy, grid, running, scales)
+        api = loaded[str(element.library)][0]
+        _element(madspace, contexts, found, number, element, api, legs[number], selection, energy, grid, running, scales)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.channels:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
@@ -328,6 +334,7 @@ def _element(
     found: Integrands,
     number: int,
     element: Element,
+    api: Any,
     legs: tuple[float, ...],
     selection: Any,
     energy: float,
@@ -337,7 +344,7 @@ def _element(
 ) -> None:
     options = list(element.options.items())
     pairs = [list(pair) for pair, _ in options]
-    channels, library = element.channels, str(element.library)
+    channels = element.channels
     topologies = [_topology(madspace, legs, channel) for channel in channels]
     groups = _channels.groups(channels, _labels(element, grid is not None))
     mappings = [
@@ -362,11 +369,10 @@ def _element(
     remap = [len(columns)] * element.entry["diagram_count"]
     for member, column in columns.items():
         remap[channels[member]["diagrams"][0]["diagram"]] = column
-    apis = [context.load_matrix_element(library, "") for context in contexts]
     inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
     cached = None if grid is None else madspace.CachedPdf()
     rate = madspace.DifferentialCrossSection(
-        madspace.MatrixElement(apis[0], inputs, outputs, True),
+        madspace.MatrixElement(api, inputs, outputs, True),
         energy,
         None,
         madspace.CachedScale(),
