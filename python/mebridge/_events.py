@@ -229,7 +229,7 @@ def generate_events(
             folder=folder,
             scratch=stack.enter_context(_scratch.folder(_scratch.memory(-(-events // _rounds(events)), folder))),
         )
-        run = _Run(worker, kept, channels, events, seed, {"precision": precision, "overweight": overweight})
+        run = _Run(worker, kept, channels, events, seed, overweight)
 
         def report(stage: str) -> None:
             if not progress:
@@ -239,7 +239,7 @@ def generate_events(
             found = Progress(stage, done, events, cross_section, error, time.monotonic() - begun)
             progress(found) if callable(progress) else _show(found)
 
-        run.survey()
+        run.survey(precision)
         report("survey")
         if _SAMPLERS[sampler] == "networks":
             run.train()
@@ -283,10 +283,10 @@ class _Run:
         elements: list[int],
         events: int,
         seed: int,
-        settings: dict[str, float | None],
+        overweight: float,
     ) -> None:
         self._worker, self._state, self._elements = worker, state, elements
-        self._seed, self._settings = seed, settings
+        self._seed, self._overweight = seed, overweight
         self._surveyed: list[list[float]] = []
         count = _rounds(events)
         self._sizes = [events // count + (i < events % count) for i in range(count)]
@@ -294,23 +294,24 @@ class _Run:
     def _random(self, part: str) -> int:
         return int.from_bytes(hashlib.sha256(f"{self._seed} {part}".encode()).digest()[:7], "big")
 
-    def survey(self) -> None:
+    def survey(self, precision: float | None) -> None:
         """Adapts the mappings, unless that is done."""
-        self._take("survey", sum(self._sizes), **self._settings)
+        self._take("survey", sum(self._sizes), precision=precision)
 
     def train(self) -> None:
         """Trains networks from what the survey found, unless that is done."""
-        found = self._take("train", sum(self._sizes), overweight=self._settings["overweight"])
+        found = self._take("train", sum(self._sizes))
         if grids := found.get("grids"):
             channels = len(found["channels"])
             _command.say(f"mebridge: {grids} of {channels} channels keep their grids: no network is better\n")
 
-    def _take(self, name: str, events: int, **settings: float | None) -> dict[str, Any]:
+    def _take(self, name: str, events: int, **more: float | None) -> dict[str, Any]:
         """What a function of the generator writes into a folder, kept in the state."""
         folder = self._state.kept(name)
         if folder is None:
             part = self._state.part(name)
-            self._worker.call(name, part=str(part), events=events, seed=self._random(name), **settings)
+            asked = {"events": events, "overweight": self._overweight, "seed": self._random(name), **more}
+            self._worker.call(name, part=str(part), **asked)
             folder = self._state.keep(name, part)
         found = json.loads((folder / POINTS).read_text())
         self._surveyed = found["channels"]
@@ -326,7 +327,7 @@ class _Run:
             "round",
             output=str(part / "events.lhe"),
             events=size,
-            **self._settings,
+            overweight=self._overweight,
             seed=self._random(f"round {number}"),
         )
         weights = _lhe.weights(part / "events.lhe", size)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import math
 import os
 import pathlib
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import madspace
 import numpy as np
 
-from . import _gpu, _integrands, _madnis
+from . import _gpu, _integrands, _madnis, _survey
 from ._densities import Coupling, Densities
 from ._library import Error
 from ._scratch import room
-from ._survey import POINTS, points, settings
+from ._survey import POINTS
+
+# So many channels are surveyed at a time: what MadSpace holds of each is some 0.5 MB.
+_TOGETHER = 256
 
 
 class Generator:
@@ -84,11 +89,18 @@ class Generator:
         Returns:
             Points of all its parts; and of each channel what :meth:`round` gives, of the last part.
         """
-        folder = pathlib.Path(part)
+        folder, channels = pathlib.Path(part), self._built.channels
+        config = _config(events, overweight)
         with self._working(events, folder):
-            found = self._look(self._built.channels, _config(events, precision, overweight), seed, folder)
+            trial = [_survey.trial(channel.first) for channel in channels]
+            found = self._adapt(trial, config, seed, folder)
+            needs = _survey.needed([one.row for one in found], events)
+            further = [_survey.further(channel.first, need) for channel, need in zip(channels, needs)]
+            adapted = self._adapt(further, config, seed + 1, folder, precision)
+            found = [_Found(before.points + one.points, one.row) for before, one in zip(found, adapted)]
+            written = self._write(folder, found)
         _check(folder)
-        return found
+        return written
 
     def train(self, part: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
         """Trains networks in the place of the grids that are loaded, for so many events; as :meth:`survey` otherwise.
@@ -97,49 +109,74 @@ class Generator:
         """
         folder, channels = pathlib.Path(part), self._built.channels
         of_grids = json.loads((self._survey / POINTS).read_text())["channels"]
-        config = _config(events, None, overweight)
-        config.survey_min_iters = config.survey_max_iters = 1
+        config = _config(events, overweight)
         with self._working(events, folder):
             trained = _madnis.train(madspace, self._contexts[0], channels, seed, self._threads, events)
-            found: dict[str, Any] = {"points": 0, "channels": [[0, 0.0, 0.0, 0]] * len(channels)}
+            found = [_Found(0, [0, 0.0, 0.0, 0, 0.0])] * len(channels)
             if trained:
                 for other in self._contexts[1:]:
                     other.copy_globals_from(self._contexts[0])
                 flows = [_madnis.flow(madspace, channel) for channel in channels]
-                found = self._look(channels, config, seed, folder, flows)
-            worse = [i for i, of in enumerate(of_grids) if _deviation(found["channels"][i]) >= _deviation(of)]
+                last = [_survey.last(channel.first) for channel in channels]
+                found = self._adapt(last, config, seed, folder, flows=flows)
+            worse = [i for i, of in enumerate(of_grids) if _deviation(found[i].row) >= _deviation(of)]
             for i in worse:
-                found["channels"][i] = of_grids[i]
+                found[i] = _Found(found[i].points, of_grids[i])
                 shutil.copyfile(self._survey / f"channel{i}.json", folder / f"channel{i}.json")
-            found["grids"] = len(worse)
-            self._contexts[0].save_globals(str(folder / "globals"))
-            (folder / POINTS).write_text(json.dumps(found))
+            written = self._write(folder, found, grids=len(worse))
         _check(folder)
-        return found
+        return written
 
-    def _look(
-        self, channels: list[_integrands.Channel], config: Any, seed: int, folder: pathlib.Path, flows: Any = None
-    ) -> dict[str, Any]:
-        """Surveys with grids, which follow, or with these networks, which stay as they are."""
-        generators = []
-        for i, channel in enumerate(channels):
-            adaptive = channel.grid(madspace) if flows is None else flows[i]
-            integrand = channel.integrand(madspace, adaptive, channel.chosen_flavors(madspace))
-            first, most = points(channel.first)
-            config.start_batch_size, config.max_batch_size = first if flows is None else most, most
-            generators.append(
-                madspace.ChannelEventGenerator(
-                    self._contexts, integrand, *self._files(i), config, channel.element, str(i), None
-                )
-            )
-        generator = madspace.EventGenerator(self._contexts, generators, seed, None, config)
-        generator.survey()
-        for i, one in enumerate(generators):
-            one.save(str(folder / f"channel{i}.json"))
+    def _adapt(
+        self,
+        parts: Sequence[_survey.Parts],
+        config: Any,
+        seed: int,
+        folder: pathlib.Path,
+        precision: float | None = None,
+        flows: Sequence[Any] | None = None,
+    ) -> list[_Found]:
+        """Surveys all channels with their grids, which follow, or with networks, which stay as they are.
+
+        Args:
+            parts: of each channel.
+            precision: relative error of a channel's cross section above which it has a part more.
+        """
+        found: dict[int, _Found] = {}
+        for count in sorted({of.count for of in parts}):
+            numbers = [i for i, of in enumerate(parts) if of.count == count]
+            config.survey_min_iters = config.survey_max_iters = count
+            if precision is not None:
+                config.survey_max_iters, config.survey_target_precision = count + 1, precision
+            for first in range(0, len(numbers), _TOGETHER):
+                some = numbers[first : first + _TOGETHER]
+                generators = []
+                for i in some:
+                    channel = self._built.channels[i]
+                    adaptive = channel.grid(madspace) if flows is None else flows[i]
+                    integrand = channel.integrand(madspace, adaptive, channel.chosen_flavors(madspace))
+                    config.start_batch_size, config.max_batch_size = parts[i].points, parts[i].most
+                    generators.append(
+                        madspace.ChannelEventGenerator(
+                            self._contexts, integrand, *self._files(i), config, channel.element, str(i), None
+                        )
+                    )
+                # Random numbers are those of a channel's place among these.
+                random = _derived(seed, some[0])
+                generator = madspace.EventGenerator(self._contexts, generators, random, None, config)
+                generator.survey()
+                for i, one in zip(some, generators):
+                    one.save(str(folder / f"channel{i}.json"))
+                status = generator.channel_status()
+                found |= {i: _Found(part.count, row) for i, part, row in zip(some, status, _rows(generator))}
+        return [found[i] for i in range(len(parts))]
+
+    def _write(self, folder: pathlib.Path, found: Sequence[_Found], **more: Any) -> dict[str, Any]:
+        """Writes what came of a survey of all channels."""
+        written = {"points": sum(one.points for one in found), "channels": [one.row for one in found], **more}
         self._contexts[0].save_globals(str(folder / "globals"))
-        found = {"points": sum(part.count for part in generator.channel_status()), "channels": _points(generator)}
-        (folder / POINTS).write_text(json.dumps(found))
-        return found
+        (folder / POINTS).write_text(json.dumps(written))
+        return written
 
     def load(self, survey: str) -> None:
         """Takes the mappings that a survey adapted, as it wrote them."""
@@ -149,22 +186,20 @@ class Generator:
         for context in self._contexts:
             context.copy_globals_from(surveyed)
 
-    def round(
-        self, output: str, events: int, precision: float | None, overweight: float, seed: int
-    ) -> dict[str, Any]:
+    def round(self, output: str, events: int, overweight: float, seed: int) -> dict[str, Any]:
         """Makes so many events from the survey on.
 
         Returns:
-            The cross section in pb, and of each channel the points, their mean and its error, and how many of them
-            passed the cuts.
+            The cross section in pb, and of each channel the points, their mean and its error, how many of them passed
+            the cuts, and how many became events.
         """
-        config = _config(events, precision, overweight)
-        channels = [
-            madspace.ChannelEventGenerator.load(
-                str(self._survey / f"channel{i}.json"), self._contexts, *self._files(i), config
-            )
-            for i in range(len(self._built.channels))
-        ]
+        surveyed = json.loads((self._survey / POINTS).read_text())["channels"]
+        channels = []
+        for i, need in enumerate(_survey.needed(surveyed, events)):
+            config = _config(events, overweight, **_survey.calls(need))
+            name = str(self._survey / f"channel{i}.json")
+            channels.append(madspace.ChannelEventGenerator.load(name, self._contexts, *self._files(i), config))
+        config = _config(events, overweight)
         generator = madspace.EventGenerator(self._contexts, channels, seed, None, config)
         with self._working(events, pathlib.Path(output).parent):
             generator.generate()
@@ -175,7 +210,7 @@ class Generator:
                     "do the cuts leave any?"
                 )
             generator.combine_to_lhe(output, self._completer, madspace.LHEMeta())
-        return {"cross_section": status.mean, "channels": _points(generator)}
+        return {"cross_section": status.mean, "channels": _rows(generator)}
 
     def _files(self, channel: int) -> tuple[str, str]:
         """Names for the events and the weights of a channel; MadSpace removes the files with it."""
@@ -193,16 +228,34 @@ class Generator:
             raise Error(f"MadSpace ended the run: {error}") from error
 
 
-def _deviation(row: list[float]) -> float:
+@dataclass(frozen=True)
+class _Found:
+    """What a survey found of a channel."""
+
+    points: int
+    """In all of its parts."""
+    row: list[float]
+    """What :meth:`Generator.round` gives, of the last part."""
+
+
+def _derived(seed: int, number: int) -> int:
+    """Another seed for each number."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {number}".encode()).digest()[:7], "big")
+
+
+def _deviation(row: Sequence[float]) -> float:
     """Of the weights of a channel, in units of its cross section; infinite where it cannot be told."""
-    count, mean, error, _ = row
+    count, mean, error = row[:3]
     found = error * math.sqrt(count) / mean if mean > 0.0 else math.inf
     return found if math.isfinite(found) else math.inf
 
 
-def _points(generator: Any) -> list[list[float]]:
+def _rows(generator: Any) -> list[list[float]]:
     """Of each channel. In a survey each part begins anew, as the mapping is another one."""
-    return [[part.count_opt, part.mean, part.error, part.count_after_cuts_opt] for part in generator.channel_status()]
+    return [
+        [part.count_opt, part.mean, part.error, part.count_after_cuts_opt, part.count_unweighted]
+        for part in generator.channel_status()
+    ]
 
 
 def _check(survey: pathlib.Path) -> None:
@@ -217,10 +270,10 @@ def _check(survey: pathlib.Path) -> None:
             raise Error(f"MadSpace did not write all of {path}; is the disk full?") from None
 
 
-def _config(events: int, precision: float | None, overweight: float) -> Any:
+def _config(events: int, overweight: float, **more: float) -> Any:
     """How MadSpace makes events."""
     config = madspace.GeneratorConfig()
-    for name, value in settings(events, precision, overweight).items():
+    for name, value in (_survey.settings(events, overweight) | more).items():
         setattr(config, name, value)
     config.verbosity = madspace.Verbosity.silent
     return config

@@ -7,7 +7,7 @@ import json
 import math
 import pathlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -214,7 +214,10 @@ class Channel:
     """The number of the matrix element."""
     name: str
     """Of its grids and networks."""
-    mapping: Any
+    make_mapping: Callable[[], Any]
+    """Its mapping. A run keeps none of them: rounds need none, and 1704 channels of p p > e+ e- j j j take 55 MB."""
+    dimension: int
+    """How many random numbers the mapping takes."""
     columns: tuple[int, ...]
     """Of each permutation, where its weight stands among those of the element's channels."""
     first: int
@@ -225,7 +228,7 @@ class Channel:
     """What integrands of this matrix element have in common."""
 
     def grid(self, madspace: Any) -> Any:
-        return madspace.VegasMapping(self.mapping.random_dim(), _BINS, self.name)
+        return madspace.VegasMapping(self.dimension, _BINS, self.name)
 
     def chosen_flavors(self, madspace: Any) -> Any:
         """How often each pair of partons is chosen, besides its densities; ``None`` where there is one."""
@@ -234,7 +237,7 @@ class Channel:
     def integrand(self, madspace: Any, adaptive: Any, flavors: Any, **more: Any) -> Any:
         """The integrand with these samplers."""
         return madspace.Integrand(
-            self.mapping,
+            self.make_mapping(),
             adaptive_map=adaptive,
             discrete_flavor=flavors,
             channel_indices=list(self.columns),
@@ -280,6 +283,11 @@ def build(
         if grid is not None:
             grid.grid.initialize_globals(context)
     running = madspace.RunningCoupling(alpha_s)
+    # Each load costs as much memory as the whole library, however many matrix elements it has (p p > e+ e- j j j: 44).
+    loaded = {
+        library: [context.load_matrix_element(library, "") for context in contexts]
+        for library in dict.fromkeys(str(element.library) for element in elements)
+    }
     found = Integrands([], [])
     for number, element in enumerate(elements):
         pdg = element.flavor["options"][0]
@@ -298,7 +306,9 @@ def build(
             grid.check(partons, (least / energy) ** 2, _larger_masses(pdg, energy * math.sqrt(grid.grid.x[0]), cuts))
             if not isinstance(scale, str):
                 grid.check_scale(scale)
-        _element(madspace, contexts, found, number, element, legs[number], selection, energy, grid, running, scales)
+        api = loaded[str(element.library)][0]
+        of_legs = legs[number]
+        _element(madspace, contexts, found, number, element, api, of_legs, selection, energy, grid, running, scales)
     said = ", ".join(f"{name} = {value:g}" for name, value in cuts.items())
     if not found.channels:
         raise Error(f"none of {_MOST} points in each channel passes the cuts ({said}); do they leave anything?")
@@ -328,6 +338,7 @@ def _element(
     found: Integrands,
     number: int,
     element: Element,
+    api: Any,
     legs: tuple[float, ...],
     selection: Any,
     energy: float,
@@ -337,11 +348,12 @@ def _element(
 ) -> None:
     options = list(element.options.items())
     pairs = [list(pair) for pair, _ in options]
-    channels, library = element.channels, str(element.library)
+    channels = element.channels
     topologies = [_topology(madspace, legs, channel) for channel in channels]
     groups = _channels.groups(channels, _labels(element, grid is not None))
-    mappings = [
-        madspace.PhaseSpaceMapping(
+    makes = [
+        functools.partial(
+            madspace.PhaseSpaceMapping,
             topologies[group.members[0]],
             energy,
             cuts=selection,
@@ -351,7 +363,7 @@ def _element(
         )
         for group in groups
     ]
-    counts = [_passing(madspace, mapping) for mapping in mappings]
+    counts = [_passing(madspace, make()) for make in makes]
     least = min(_FEW, max(passed for _, passed in counts))
     kept = [i for i, (_, passed) in enumerate(counts) if passed >= max(1, least)]
     # Weights of channels, in the order of their diagrams; those of channels that are left out come last.
@@ -362,11 +374,10 @@ def _element(
     remap = [len(columns)] * element.entry["diagram_count"]
     for member, column in columns.items():
         remap[channels[member]["diagrams"][0]["diagram"]] = column
-    apis = [context.load_matrix_element(library, "") for context in contexts]
     inputs, outputs = madspace.Integrand.matrix_element_inputs, madspace.Integrand.matrix_element_outputs
     cached = None if grid is None else madspace.CachedPdf()
     rate = madspace.DifferentialCrossSection(
-        madspace.MatrixElement(apis[0], inputs, outputs, True),
+        madspace.MatrixElement(api, inputs, outputs, True),
         energy,
         None,
         madspace.CachedScale(),
@@ -391,7 +402,7 @@ def _element(
         first = min(max(_survey.FIRST, math.ceil(_WANTED * tried / passed)), _LARGEST)
         name = f"element{number}.channel{members[0]}"
         places = tuple(columns[member] for member in members)
-        channel = Channel(number, name, mappings[i], places, first, len(pairs), shared)
+        channel = Channel(number, name, makes[i], makes[i]().random_dim(), places, first, len(pairs), shared)
         for sampler in (channel.grid(madspace), channel.chosen_flavors(madspace)):
             for context in contexts if sampler is not None else []:
                 sampler.initialize_globals(context)

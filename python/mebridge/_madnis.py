@@ -17,7 +17,7 @@ _LEAST_BATCHES, _MOST_BATCHES, _EVENTS_A_BATCH = 200, 1000, 500
 
 
 def flow(madspace: Any, channel: Channel) -> Any:
-    return madspace.Flow(channel.mapping.random_dim(), prefix=f"{channel.name}.flow")
+    return madspace.Flow(channel.dimension, prefix=f"{channel.name}.flow")
 
 
 def settings(events: int) -> dict[str, float]:
@@ -37,7 +37,7 @@ def train(madspace: Any, context: Any, channels: Sequence[Channel], seed: int, t
     for element in dict.fromkeys(channel.element for channel in channels):
         own = [channel for channel in channels if channel.element == element]
         # It is there for the training alone, which asks for one; its weights are not trained.
-        columns, legs = own[0].shared["first_remapped_chan_count"], own[0].mapping.particle_count()
+        columns, legs = own[0].shared["first_remapped_chan_count"], own[0].make_mapping().particle_count()
         weights = madspace.ChannelWeightNetwork(columns, legs, prefix=f"element{element}.weights")
         weights.initialize_globals(context, seed)
         integrands = []
