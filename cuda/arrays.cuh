@@ -1,5 +1,5 @@
-// Operations on arrays (src/ops/arrays.rs): a warp takes one item, a lane one event. The formulas are those of
-// src/ops/kernels/arrays.rs.
+// Operations on arrays (crates/ops/src/arrays.rs): a warp takes one item, a lane one event. The formulas are those of
+// crates/ops/src/kernels/arrays.rs. Of each kind the structure, KindOperation, follows from the table of operations.
 
 /// What the operations of a launch name.
 typedef ArrayArguments Arrays;
@@ -28,43 +28,43 @@ DEVICE Slashed as_slashed(Four v) {
 }
 
 #define ARRAY_LINE(KIND, TERM, PROPAGATE)                                                          \
-    DEVICE void do_##KIND(const Arrays &a, const ArrayOperation &op, unsigned r, Memory m) {       \
+    DEVICE void do_##KIND(const Arrays &a, const KIND##Operation &op, unsigned r, Memory m) {      \
         Four sum = no_four();                                                                      \
-        for (unsigned i = op.first_pair; i < op.end_of_pairs; i++) {                               \
+        for (unsigned i = op.first_of_pairs; i < op.end_of_pairs; i++) {                           \
             const ArrayPair p = a.pairs[i];                                                        \
             Four f = m.four(element(a, p.a_address, p.a_shift, p.a_index, r));                     \
             Four v = m.four(element(a, p.b_address, p.b_shift, p.b_index, r));                     \
             sum = TERM(f, as_slashed(v), sum);                                                     \
         }                                                                                          \
-        if (op.propagated) sum = PROPAGATE(sum, m.momentum(op.momentum), m.real(op.mass));         \
-        m.put_four(op.out + r * op.stride, times(m.complex(op.factor_of_pairs), sum));             \
+        if (op.has_propagator) sum = PROPAGATE(sum, m.momentum(op.momentum), m.real(op.mass));     \
+        m.put_four(op.out + r * 8, times(m.complex(op.factor), sum));                              \
     }
 ARRAY_LINE(LineIn, term_Ffv2, propagate_in)
 ARRAY_LINE(LineOut, term_Ffv1, propagate_out)
 
-DEVICE void do_Current(const Arrays &a, const ArrayOperation &op, unsigned r, Memory m) {
+DEVICE void do_Current(const Arrays &a, const CurrentOperation &op, unsigned r, Memory m) {
     Four sum = no_four();
-    for (unsigned i = op.first_pair; i < op.end_of_pairs; i++) {
+    for (unsigned i = op.first_of_pairs; i < op.end_of_pairs; i++) {
         const ArrayPair p = a.pairs[i];
         Four f1 = m.four(element(a, p.a_address, p.a_shift, p.a_index, r));
         Four f2 = m.four(element(a, p.b_address, p.b_shift, p.b_index, r));
         sum = term_Ffv3(f1, f2, sum);
     }
-    m.put_four(op.out + r * op.stride, formed(times(m.complex(op.factor_of_pairs), sum), op.form));
+    m.put_four(op.out + r * 8, formed(times(m.complex(op.factor), sum), op.form));
 }
 
-DEVICE void do_Vector(const Arrays &a, const ArrayOperation &op, unsigned r, Memory m) {
+DEVICE void do_Vector(const Arrays &a, const VectorOperation &op, unsigned r, Memory m) {
     Four sum = no_four();
-    for (unsigned i = op.first_pair; i < op.end_of_pairs; i++) {
+    for (unsigned i = op.first_of_pairs; i < op.end_of_pairs; i++) {
         const ArrayPair p = a.pairs[i];
         Four v2 = m.four(element(a, p.a_address, p.a_shift, p.a_index, r));
         Four v3 = m.four(element(a, p.b_address, p.b_shift, p.b_index, r));
         sum = term_Vvv1(v2, v3, m.momentum(p.momentum_a), m.momentum(p.momentum_b), sum);
     }
-    sum = times(m.complex(op.factor_of_pairs), sum);
-    if (op.first_triple < op.end_of_triples) {
+    sum = times(m.complex(op.factor), sum);
+    if (op.has_factor_of_triples) {
         Four fours = no_four();
-        for (unsigned i = op.first_triple; i < op.end_of_triples; i++) {
+        for (unsigned i = op.first_of_triples; i < op.end_of_triples; i++) {
             const ArrayTriple t = a.triples[i];
             Four v2 = m.four(element(a, t.a_address, t.a_shift, t.a_index, r));
             Four v3 = m.four(element(a, t.b_address, t.b_shift, t.b_index, r));
@@ -73,31 +73,38 @@ DEVICE void do_Vector(const Arrays &a, const ArrayOperation &op, unsigned r, Mem
         }
         sum = times_add(m.complex(op.factor_of_triples), fours, sum);
     }
-    m.put_four(op.out + r * op.stride, formed(sum, op.form));
+    m.put_four(op.out + r * 8, formed(sum, op.form));
     if (op.mirror) {
         Four other = op.mirror == 1 ? Conjugate(sum) : MinusConjugate(sum);
-        m.put_four(op.out + (op.count - 1 - r) * op.stride, formed(other, op.form));
+        m.put_four(op.out + (op.count - 1 - r) * 8, formed(other, op.form));
     }
 }
 
-DEVICE void do_Sum(const Arrays &a, const ArrayOperation &op, unsigned r, Memory m) {
+DEVICE void do_Sum(const Arrays &a, const SumOperation &op, unsigned r, Memory m) {
     Four sum = no_four();
-    for (unsigned i = op.first_addend; i < op.end_of_addends; i++) {
+    for (unsigned i = op.first_of_addends; i < op.end_of_addends; i++) {
         const ArrayAddend one = a.addends[i];
         Four v = m.four(one.address + a.shifts[one.shift] + r * 8);
         sum = add_four(sum, one.minus ? negative(v) : v);
     }
-    m.put_four(op.out + r * op.stride, formed(sum, op.form));
+    sum = formed(sum, op.form);
+    if (op.has_factor) sum = times(m.complex(op.factor), sum);
+    m.put_four(op.out + r * 8, sum);
 }
 
-DEVICE void do_Contract(const Arrays &a, const ArrayOperation &op, unsigned r, Memory m) {
-    Cx sum = cx(0, 0);
-    for (unsigned i = op.first_pair; i < op.end_of_pairs; i++) {
+DEVICE Cx add_pairs(const Arrays &a, unsigned first, unsigned end, unsigned r, Memory m, Cx sum) {
+    for (unsigned i = first; i < end; i++) {
         const ArrayPair p = a.pairs[i];
         Four x = m.four(element(a, p.a_address, p.a_shift, p.a_index, r));
         Four y = m.four(element(a, p.b_address, p.b_shift, p.b_index, r));
         for (int k = 0; k < 4; k++) sum = mul_add(x.c[k], y.c[k], sum);
     }
+    return sum;
+}
+
+DEVICE void do_Contract(const Arrays &a, const ContractOperation &op, unsigned r, Memory m) {
+    Cx sum = add_pairs(a, op.first_of_pairs, op.end_of_pairs, r, m, cx(0, 0));
+    sum = add_pairs(a, op.first_of_broadcast, op.end_of_broadcast, r, m, sum);
     m.put_complex(op.out + r * op.stride, sum);
 }
 
@@ -171,11 +178,11 @@ template <unsigned MASK> DEVICE void products(const Ready &here, Memory m, Cx *s
     }
 }
 
-DEVICE void do_Tile(const Arrays &a, const ArrayOperation &op, unsigned r, Memory m) {
+DEVICE void do_Tile(const Arrays &a, const TileOperation &op, unsigned r, Memory m) {
     Cx sums[TILE];
 #pragma unroll
     for (unsigned t = 0; t < TILE; t++) sums[t] = cx(0, 0);
-    const TilePair *pair = a.tile_pairs + op.first_pair, *end = a.tile_pairs + op.end_of_pairs;
+    const TilePair *pair = a.tile_pairs + op.first_of_pairs, *end = a.tile_pairs + op.end_of_pairs;
     Ready next = ready(a, pair, r);
     for (; pair < end; pair++) {
         const Ready here = next;
@@ -209,7 +216,8 @@ DEVICE void do_Tile(const Arrays &a, const ArrayOperation &op, unsigned r, Memor
                 for (unsigned lane = threadIdx.x; lane < LANES; lane += blockDim.x) {              \
                     Memory m = {a.memory + (Size)block * a.vectors * LANES + lane};                \
                     const ArrayItem item = a.items[i];                                             \
-                    do_##KIND(a, a.operations[item.operation], item.element, m);                   \
+                    const unsigned *operation = a.operations + item.operation;                     \
+                    do_##KIND(a, *(const KIND##Operation *)operation, item.element, m);            \
                 }                                                                                  \
     }
 ARRAY_KERNEL(LineIn, 3)

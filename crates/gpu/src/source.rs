@@ -10,12 +10,13 @@ use super::color_ordered::schedule::ArrayKernel;
 use super::level_schedule::{Kind, LevelSchedule};
 use super::routine;
 use super::structures::{
-    AnswerArguments, ArrayAddend, ArrayArguments, ArrayItem, ArrayOperation, ArrayPair,
-    ArrayTriple, Choices, ColorOrderedArguments, DeviceStructure, DotsArguments, FlowsArguments,
-    GatherArguments, GeneratedArguments, Helicities, HelicitiesArguments, HelicityArguments,
-    LoadArguments, RunArguments, SumPartsArguments, TilePair,
+    AnswerArguments, ArrayAddend, ArrayArguments, ArrayItem, ArrayPair, ArrayTriple, Choices,
+    ColorOrderedArguments, DeviceStructure, DotsArguments, FlowsArguments, GatherArguments,
+    GeneratedArguments, Helicities, HelicitiesArguments, HelicityArguments, LoadArguments,
+    RunArguments, SumPartsArguments, TileOperation, TilePair,
 };
 use mebridge_ops::GeneralRoutine;
+use mebridge_ops::arrays::ArrayKind;
 use mebridge_ops::opcode::{Layout, Opcode};
 use std::fmt::Write;
 
@@ -87,6 +88,18 @@ fn without_clocks(text: &str) -> String {
         inside &= line.trim_end() != "#endif";
     }
     rest
+}
+
+/// The structure that device code reads an operation on arrays as: what [`ArrayOp::numbers`] lists.
+///
+/// [`ArrayOp::numbers`]: mebridge_ops::arrays::ArrayOp::numbers
+fn array_structure(kind: ArrayKind) -> String {
+    let common = ["out", "count"].map(String::from).into_iter();
+    let members = common.chain(kind.members());
+    let members: String = members
+        .map(|name| format!("    unsigned {name};\n"))
+        .collect();
+    format!("struct {kind:?}Operation {{\n{members}}};\n")
 }
 
 /// The name of the kernel that does operations of a kind.
@@ -257,8 +270,13 @@ extern "C" __global__ void __launch_bounds__(256)
 
     /// The kernels that do operations on arrays.
     pub fn arrays(&self) -> Unit {
+        let kinds = ArrayKernel::all().filter_map(|kernel| match kernel {
+            ArrayKernel::Kind(kind) => Some(array_structure(kind)),
+            ArrayKernel::Tile => None,
+        });
         let declarations = [
-            ArrayOperation::declaration(),
+            kinds.collect(),
+            TileOperation::declaration(),
             ArrayPair::declaration(),
             TilePair::declaration(),
             ArrayTriple::declaration(),
@@ -275,7 +293,7 @@ extern "C" __global__ void __launch_bounds__(256)
                 ARRAYS,
             ]
             .join("\n"),
-            kernels: ArrayKernel::ALL.map(ArrayKernel::name).to_vec(),
+            kernels: ArrayKernel::all().map(ArrayKernel::name).collect(),
         }
     }
 
@@ -450,8 +468,21 @@ fn indexed_executor(kind: Kind, general: &[GeneralRoutine]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CLOCKS, HELICITIES, OPERATIONS, Shape, without_clocks};
+    use super::{ARRAYS, ArrayKernel, CLOCKS, HELICITIES, OPERATIONS, Shape, without_clocks};
     use mebridge_ops::Opcode;
+
+    /// Each kind of operation on arrays that the table gives to a GPU has its kernel, and no other has. (Without its
+    /// function a kernel does not compile.)
+    #[test]
+    fn each_array_kernel_is_there() {
+        let names: Vec<String> = ArrayKernel::all().map(ArrayKernel::name).collect();
+        for name in &names {
+            let kind = name.trim_start_matches("array_");
+            let launch = format!("\nARRAY_KERNEL({kind}, ");
+            assert!(ARRAYS.contains(&launch), "{name}");
+        }
+        assert_eq!(ARRAYS.matches("\nARRAY_KERNEL(").count(), names.len());
+    }
 
     /// Operands of a fixed number are decoded by what follows from the table alone, all others in the device
     /// code: a function that is there twice would not compile, one that is nowhere neither.

@@ -232,28 +232,15 @@ device_structures! {
         contributions: [Real *],
     }
 
-    /// An operation on arrays, see `src/ops/arrays.rs`.
-    ArrayOperation {
+    /// Products of arrays, sixteen elements at a time. (What a GPU reads of other operations on arrays is derived of the
+    /// table of operations, see [`crate::source`].)
+    TileOperation {
         /// Address of the first element, and vectors from one to the next.
         out: [unsigned],
         stride: [unsigned],
-        count: [unsigned],
-        first_pair: [unsigned],
+        first_of_pairs: [unsigned],
         end_of_pairs: [unsigned],
-        first_triple: [unsigned],
-        end_of_triples: [unsigned],
-        first_addend: [unsigned],
-        end_of_addends: [unsigned],
-        factor_of_pairs: [unsigned],
-        factor_of_triples: [unsigned],
-        momentum: [unsigned],
-        mass: [unsigned],
-        propagated: [unsigned],
-        /// 0 plain, 1 lower, 2 slashed.
-        form: [unsigned],
-        /// 0, or 1 and 2: the other half are conjugates with a plus or a minus.
-        mirror: [unsigned],
-        /// Of a tile the elements from one to the next in each of its directions.
+        /// The elements from one to the next in each of its directions.
         step_0: [unsigned],
         step_1: [unsigned],
         step_2: [unsigned],
@@ -312,6 +299,7 @@ device_structures! {
 
     /// What a warp does for a block of events: one element of an operation, or a tile of them from one on.
     ArrayItem {
+        /// Where the operation begins among all.
         operation: [unsigned],
         element: [unsigned],
     }
@@ -321,7 +309,8 @@ device_structures! {
         memory: [Real *],
         vectors: [unsigned],
         events: [unsigned],
-        operations: [const ArrayOperation *],
+        /// All operations, of each kind as many numbers as its structure has.
+        operations: [const unsigned *],
         pairs: [const ArrayPair *],
         tile_pairs: [const TilePair *],
         triples: [const ArrayTriple *],

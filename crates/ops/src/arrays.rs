@@ -9,15 +9,31 @@
 //! Elements have four complex components; what an operation adds up, and its result, are laid out as [`crate`]
 //! says. Vectors are kept in one of three forms ([`Form`]). A massless spinor has two components that are not zero, those
 //! of its chirality: of a massless line with one helicity these alone are there ([`Spinors`]).
+//!
+//! Kinds of operations are rows of the table of operations (`table`), each with a payload of its own, a list of parts
+//! ([`Part`]). Visitor ([`visit`]), validation ([`Pools::holds`]), cost, printing and what a GPU reads follow from it.
+
+mod parts;
+mod shuffle;
+pub mod visit;
+
+pub use parts::{
+    Addends, Folded, Form, Less, MasslessPropagator, Mirror, Numbers, Once, Pairs, Part,
+    Propagator, Range, Ratio, Spinors, Stride, Triples, Unrolled, VectorPairs, WithProducts,
+};
+pub use shuffle::{Blocks, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp, SumGroup};
 
 use super::Address;
-use super::opcode::{COMPLEX, MOMENTUM};
+use super::opcode::{COMPLEX, FOUR, MOMENTUM};
+use super::table::for_each_opcode;
+use parts::range;
 use serde::{Deserialize, Serialize};
+use visit::{Elements, Read, Written};
 
 /// Vectors of an element of four complex components.
-pub const ELEMENT: u32 = 8;
+pub const ELEMENT: u32 = FOUR;
 /// Vectors of one chirality of a spinor.
-pub const CHIRAL: u32 = 4;
+pub const CHIRAL: u32 = FOUR / 2;
 
 /// An array as an operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,137 +87,227 @@ pub struct Addend {
     pub minus: bool,
 }
 
-/// What an operation computes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ArrayKind {
-    /// Spinors that flow in, of pairs (f1, slashed vector), as [`super::Opcode::SumFfv2`].
-    #[default]
-    LineIn,
-    /// Spinors that flow out, of pairs (f2, slashed vector), as [`super::Opcode::SumFfv1`].
-    LineOut,
-    /// Vectors of pairs (f1, f2), as [`super::Opcode::SumFfv3`].
-    Current,
-    /// Vectors of pairs and triples of vectors, as [`super::Opcode::SumVvv1`].
-    Vector,
-    /// Sums and differences of arrays of vectors; with one addend and another form, that form of it.
-    Sum,
-    /// Complex numbers, two vectors each: products of pairs component by component, with what numbers and splits give.
-    Contract,
-    /// Complex numbers, two vectors each: the [products](Folded) of pairs of vectors.
-    Products,
-}
-
-/// In which form components of a vector are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Form {
-    /// Contravariant components.
-    #[default]
-    Plain,
-    /// Covariant components: products with plain ones are those of the metric.
-    Lower,
-    /// `V0 + V3`, `V0 - V3`, `V1 + i V2`, `V1 - i V2`.
-    Slashed,
-}
-
-/// Which components of the spinors that enter an operation are there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Spinors {
-    /// All four.
-    #[default]
-    Dirac,
-    /// The first two; the others are zero. The result has the other two, and without mass these again once propagated.
-    First,
-    /// The last two.
-    Second,
-}
-
-impl Spinors {
-    /// Vectors of an element.
-    pub fn size(self) -> u32 {
-        match self {
-            Spinors::Dirac => ELEMENT,
-            Spinors::First | Spinors::Second => CHIRAL,
-        }
-    }
-}
-
-/// Which terms of the vertex of three vectors, `2 B (A C) - A (B C) - C (A B)`, come with pairs.
-///
-/// The sum of A B over the pairs of a current is a number, one of its *products*: with it, all triples whose A and B are
-/// the same current are one term of that current's pair with C. So are those with B and C in one current.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Folded {
-    /// None: triples have all three.
-    #[default]
-    Nothing,
-    /// `C (A B)`.
-    Last,
-    /// `A (B C)` and `C (A B)`.
-    Both,
+/// What an operation uses while it runs: so many vectors from an address on, and what it computes there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scratch {
+    /// The address.
+    pub address: Address,
+    /// How many vectors.
+    pub vectors: u64,
+    /// Multiply-adds.
+    pub multiply_adds: usize,
 }
 
 /// An operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayOp {
-    /// What it computes.
-    pub kind: ArrayKind,
     /// Address of the first element of the result.
     pub out: Address,
     /// Number of elements.
     pub count: u32,
-    /// From one element of the result to the next; of [`ArrayKind::Contract`] anything.
-    pub stride: u32,
-    /// Its pairs, from and to.
-    pub pairs: [u32; 2],
-    /// Of [`ArrayKind::Contract`] pairs whose first array is over all legs of the result; of spinors with two components
-    /// those that are subtracted.
-    pub broadcast: [u32; 2],
-    /// Of [`ArrayKind::Contract`] pairs of numbers, the first of which are over all legs of the result.
-    pub numbers: [u32; 2],
-    /// Of [`ArrayKind::Contract`] its splits.
-    pub splits: [u32; 2],
-    /// Its triples.
-    pub triples: [u32; 2],
-    /// Which of their terms come with pairs.
-    pub folded: Folded,
-    /// For these, for each pair the products of both: from and to in [`Pools::products`].
-    pub products_of: [u32; 2],
-    /// Address of the first element's products, two vectors each, where they are needed.
-    pub products: Option<Address>,
-    /// What they are multiplied by: the constant of triples over that of pairs.
-    pub constants: [Address; 2],
-    /// Its addends.
-    pub addends: [u32; 2],
-    /// The factors of pairs and of triples; of spinors with two components the propagator, of a scaled sum its factor.
-    pub factors: [Address; 2],
-    /// Of a sum, whether it has a factor; of products, whether they have constants.
-    pub scaled: bool,
-    /// Which components spinors have.
-    pub spinors: Spinors,
-    /// Momentum of a spinor, where it is propagated.
-    pub momentum: Address,
-    /// Its mass.
-    pub mass: Address,
-    /// Whether it is propagated.
-    pub propagate: bool,
-    /// Of spinors, whether each two elements have the same vectors: they differ in the spinors alone that enter.
-    pub vector_shared: bool,
-    /// Of contractions of spinors with two components: of how many elements, as far apart as there are others of the
-    /// first, one of the two arrays of a pair has the same one.
-    pub sharing: u32,
-    /// Form of a vector.
-    pub form: Form,
-    /// Elements of the second half are conjugates of those of the first, from its end, with this sign; 0: they are not.
-    pub mirror: i8,
+    /// What it computes, and of what.
+    pub payload: Payload,
+}
+
+macro_rules! define {
+    (
+        amplitudes { $($amplitudes:tt)* }
+        currents { $($currents:tt)* }
+        products { $($products:tt)* }
+        sums { $($sums:tt)* }
+        dots { $($dots:tt)* }
+        arrays { $(
+            $(#[$doc:meta])* $payload:ident -> $size:ident { $($(#[$about:meta])* $field:ident: $part:ty,)* }
+            multiply_adds: $cost:expr, scratch: $scratch:path, gpu: $gpu:literal,
+            kinds: { $($(#[$of:meta])* $kind:ident: $kernel:path;)* }
+        )* }
+    ) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+            pub struct $payload {
+                $($(#[$about])* pub $field: $part,)*
+            }
+
+            impl $payload {
+                fn parts(&self, visitor: &mut dyn FnMut(&'static str, &dyn Part)) {
+                    $(visitor(stringify!($field), &self.$field);)*
+                }
+            }
+        )*
+
+        /// What an operation computes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum ArrayKind {
+            $($($(#[$of])* $kind,)*)*
+        }
+
+        /// The same, and of what.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum Payload {
+            $($($(#[$of])* $kind($payload),)*)*
+        }
+
+        impl ArrayKind {
+            /// All kinds.
+            pub const ALL: &'static [ArrayKind] = &[$($(ArrayKind::$kind,)*)*];
+
+            /// Whether a GPU has a function for it.
+            pub fn is_on_gpu(self) -> bool {
+                match self {
+                    $($(ArrayKind::$kind => $gpu,)*)*
+                }
+            }
+
+            /// The members that its structure has on a GPU, behind those that all have.
+            pub fn members(self) -> Vec<String> {
+                let payload = match self {
+                    $($(ArrayKind::$kind => Payload::$kind($payload::default()),)*)*
+                };
+                let mut members = Vec::new();
+                payload.parts(&mut |name, part| part.members(name, &mut members));
+                members
+            }
+        }
+
+        impl Payload {
+            /// What it computes.
+            pub fn kind(&self) -> ArrayKind {
+                match self {
+                    $($(Payload::$kind(_) => ArrayKind::$kind,)*)*
+                }
+            }
+
+            /// Vectors of an element of the result.
+            pub fn size(&self) -> u32 {
+                match self {
+                    $($(Payload::$kind(_) => $size,)*)*
+                }
+            }
+
+            /// Calls `visitor` for each part, with its name.
+            pub fn parts(&self, visitor: &mut dyn FnMut(&'static str, &dyn Part)) {
+                match self {
+                    $($(Payload::$kind(payload) => payload.parts(visitor),)*)*
+                }
+            }
+
+            /// Multiply-adds of an element.
+            fn multiply_adds(&self) -> usize {
+                match self {
+                    $($(Payload::$kind(payload) => {
+                        let cost: fn(&$payload) -> usize = $cost;
+                        cost(payload)
+                    })*)*
+                }
+            }
+
+            /// What so many computed elements use for themselves; `None` where that cannot be.
+            fn scratch(&self, pools: &Pools, count: u32) -> Option<Scratch> {
+                match self {
+                    $($(Payload::$kind(payload) => $scratch(payload, pools, count),)*)*
+                }
+            }
+        }
+    };
+}
+
+for_each_opcode!(define);
+
+/// Of what needs none.
+fn no_scratch<P>(_: &P, _: &Pools, _: u32) -> Option<Scratch> {
+    Some(Scratch::default())
+}
+
+/// The row of numbers in which products are added up, pair by pair; elements that come in fours need none.
+fn row_of_sums(op: &Contract, pools: &Pools, count: u32) -> Option<Scratch> {
+    let vectors = match op.unrolled {
+        FOURS => 0,
+        _ => u64::from(COMPLEX) * u64::from(count),
+    };
+    Some(Scratch {
+        address: pools.buffer,
+        vectors,
+        multiply_adds: 0,
+    })
+}
+
+/// Of contractions whose elements come in fours.
+pub const FOURS: Unrolled = Unrolled(4);
+
+impl Vector {
+    /// Of so many elements those that are computed, see [`ArrayOp::computed`].
+    #[inline(always)]
+    pub(crate) fn computed(&self, count: u32) -> u32 {
+        match self.mirror {
+            Mirror::None => count,
+            Mirror::Plus | Mirror::Minus => count / 2,
+        }
+    }
+
+    /// What its products are multiplied by, where they are needed.
+    #[inline(always)]
+    pub(crate) fn ratio(&self) -> Option<Ratio> {
+        Some(self.products?.ratio)
+    }
+}
+
+/// Multiply-adds of a vector.
+fn cost_of_vectors(op: &Vector) -> usize {
+    let (of_pair, of_triple) = match op.pairs.folded {
+        None => (72, 96),
+        Some((Folded::Last, _)) => (56, 48),
+        Some((Folded::Both, _)) => (56, 16),
+    };
+    let products = if op.products.is_some() { 4 } else { 0 };
+    of_pair * op.pairs.len() + of_triple * op.triples.len() + 32 + products
+}
+
+/// What an operation on vectors computes first, where terms of triples come with pairs: of each pair a momentum, and a
+/// number for each element of both vectors, of each triple one for the outer vectors. None where a computed element needs
+/// one behind that of the last one.
+fn first_numbers(op: &Vector, pools: &Pools, count: u32) -> Option<Scratch> {
+    if op.pairs.folded.is_none() {
+        return Some(Scratch::default());
+    }
+    let of = |index: u32, size: u32| {
+        let from = index as usize;
+        let until = from.checked_add(count as usize)?;
+        let offsets = pools.indices.get(from..until)?;
+        let last = *offsets.last()?;
+        let within = |&offset: &u32| offset <= last && offset.is_multiple_of(size);
+        let all = offsets.iter().all(within);
+        all.then_some(u64::from(last / size) + 1)
+    };
+    let (mut of_pairs, mut of_triples) = (0, 0);
+    for pair in range(&pools.pairs, op.pairs.range)? {
+        of_pairs += of(pair.a.index, FOUR)? + of(pair.b.index, FOUR)?;
+    }
+    for triple in range(&pools.triples, op.triples.0)? {
+        of_triples += of(triple.ends, COMPLEX)?;
+    }
+    let momenta = u64::from(MOMENTUM) * op.pairs.len() as u64;
+    Some(Scratch {
+        address: pools.first_numbers,
+        vectors: momenta + u64::from(COMPLEX) * (of_pairs + of_triples),
+        multiply_adds: (8 * of_pairs + 16 * of_triples) as usize,
+    })
 }
 
 impl ArrayOp {
-    /// The elements that are computed; the others, if there are any, are conjugates of these.
-    pub fn computed(&self) -> u32 {
-        match self.mirror {
-            0 => self.count,
-            _ => self.count / 2,
-        }
+    /// What it computes.
+    pub fn kind(&self) -> ArrayKind {
+        self.payload.kind()
+    }
+
+    /// What a GPU reads of it: address and number of elements, then the [members](ArrayKind::members). `None` where it
+    /// does no such thing.
+    pub fn numbers(&self) -> Option<Vec<u32>> {
+        let mut numbers = vec![self.out, self.count];
+        let mut whole = self.kind().is_on_gpu().then_some(());
+        self.payload
+            .parts(&mut |_, part| whole = whole.and(part.numbers(&mut numbers)));
+        whole.map(|()| numbers)
     }
 }
 
@@ -241,13 +347,6 @@ pub struct Pools {
     pub targets: Vec<u32>,
 }
 
-mod shuffle;
-pub mod visit;
-
-pub use shuffle::{Blocks, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp, SumGroup};
-
-use visit::{Elements, Read, Written, range};
-
 impl Pools {
     /// Whether an operation reads and writes within so many vectors, whatever shift is used of those with these
     /// largest values; and all it names is there.
@@ -273,87 +372,25 @@ impl Pools {
             most.is_some_and(|most| within(read.address, read.shift, most, read.size))
         };
         let written = |w: Written| within(w.address, 0, last * u64::from(w.stride), w.size);
-        let mut good = true;
-        let whole = self.terms(op, &mut |term| good &= term.reads().iter().all(read));
-        let known = self.once(op, &mut |at, size| good &= within(at, 0, 0, size));
-        let Some(mut products) = self.products_of(op) else {
-            return false;
-        };
-        let as_many = op.folded == Folded::Nothing
-            || range(&self.pairs, op.pairs).map(<[Pair]>::len)
-                == range(&self.products, op.products_of).map(<[_]>::len);
-        // Of spinors with two components no contraction has anything but pairs.
-        let empty = |of: [u32; 2]| of[0] == of[1];
-        let chiral = match op.kind {
-            ArrayKind::LineIn | ArrayKind::LineOut => true,
-            ArrayKind::Contract => empty(op.broadcast) && empty(op.numbers) && empty(op.splits),
-            _ => false,
-        };
-        let scratch = || {
-            let needed = match op.kind {
-                ArrayKind::Vector => self.size_of_first_numbers(op),
-                _ => Some(0),
-            };
-            needed.is_some()
-                && self
-                    .scratch(op)
-                    .is_none_or(|(at, size)| u64::from(at) + size <= u64::from(vectors))
-        };
-        let unrolled = match op.kind {
-            ArrayKind::Contract if op.sharing > 1 => op.sharing,
-            ArrayKind::Contract if self.fours => 4,
-            ArrayKind::LineIn | ArrayKind::LineOut if op.vector_shared => 2,
-            _ => 1,
-        };
-        op.count > 0
-            && whole.is_some()
-            && known.is_some()
-            && good
-            && as_many
-            && products.all(|both| both.iter().all(read))
-            && (chiral || op.spinors == Spinors::Dirac)
-            && scratch()
-            && op.stride >= op.result().size
-            && op.count.is_multiple_of(unrolled)
-            && (op.mirror == 0 || op.count.is_multiple_of(2))
-            && written(op.result())
-            && op.result_products().is_none_or(written)
-            && op.constants.iter().all(|&at| within(at, 0, 0, COMPLEX))
+        let (mut good, mut whole) = (true, op.count > 0);
+        op.payload.parts(&mut |_, part| {
+            let terms = part.terms(self, &mut |term| good &= term.reads().iter().all(read));
+            let once = part.once(self, &mut |at, size| good &= within(at, 0, 0, size));
+            let products = part.products(self, &mut |reads| good &= reads.iter().all(read));
+            whole &= terms.and(once).and(products).is_some()
+                && op.count.is_multiple_of(part.divisor())
+                && part.written().is_none_or(written);
+        });
+        let result = op.result();
+        let scratch = self.scratch(op).is_some_and(|scratch| {
+            u64::from(scratch.address) + scratch.vectors <= u64::from(vectors)
+        });
+        good && whole && scratch && result.stride >= result.size && written(result)
     }
 
-    /// The numbers that an operation on vectors computes first, of pairs and of triples; none where a computed element
-    /// needs one behind that of the last one.
-    fn first_numbers(&self, op: &ArrayOp) -> Option<[u64; 2]> {
-        if op.folded == Folded::Nothing {
-            return Some([0; 2]);
-        }
-        let of = |index: u32, size: u32| {
-            let from = index as usize;
-            let until = from.checked_add(op.computed() as usize)?;
-            let offsets = self.indices.get(from..until)?;
-            let last = *offsets.last()?;
-            let within = |&offset: &u32| offset <= last && offset.is_multiple_of(size);
-            let all = offsets.iter().all(within);
-            all.then_some(u64::from(last / size) + 1)
-        };
-        let (mut of_pairs, mut of_triples) = (0, 0);
-        for pair in range(&self.pairs, op.pairs)? {
-            of_pairs += of(pair.a.index, ELEMENT)? + of(pair.b.index, ELEMENT)?;
-        }
-        for triple in range(&self.triples, op.triples)? {
-            of_triples += of(triple.ends, COMPLEX)?;
-        }
-        Some([of_pairs, of_triples])
-    }
-
-    /// Vectors of these numbers, with a momentum for each pair.
-    pub fn size_of_first_numbers(&self, op: &ArrayOp) -> Option<u64> {
-        let [of_pairs, of_triples] = self.first_numbers(op)?;
-        let momenta = match op.folded {
-            Folded::Nothing => 0,
-            Folded::Last | Folded::Both => u64::from(op.pairs[1] - op.pairs[0]),
-        };
-        Some(u64::from(MOMENTUM) * momenta + u64::from(COMPLEX) * (of_pairs + of_triples))
+    /// What an operation uses for itself while it runs; `None` where that cannot be.
+    pub fn scratch(&self, op: &ArrayOp) -> Option<Scratch> {
+        op.payload.scratch(self, op.computed())
     }
 
     /// Whether shuffling for so many elements stays within so many vectors, whatever shift is used of those with these
@@ -376,13 +413,19 @@ impl Pools {
             u64::from(address) + size <= u64::from(vectors)
         };
         // As if all products went to the buffer.
+        let unrolled = match self.fours {
+            true => FOURS,
+            false => Unrolled::default(),
+        };
         let products = ArrayOp {
-            kind: ArrayKind::Contract,
             out: self.buffer,
             count,
-            stride: 2,
-            broadcast: op.pairs,
-            ..ArrayOp::default()
+            payload: Payload::Contract(Contract {
+                stride: Stride(COMPLEX),
+                unrolled,
+                broadcast: Pairs(op.pairs),
+                ..Contract::default()
+            }),
         };
         let [from, to] = op.pairs;
         shuffle.holds()
@@ -396,32 +439,7 @@ impl Pools {
 
     /// Multiply-adds of an operation, as [`mebridge_plan::count`](../plan/count/index.html) counts.
     pub fn multiply_adds(&self, op: &ArrayOp) -> usize {
-        let size = |of: [u32; 2]| (of[1] - of[0]) as usize;
-        let (pairs, broadcast, numbers) = (size(op.pairs), size(op.broadcast), size(op.numbers));
-        let (triples, splits, addends) = (size(op.triples), size(op.splits), size(op.addends));
-        let each = match op.kind {
-            ArrayKind::LineIn | ArrayKind::LineOut if op.spinors != Spinors::Dirac => {
-                16 * (pairs + broadcast) + if op.propagate { 12 } else { 0 }
-            }
-            ArrayKind::LineIn | ArrayKind::LineOut => {
-                32 * pairs + 16 + if op.propagate { 32 } else { 0 }
-            }
-            ArrayKind::Current => 48 * pairs + 16,
-            ArrayKind::Vector => {
-                let (of_pair, of_triple) = match op.folded {
-                    Folded::Nothing => (72, 96),
-                    Folded::Last => (56, 48),
-                    Folded::Both => (56, 16),
-                };
-                let products = if op.products.is_some() { 4 } else { 0 };
-                of_pair * pairs + of_triple * triples + 32 + products
-            }
-            ArrayKind::Products => 16 * pairs + 4,
-            ArrayKind::Sum => 8 * addends + if op.scaled { 16 } else { 0 },
-            ArrayKind::Contract if op.spinors != Spinors::Dirac => 8 * pairs,
-            ArrayKind::Contract => 16 * (pairs + broadcast) + 4 * numbers + 8 * splits,
-        };
-        let [of_pairs, of_triples] = self.first_numbers(op).unwrap_or_default();
-        each * op.computed() as usize + (8 * of_pairs + 16 * of_triples) as usize
+        let first = self.scratch(op).unwrap_or_default().multiply_adds;
+        op.payload.multiply_adds() * op.computed() as usize + first
     }
 }

@@ -192,6 +192,7 @@ macro_rules! define {
             momenta: $pm:ident, masses: $pw:literal, multiply_adds: $pc:literal, amplitude: $pk:path;)* }
         sums { $($(#[$sdoc:meta])* $sum:ident = $sfields:expr, multiply_adds: $sc:expr, current: $sk:path;)* }
         dots { $($(#[$ddoc:meta])* $dot:ident = $dfields:expr, multiply_adds: $dc:expr, amplitude: $dk:path;)* }
+        arrays { $($arrays:tt)* }
     ) => {
         /// What an operation computes; `src/ops/table.rs` says how names are made.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -8,6 +8,10 @@
 //! 3. The device function of the same name in `cuda/vertices.cuh` (where operands have no fixed number, the
 //!    loop over them in `cuda/operations.cuh`).
 //!
+//! An operation on arrays is added in the same way: a row here, of which its payload, visitor, validation, cost, printing
+//! and the structure that the GPU reads are derived; the kernel in `src/ops/kernels/arrays.rs`; and, where the row says
+//! that a GPU does it, the device function in `cuda/arrays.cuh`.
+//!
 //! Tests of `src/ops/kernels/` and `src/gpu/vertices_tests.rs` go through the table and fail where a kernel
 //! or a device function is missing or computes something else. Generated GPU code
 //! (`src/gpu/codegen/values.rs`) knows operands of a fixed number from the table; a process with an
@@ -247,6 +251,159 @@ macro_rules! for_each_opcode {
             Dots = [Wave(FOUR), COUNT, Repeat(&[0], &[Wave(FOUR), Write(COMPLEX)])],
                 multiply_adds: |_| 16,
                 amplitude: sums::dots;
+        }
+        // Operations on arrays ([`crate::arrays`]): a payload is a list of parts ([`crate::arrays::Part`]); kinds with the
+        // same payload share a row. `multiply_adds` are those of an element, `scratch` says what else is used while it
+        // runs, `gpu` whether there is a device function.
+        arrays {
+            /// Spinors of pairs (spinor, slashed vector), times a factor.
+            Line -> FOUR {
+                /// The factor.
+                factor: Once<COMPLEX>,
+                /// The propagator without its denominator.
+                propagator: Option<Propagator>,
+                /// Two where each two elements have the same vectors: they differ in the spinors alone that enter.
+                unrolled: Unrolled,
+                /// Spinors and vectors.
+                pairs: Pairs<FOUR, FOUR>,
+            }
+            multiply_adds: |op| 32 * op.pairs.len() + 16 + if op.propagator.is_some() { 32 } else { 0 },
+            scratch: no_scratch,
+            gpu: true,
+            kinds: {
+                /// Those that flow in, as [`Opcode::SumFfv2`](crate::Opcode::SumFfv2).
+                LineIn: At::line::<true>;
+                /// Those that flow out, as [`Opcode::SumFfv1`](crate::Opcode::SumFfv1).
+                LineOut: At::line::<false>;
+            }
+            /// Spinors of one chirality of a massless line, of pairs (spinor of the other one, slashed vector).
+            ChiralLine -> CHIRAL {
+                /// Which components enter. The result has the other two, and once propagated these again.
+                spinors: Spinors,
+                /// The propagator.
+                propagator: Option<MasslessPropagator>,
+                /// Spinors and vectors.
+                pairs: Pairs<CHIRAL, FOUR>,
+                /// Those that are subtracted.
+                less: Less<Pairs<CHIRAL, FOUR>>,
+            }
+            multiply_adds: |op| 16 * (op.pairs.len() + op.less.0.len()) + if op.propagator.is_some() { 12 } else { 0 },
+            scratch: no_scratch,
+            gpu: false,
+            kinds: {
+                /// Those that flow in.
+                ChiralLineIn: At::chiral_line::<true>;
+                /// Those that flow out.
+                ChiralLineOut: At::chiral_line::<false>;
+            }
+            /// Vectors of pairs (f1, f2), times a factor, as [`Opcode::SumFfv3`](crate::Opcode::SumFfv3).
+            Current -> FOUR {
+                /// The form of the result.
+                form: Form,
+                /// The factor.
+                factor: Once<COMPLEX>,
+                /// Spinors that flow in and out.
+                pairs: Pairs<FOUR, FOUR>,
+            }
+            multiply_adds: |op| 48 * op.pairs.len() + 16,
+            scratch: no_scratch,
+            gpu: true,
+            kinds: {
+                /// Vectors of two spinors.
+                Current: At::currents;
+            }
+            /// Vectors of pairs and triples of vectors, as [`Opcode::SumVvv1`](crate::Opcode::SumVvv1).
+            Vector -> FOUR {
+                /// The form of the result.
+                form: Form,
+                /// Which elements are conjugates of others.
+                mirror: Mirror,
+                /// The factor of pairs.
+                factor: Once<COMPLEX>,
+                /// The factor of triples, where there are any.
+                factor_of_triples: Option<Once<COMPLEX>>,
+                /// Its own products, where they are needed.
+                products: Option<WithProducts>,
+                /// Two vectors.
+                pairs: VectorPairs,
+                /// Three vectors.
+                triples: Triples,
+            }
+            multiply_adds: cost_of_vectors,
+            scratch: first_numbers,
+            gpu: true,
+            kinds: {
+                /// Vectors of vectors.
+                Vector: At::all_vectors;
+            }
+            /// Sums and differences of arrays of vectors; of one array a form, or a multiple.
+            Sum -> FOUR {
+                /// The form of the result.
+                form: Form,
+                /// The factor of the sum, if it has one.
+                factor: Option<Once<COMPLEX>>,
+                /// What is added up.
+                addends: Addends,
+            }
+            multiply_adds: |op| 8 * op.addends.len() + if op.factor.is_some() { 16 } else { 0 },
+            scratch: no_scratch,
+            gpu: true,
+            kinds: {
+                /// Sums.
+                Sum: At::sums;
+            }
+            /// Complex numbers: products of pairs component by component, with what numbers give.
+            Contract -> COMPLEX {
+                /// From one element of the result to the next.
+                stride: Stride,
+                /// Four where elements come in fours: of the first two the first end's helicity differs, and the second end's
+                /// of these and the others.
+                unrolled: Unrolled,
+                /// Pairs of arrays, each leg below one of the two.
+                pairs: Pairs<FOUR, FOUR>,
+                /// Pairs whose first array is over both ends.
+                broadcast: Pairs<FOUR, FOUR>,
+                /// Products of numbers.
+                numbers: Numbers,
+            }
+            multiply_adds: |op| 16 * (op.pairs.len() + op.broadcast.len()) + op.numbers.multiply_adds(),
+            scratch: row_of_sums,
+            gpu: true,
+            kinds: {
+                /// Products of spinors or vectors.
+                Contract: At::contract;
+            }
+            /// Complex numbers: products of pairs of spinors of one chirality.
+            ChiralContract -> COMPLEX {
+                /// From one element of the result to the next.
+                stride: Stride,
+                /// Of how many elements, as far apart as there are others of the first, the first array of a pair has the
+                /// same one.
+                unrolled: Unrolled,
+                /// Spinors.
+                pairs: Pairs<CHIRAL, CHIRAL>,
+            }
+            multiply_adds: |op| 8 * op.pairs.len(),
+            scratch: no_scratch,
+            gpu: false,
+            kinds: {
+                /// Products of spinors of one chirality.
+                ChiralContract: At::chiral_contract;
+            }
+            /// Complex numbers: the [products](crate::arrays::Folded) of pairs of vectors.
+            Products -> COMPLEX {
+                /// What they are multiplied by, if by anything.
+                ratio: Option<Ratio>,
+                /// Vectors.
+                pairs: Pairs<FOUR, FOUR>,
+            }
+            multiply_adds: |op| 16 * op.pairs.len() + 4,
+            scratch: no_scratch,
+            gpu: false,
+            kinds: {
+                /// Products of vectors.
+                Products: At::products_of_pairs;
+            }
         }
         }
     };

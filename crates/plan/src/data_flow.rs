@@ -13,8 +13,8 @@
 use super::color_ordered::{Loops, NO_HELICITY};
 use super::{Body, Operations, Plan};
 use mebridge_ops::arrays::visit::{Read, Term, Written};
-use mebridge_ops::arrays::{ArrayOp, Folded, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL};
-use mebridge_ops::opcode::COMPLEX;
+use mebridge_ops::arrays::{ArrayOp, Pairs, Part, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL};
+use mebridge_ops::opcode::{COMPLEX, FOUR};
 use mebridge_ops::visit::{Access, visit};
 use mebridge_ops::{Address, Batch};
 use mebridge_process::Process;
@@ -314,9 +314,10 @@ impl Loops {
                 )),
             };
             for op in &self.shuffles {
-                let [from, to] = op.pairs;
-                for pair in &pools.pairs[from as usize..to as usize] {
-                    let number = pools.term(&pair.product(), element, shifts, &memory)?;
+                let mut terms = Vec::new();
+                let _ = Pairs::<FOUR, FOUR>(op.pairs).terms(pools, &mut |term| terms.push(term));
+                for term in &terms {
+                    let number = pools.term(term, element, shifts, &memory)?;
                     is(number, "a shuffled number")?;
                 }
             }
@@ -347,12 +348,16 @@ impl Follow for Pools {
                 known = memory.read(at, size);
             }
         });
-        let products = self.products_of(op).map(Vec::from_iter);
-        let named = whole.and(once).and(products);
-        let kind = op.kind;
-        let products = named.ok_or_else(|| format!("{kind:?}: it names what is not there"))?;
+        let mut products = Vec::new();
+        let there = self.products_of(op, &mut |reads| products.push(reads.to_vec()));
+        let scratch = self.scratch(op);
+        let kind = op.kind();
+        let named = whole.and(once).and(there).and(scratch);
+        let scratch = named.ok_or_else(|| format!("{kind:?}: it names what is not there"))?;
+        let (result, besides) = (op.result(), op.result_products());
         known.map_err(|what| format!("{kind:?}: {what}"))?;
-        for element in 0..op.computed() {
+        let computed = op.computed();
+        for element in 0..computed {
             let below = || {
                 let mut sum = Below::Zero;
                 for term in &terms {
@@ -361,9 +366,7 @@ impl Follow for Pools {
                     sum = added.ok_or("it adds up other legs or helicities")?;
                 }
                 for (term, products) in terms.iter().zip(&products) {
-                    // The last one's are not read.
-                    let read = if op.folded == Folded::Both { 2 } else { 1 };
-                    for (array, number) in term.reads().iter().zip(products).take(read) {
+                    for (array, number) in term.reads().iter().zip(products) {
                         let array = self.element(array, element, shifts, memory)?;
                         let number = self.element(number, element, shifts, memory)?;
                         let same = array.add(number);
@@ -377,19 +380,17 @@ impl Follow for Pools {
                 below.map_err(|what: String| format!("{kind:?}, element {element}: {what}"))?;
             let mut put = |to: Written| {
                 memory.write(to.address + to.stride * element, to.size, below)?;
-                if op.mirror != 0 {
+                if computed < op.count {
                     let mirrored = op.count - 1 - element;
                     let at = to.address + to.stride * mirrored;
                     memory.write(at, to.size, below.reversed())?;
                 }
                 Ok::<(), String>(())
             };
-            put(op.result())?;
-            op.result_products().map_or(Ok(()), &mut put)?;
+            put(result)?;
+            besides.map_or(Ok(()), &mut put)?;
         }
-        if let Some((at, size)) = self.scratch(op) {
-            memory.forget(at, size);
-        }
+        memory.forget(scratch.address, scratch.vectors);
         Ok(())
     }
 

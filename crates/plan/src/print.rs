@@ -1,21 +1,21 @@
 //! Plans as text, to be read and to be compared.
 //!
-//! An address stands behind a letter that says what is there: `w` a spinor or a vector, `c` a complex number, `p` a
-//! momentum, `r` a real number, `x` anything else. Operations are printed by the table of operations and its visitors
+//! An address stands behind a letter that says what is there: `w` a spinor or a vector, `c` a complex number, `p` four
+//! real numbers (a momentum, or a spinor of one chirality), `r` a real number, `x` anything else. Operations are printed by the table of operations and its visitors
 //! ([`mebridge_ops::visit`], [`mebridge_ops::arrays::visit`]), so that a new one needs nothing here.
 //!
 //! `w96 = Ffv2 w64 w72 c30 p24 r22` writes 96 and reads the others; `+=` adds to what is there. A wavefunction that
 //! amplitudes look up in the table of a helicity is its number there, `[4]`; `#2` is a count or a mode.
 //!
-//! Of operations on arrays `w96 x4 = LineIn: w64[i0] w72[i4+s1] + ..` makes four elements, each of them the sum of these
+//! Of operations on arrays `w96 x4 = LineIn, propagated: w64[i0] w72[i4+s1] + ..` makes four elements, each of them the sum of these
 //! products of elements: those with the offsets `i0`, which are listed at the end, from an address that is shifted by the
-//! run's shift 1.
+//! run's shift 1. Behind the first semicolon stands what is read once for all elements.
 
 use super::color_ordered::{Loops, NO_HELICITY};
 use super::sums::Sums;
 use super::{Body, Operations, Plan};
 use mebridge_ops::arrays::visit::{Elements, Read, Term};
-use mebridge_ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Pools, Spinors};
+use mebridge_ops::arrays::{ArrayOp, Pairs, Part, Pools};
 use mebridge_ops::opcode::{COMPLEX, FOUR, MOMENTUM, REAL};
 use mebridge_ops::visit::{Access, visit};
 use mebridge_ops::{Address, Batch};
@@ -279,10 +279,10 @@ impl Loops {
             })?;
         }
         lines(f, "shuffled", &self.shuffles, |f, op| {
-            let [from, to] = op.pairs;
-            let pairs = self.pools.pairs.get(from as usize..to as usize);
-            let terms = pairs.unwrap_or_default().iter().map(|pair| pair.product());
-            let terms = terms.map(|term| self.pools.term(&term, self.helicities, &mut offsets));
+            let mut terms = Vec::new();
+            let _ = Pairs::<FOUR, FOUR>(op.pairs).terms(&self.pools, &mut |term| {
+                terms.push(self.pools.term(&term, self.helicities, &mut offsets));
+            });
             let [from, to] = op.targets;
             let targets = self.pools.targets.get(from as usize..to as usize);
             let (terms, targets) = (
@@ -350,6 +350,7 @@ type Offsets = BTreeMap<u32, u32>;
 /// How operations on arrays are printed.
 trait Print {
     fn operation(&self, f: &mut Formatter, op: &ArrayOp, offsets: &mut Offsets) -> fmt::Result;
+    /// The product of a term, without its sign.
     fn term(&self, term: &Term, count: u32, offsets: &mut Offsets) -> String;
 }
 
@@ -357,52 +358,41 @@ impl Print for Pools {
     fn operation(&self, f: &mut Formatter, op: &ArrayOp, offsets: &mut Offsets) -> fmt::Result {
         let result = op.result();
         let to = At(result.address, result.size);
-        write!(f, "{to} x{} = {:?}", op.count, op.kind)?;
-        if op.kind == ArrayKind::Contract {
-            write!(f, " stride {}", op.stride)?;
-        }
-        let said = [
-            (op.spinors != Spinors::Dirac, format!("{:?}", op.spinors)),
-            (op.form != Form::Plain, format!("{:?}", op.form)),
-            (
-                op.folded != Folded::Nothing,
-                format!("folded {:?}", op.folded),
-            ),
-            (op.vector_shared, "vectors shared".into()),
-            (op.sharing > 1, format!("sharing {}", op.sharing)),
-            (op.mirror != 0, format!("mirrored {:+}", op.mirror)),
-            (op.propagate, "propagated".into()),
-        ];
-        for (_, what) in said.iter().filter(|(is, _)| *is) {
-            write!(f, ", {what}")?;
-        }
+        write!(f, "{to} x{} = {:?}", op.count, op.kind())?;
+        let mut words = String::new();
+        op.words(&mut |word, number| {
+            let number = number.map(|n| format!(" {n}")).unwrap_or_default();
+            words += &format!(", {word}{number}");
+        });
+        write!(f, "{words}")?;
         if let Some(products) = op.result_products() {
             write!(f, ", products {}", At(products.address, products.size))?;
         }
-        let mut terms = Vec::new();
-        let whole = self.terms(op, &mut |term| terms.push(term));
-        let terms = terms.iter().map(|term| self.term(term, op.count, offsets));
-        write!(f, ": {}", joined(terms, " + "))?;
+        let mut terms = String::new();
+        let whole = self.terms(op, &mut |term| {
+            terms += match (terms.is_empty(), term.minus) {
+                (true, true) => "-",
+                (true, false) => "",
+                (false, true) => " - ",
+                (false, false) => " + ",
+            };
+            terms += &self.term(&term, op.count, offsets);
+        });
+        write!(f, ": {terms}")?;
         let mut once = Vec::new();
         let known = self.once(op, &mut |at, size| once.push(At(at, size)));
         if !once.is_empty() {
             write!(f, "; {}", joined(once, " "))?;
         }
-        match self.products_of(op) {
-            Some(products) => {
-                let products: Vec<String> = products
-                    .map(|[a, b]| {
-                        let [a, b] = [a, b].map(|read| operand(&read, op.count, offsets));
-                        format!("{a} {b}")
-                    })
-                    .collect();
-                if !products.is_empty() {
-                    write!(f, "; products of pairs {}", joined(products, ", "))?;
-                }
-            }
-            None => write!(f, "; products that are not there")?,
+        let mut products = Vec::new();
+        let there = self.products_of(op, &mut |reads| {
+            let reads = reads.iter().map(|read| operand(read, op.count, offsets));
+            products.push(joined(reads, " "));
+        });
+        if !products.is_empty() {
+            write!(f, "; products of pairs {}", joined(products, ", "))?;
         }
-        match whole.and(known) {
+        match whole.and(known).and(there) {
             Some(()) => Ok(()),
             None => write!(f, "; it names what is not there"),
         }
@@ -413,11 +403,7 @@ impl Print for Pools {
             .reads()
             .iter()
             .map(|read| operand(read, count, offsets));
-        let product = joined(reads, " ");
-        match term {
-            Term::One(_, true) => format!("-{product}"),
-            _ => product,
-        }
+        joined(reads, " ")
     }
 }
 
@@ -462,11 +448,11 @@ pub fn histogram(plan: &Plan) -> BTreeMap<String, usize> {
         loops
             .once
             .iter()
-            .for_each(|op| add(format!("{:?} once", op.kind), 1));
+            .for_each(|op| add(format!("{:?} once", op.kind()), 1));
         loops
             .each
             .iter()
-            .for_each(|op| add(format!("{:?} each run", op.kind), 1));
+            .for_each(|op| add(format!("{:?} each run", op.kind()), 1));
     }
     all
 }

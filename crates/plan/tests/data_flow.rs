@@ -1,7 +1,7 @@
 //! Plans read what was written, and what they are meant to read; damaged ones are seen.
 
 use mebridge_generate::generate;
-use mebridge_ops::arrays::{ArrayKind, ArrayOp};
+use mebridge_ops::arrays::{ArrayKind, ArrayOp, Payload};
 use mebridge_plan::binding::Binding;
 use mebridge_plan::color_ordered::{self, Loops, Machine};
 use mebridge_plan::passes::{Pass, plan_after};
@@ -100,7 +100,7 @@ fn loops(plan: &mut Plan) -> &mut Loops {
 fn damaged_plans_are_seen() {
     type Change = fn(&mut Loops);
     fn first(ops: &mut [ArrayOp], kind: ArrayKind) -> usize {
-        let at = ops.iter().position(|op| op.kind == kind);
+        let at = ops.iter().position(|op| op.kind() == kind);
         at.expect("an operation of this kind")
     }
     let changes: [(&str, Change, &str); 8] = [
@@ -115,7 +115,7 @@ fn damaged_plans_are_seen() {
         (
             "a current before what it is made of",
             |l| {
-                let at = l.once.iter().rposition(|op| op.kind == ArrayKind::Vector);
+                let at = l.once.iter().rposition(|op| op.kind() == ArrayKind::Vector);
                 let last = l.once.remove(at.expect("a current"));
                 l.once.insert(0, last);
             },
@@ -125,7 +125,7 @@ fn damaged_plans_are_seen() {
             "a spinor whose memory serves for another one too early",
             |l| {
                 let spinor =
-                    |op: &ArrayOp| matches!(op.kind, ArrayKind::LineIn | ArrayKind::LineOut);
+                    |op: &ArrayOp| matches!(op.kind(), ArrayKind::LineIn | ArrayKind::LineOut);
                 let all = l.once.iter_mut().chain(&mut l.each);
                 let mut lines = all.filter(|op| spinor(op));
                 let first = lines.next().expect("a spinor").out;
@@ -164,7 +164,10 @@ fn damaged_plans_are_seen() {
             "half of an element",
             |l| {
                 let at = first(&mut l.each, ArrayKind::Contract);
-                let [from, _] = l.each[at].pairs;
+                let Payload::Contract(contract) = l.each[at].payload else {
+                    panic!("a contraction");
+                };
+                let [from, _] = contract.pairs.0;
                 l.pools.pairs[from as usize].a.address += 4;
             },
             "part of which is something else",

@@ -112,6 +112,18 @@ fn gluons_in_color_order() {
     hold("gg_gg_color_ordered.txt", &text);
 }
 
+/// A massless quark line that takes up a boson.
+#[test]
+fn quarks_and_a_boson_in_color_order() {
+    let process = generated("u d~ > w+ g").as_color_ordered().expect("a form");
+    // Of quarks that are opposite.
+    let rows = (0..).zip(&process.helicities);
+    let good = rows.filter(|(_, row)| row[0] == -row[1]);
+    let good: Vec<u32> = good.map(|(h, _)| h).collect();
+    let plan = compile(&process, &binding(&process), &good).expect("a plan");
+    hold("udx_wpg_color_ordered.txt", &plan.to_string());
+}
+
 /// That the files are read, and differences are seen.
 #[test]
 fn another_plan_is_seen() {

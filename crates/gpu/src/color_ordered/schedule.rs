@@ -6,10 +6,14 @@
 //! the directions, so that sixteen products need some eight elements. Items that follow each other share most of what they
 //! read, which then comes from a cache.
 
-use crate::structures::{ArrayAddend, ArrayItem, ArrayOperation, ArrayPair, ArrayTriple, TilePair};
+use crate::structures::{
+    ArrayAddend, ArrayItem, ArrayPair, ArrayTriple, DeviceStructure, TileOperation, TilePair,
+};
 use mebridge_ops::Address;
 use mebridge_ops::arrays::visit::Read;
-use mebridge_ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Operand, Pair, Pools};
+use mebridge_ops::arrays::{
+    Addend, ArrayKind, ArrayOp, Contract, Operand, Pair, Payload, Pools, Range, Triple,
+};
 use mebridge_plan::color_ordered::Loops;
 use rustc_hash::FxHashMap as HashMap;
 
@@ -19,37 +23,26 @@ const DIRECTIONS: usize = 4;
 /// What one launch does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ArrayKernel {
-    /// Spinors that flow in.
-    LineIn,
-    /// Spinors that flow out.
-    LineOut,
-    /// Vectors of two spinors.
-    Current,
-    /// Vectors of vectors.
-    Vector,
-    /// Sums.
-    Sum,
-    /// Products, an element at a time.
-    Contract,
+    /// Operations of a kind, an element at a time.
+    Kind(ArrayKind),
     /// Products, a tile at a time.
     Tile,
 }
 
 impl ArrayKernel {
     /// All of them.
-    pub const ALL: [ArrayKernel; 7] = [
-        ArrayKernel::LineIn,
-        ArrayKernel::LineOut,
-        ArrayKernel::Current,
-        ArrayKernel::Vector,
-        ArrayKernel::Sum,
-        ArrayKernel::Contract,
-        ArrayKernel::Tile,
-    ];
+    pub fn all() -> impl Iterator<Item = ArrayKernel> {
+        let kinds = ArrayKind::ALL.iter().copied();
+        let kinds = kinds.filter(|kind| kind.is_on_gpu());
+        kinds.map(ArrayKernel::Kind).chain([ArrayKernel::Tile])
+    }
 
     /// The name of its kernel.
     pub fn name(self) -> String {
-        format!("array_{self:?}")
+        match self {
+            ArrayKernel::Kind(kind) => format!("array_{kind:?}"),
+            ArrayKernel::Tile => "array_Tile".into(),
+        }
     }
 }
 
@@ -74,28 +67,34 @@ pub struct ArraySchedule {
     pub once: Vec<ArrayLevel>,
     /// What comes in each run.
     pub each: Vec<ArrayLevel>,
-    /// The operations.
-    pub operations: Vec<ArrayOperation>,
-    /// Their pairs, but for those of tiles.
+    /// The operations, one behind the other: numbers as [`ArrayOp::numbers`] lists them, of tiles [`TileOperation`].
+    pub operations: Vec<u32>,
+    /// The pairs of the plan.
     pub pairs: Vec<ArrayPair>,
     /// The pairs of tiles.
     pub tile_pairs: Vec<TilePair>,
-    /// Their triples.
+    /// The triples of the plan.
     pub triples: Vec<ArrayTriple>,
-    /// Their addends.
+    /// The addends of the plan.
     pub addends: Vec<ArrayAddend>,
     /// What launches do.
     pub items: Vec<ArrayItem>,
 }
 
 impl ArraySchedule {
-    /// The tables of loops. `None` if an array is written twice, which none is in a plan made for a GPU.
+    /// The tables of loops. `None` if an array is written twice or an operation is none of a GPU's, which none is in a plan
+    /// made for one.
     pub fn new(loops: &Loops) -> Option<ArraySchedule> {
         let mut maker = Maker {
             pools: &loops.pools,
             levels: HashMap::default(),
             steps: HashMap::default(),
-            made: ArraySchedule::default(),
+            made: ArraySchedule {
+                pairs: loops.pools.pairs.iter().map(device_pair).collect(),
+                triples: loops.pools.triples.iter().map(device_triple).collect(),
+                addends: loops.pools.addends.iter().map(device_addend).collect(),
+                ..ArraySchedule::default()
+            },
         };
         let once = maker.levels(&loops.once)?;
         maker.made.once = once;
@@ -126,15 +125,47 @@ struct Maker<'a> {
     made: ArraySchedule,
 }
 
-/// Of a pool what belongs to an operation.
-fn some<T>(all: &[T], of: [u32; 2]) -> &[T] {
-    &all[of[0] as usize..of[1] as usize]
+fn device_pair(pair: &Pair) -> ArrayPair {
+    let [momentum_a, momentum_b] = pair.momenta;
+    ArrayPair {
+        a_address: pair.a.address,
+        a_shift: pair.a.shift,
+        a_index: pair.a.index,
+        b_address: pair.b.address,
+        b_shift: pair.b.shift,
+        b_index: pair.b.index,
+        momentum_a,
+        momentum_b,
+    }
+}
+
+fn device_triple(triple: &Triple) -> ArrayTriple {
+    let [a, b, c] = triple.operands;
+    ArrayTriple {
+        a_address: a.address,
+        a_shift: a.shift,
+        a_index: a.index,
+        b_address: b.address,
+        b_shift: b.shift,
+        b_index: b.index,
+        c_address: c.address,
+        c_shift: c.shift,
+        c_index: c.index,
+    }
+}
+
+fn device_addend(addend: &Addend) -> ArrayAddend {
+    ArrayAddend {
+        address: addend.address,
+        shift: addend.shift,
+        minus: u32::from(addend.minus),
+    }
 }
 
 impl Maker<'_> {
-    fn pairs<'p>(pools: &'p Pools, op: &ArrayOp) -> impl Iterator<Item = &'p Pair> + use<'p> {
-        let narrow = some(&pools.pairs, op.pairs);
-        narrow.iter().chain(some(&pools.pairs, op.broadcast))
+    fn pairs<'p>(pools: &'p Pools, op: &Contract) -> impl Iterator<Item = &'p Pair> + use<'p> {
+        let some = |[from, to]: Range| &pools.pairs[from as usize..to as usize];
+        some(op.pairs.0).iter().chain(some(op.broadcast.0))
     }
 
     /// The level of an operation: one above all that it reads.
@@ -151,32 +182,31 @@ impl Maker<'_> {
     }
 
     fn levels(&mut self, ops: &[ArrayOp]) -> Option<Vec<ArrayLevel>> {
-        let mut all: Vec<(u32, ArrayKernel, ArrayItem)> = Vec::new();
+        let mut all: Vec<(u32, ArrayKernel, (u32, u32), ArrayItem)> = Vec::new();
         for op in ops {
             let level = self.level(op);
-            if op.kind != ArrayKind::Contract && self.levels.insert(op.out, level).is_some() {
+            if !matches!(op.payload, Payload::Contract(_))
+                && self.levels.insert(op.out, level).is_some()
+            {
                 return None;
             }
+            let operation = self.made.operations.len() as u32;
             let (kernel, elements) = self.operation(op)?;
-            let operation = self.made.operations.len() as u32 - 1;
-            let item = |element| (level, kernel, ArrayItem { operation, element });
-            all.extend(elements.into_iter().map(item));
+            for element in elements {
+                // Of sums those of the same element follow each other, as what they add up is the same; all else comes in
+                // the order in which it came.
+                let order = match op.payload {
+                    Payload::Sum(_) => (op.count, element),
+                    _ => (0, 0),
+                };
+                let item = ArrayItem { operation, element };
+                all.push((level, kernel, order, item));
+            }
         }
-        // Of sums those of the same element follow each other, as what they add up is the same; all else in the order in
-        // which it came.
-        all.sort_by_key(|&(level, kernel, item)| {
-            let element = match kernel {
-                ArrayKernel::Sum => {
-                    let count = self.made.operations[item.operation as usize].count;
-                    (count, item.element)
-                }
-                _ => (0, 0),
-            };
-            (level, kernel, element)
-        });
+        all.sort_by_key(|&(level, kernel, order, _)| (level, kernel, order));
         let mut levels: Vec<ArrayLevel> = Vec::new();
         let mut last = None;
-        for (level, kernel, item) in all {
+        for (level, kernel, _, item) in all {
             if last != Some(level) {
                 levels.push(ArrayLevel::new());
                 last = Some(level);
@@ -195,129 +225,61 @@ impl Maker<'_> {
         Some(levels)
     }
 
-    /// Appends an operation; what does it, and the first elements of its items. None where it takes
-    /// [products](Folded).
+    /// Appends an operation; what does it, and the first elements of its items. None where no GPU does such things.
     fn operation(&mut self, op: &ArrayOp) -> Option<(ArrayKernel, Vec<u32>)> {
-        let products = op.splits[0] < op.splits[1] || op.numbers[0] < op.numbers[1];
-        if products || op.folded != Folded::Nothing {
-            return None;
+        let numbers = op.numbers()?;
+        let elements = 0..op.computed();
+        if let Payload::Contract(contract) = &op.payload
+            && let Some(tile) = self.tile(contract, op.count)
+        {
+            self.push_tile(op, contract, tile);
+            let bits: u32 = tile.iter().map(|bit| 1u32 << bit).sum();
+            let first = elements.filter(|element| element & bits == 0);
+            return Some((ArrayKernel::Tile, first.collect()));
         }
-        let tile = match op.kind {
-            ArrayKind::Contract => self.tile(op),
-            _ => None,
-        };
-        let kernel = match (op.kind, tile) {
-            (ArrayKind::LineIn, _) => ArrayKernel::LineIn,
-            (ArrayKind::LineOut, _) => ArrayKernel::LineOut,
-            (ArrayKind::Current, _) => ArrayKernel::Current,
-            (ArrayKind::Vector, _) => ArrayKernel::Vector,
-            (ArrayKind::Sum, _) => ArrayKernel::Sum,
-            (ArrayKind::Contract, None) => ArrayKernel::Contract,
-            (ArrayKind::Contract, Some(_)) => ArrayKernel::Tile,
-            (ArrayKind::Products, _) => return None,
-        };
-        let bits = tile.map_or(0, |tile| tile.iter().map(|bit| 1u32 << bit).sum());
-        let elements = (0..op.computed()).filter(|element| element & bits == 0);
-        let elements = elements.collect();
-        let pools = self.pools;
-        let numbers = |made: &ArraySchedule| match tile {
-            Some(_) => made.tile_pairs.len() as u32,
-            None => made.pairs.len() as u32,
-        };
-        let first_pair = numbers(&self.made);
-        for pair in Self::pairs(pools, op) {
-            match tile {
-                Some(tile) => {
-                    let pair = self.tile_pair(pair, op.count, tile);
-                    self.made.tile_pairs.push(pair);
-                }
-                None => self.made.pairs.push(ArrayPair {
-                    a_address: pair.a.address,
-                    a_shift: pair.a.shift,
-                    a_index: pair.a.index,
-                    b_address: pair.b.address,
-                    b_shift: pair.b.shift,
-                    b_index: pair.b.index,
-                    momentum_a: pair.momenta[0],
-                    momentum_b: pair.momenta[1],
-                }),
-            }
+        self.made.operations.extend(numbers);
+        Some((ArrayKernel::Kind(op.kind()), elements.collect()))
+    }
+
+    /// Appends products that are done in tiles with these directions.
+    fn push_tile(&mut self, op: &ArrayOp, contract: &Contract, tile: [u32; DIRECTIONS]) {
+        let first_of_pairs = self.made.tile_pairs.len() as u32;
+        for pair in Self::pairs(self.pools, contract) {
+            let pair = self.tile_pair(pair, op.count, tile);
+            self.made.tile_pairs.push(pair);
         }
-        let end_of_pairs = numbers(&self.made);
-        let first_triple = self.made.triples.len() as u32;
-        let triples = some(&pools.triples, op.triples);
-        self.made.triples.extend(triples.iter().map(|t| {
-            let [a, b, c] = t.operands;
-            ArrayTriple {
-                a_address: a.address,
-                a_shift: a.shift,
-                a_index: a.index,
-                b_address: b.address,
-                b_shift: b.shift,
-                b_index: b.index,
-                c_address: c.address,
-                c_shift: c.shift,
-                c_index: c.index,
-            }
-        }));
-        let first_addend = self.made.addends.len() as u32;
-        let addends = some(&pools.addends, op.addends);
-        self.made
-            .addends
-            .extend(addends.iter().map(|a| ArrayAddend {
-                address: a.address,
-                shift: a.shift,
-                minus: u32::from(a.minus),
-            }));
-        let steps = tile.unwrap_or_default().map(|bit| 1 << bit);
-        self.made.operations.push(ArrayOperation {
+        let [step_0, step_1, step_2, step_3] = tile.map(|bit| 1 << bit);
+        let operation = TileOperation {
             out: op.out,
-            stride: op.stride,
-            count: op.count,
-            first_pair,
-            end_of_pairs,
-            first_triple,
-            end_of_triples: self.made.triples.len() as u32,
-            first_addend,
-            end_of_addends: self.made.addends.len() as u32,
-            factor_of_pairs: op.factors[0],
-            factor_of_triples: op.factors[1],
-            momentum: op.momentum,
-            mass: op.mass,
-            propagated: u32::from(op.propagate),
-            form: match op.form {
-                Form::Plain => 0,
-                Form::Lower => 1,
-                Form::Slashed => 2,
-            },
-            mirror: match op.mirror {
-                0 => 0,
-                sign if sign > 0 => 1,
-                _ => 2,
-            },
-            step_0: steps[0],
-            step_1: steps[1],
-            step_2: steps[2],
-            step_3: steps[3],
-        });
-        Some((kernel, elements))
+            stride: contract.stride.0,
+            first_of_pairs,
+            end_of_pairs: self.made.tile_pairs.len() as u32,
+            step_0,
+            step_1,
+            step_2,
+            step_3,
+        };
+        let bytes = operation.bytes();
+        let (numbers, _) = bytes.as_chunks::<4>();
+        let numbers = numbers.iter().map(|&number| u32::from_ne_bytes(number));
+        self.made.operations.extend(numbers);
     }
 
     /// The bits of an element that are directions of tiles: those with which the least is read. None where elements
     /// are not numbered by bits, or there are too few.
-    fn tile(&mut self, op: &ArrayOp) -> Option<[u32; DIRECTIONS]> {
+    fn tile(&mut self, op: &Contract, count: u32) -> Option<[u32; DIRECTIONS]> {
         let mut depend = Vec::new();
         let pools = self.pools;
         for pair in Self::pairs(pools, op) {
-            let a = self.bits(&pair.a, op.count)?;
-            let b = self.bits(&pair.b, op.count)?;
+            let a = self.bits(&pair.a, count)?;
+            let b = self.bits(&pair.b, count)?;
             // Each leg is below one of the two.
-            if a & b != 0 || a | b != op.count - 1 {
+            if a & b != 0 || a | b != count - 1 {
                 return None;
             }
             depend.push(a);
         }
-        let bits = op.count.trailing_zeros();
+        let bits = count.trailing_zeros();
         let mut best: Option<(u32, [u32; DIRECTIONS])> = None;
         if depend.is_empty() {
             return None;
@@ -430,34 +392,33 @@ mod tests {
                 for run in level {
                     let items = &schedule.items[run.first as usize..][..run.count as usize];
                     for item in items {
-                        let (op, operation) = (
-                            all[item.operation as usize],
-                            &schedule.operations[item.operation as usize],
-                        );
-                        assert_eq!(operation.out, op.out);
-                        elements[item.operation as usize] += match (run.kernel, op.mirror) {
-                            (ArrayKernel::Tile, _) => 16,
-                            (_, 0) => 1,
-                            _ => 2,
+                        let numbers = &schedule.operations[item.operation as usize..];
+                        let place = all.iter().position(|op| op.out == numbers[0]).unwrap();
+                        let op = all[place];
+                        elements[place] += match run.kernel {
+                            ArrayKernel::Tile => 16,
+                            _ => op.count / op.computed(),
                         };
-                        let pairs = operation.first_pair..operation.end_of_pairs;
-                        let addresses = pairs.map(|i| match run.kernel {
-                            ArrayKernel::Tile => {
-                                let pair = schedule.tile_pairs[i as usize];
-                                [pair.a_address, pair.b_address]
-                            }
-                            _ => {
-                                let pair = schedule.pairs[i as usize];
-                                [pair.a_address, pair.b_address]
-                            }
-                        });
-                        for both in addresses {
-                            for address in both {
+                        if run.kernel == ArrayKernel::Tile {
+                            let [first, end] = [numbers[2] as usize, numbers[3] as usize];
+                            let pairs = schedule.tile_pairs[first..end].iter();
+                            let mut both = pairs.map(|pair| [pair.a_address, pair.b_address]);
+                            loops.pools.terms(op, &mut |term| {
+                                let both = both.next().unwrap();
+                                let reads = term.reads().iter();
+                                assert!(reads.map(|read| read.address).eq(both), "{text}");
+                            });
+                        } else {
+                            let own = op.numbers().unwrap();
+                            assert_eq!(numbers[..own.len()], own, "{text}");
+                        }
+                        loops.pools.terms(op, &mut |term| {
+                            for address in term.reads().iter().map(|read| read.address) {
                                 let writer = all.iter().position(|op| op.out == address);
                                 let before = made.get(&address).is_some_and(|&at| at < number);
                                 assert!(writer.is_none() || before, "{text}");
                             }
-                        }
+                        });
                         made.insert(op.out, number);
                     }
                 }

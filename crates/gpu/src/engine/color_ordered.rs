@@ -158,7 +158,7 @@ impl ArrayLoops {
             helicities: loops.helicities,
             shift_count: loops.runs.first().map_or(0, |run| run.len() as u32),
             products: loops.jamps,
-            operations: arena.structures(schedule.operations),
+            operations: arena.numbers(schedule.operations),
             pairs: arena.structures(schedule.pairs),
             tile_pairs: arena.structures(schedule.tile_pairs),
             triples: arena.structures(schedule.triples),

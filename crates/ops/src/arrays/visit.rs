@@ -2,11 +2,10 @@
 //!
 //! An element of the result is a sum of *terms*, each a product of elements of some arrays. Validation, the check that
 //! only what was written is read, the GPU's levels and the printer of plans go through operations with this description
-//! and know no kind.
+//! and know no kind. It is that of the parts that stand in an operation ([`Part`]).
 
-use super::{Addend, ArrayKind, ArrayOp, CHIRAL, ELEMENT, Folded, Operand, Pair, Pools, Spinors};
+use super::{ArrayOp, Part, Pools};
 use crate::Address;
-use crate::opcode::{COMPLEX, MOMENTUM, REAL};
 
 /// An array of which one element is read for each element of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,25 +29,50 @@ pub enum Elements {
     Same,
 }
 
-/// A term: the product of elements of these arrays, with a sign.
+/// A term: the product of elements of one, two or three arrays, with a sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Term {
-    /// One array, added or subtracted.
-    One([Read; 1], bool),
-    /// Two that meet.
-    Two([Read; 2]),
-    /// Three that meet.
-    Three([Read; 3]),
+pub struct Term {
+    arrays: [Read; 3],
+    count: usize,
+    /// Whether it is subtracted.
+    pub minus: bool,
 }
 
 impl Term {
+    fn new(arrays: [Read; 3], count: usize) -> Term {
+        Term {
+            arrays,
+            count,
+            minus: false,
+        }
+    }
+
+    /// One array.
+    pub(super) fn one(a: Read) -> Term {
+        Term::new([a; 3], 1)
+    }
+
+    /// Two that meet.
+    pub(super) fn two(a: Read, b: Read) -> Term {
+        Term::new([a, b, b], 2)
+    }
+
+    /// Three that meet.
+    pub(super) fn three(arrays: [Read; 3]) -> Term {
+        Term::new(arrays, 3)
+    }
+
+    /// The same with the opposite sign.
+    pub(super) fn subtracted(self) -> Term {
+        Term {
+            minus: !self.minus,
+            ..self
+        }
+    }
+
     /// Its arrays.
     pub fn reads(&self) -> &[Read] {
-        match self {
-            Term::One(reads, _) => reads,
-            Term::Two(reads) => reads,
-            Term::Three(reads) => reads,
-        }
+        &self.arrays[..self.count]
     }
 }
 
@@ -63,137 +87,26 @@ pub struct Written {
     pub size: u32,
 }
 
-impl Operand {
-    fn read(&self, size: u32) -> Read {
-        Read {
-            address: self.address,
-            shift: self.shift,
-            elements: Elements::Indexed(self.index),
-            size,
-        }
-    }
-}
-
-impl Pair {
-    /// Two arrays of vectors that meet.
-    pub fn product(&self) -> Term {
-        Term::Two([self.a.read(ELEMENT), self.b.read(ELEMENT)])
-    }
-}
-
-impl Addend {
-    fn term(&self) -> Term {
-        let read = Read {
-            address: self.address,
-            shift: self.shift,
-            elements: Elements::Same,
-            size: ELEMENT,
-        };
-        Term::One([read], self.minus)
-    }
-}
-
-/// A part of a pool, if it is there.
-pub(super) fn range<T>(all: &[T], of: [u32; 2]) -> Option<&[T]> {
-    all.get(of[0] as usize..of[1] as usize)
-}
-
 impl Pools {
     /// Calls `visitor` for each term. `None` where the operation names what is not there.
     pub fn terms(&self, op: &ArrayOp, visitor: &mut impl FnMut(Term)) -> Option<()> {
-        let spinor = op.spinors.size();
-        let of_pair = match op.kind {
-            ArrayKind::LineIn | ArrayKind::LineOut => [spinor, ELEMENT],
-            ArrayKind::Contract => [spinor; 2],
-            _ => [ELEMENT; 2],
-        };
-        // Of contractions vectors; of spinors with two components what is subtracted.
-        let of_broadcast = match op.kind {
-            ArrayKind::Contract => [ELEMENT; 2],
-            _ => [spinor, ELEMENT],
-        };
-        let two = |pair: &Pair, sizes: [u32; 2]| {
-            Term::Two([pair.a.read(sizes[0]), pair.b.read(sizes[1])])
-        };
-        for pair in range(&self.pairs, op.pairs)? {
-            visitor(two(pair, of_pair));
-        }
-        for pair in range(&self.pairs, op.broadcast)? {
-            visitor(two(pair, of_broadcast));
-        }
-        for pair in range(&self.pairs, op.numbers)? {
-            visitor(two(pair, [COMPLEX; 2]));
-        }
-        for split in range(&self.splits, op.splits)? {
-            let ([fa, fb], [ae, be]) = (&split.first, &split.second);
-            visitor(Term::Two([fb.read(COMPLEX), ae.read(COMPLEX)]));
-            visitor(Term::Two([fa.read(COMPLEX), be.read(COMPLEX)]));
-        }
-        for triple in range(&self.triples, op.triples)? {
-            visitor(Term::Three(triple.operands.map(|o| o.read(ELEMENT))));
-        }
-        for addend in range(&self.addends, op.addends)? {
-            visitor(addend.term());
-        }
-        Some(())
-    }
-
-    /// For each pair the [products](Folded) of its arrays that come with them. `None` where they are not there.
-    pub fn products_of(&self, op: &ArrayOp) -> Option<impl Iterator<Item = [Read; 2]> + '_> {
-        let products = range(&self.products, op.products_of)?;
-        let reads = |both: &[Operand; 2]| both.map(|operand| operand.read(COMPLEX));
-        Some(products.iter().map(reads))
+        let mut whole = Some(());
+        op.parts(&mut |part| whole = whole.and(part.terms(self, visitor)));
+        whole
     }
 
     /// Calls `visitor` with what is read once for all elements: addresses, and vectors from there on.
     pub fn once(&self, op: &ArrayOp, visitor: &mut impl FnMut(Address, u32)) -> Option<()> {
-        let chiral = op.spinors != Spinors::Dirac;
-        let factors = match op.kind {
-            ArrayKind::LineIn | ArrayKind::LineOut if chiral && !op.propagate => 0,
-            ArrayKind::LineIn | ArrayKind::LineOut | ArrayKind::Current => 1,
-            ArrayKind::Vector if op.triples[0] < op.triples[1] => 2,
-            ArrayKind::Vector => 1,
-            ArrayKind::Sum => usize::from(op.scaled),
-            ArrayKind::Contract | ArrayKind::Products => 0,
-        };
-        // The propagator of a massless line is real.
-        let size = if chiral { REAL } else { COMPLEX };
-        for &factor in &op.factors[..factors] {
-            visitor(factor, size);
-        }
-        let constants = match op.kind {
-            ArrayKind::Vector => op.products.is_some(),
-            ArrayKind::Products => op.scaled,
-            _ => false,
-        };
-        if constants {
-            op.constants.iter().for_each(|&at| visitor(at, COMPLEX));
-        }
-        if op.propagate {
-            visitor(op.momentum, MOMENTUM);
-            if !chiral {
-                visitor(op.mass, REAL);
-            }
-        }
-        if op.kind == ArrayKind::Vector {
-            for pair in range(&self.pairs, op.pairs)? {
-                pair.momenta.iter().for_each(|&at| visitor(at, MOMENTUM));
-            }
-        }
-        Some(())
+        let mut whole = Some(());
+        op.parts(&mut |part| whole = whole.and(part.once(self, visitor)));
+        whole
     }
 
-    /// Which vectors an operation uses for itself while it runs, if it does: from this address on so many.
-    pub fn scratch(&self, op: &ArrayOp) -> Option<(Address, u64)> {
-        match (op.kind, op.folded) {
-            (ArrayKind::Contract, _) if op.spinors == Spinors::Dirac && !self.fours => {
-                Some((self.buffer, u64::from(COMPLEX) * u64::from(op.count)))
-            }
-            (ArrayKind::Vector, Folded::Last | Folded::Both) => {
-                Some((self.first_numbers, self.size_of_first_numbers(op)?))
-            }
-            _ => None,
-        }
+    /// Calls `visitor` for each pair with the [products](super::Folded) of its arrays that come with it.
+    pub fn products_of(&self, op: &ArrayOp, visitor: &mut impl FnMut(&[Read])) -> Option<()> {
+        let mut whole = Some(());
+        op.parts(&mut |part| whole = whole.and(part.products(self, visitor)));
+        whole
     }
 
     /// From the first element of an array to the one that belongs to an element of the result.
@@ -209,16 +122,16 @@ impl Pools {
 }
 
 impl ArrayOp {
+    /// Calls `visitor` for each part.
+    fn parts(&self, visitor: &mut dyn FnMut(&dyn Part)) {
+        self.payload.parts(&mut |_, part| visitor(part));
+    }
+
     /// The result.
     pub fn result(&self) -> Written {
-        let (stride, size) = match self.kind {
-            ArrayKind::Contract => (self.stride, COMPLEX),
-            ArrayKind::Products => (COMPLEX, COMPLEX),
-            ArrayKind::LineIn | ArrayKind::LineOut if self.spinors != Spinors::Dirac => {
-                (CHIRAL, CHIRAL)
-            }
-            _ => (ELEMENT, ELEMENT),
-        };
+        let size = self.payload.size();
+        let mut stride = size;
+        self.parts(&mut |part| stride = part.stride().unwrap_or(stride));
         Written {
             address: self.out,
             stride,
@@ -226,13 +139,26 @@ impl ArrayOp {
         }
     }
 
-    /// Its products, where they are needed.
+    /// What is written besides.
     pub fn result_products(&self) -> Option<Written> {
-        let address = self.products?;
-        Some(Written {
-            address,
-            stride: COMPLEX,
-            size: COMPLEX,
-        })
+        let mut written = None;
+        self.parts(&mut |part| written = written.or(part.written()));
+        written
+    }
+
+    /// The elements that are computed; the others, if there are any, are conjugates of these.
+    pub fn computed(&self) -> u32 {
+        let mut mirrors = false;
+        self.parts(&mut |part| mirrors |= part.mirrors());
+        if mirrors { self.count / 2 } else { self.count }
+    }
+
+    /// Calls `visitor` with each word that is said of it in print.
+    pub fn words(&self, visitor: &mut dyn FnMut(&'static str, Option<u32>)) {
+        self.parts(&mut |part| {
+            if let Some((word, number)) = part.word() {
+                visitor(word, number);
+            }
+        });
     }
 }

@@ -11,10 +11,12 @@ pub use shuffle::Shuffles;
 
 use super::Memory;
 use super::ffv::{propagate_in, propagate_out, slash};
-use super::sums::current;
+use super::sums::current as current_of;
 use crate::arrays::{
-    Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Operand, Pair, Pools, Spinors, Triple,
+    ArrayOp, Contract, Current, ELEMENT, FOURS, Folded, Form, Line, Numbers, Operand, Pair, Pairs,
+    Payload, Pools, Propagator, Range, Sum, Unrolled, Vector,
 };
+use crate::table::for_each_opcode;
 use mebridge_simd::{Cx, Real, Simd, Task, prefetch};
 
 /// Operations of a list, one after the other.
@@ -48,28 +50,44 @@ impl<T: Real> Task<T> for Arrays<'_, T> {
                 {
                     at.fetch(next);
                 }
-                if op.spinors != Spinors::Dirac {
-                    at.chiral(op);
-                    continue;
-                }
-                match op.kind {
-                    ArrayKind::LineIn => at.line::<true>(op),
-                    ArrayKind::LineOut => at.line::<false>(op),
-                    ArrayKind::Current => at.currents(op),
-                    ArrayKind::Vector => match op.folded {
-                        Folded::Nothing => at.vectors(op),
-                        Folded::Last => at.folded_vectors::<false>(op),
-                        Folded::Both => at.folded_vectors::<true>(op),
-                    },
-                    ArrayKind::Sum => at.sums(op),
-                    ArrayKind::Contract => at.contract(op),
-                    ArrayKind::Products => at.products_of_pairs(op),
-                }
+                at.run(op);
             }
         }
     }
 }
 
+/// The kernel of each kind of operation, from the table of operations.
+macro_rules! dispatch {
+    (
+        amplitudes { $($amplitudes:tt)* }
+        currents { $($currents:tt)* }
+        products { $($products:tt)* }
+        sums { $($sums:tt)* }
+        dots { $($dots:tt)* }
+        arrays { $(
+            $(#[$doc:meta])* $payload:ident -> $size:ident { $($(#[$about:meta])* $field:ident: $part:ty,)* }
+            multiply_adds: $cost:expr, scratch: $scratch:path, gpu: $gpu:literal,
+            kinds: { $($(#[$of:meta])* $kind:ident: $kernel:path;)* }
+        )* }
+    ) => {
+        impl<V: Simd> At<'_, V> {
+            #[inline(always)]
+            unsafe fn run(&self, op: &ArrayOp) {
+                // SAFETY: the operation holds.
+                unsafe {
+                    match &op.payload {
+                        $($(Payload::$kind(payload) => $kernel(self, op, payload),)*)*
+                    }
+                }
+            }
+        }
+    };
+}
+
+for_each_opcode!(dispatch);
+
+/// Of spinors that share vectors.
+const TWO: Unrolled = Unrolled(2);
 /// Operations ahead of which memory is asked for.
 const AHEAD: usize = 2;
 /// Vectors of an array that are asked for, at most.
@@ -101,14 +119,15 @@ impl<V: Simd> At<'_, V> {
     /// Asks for what comes from far: gluon currents.
     #[inline(always)]
     unsafe fn fetch(&self, op: &ArrayOp) {
-        let insertions = match op.kind {
-            ArrayKind::LineIn | ArrayKind::LineOut => op.pairs,
-            ArrayKind::Contract => op.broadcast,
+        let insertions = match &op.payload {
+            Payload::LineIn(line) | Payload::LineOut(line) => line.pairs.0,
+            Payload::ChiralLineIn(line) | Payload::ChiralLineOut(line) => line.pairs.0,
+            Payload::Contract(contract) => contract.broadcast.0,
             _ => return,
         };
         // SAFETY: the operation holds.
         unsafe {
-            for pair in self.pairs(insertions) {
+            for pair in self.some(&self.pools.pairs, insertions) {
                 let first = self.element(&pair.b, 0);
                 let last = self.element(&pair.b, op.count - 1);
                 for vector in first..first + (last - first + ELEMENT).min(FETCHED) {
@@ -118,28 +137,17 @@ impl<V: Simd> At<'_, V> {
         }
     }
 
+    /// A part of a pool.
     #[inline(always)]
-    unsafe fn pairs(&self, of: [u32; 2]) -> &[Pair] {
+    unsafe fn some<'p, T>(&self, all: &'p [T], [from, to]: Range) -> &'p [T] {
         // SAFETY: the operation holds.
-        unsafe {
-            self.pools
-                .pairs
-                .get_unchecked(of[0] as usize..of[1] as usize)
-        }
+        unsafe { all.get_unchecked(from as usize..to as usize) }
     }
 
     #[inline(always)]
-    unsafe fn triples(&self, op: &ArrayOp) -> &[Triple] {
-        let [from, to] = op.triples;
+    unsafe fn pairs<const A: u32, const B: u32>(&self, of: Pairs<A, B>) -> &[Pair] {
         // SAFETY: the operation holds.
-        unsafe { self.pools.triples.get_unchecked(from as usize..to as usize) }
-    }
-
-    #[inline(always)]
-    unsafe fn addends(&self, op: &ArrayOp) -> &[Addend] {
-        let [from, to] = op.addends;
-        // SAFETY: the operation holds.
-        unsafe { self.pools.addends.get_unchecked(from as usize..to as usize) }
+        unsafe { self.some(&self.pools.pairs, of.0) }
     }
 
     /// Address of the element that belongs to an element of the result.
@@ -177,15 +185,15 @@ impl<V: Simd> At<'_, V> {
     }
 
     #[inline(always)]
-    unsafe fn line<const IN: bool>(&self, op: &ArrayOp) {
+    unsafe fn line<const IN: bool>(&self, op: &ArrayOp, line: &Line) {
         // SAFETY: the operation holds.
         unsafe {
-            let factor = self.m.complex(op.factors[0]);
-            let step = if op.vector_shared { 2 } else { 1 };
+            let factor = self.m.complex(line.factor.0);
+            let step = if line.unrolled == TWO { 2 } else { 1 };
             for r in (0..op.count).step_by(step) {
                 let zero = Cx::new(V::zero(), V::zero());
                 let (mut first, mut second) = ([zero; 4], [zero; 4]);
-                for pair in self.pairs(op.pairs) {
+                for pair in self.pairs(line.pairs) {
                     let v = self.m.four(self.element(&pair.b, r));
                     self.vertex::<IN>(&mut first, self.element(&pair.a, r), v);
                     if step == 2 {
@@ -194,9 +202,9 @@ impl<V: Simd> At<'_, V> {
                 }
                 let out = op.out + r * ELEMENT;
                 self.m
-                    .put_four(out, scaled(self.propagated::<IN>(op, first), factor));
+                    .put_four(out, scaled(self.propagated::<IN>(line, first), factor));
                 if step == 2 {
-                    let second = scaled(self.propagated::<IN>(op, second), factor);
+                    let second = scaled(self.propagated::<IN>(line, second), factor);
                     self.m.put_four(out + ELEMENT, second);
                 }
             }
@@ -243,13 +251,13 @@ impl<V: Simd> At<'_, V> {
     }
 
     #[inline(always)]
-    unsafe fn propagated<const IN: bool>(&self, op: &ArrayOp, sum: Four<V>) -> Four<V> {
-        if !op.propagate {
+    unsafe fn propagated<const IN: bool>(&self, line: &Line, sum: Four<V>) -> Four<V> {
+        let Some(Propagator { momentum, mass }) = line.propagator else {
             return sum;
-        }
+        };
         // SAFETY: the operation holds.
         unsafe {
-            let (p, mass) = (self.m.momentum(op.momentum), self.m.real(op.mass));
+            let (p, mass) = (self.m.momentum(momentum.0), self.m.real(mass.0));
             match IN {
                 true => propagate_in(sum, p, mass, false),
                 false => propagate_out(sum, p, mass, false),
@@ -258,33 +266,45 @@ impl<V: Simd> At<'_, V> {
     }
 
     #[inline(always)]
-    unsafe fn currents(&self, op: &ArrayOp) {
+    unsafe fn all_vectors(&self, op: &ArrayOp, vector: &Vector) {
         // SAFETY: the operation holds.
         unsafe {
-            let factor = self.m.complex(op.factors[0]);
+            match vector.pairs.folded {
+                None => self.vectors(op, vector),
+                Some((Folded::Last, _)) => self.folded_vectors::<false>(op, vector),
+                Some((Folded::Both, _)) => self.folded_vectors::<true>(op, vector),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn currents(&self, op: &ArrayOp, current: &Current) {
+        // SAFETY: the operation holds.
+        unsafe {
+            let factor = self.m.complex(current.factor.0);
             for r in 0..op.count {
                 let zero = Cx::new(V::zero(), V::zero());
                 let mut sum = [zero; 4];
-                for pair in self.pairs(op.pairs) {
+                for pair in self.pairs(current.pairs) {
                     let f1 = self.m.four(self.element(&pair.a, r));
                     let f2 = self.m.four(self.element(&pair.b, r));
-                    let v = current(f1, f2);
+                    let v = current_of(f1, f2);
                     sum = [sum[0] + v[0], sum[1] + v[1], sum[2] + v[2], sum[3] + v[3]];
                 }
-                let sum = formed(scaled(sum, factor), op.form);
+                let sum = formed(scaled(sum, factor), current.form);
                 self.m.put_four(op.out + r * ELEMENT, sum);
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn sums(&self, op: &ArrayOp) {
+    unsafe fn sums(&self, op: &ArrayOp, sums: &Sum) {
         // SAFETY: the operation holds.
         unsafe {
             for r in 0..op.count {
                 let zero = Cx::new(V::zero(), V::zero());
                 let mut sum = [zero; 4];
-                for addend in self.addends(op) {
+                for addend in self.some(&self.pools.addends, sums.addends.0) {
                     let shift = self.shifts.get_unchecked(addend.shift as usize);
                     let v = self.m.four(addend.address + shift + r * ELEMENT);
                     for i in 0..4 {
@@ -295,9 +315,9 @@ impl<V: Simd> At<'_, V> {
                         };
                     }
                 }
-                let mut sum = formed(sum, op.form);
-                if op.scaled {
-                    sum = scaled(sum, self.m.complex(op.factors[0]));
+                let mut sum = formed(sum, sums.form);
+                if let Some(factor) = sums.factor {
+                    sum = scaled(sum, self.m.complex(factor.0));
                 }
                 self.m.put_four(op.out + r * ELEMENT, sum);
             }
@@ -305,18 +325,23 @@ impl<V: Simd> At<'_, V> {
     }
 
     #[inline(always)]
-    unsafe fn contract(&self, op: &ArrayOp) {
+    unsafe fn contract(&self, op: &ArrayOp, contract: &Contract) {
         // SAFETY: the operation holds.
         unsafe {
-            let (pairs, broadcast) = (self.pairs(op.pairs), self.pairs(op.broadcast));
-            if self.pools.fours {
+            let (pairs, broadcast) = (self.pairs(contract.pairs), self.pairs(contract.broadcast));
+            let (stride, numbers) = (contract.stride.0, &contract.numbers);
+            if contract.unrolled == FOURS {
                 for r in (0..op.count).step_by(4) {
-                    self.four_products(op, pairs, broadcast, [r, r + 1, r + 2, r + 3]);
+                    let mut s = self.four_products(pairs, broadcast, [r, r + 1, r + 2, r + 3]);
+                    self.add_numbers(numbers, [r, r + 1, r + 2, r + 3], &mut s);
+                    for (r, s) in (r..).zip(s) {
+                        self.m.put_complex(op.out + r * stride, s);
+                    }
                 }
                 return;
             }
             // One pair after the other, so that its arrays stay in the first cache.
-            let (out, buffer) = ((op.out, op.stride), (self.pools.buffer, 2));
+            let (out, buffer) = ((op.out, stride), (self.pools.buffer, 2));
             let count = pairs.len() + broadcast.len();
             for (i, pair) in pairs.iter().chain(broadcast).enumerate() {
                 let way = Way {
@@ -330,15 +355,15 @@ impl<V: Simd> At<'_, V> {
             }
             for r in 0..if count == 0 { op.count } else { 0 } {
                 let zero = Cx::new(V::zero(), V::zero());
-                self.m.put_complex(op.out + r * op.stride, zero);
+                self.m.put_complex(op.out + r * stride, zero);
             }
-            if op.splits[0] == op.splits[1] && op.numbers[0] == op.numbers[1] {
+            if numbers.is_empty() {
                 return;
             }
             for r in 0..op.count {
-                let at = op.out + r * op.stride;
+                let at = op.out + r * stride;
                 let mut sum = [self.m.complex(at)];
-                self.add_numbers(op, [r], &mut sum);
+                self.add_numbers(numbers, [r], &mut sum);
                 self.m.put_complex(at, sum[0]);
             }
         }
@@ -362,17 +387,21 @@ impl<V: Simd> At<'_, V> {
 
     /// Adds what numbers and splits give: of one element, or of four as [`At::four_products`] has them.
     #[inline(always)]
-    unsafe fn add_numbers<const K: usize>(&self, op: &ArrayOp, r: [u32; K], s: &mut [Cx<V>; K]) {
+    unsafe fn add_numbers<const K: usize>(
+        &self,
+        numbers: &Numbers,
+        r: [u32; K],
+        s: &mut [Cx<V>; K],
+    ) {
         // SAFETY: the operation holds.
         unsafe {
-            for pair in self.pairs(op.numbers) {
+            for pair in self.pairs(numbers.pairs) {
                 let z = self.m.complex(self.element(&pair.b, r[0]));
                 for k in 0..K {
                     s[k] = self.m.complex(self.element(&pair.a, r[k])).mul_add(z, s[k]);
                 }
             }
-            let [from, to] = op.splits;
-            for split in self.pools.splits.get_unchecked(from as usize..to as usize) {
+            for split in self.some(&self.pools.splits, numbers.splits) {
                 // Of four elements the first and the second differ by the first end, the first and the third by the second.
                 let [fa, fb] = &split.first;
                 let [ae, be] = &split.second;
@@ -435,7 +464,7 @@ impl<V: Simd> At<'_, V> {
     /// The products of all pairs for the helicities of both ends: of the first end they differ between the first two and
     /// the last two, of the second between these pairs.
     #[inline(always)]
-    unsafe fn four_products(&self, op: &ArrayOp, pairs: &[Pair], broadcast: &[Pair], r: [u32; 4]) {
+    unsafe fn four_products(&self, pairs: &[Pair], broadcast: &[Pair], r: [u32; 4]) -> Four<V> {
         // SAFETY: the operation holds.
         unsafe {
             let mut s = [Cx::new(V::zero(), V::zero()); 4];
@@ -454,10 +483,7 @@ impl<V: Simd> At<'_, V> {
             for pair in broadcast {
                 self.add_broadcast(pair, r, &mut s);
             }
-            self.add_numbers(op, r, &mut s);
-            for (r, s) in r.into_iter().zip(s) {
-                self.m.put_complex(op.out + r * op.stride, s);
-            }
+            s
         }
     }
 }

@@ -309,6 +309,7 @@ macro_rules! dispatch_functions {
             momenta: $pm:ident, masses: $pw:literal, multiply_adds: $pc:literal, amplitude: $pk:path;)* }
         sums { $($(#[$sdoc:meta])* $sum:ident = $sfields:expr, multiply_adds: $sc:expr, current: $sk:path;)* }
         dots { $($(#[$ddoc:meta])* $dot:ident = $dfields:expr, multiply_adds: $dc:expr, amplitude: $dk:path;)* }
+        arrays { $($arrays:tt)* }
     ) => {
         batches! {
             /// Runs a batch of operations of one opcode that gives wavefunctions: `operands` holds them

@@ -14,7 +14,9 @@ use super::arrays::{Array, Legs, insertions};
 use super::chirality::Chirality;
 use super::lower::{Contraction, Lowering};
 use super::vertices::Line;
-use mebridge_ops::arrays::{ArrayKind, ArrayOp, Pair};
+use mebridge_ops::arrays::{
+    ArrayOp, CHIRAL, ChiralLine, Less, MasslessPropagator, Once, Pair, Pairs, Payload,
+};
 use mebridge_process::color_ordered::{orders, parts};
 use rustc_hash::FxHashMap as HashMap;
 
@@ -189,31 +191,30 @@ impl Maker<'_> {
             });
         }
         let flows_in = self.line.flows_in == (end == 0);
-        let spinors = self.chirality.spinors(flows_in);
         let count = lowering.helicities.count(legs, false);
-        let out = lowering.allocate_vectors(spinors.size() * count);
-        let op = ArrayOp {
-            kind: match flows_in {
-                true => ArrayKind::LineIn,
-                false => ArrayKind::LineOut,
-            },
+        let out = lowering.allocate_vectors(CHIRAL * count);
+        let op = ChiralLine {
+            spinors: self.chirality.spinors(flows_in),
+            propagator: propagate.then(|| MasslessPropagator {
+                inverse: Once(lowering.propagator(legs)),
+                momentum: Once(lowering.momentum(legs)),
+            }),
+            pairs: Pairs(lowering.push_pairs(pairs)),
+            less: Less(Pairs(lowering.push_pairs(less))),
+        };
+        let payload = match flows_in {
+            true => Payload::ChiralLineIn(op),
+            false => Payload::ChiralLineOut(op),
+        };
+        lowering.each.push(ArrayOp {
             out,
             count,
-            stride: spinors.size(),
-            pairs: lowering.push_pairs(pairs),
-            broadcast: lowering.push_pairs(less),
-            factors: [lowering.propagator(legs); 2],
-            momentum: lowering.momentum(legs),
-            mass: lowering.constant(0.0),
-            propagate,
-            spinors,
-            ..ArrayOp::default()
-        };
-        lowering.each.push(op);
+            payload,
+        });
         Array {
             address: out,
             legs,
-            stride: spinors.size(),
+            stride: CHIRAL,
             whole: false,
             products: None,
         }

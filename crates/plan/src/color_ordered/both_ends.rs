@@ -9,7 +9,9 @@ use super::arrays::{Array, PRODUCTS, insertions};
 use super::gluon_currents::Scratch;
 use super::lower::{Contraction, Lowering, SHORT};
 use mebridge_ops::Address;
-use mebridge_ops::arrays::{ArrayKind, ArrayOp, Folded, Form, Operand, Pair, Split};
+use mebridge_ops::arrays::{
+    ArrayOp, Form, Once, Operand, Pair, Pairs, Payload, Products, Split, Vector,
+};
 use rustc_hash::FxHashMap as HashMap;
 
 /// What all JAMPs have in common.
@@ -37,12 +39,15 @@ impl BothEnds {
         let count = lowering.helicities.count(legs, false);
         let vector = lowering.allocate(count);
         let ends = &mut |_: &mut Lowering, from, _, _| if from == 0 { second } else { first };
-        let op = lowering.vector_op(legs, false, ends, 2, Folded::Nothing);
+        let op = Vector {
+            form: Form::Lower,
+            factor: Once(of_pairs),
+            ..lowering.vectors(legs, false, ends, 2, None)
+        };
         lowering.each.push(ArrayOp {
             out: vector,
-            factors: [of_pairs; 2],
-            form: Form::Lower,
-            ..op
+            count,
+            payload: Payload::Vector(op),
         });
         let mut scaled = |factor: Address| {
             let count = lowering.helicities.count(second.legs, true);
@@ -128,12 +133,12 @@ fn multiply(lowering: &mut Lowering, a: Array, b: Array, address: Address) -> Ar
         momenta: [0; 2],
     };
     let op = ArrayOp {
-        kind: ArrayKind::Products,
         out: address,
         count: lowering.helicities.count(legs, false),
-        stride: PRODUCTS,
-        pairs: lowering.push_pairs(vec![pair]),
-        ..ArrayOp::default()
+        payload: Payload::Products(Products {
+            ratio: None,
+            pairs: Pairs(lowering.push_pairs(vec![pair])),
+        }),
     };
     lowering.each.push(op);
     Array::numbers(address, legs, false)

@@ -8,7 +8,8 @@ use super::lower::{Lowering, SHORT};
 use super::vertices::Constant;
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
-    Addend, ArrayKind, ArrayOp, ELEMENT, Folded, Form, Operand, Pair, Triple,
+    Addend, Addends, ArrayOp, ELEMENT, Folded, Form, Mirror, Once, Operand, Pair, Pairs, Payload,
+    Products, Ratio, Sum, Triple, Triples, Vector, VectorPairs, WithProducts,
 };
 use mebridge_process::color_ordered::{orders, parts, shuffles};
 use rustc_hash::FxHashMap as HashMap;
@@ -99,26 +100,28 @@ impl Lowering<'_> {
             true => lowering.gluon_current_with_products(order, from, to, true),
             false => lowering.gluon_current_once(order, from, to),
         };
-        let op = self.vector_op(legs, true, of, order.len(), folded);
+        let op = self.vectors(legs, true, of, order.len(), folded);
         // -1 for each leg, and what conjugation makes of the vertices, of which there is one less.
-        let sign = |parity: f64| match order.len().is_multiple_of(2) {
-            true => parity,
-            false => -1.0,
+        let plus = |parity: f64| order.len().is_multiple_of(2) && parity > 0.0;
+        let mirror = match self.parity {
+            None => Mirror::None,
+            Some(parity) if plus(parity) => Mirror::Plus,
+            Some(_) => Mirror::Minus,
         };
-        let mirror = self.parity.map_or(0, |parity| sign(parity) as i8);
-        let factors = self.factors(Some(legs), 1.0);
+        let op = self.multiplied(op, Some(legs), 1.0);
         // Of gluons alone the second end meets currents of all insertions.
         let longest = self.count - usize::from(self.line.is_some());
-        let needed = folded != Folded::Nothing && order.len() <= longest;
+        let needed = folded.is_some() && order.len() <= longest;
         let products = needed.then(|| self.allocate_vectors(PRODUCTS * elements));
-        let constants = self.constants(products.is_some());
+        let op = Vector {
+            mirror,
+            products: products.map(|address| self.with_products(address)),
+            ..op
+        };
         self.once.push(ArrayOp {
             out,
-            factors,
-            mirror,
-            products,
-            constants,
-            ..op
+            count: elements,
+            payload: Payload::Vector(op),
         });
         let array = Array {
             address: out,
@@ -131,18 +134,31 @@ impl Lowering<'_> {
     }
 
     /// Which terms of triples come with pairs: these, where a core computes them.
-    pub(super) fn folded(&self, folded: Folded) -> Folded {
-        match self.machine.is_core() && self.three.is_some() {
-            true => folded,
-            false => Folded::Nothing,
+    pub(super) fn folded(&self, folded: Folded) -> Option<Folded> {
+        (self.machine.is_core() && self.three.is_some()).then_some(folded)
+    }
+
+    /// The constants of pairs and of triples.
+    fn ratio(&mut self) -> Ratio {
+        let [under, over] = self.factors(None, 1.0).map(Once);
+        Ratio { under, over }
+    }
+
+    /// What writes the products of a result there.
+    pub(super) fn with_products(&mut self, address: Address) -> WithProducts {
+        WithProducts {
+            address,
+            ratio: self.ratio(),
         }
     }
 
-    /// The constants of pairs and of triples, where products are computed.
-    pub(super) fn constants(&mut self, products: bool) -> [Address; 2] {
-        match products {
-            true => self.factors(None, 1.0),
-            false => [0; 2],
+    /// The same vectors with the factors of pairs and triples, see [`Lowering::factors`].
+    pub(super) fn multiplied(&mut self, op: Vector, legs: Option<Legs>, scale: f64) -> Vector {
+        let [of_pairs, of_triples] = self.factors(legs, scale).map(Once);
+        Vector {
+            factor: of_pairs,
+            factor_of_triples: (!op.triples.is_empty()).then_some(of_triples),
+            ..op
         }
     }
 
@@ -163,32 +179,30 @@ impl Lowering<'_> {
         self.once.insert(
             0,
             ArrayOp {
-                kind: ArrayKind::Sum,
                 out: zero,
                 count: 1,
-                stride: ELEMENT,
-                ..ArrayOp::default()
+                payload: Payload::Sum(Sum::default()),
             },
         );
         self.zero = Some(zero);
         zero
     }
 
-    /// Pairs and triples of neighbours among so many things, whose arrays `of` gives from their places, with products or
-    /// not.
-    pub(super) fn vector_op(
+    /// Vectors of pairs and triples of neighbours among so many things, whose arrays `of` gives from their places, with
+    /// products or not.
+    pub(super) fn vectors(
         &mut self,
         legs: Legs,
         whole: bool,
         of: &mut dyn FnMut(&mut Self, usize, usize, bool) -> Array,
         size: usize,
-        folded: Folded,
-    ) -> ArrayOp {
+        folded: Option<Folded>,
+    ) -> Vector {
         let (mut pairs, mut triples) = (Vec::new(), Vec::new());
         let mut products = Vec::new();
         // Of two things there is nothing to fold.
-        let folded = if size > 2 { folded } else { Folded::Nothing };
-        let (first, both) = (folded != Folded::Nothing, folded == Folded::Both);
+        let folded = folded.filter(|_| size > 2);
+        let (first, both) = (folded.is_some(), folded == Some(Folded::Both));
         for i in 1..size {
             let (a, b) = (of(self, 0, i, first), of(self, i, size, both));
             pairs.push(Pair {
@@ -217,15 +231,13 @@ impl Lowering<'_> {
         self.pools.triples.extend(triples);
         let first = self.pools.products.len() as u32;
         self.pools.products.extend(products);
-        ArrayOp {
-            kind: ArrayKind::Vector,
-            count: self.helicities.count(legs, whole),
-            stride: ELEMENT,
-            pairs: self.push_pairs(pairs),
-            triples: [from, self.pools.triples.len() as u32],
-            folded,
-            products_of: [first, self.pools.products.len() as u32],
-            ..ArrayOp::default()
+        Vector {
+            pairs: VectorPairs {
+                range: self.push_pairs(pairs),
+                folded: folded.map(|folded| (folded, first)),
+            },
+            triples: Triples([from, self.pools.triples.len() as u32]),
+            ..Vector::default()
         }
     }
 
@@ -244,10 +256,7 @@ impl Lowering<'_> {
         };
         let array = of(self, from, to);
         let part = &order[from..to];
-        if self.folded(Folded::Both) == Folded::Nothing
-            || part.len() == 1
-            || array.products.is_some()
-        {
+        if self.folded(Folded::Both).is_none() || part.len() == 1 || array.products.is_some() {
             return array;
         }
         let count = self.helicities.count(array.legs, array.whole);
@@ -287,15 +296,12 @@ impl Lowering<'_> {
                 momenta: [0; 2],
             });
         }
+        let pairs = Pairs(self.push_pairs(pairs));
+        let ratio = Some(self.ratio());
         let op = ArrayOp {
-            kind: ArrayKind::Products,
             out: products,
             count,
-            stride: PRODUCTS,
-            pairs: self.push_pairs(pairs),
-            scaled: true,
-            constants: self.constants(true),
-            ..ArrayOp::default()
+            payload: Payload::Products(Products { ratio, pairs }),
         };
         self.push(op, array.whole);
         match kept {
@@ -333,15 +339,13 @@ impl Lowering<'_> {
             Form::Plain | Form::Lower => None,
         };
         ArrayOp {
-            kind: ArrayKind::Sum,
-            scaled: factor.is_some(),
-            factors: [factor.unwrap_or(0); 2],
             out,
             count: self.helicities.count(insertions(order), whole),
-            stride: ELEMENT,
-            addends: [from, to],
-            form,
-            ..ArrayOp::default()
+            payload: Payload::Sum(Sum {
+                form,
+                factor: factor.map(Once),
+                addends: Addends([from, to]),
+            }),
         }
     }
 
@@ -398,15 +402,13 @@ impl Lowering<'_> {
             minus: false,
         });
         self.once.push(ArrayOp {
-            kind: ArrayKind::Sum,
             out,
             count,
-            stride: ELEMENT,
-            addends: [first, first + 1],
-            form,
-            scaled: factor.is_some(),
-            factors: [factor.unwrap_or(0); 2],
-            ..ArrayOp::default()
+            payload: Payload::Sum(Sum {
+                form,
+                factor: factor.map(Once),
+                addends: Addends([first, first + 1]),
+            }),
         });
     }
 

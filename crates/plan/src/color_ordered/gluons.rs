@@ -9,7 +9,7 @@ use super::arrays::{Array, PRODUCTS, insertions};
 use super::both_ends::BothEnds;
 use super::lower::{Contraction, Lowering, SHORT};
 use mebridge_ops::Address;
-use mebridge_ops::arrays::{ArrayOp, ELEMENT, Folded, Form, Pair, Triple};
+use mebridge_ops::arrays::{ArrayOp, ELEMENT, Folded, Form, Pair, Payload, Triple, Vector};
 use mebridge_process::color_ordered::parts;
 
 /// Adds the operations of all JAMPs.
@@ -60,7 +60,7 @@ impl Lowering<'_> {
         let size = order.len() + 1;
         // Only vertices that the second end is at, as the last.
         let folded = self.folded(Folded::Last);
-        let mut op = self.vector_op(
+        let mut op = self.vectors(
             legs,
             false,
             &mut |lowering, from, to, products| match (from, to) {
@@ -72,37 +72,40 @@ impl Lowering<'_> {
             folded,
         );
         self.keep_last(&mut op);
-        let op = ArrayOp {
-            out: address,
-            factors: self.factors(None, self.closing),
+        let op = Vector {
             form: Form::Lower,
-            ..op
+            ..self.multiplied(op, None, self.closing)
         };
-        self.each.push(op);
+        self.each.push(ArrayOp {
+            out: address,
+            count: self.helicities.count(legs, false),
+            payload: Payload::Vector(op),
+        });
         let array = Array::new(address, legs, false);
         self.roots.insert(order.to_vec(), array);
     }
 
     /// Leaves out pairs and triples with what is nowhere.
-    fn keep_last(&mut self, op: &mut ArrayOp) {
+    fn keep_last(&mut self, op: &mut Vector) {
         let somewhere = |address: Address| address != NOWHERE.address;
-        let pairs = self.pools.pairs.split_off(op.pairs[0] as usize);
-        let products = self.pools.products.split_off(op.products_of[0] as usize);
+        let pairs = self.pools.pairs.split_off(op.pairs.range[0] as usize);
         let kept = |p: &Pair| somewhere(p.a.address) && somewhere(p.b.address);
-        let of_kept = products
-            .into_iter()
-            .zip(&pairs)
-            .filter(|(_, pair)| kept(pair));
-        self.pools
-            .products
-            .extend(of_kept.map(|(products, _)| products));
+        if let Some((_, first)) = op.pairs.folded {
+            let products = self.pools.products.split_off(first as usize);
+            let of_kept = products
+                .into_iter()
+                .zip(&pairs)
+                .filter(|(_, pair)| kept(pair));
+            self.pools
+                .products
+                .extend(of_kept.map(|(products, _)| products));
+        }
         self.pools.pairs.extend(pairs.into_iter().filter(kept));
-        op.pairs[1] = self.pools.pairs.len() as u32;
-        op.products_of[1] = self.pools.products.len() as u32;
-        let triples = self.pools.triples.split_off(op.triples[0] as usize);
+        op.pairs.range[1] = self.pools.pairs.len() as u32;
+        let triples = self.pools.triples.split_off(op.triples.0[0] as usize);
         let whole = |t: &Triple| t.operands.iter().all(|p| somewhere(p.address));
         self.pools.triples.extend(triples.into_iter().filter(whole));
-        op.triples[1] = self.pools.triples.len() as u32;
+        op.triples.0[1] = self.pools.triples.len() as u32;
     }
 
     fn gluon_current_within(
@@ -154,7 +157,7 @@ impl Lowering<'_> {
     fn line_current(&mut self, start: &[u8]) {
         let legs = insertions(start) | 1;
         let folded = self.folded(Folded::Both);
-        let op = self.vector_op(
+        let op = self.vectors(
             legs,
             false,
             &mut |lowering, from, to, products| match from {
@@ -164,22 +167,22 @@ impl Lowering<'_> {
             start.len() + 1,
             folded,
         );
+        let count = self.helicities.count(legs, false);
         let address = match self.lines.get(start.len()) {
             Some(&address) => address,
-            None => self.allocate(op.count),
+            None => self.allocate(count),
         };
-        let products = match folded {
-            Folded::Nothing => None,
-            _ => self.line_products.get(start.len()).copied(),
-        };
-        let op = ArrayOp {
-            out: address,
-            factors: self.factors(Some(legs), 1.0),
-            products,
-            constants: self.constants(products.is_some()),
+        let products = folded.and_then(|_| self.line_products.get(start.len()).copied());
+        let op = self.multiplied(op, Some(legs), 1.0);
+        let op = Vector {
+            products: products.map(|address| self.with_products(address)),
             ..op
         };
-        self.each.push(op);
+        self.each.push(ArrayOp {
+            out: address,
+            count,
+            payload: Payload::Vector(op),
+        });
         let array = Array {
             address,
             legs,

@@ -14,8 +14,9 @@ use crate::compile::Compiler;
 use crate::{Body, Count, Plan};
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
-    ArrayKind, ArrayOp, CHIRAL, ELEMENT, Form, Pair, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle,
-    ShuffleOp, Spinors, Split,
+    ArrayKind, ArrayOp, CHIRAL, ChiralContract, Contract, Current, ELEMENT, FOURS, Form, Numbers,
+    Once, Pair, Pairs, Payload, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp, Spinors,
+    Split, Stride, Unrolled,
 };
 use mebridge_ops::opcode::Opcode;
 use mebridge_process::color_ordered::{ColorOrdered, number_of};
@@ -412,17 +413,16 @@ impl<'a> Lowering<'a> {
                 b: spinor(spinors[1]),
                 momenta: [0; 2],
             };
-            let op = ArrayOp {
-                kind: ArrayKind::Current,
+            let op = Current {
+                form: Form::Slashed,
+                factor: Once(one),
+                pairs: Pairs(self.push_pairs(vec![pair])),
+            };
+            self.once.push(ArrayOp {
                 out: address + ELEMENT * at,
                 count: 1,
-                stride: ELEMENT,
-                pairs: self.push_pairs(vec![pair]),
-                factors: [one; 2],
-                form: Form::Slashed,
-                ..ArrayOp::default()
-            };
-            self.once.push(op);
+                payload: Payload::Current(op),
+            });
         }
         Ok(array)
     }
@@ -462,29 +462,38 @@ impl<'a> Lowering<'a> {
 
     /// The operation that makes the JAMP of an order.
     pub(super) fn push_jamp(&mut self, order: &[u8], made: Contraction) {
-        let first = self.pools.splits.len() as u32;
-        self.pools.splits.extend(made.splits);
-        let op = ArrayOp {
-            kind: ArrayKind::Contract,
+        let stride = Stride(self.strides[1]);
+        let pairs = self.push_pairs(made.pairs);
+        let payload = match self.chirality {
+            Some(_) => Payload::ChiralContract(ChiralContract {
+                stride,
+                // The boson's helicities vary slowest.
+                unrolled: Unrolled(self.helicities.count(1 << (self.count + 2), false)),
+                pairs: Pairs(pairs),
+            }),
+            None => {
+                let first = self.pools.splits.len() as u32;
+                self.pools.splits.extend(made.splits);
+                Payload::Contract(Contract {
+                    stride,
+                    unrolled: match self.pools.fours {
+                        true => FOURS,
+                        false => Unrolled::default(),
+                    },
+                    pairs: Pairs(pairs),
+                    broadcast: Pairs(self.push_pairs(made.broadcast)),
+                    numbers: Numbers {
+                        pairs: Pairs(self.push_pairs(made.numbers)),
+                        splits: [first, self.pools.splits.len() as u32],
+                    },
+                })
+            }
+        };
+        self.each.push(ArrayOp {
             out: self.tile + self.strides[0] * number_of(order) as u32,
             count: self.helicities.count(self.all(), false),
-            stride: self.strides[1],
-            pairs: self.push_pairs(made.pairs),
-            broadcast: self.push_pairs(made.broadcast),
-            numbers: self.push_pairs(made.numbers),
-            splits: [first, self.pools.splits.len() as u32],
-            // The boson's helicities vary slowest.
-            sharing: match self.chirality {
-                Some(_) => self.helicities.count(1 << (self.count + 2), false),
-                None => 1,
-            },
-            spinors: match self.chirality {
-                Some(chirality) => chirality.spinors(true),
-                None => Spinors::Dirac,
-            },
-            ..ArrayOp::default()
-        };
-        self.each.push(op);
+            payload,
+        });
     }
 
     /// Sets the ways to shuffle numbers, and gives memory to them.
@@ -541,8 +550,8 @@ impl<'a> Lowering<'a> {
             ..self.pools
         };
         let ops = self.once.iter().chain(&self.each);
-        let vectors = ops.filter(|op| op.kind == ArrayKind::Vector);
-        let sizes = vectors.filter_map(|op| pools.size_of_first_numbers(op));
+        let vectors = ops.filter(|op| op.kind() == ArrayKind::Vector);
+        let sizes = vectors.filter_map(|op| Some(pools.scratch(op)?.vectors));
         pools.first_numbers = self.compiler.allocate(sizes.max().unwrap_or(0) as u32);
         let mut plan = self.compiler.plan;
         plan.jamp_base = self.jamp_base;

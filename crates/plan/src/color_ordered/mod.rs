@@ -184,8 +184,8 @@ impl Loops {
         let mut all = (0, 0, 0);
         let mut add = |op: &ArrayOp, times: usize| {
             let elements = times * op.count as usize;
-            match op.kind {
-                ArrayKind::Contract => all.1 += elements,
+            match op.kind() {
+                ArrayKind::Contract | ArrayKind::ChiralContract => all.1 += elements,
                 _ => all.0 += elements,
             }
             all.2 += times * self.pools.multiply_adds(op);
@@ -209,7 +209,9 @@ mod tests {
     use crate::binding::Binding;
     use crate::{Body, compile};
     use mebridge_generate::generate;
-    use mebridge_ops::arrays::{Folded, Shuffle, Spinors, SumGroup};
+    use mebridge_ops::arrays::{
+        ChiralContract, ChiralLine, Numbers, Payload, Range, Shuffle, SumGroup, Vector,
+    };
     use mebridge_process::Process;
 
     fn made(text: &str) -> (Process, Plan) {
@@ -229,6 +231,11 @@ mod tests {
         (process, plan)
     }
 
+    fn all_ops(plan: &Plan) -> impl Iterator<Item = &ArrayOp> {
+        let loops = plan.loops().unwrap();
+        loops.once.iter().chain(&loops.each)
+    }
+
     fn loops_of(plan: &mut Plan) -> &mut Loops {
         match &mut plan.body {
             Body::Loops(loops) => loops,
@@ -244,43 +251,128 @@ mod tests {
         let vectors = plan.vectors;
         assert!(plan.clone().validate(&process).is_ok());
         type Change = Box<dyn Fn(&mut Loops)>;
+        // Of all kinds that there are.
+        let kinds = ArrayKind::ALL.iter().copied();
+        let kinds = kinds.filter(|&kind| all_ops(&plan).any(|op| op.kind() == kind));
+        let kinds: Vec<ArrayKind> = kinds.collect();
+        assert_eq!(kinds.len(), 7, "{kinds:?}");
         let of_op = |change: fn(&mut ArrayOp, u32)| -> Vec<Change> {
-            let kinds = [ArrayKind::LineIn, ArrayKind::LineOut, ArrayKind::Current];
-            let kinds = kinds
-                .into_iter()
-                .chain([ArrayKind::Vector, ArrayKind::Sum, ArrayKind::Contract])
-                .chain([ArrayKind::Products]);
-            let change = move |kind| -> Change {
+            let change = |&kind: &ArrayKind| -> Change {
                 Box::new(move |loops: &mut Loops| {
                     let all = loops.once.iter_mut().chain(&mut loops.each);
-                    all.filter(|op| op.kind == kind)
+                    all.filter(|op| op.kind() == kind)
                         .for_each(|op| change(op, vectors));
                 })
             };
-            kinds.map(change).collect()
+            kinds.iter().map(change).collect()
         };
         let mut changes = of_op(|op, vectors| op.out = vectors - 1);
         changes.extend(of_op(|op, _| op.out = u32::MAX));
         changes.extend(of_op(|op, _| op.count = 1 << 30));
-        changes.extend(of_op(|op, _| op.stride = 1));
-        changes.extend(of_op(|op, _| op.pairs[1] = u32::MAX));
-        changes.extend(of_op(|op, _| op.broadcast = [1, 0]));
-        changes.extend(of_op(|op, _| op.triples = [7, u32::MAX]));
-        changes.extend(of_op(|op, _| op.addends = [u32::MAX, u32::MAX]));
-        changes.extend(of_op(|op, _| op.products_of = [7, u32::MAX]));
-        changes.extend(of_op(|op, _| op.products = Some(u32::MAX)));
-        changes.extend(of_op(|op, vectors| op.constants[1] = vectors - 1));
+        // What stands in payloads.
+        fn of_payload(change: fn(&mut Payload)) -> Change {
+            Box::new(move |loops| {
+                let all = loops.once.iter_mut().chain(&mut loops.each);
+                all.for_each(|op| change(&mut op.payload));
+            })
+        }
+        fn of_vector(change: fn(&mut Vector)) -> Change {
+            Box::new(move |loops| {
+                for op in loops.once.iter_mut().chain(&mut loops.each) {
+                    if let Payload::Vector(vector) = &mut op.payload {
+                        change(vector);
+                    }
+                }
+            })
+        }
+        changes.extend([
+            of_payload(|payload| {
+                if let Payload::Contract(contract) = payload {
+                    contract.stride.0 = 1;
+                }
+            }),
+            of_payload(|payload| {
+                if let Payload::Contract(contract) = payload {
+                    contract.broadcast.0 = [1, 0];
+                }
+            }),
+            of_payload(|payload| {
+                if let Payload::Contract(contract) = payload {
+                    contract.unrolled.0 = 7;
+                }
+            }),
+            of_payload(|payload| {
+                if let Payload::LineIn(line) | Payload::LineOut(line) = payload {
+                    line.unrolled.0 = 0;
+                }
+            }),
+            of_payload(|payload| {
+                if let Payload::LineIn(line) | Payload::LineOut(line) = payload {
+                    line.factor.0 = u32::MAX;
+                }
+            }),
+            of_payload(|payload| {
+                if let Payload::Sum(sum) = payload {
+                    sum.addends.0 = [u32::MAX; 2];
+                }
+            }),
+            of_vector(|vector| vector.triples.0 = [7, u32::MAX]),
+            of_vector(|vector| {
+                if let Some((_, first)) = &mut vector.pairs.folded {
+                    *first = u32::MAX;
+                }
+            }),
+            of_vector(|vector| {
+                if let Some(products) = &mut vector.products {
+                    products.address = u32::MAX;
+                }
+            }),
+            of_vector(|vector| {
+                if let Some(products) = &mut vector.products {
+                    products.ratio.over.0 = u32::MAX;
+                }
+            }),
+        ]);
+        let of_pairs: [fn(&mut Payload) -> Option<&mut Range>; 6] = [
+            |payload| match payload {
+                Payload::LineIn(line) => Some(&mut line.pairs.0),
+                _ => None,
+            },
+            |payload| match payload {
+                Payload::LineOut(line) => Some(&mut line.pairs.0),
+                _ => None,
+            },
+            |payload| match payload {
+                Payload::Current(current) => Some(&mut current.pairs.0),
+                _ => None,
+            },
+            |payload| match payload {
+                Payload::Vector(vector) => Some(&mut vector.pairs.range),
+                _ => None,
+            },
+            |payload| match payload {
+                Payload::Contract(contract) => Some(&mut contract.pairs.0),
+                _ => None,
+            },
+            |payload| match payload {
+                Payload::Products(products) => Some(&mut products.pairs.0),
+                _ => None,
+            },
+        ];
+        changes.extend(of_pairs.map(|pairs| -> Change {
+            Box::new(move |loops| {
+                let all = loops.once.iter_mut().chain(&mut loops.each);
+                let all = all.filter_map(|op| pairs(&mut op.payload));
+                all.for_each(|pairs| pairs[1] = u32::MAX);
+            })
+        }));
         fn of_shuffle_op(change: fn(&mut ShuffleOp)) -> Change {
             Box::new(move |l| change(&mut l.shuffles[0]))
         }
         fn of_shuffle(change: fn(&mut Shuffle)) -> Change {
             Box::new(move |l| change(&mut l.pools.shuffles[0]))
         }
-        let more: [Change; 46] = [
-            Box::new(|l| {
-                let folded = l.once.iter_mut().filter(|op| op.folded != Folded::Nothing);
-                folded.for_each(|op| op.products_of = [0; 2]);
-            }),
+        let more: [Change; 45] = [
             Box::new(move |l| {
                 let products = l.pools.products.iter_mut().flatten();
                 products.for_each(|place| place.address = vectors - 1);
@@ -365,14 +457,18 @@ mod tests {
     fn numbers_that_lead_astray_are_refused() {
         let (process, plan) = made("g g > g g g");
         assert!(plan.clone().validate(&process).is_ok());
-        fn of_numbers(change: fn(&mut ArrayOp)) -> impl Fn(&mut Loops, u32) {
-            move |loops, _| {
-                let has = |op: &&mut ArrayOp| op.numbers[0] < op.numbers[1];
-                loops.each.iter_mut().filter(has).for_each(change);
-            }
+        fn numbers(loops: &mut Loops) -> impl Iterator<Item = &mut Numbers> {
+            let of_all = loops
+                .each
+                .iter_mut()
+                .filter_map(|op| match &mut op.payload {
+                    Payload::Contract(contract) => Some(&mut contract.numbers),
+                    _ => None,
+                });
+            of_all.filter(|numbers| !numbers.is_empty())
         }
         type Change = Box<dyn Fn(&mut Loops, u32)>;
-        let changes: [Change; 10] = [
+        let changes: [Change; 9] = [
             Box::new(|l, vectors| l.pools.first_numbers = vectors - 8),
             Box::new(|l, _| l.pools.triples.iter_mut().for_each(|t| t.ends = u32::MAX)),
             Box::new(|l, _| {
@@ -388,9 +484,8 @@ mod tests {
                 let triple = &l.pools.triples[0];
                 l.pools.indices[triple.ends as usize] = 1;
             }),
-            Box::new(of_numbers(|op| op.splits[1] = u32::MAX)),
-            Box::new(of_numbers(|op| op.numbers[1] = u32::MAX)),
-            Box::new(of_numbers(|op| op.spinors = Spinors::First)),
+            Box::new(|l, _| numbers(l).for_each(|numbers| numbers.splits[1] = u32::MAX)),
+            Box::new(|l, _| numbers(l).for_each(|numbers| numbers.pairs.0[1] = u32::MAX)),
             Box::new(|l, vectors| {
                 let splits = l.pools.splits.iter_mut();
                 splits.for_each(|split| split.first[1].address = vectors - 1);
@@ -400,8 +495,8 @@ mod tests {
                 splits.for_each(|split| split.second[0].address = vectors - 1);
             }),
             Box::new(|l, vectors| {
-                let numbers = l.each.iter().map(|op| op.numbers);
-                for [from, to] in numbers.collect::<Vec<_>>() {
+                let pairs: Vec<Range> = numbers(l).map(|numbers| numbers.pairs.0).collect();
+                for [from, to] in pairs {
                     let pairs = &mut l.pools.pairs[from as usize..to as usize];
                     pairs
                         .iter_mut()
@@ -430,16 +525,39 @@ mod tests {
             let expected = if paired { (half, 0) } else { (0, half) };
             assert_eq!((pairs, vanishing), expected, "{text}");
             assert_eq!(loops.weights.len(), 1);
-            let changes: [fn(&mut Loops); 9] = [
+            fn of_lines(loops: &mut Loops) -> impl Iterator<Item = &mut ChiralLine> {
+                loops
+                    .each
+                    .iter_mut()
+                    .filter_map(|op| match &mut op.payload {
+                        Payload::ChiralLineIn(line) | Payload::ChiralLineOut(line) => Some(line),
+                        _ => None,
+                    })
+            }
+            fn of_contractions(loops: &mut Loops) -> impl Iterator<Item = &mut ChiralContract> {
+                loops
+                    .each
+                    .iter_mut()
+                    .filter_map(|op| match &mut op.payload {
+                        Payload::ChiralContract(contract) => Some(contract),
+                        _ => None,
+                    })
+            }
+            let changes: [fn(&mut Loops); 11] = [
                 |l| l.weights[0][0].address = u32::MAX,
                 |l| l.weights[0][1].address = 1 << 29,
                 |l| l.weights[0][0].products[0][0] = u32::MAX,
                 |l| l.weights = vec![l.weights[0].clone(); 7],
                 |l| l.vanishing.push(0),
-                |l| l.each.iter_mut().for_each(|op| op.spinors = Spinors::Dirac),
-                |l| l.each.iter_mut().for_each(|op| op.broadcast = [0, 1]),
-                |l| l.each.iter_mut().for_each(|op| op.factors = [u32::MAX; 2]),
-                |l| l.each.iter_mut().for_each(|op| op.sharing = 7),
+                |l| of_lines(l).for_each(|line| line.pairs.0[1] = u32::MAX),
+                |l| of_lines(l).for_each(|line| line.less.0.0 = [1, 0]),
+                |l| {
+                    let propagators = of_lines(l).filter_map(|line| line.propagator.as_mut());
+                    propagators.for_each(|propagator| propagator.inverse.0 = u32::MAX);
+                },
+                |l| of_contractions(l).for_each(|contract| contract.pairs.0 = [1, 0]),
+                |l| of_contractions(l).for_each(|contract| contract.stride.0 = 1),
+                |l| of_contractions(l).for_each(|contract| contract.unrolled.0 = 7),
             ];
             for (i, change) in changes.iter().enumerate() {
                 let mut other = plan.clone();

@@ -5,7 +5,10 @@ use super::cover::Cover;
 use super::lower::{Contraction, Lowering, SHORT};
 use super::vertices::Line;
 use mebridge_ops::Address;
-use mebridge_ops::arrays::{ArrayKind, ArrayOp, Blocks, ELEMENT, Form, Pair, Shuffle};
+use mebridge_ops::arrays::{
+    ArrayOp, Blocks, Current, Form, Line as LineOp, Once, Pair, Pairs, Payload, Propagator,
+    Shuffle, Unrolled,
+};
 use mebridge_process::color_ordered::{orders, parts};
 use rustc_hash::FxHashMap as HashMap;
 
@@ -340,22 +343,24 @@ fn spinor(
     let factor = lowering.factor(&line.constant, propagator);
     let count = lowering.helicities.count(legs, whole);
     let out = buffer.unwrap_or_else(|| lowering.allocate(count));
+    let op = LineOp {
+        factor: Once(factor),
+        propagator: propagate.then(|| Propagator {
+            momentum: Once(lowering.momentum(legs)),
+            mass: Once(lowering.constant(line.mass)),
+        }),
+        // Of both ends the helicity varies fastest.
+        unrolled: Unrolled(if lowering.pools.fours { 2 } else { 1 }),
+        pairs: Pairs(lowering.push_pairs(pairs)),
+    };
+    let payload = match line.flows_in == (end == 0) {
+        true => Payload::LineIn(op),
+        false => Payload::LineOut(op),
+    };
     let op = ArrayOp {
-        kind: match line.flows_in == (end == 0) {
-            true => ArrayKind::LineIn,
-            false => ArrayKind::LineOut,
-        },
         out,
         count,
-        stride: ELEMENT,
-        pairs: lowering.push_pairs(pairs),
-        factors: [factor; 2],
-        momentum: lowering.momentum(legs),
-        mass: lowering.constant(line.mass),
-        propagate,
-        // Of both ends the helicity varies fastest.
-        vector_shared: lowering.pools.fours,
-        ..ArrayOp::default()
+        payload,
     };
     lowering.push(op, whole);
     Array::new(out, legs, whole)
@@ -379,14 +384,13 @@ fn vector(lowering: &mut Lowering, line: &Line, made: &Parts, start: &[u8], end:
     let out = lowering.allocate(count);
     let pairs = lowering.push_pairs(vec![pair]);
     lowering.each.push(ArrayOp {
-        kind: ArrayKind::Current,
         out,
         count,
-        stride: ELEMENT,
-        pairs,
-        factors: [factor; 2],
-        form: Form::Lower,
-        ..ArrayOp::default()
+        payload: Payload::Current(Current {
+            form: Form::Lower,
+            factor: Once(factor),
+            pairs: Pairs(pairs),
+        }),
     });
     Array::new(out, legs, false)
 }

@@ -2,23 +2,32 @@
 
 use super::super::ffv::{propagate_first, propagate_second};
 use super::At;
-use crate::arrays::{ArrayKind, ArrayOp, CHIRAL, Spinors};
+use crate::arrays::{
+    ArrayOp, CHIRAL, ChiralContract, ChiralLine, MasslessPropagator, Spinors, Unrolled,
+};
 use mebridge_simd::{Cx, Simd};
 
 /// All methods: the operation holds, see [`super::Arrays`].
 impl<V: Simd> At<'_, V> {
     #[inline(always)]
-    pub(super) unsafe fn chiral(&self, op: &ArrayOp) {
+    pub(super) unsafe fn chiral_line<const IN: bool>(&self, op: &ArrayOp, line: &ChiralLine) {
         // SAFETY: the operation holds.
         unsafe {
-            match (op.kind, op.spinors, op.sharing) {
-                (ArrayKind::LineIn, Spinors::First, _) => self.chiral_line::<true, true>(op),
-                (ArrayKind::LineIn, ..) => self.chiral_line::<true, false>(op),
-                (ArrayKind::LineOut, Spinors::First, _) => self.chiral_line::<false, true>(op),
-                (ArrayKind::LineOut, ..) => self.chiral_line::<false, false>(op),
-                (ArrayKind::Contract, _, 3) => self.chiral_products::<3>(op),
-                (ArrayKind::Contract, _, 2) => self.chiral_products::<2>(op),
-                _ => self.chiral_products::<1>(op),
+            match line.spinors {
+                Spinors::First => self.spinors::<IN, true>(op, line),
+                Spinors::Second => self.spinors::<IN, false>(op, line),
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn chiral_contract(&self, op: &ArrayOp, contract: &ChiralContract) {
+        // SAFETY: the operation holds.
+        unsafe {
+            match contract.unrolled {
+                Unrolled(3) => self.chiral_products::<3>(op, contract),
+                Unrolled(2) => self.chiral_products::<2>(op, contract),
+                _ => self.chiral_products::<1>(op, contract),
             }
         }
     }
@@ -33,25 +42,25 @@ impl<V: Simd> At<'_, V> {
     /// Spinors of which the first two components, or the last two, are there: a vertex exchanges them, and without mass a
     /// propagator exchanges them back.
     #[inline(always)]
-    unsafe fn chiral_line<const IN: bool, const FIRST: bool>(&self, op: &ArrayOp) {
+    unsafe fn spinors<const IN: bool, const FIRST: bool>(&self, op: &ArrayOp, line: &ChiralLine) {
         // SAFETY: the operation holds.
         unsafe {
             // With the propagator, which is real.
-            let p = match op.propagate {
-                true => {
+            let p = match line.propagator {
+                Some(MasslessPropagator { inverse, momentum }) => {
                     let ([e, x, y, z], inverse) =
-                        (self.m.momentum(op.momentum), self.m.real(op.factors[0]));
+                        (self.m.momentum(momentum.0), self.m.real(inverse.0));
                     [e * inverse, x * inverse, y * inverse, z * inverse]
                 }
-                false => [V::zero(); 4],
+                None => [V::zero(); 4],
             };
             // Two at a time, as what a pair says is loaded once for both.
             let halves = op.count / 2;
             for i in 0..halves {
-                self.chiral_spinors::<IN, FIRST, 2>(op, [2 * i, 2 * i + 1], p);
+                self.chiral_spinors::<IN, FIRST, 2>(op, line, [2 * i, 2 * i + 1], p);
             }
             if op.count % 2 == 1 {
-                self.chiral_spinors::<IN, FIRST, 1>(op, [op.count - 1], p);
+                self.chiral_spinors::<IN, FIRST, 1>(op, line, [op.count - 1], p);
             }
         }
     }
@@ -61,20 +70,21 @@ impl<V: Simd> At<'_, V> {
     unsafe fn chiral_spinors<const IN: bool, const FIRST: bool, const N: usize>(
         &self,
         op: &ArrayOp,
+        line: &ChiralLine,
         r: [u32; N],
         p: [V; 4],
     ) {
         // SAFETY: the operation holds.
         unsafe {
             let mut sums = [[Cx::new(V::zero(), V::zero()); 2]; N];
-            for pair in self.pairs(op.pairs) {
+            for pair in self.pairs(line.pairs) {
                 for i in 0..N {
                     let v = self.m.four(self.element(&pair.b, r[i]));
                     let f = self.two(self.element(&pair.a, r[i]));
                     sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, f);
                 }
             }
-            for pair in self.pairs(op.broadcast) {
+            for pair in self.pairs(line.less.0) {
                 for i in 0..N {
                     let v = self.m.four(self.element(&pair.b, r[i]));
                     let [x, y] = self.two(self.element(&pair.a, r[i]));
@@ -83,7 +93,7 @@ impl<V: Simd> At<'_, V> {
             }
             for i in 0..N {
                 let mut sum = sums[i];
-                if op.propagate {
+                if line.propagator.is_some() {
                     sum = match FIRST {
                         true => propagate_first::<V, IN>(sum, p),
                         false => propagate_second::<V, IN>(sum, p),
@@ -96,13 +106,13 @@ impl<V: Simd> At<'_, V> {
 
     /// Products of spinors with two components, of `K` elements at once that have the first of a pair in common.
     #[inline(always)]
-    unsafe fn chiral_products<const K: usize>(&self, op: &ArrayOp) {
+    unsafe fn chiral_products<const K: usize>(&self, op: &ArrayOp, contract: &ChiralContract) {
         // SAFETY: the operation holds.
         unsafe {
             let apart = op.count / K as u32;
             for r in 0..apart {
                 let mut sums = [Cx::new(V::zero(), V::zero()); K];
-                for pair in self.pairs(op.pairs) {
+                for pair in self.pairs(contract.pairs) {
                     let [x, y] = self.two(self.element(&pair.a, r));
                     let mut at = r;
                     for sum in &mut sums {
@@ -113,7 +123,7 @@ impl<V: Simd> At<'_, V> {
                 }
                 let mut at = r;
                 for sum in sums {
-                    self.m.put_complex(op.out + at * op.stride, sum);
+                    self.m.put_complex(op.out + at * contract.stride.0, sum);
                     at += apart;
                 }
             }

@@ -76,7 +76,7 @@ impl<T: Real> Shuffles<'_, T> {
         let [first, count] = self.elements;
         // SAFETY: the operation holds.
         unsafe {
-            let pairs = at.pairs(op.pairs);
+            let pairs = at.some(&self.pools.pairs, op.pairs);
             let mut out = self.pools.numbers;
             // From the first elements that are shuffled at a time to the next.
             let next = 2 * SHUFFLE_UNROLL * pairs.len() as u32;

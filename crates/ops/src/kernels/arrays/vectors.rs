@@ -6,7 +6,7 @@
 
 use super::super::{add, dot, dot_momentum, sub};
 use super::{At, Four, formed, scaled};
-use crate::arrays::{ArrayOp, ELEMENT, Operand, Triple};
+use crate::arrays::{ArrayOp, ELEMENT, Mirror, Operand, Products, Ratio, Triple, Vector};
 use crate::opcode::{COMPLEX, MOMENTUM};
 use mebridge_simd::{Cx, Real, Simd, Task};
 
@@ -17,14 +17,15 @@ const PER_NUMBER: u32 = ELEMENT / COMPLEX;
 impl<V: Simd> At<'_, V> {
     /// Triples with all of their terms.
     #[inline(always)]
-    pub(super) unsafe fn vectors(&self, op: &ArrayOp) {
+    pub(super) unsafe fn vectors(&self, op: &ArrayOp, vector: &Vector) {
         // SAFETY: the operation holds.
         unsafe {
             let zero = Cx::new(V::zero(), V::zero());
-            let ratio = self.ratio(op, op.products.is_some());
-            for r in 0..op.computed() {
+            let ratio = self.ratio(vector.ratio());
+            let computed = vector.computed(op.count);
+            for r in 0..computed {
                 let (mut sum, mut product) = ([zero; 4], zero);
-                for pair in self.pairs(op.pairs) {
+                for pair in self.some(&self.pools.pairs, vector.pairs.range) {
                     let p2 = self.m.momentum(pair.momenta[0]);
                     let p3 = self.m.momentum(pair.momenta[1]);
                     let p = add(p2, p3);
@@ -37,7 +38,7 @@ impl<V: Simd> At<'_, V> {
                     sum = add_pair(sum, [v2, v3], [with2, with3], (along, sub(p3, p2)));
                 }
                 let mut fours = [zero; 4];
-                for triple in self.triples(op) {
+                for triple in self.some(&self.pools.triples, vector.triples.0) {
                     let [a, b, c] = &triple.operands;
                     let v2 = self.m.four(self.element(a, r));
                     let v3 = self.m.four(self.element(b, r));
@@ -47,31 +48,32 @@ impl<V: Simd> At<'_, V> {
                     fours = add_times(fours, -dot(v3, v4), v2);
                     fours = add_times(fours, -dot(v2, v3), v4);
                 }
-                self.put_vector(op, r, (sum, fours), product * ratio);
+                self.put_vector(op, vector, r, (sum, fours), product * ratio);
             }
         }
     }
 
     /// Triples without the terms that come with pairs: `BOTH` of them, or the last one.
     #[inline(always)]
-    pub(super) unsafe fn folded_vectors<const BOTH: bool>(&self, op: &ArrayOp) {
+    pub(super) unsafe fn folded_vectors<const BOTH: bool>(&self, op: &ArrayOp, vector: &Vector) {
         // SAFETY: the operation holds.
         unsafe {
             let zero = Cx::new(V::zero(), V::zero());
-            let ratio = self.ratio(op, op.products.is_some());
-            let of_triples = self.numbers_of_pairs::<BOTH>(op);
-            self.numbers_of_triples(op, of_triples);
-            for r in 0..op.computed() {
+            let ratio = self.ratio(vector.ratio());
+            let computed = vector.computed(op.count);
+            let of_triples = self.numbers_of_pairs::<BOTH>(vector, computed);
+            self.numbers_of_triples(vector, computed, of_triples);
+            for r in 0..computed {
                 let (mut sum, mut product) = ([zero; 4], zero);
                 let mut at = self.pools.first_numbers;
-                for pair in self.pairs(op.pairs) {
+                for pair in self.some(&self.pools.pairs, vector.pairs.range) {
                     let (a, b) = (self.offset(&pair.a, r), self.offset(&pair.b, r));
                     let v2 = self.m.four(self.first(&pair.a) + a);
                     let v3 = self.m.four(self.first(&pair.b) + b);
                     let d = self.m.momentum(at);
                     let with3 = at + MOMENTUM;
-                    let with2 = with3 + self.numbers_of(&pair.a, op);
-                    at = with2 + self.numbers_of(&pair.b, op);
+                    let with2 = with3 + self.numbers_of(&pair.a, computed);
+                    at = with2 + self.numbers_of(&pair.b, computed);
                     let with3 = self.m.complex(with3 + a / PER_NUMBER);
                     let with2 = self.m.complex(with2 + b / PER_NUMBER);
                     let along = dot(v2, v3);
@@ -79,11 +81,11 @@ impl<V: Simd> At<'_, V> {
                     sum = add_pair(sum, [v2, v3], [with2, with3], (along, d));
                 }
                 let mut fours = [zero; 4];
-                for triple in self.triples(op) {
+                for triple in self.some(&self.pools.triples, vector.triples.0) {
                     let [a, b, c] = &triple.operands;
                     let v3 = self.m.four(self.element(b, r));
                     let with3 = self.m.complex(at + self.offset_of_ends(triple, r));
-                    at += self.numbers_of_ends(triple, op);
+                    at += self.numbers_of_ends(triple, computed);
                     fours = add_times(fours, with3, v3);
                     if !BOTH {
                         let v2 = self.m.four(self.element(a, r));
@@ -91,7 +93,7 @@ impl<V: Simd> At<'_, V> {
                         fours = add_times(fours, -dot(v3, v4), v2);
                     }
                 }
-                self.put_vector(op, r, (sum, fours), product * ratio);
+                self.put_vector(op, vector, r, (sum, fours), product * ratio);
             }
         }
     }
@@ -102,50 +104,55 @@ impl<V: Simd> At<'_, V> {
     unsafe fn put_vector(
         &self,
         op: &ArrayOp,
+        vector: &Vector,
         r: u32,
         (pairs, triples): (Four<V>, Four<V>),
         product: Cx<V>,
     ) {
         // SAFETY: the operation holds.
         unsafe {
-            let factor = self.m.complex(op.factors[0]);
+            let factor = self.m.complex(vector.factor.0);
             let mut sum = scaled(pairs, factor);
-            if op.triples[0] < op.triples[1] {
-                sum = add_times(sum, self.m.complex(op.factors[1]), triples);
+            if let Some(factor) = vector.factor_of_triples {
+                sum = add_times(sum, self.m.complex(factor.0), triples);
             }
-            self.m.put_four(op.out + r * ELEMENT, formed(sum, op.form));
-            if let Some(products) = op.products {
-                self.m.put_complex(products + 2 * r, product);
+            self.m
+                .put_four(op.out + r * ELEMENT, formed(sum, vector.form));
+            if let Some(products) = vector.products {
+                self.m.put_complex(products.address + 2 * r, product);
             }
-            if op.mirror != 0 {
-                let sign = factor.re.same(f64::from(op.mirror));
-                let other = op.count - 1 - r;
-                if let Some(products) = op.products {
-                    let product = mirrored(product, sign);
-                    self.m.put_complex(products + 2 * other, product);
-                }
-                for z in &mut sum {
-                    *z = mirrored(*z, sign);
-                }
-                self.m
-                    .put_four(op.out + other * ELEMENT, formed(sum, op.form));
+            let sign = match vector.mirror {
+                Mirror::None => return,
+                Mirror::Plus => 1.0,
+                Mirror::Minus => -1.0,
+            };
+            let sign = factor.re.same(sign);
+            let other = op.count - 1 - r;
+            if let Some(products) = vector.products {
+                let product = mirrored(product, sign);
+                self.m.put_complex(products.address + 2 * other, product);
             }
+            for z in &mut sum {
+                *z = mirrored(*z, sign);
+            }
+            self.m
+                .put_four(op.out + other * ELEMENT, formed(sum, vector.form));
         }
     }
 
     /// What depends on one vector of each pair alone: the difference of momenta, then the products of each element of both
     /// vectors with momenta, with those terms of triples that are added to them. The place behind them.
     #[inline(always)]
-    unsafe fn numbers_of_pairs<const BOTH: bool>(&self, op: &ArrayOp) -> u32 {
+    unsafe fn numbers_of_pairs<const BOTH: bool>(&self, vector: &Vector, computed: u32) -> u32 {
         // SAFETY: the operation holds.
         unsafe {
-            let [from, to] = op.products_of;
-            let products = self
-                .pools
-                .products
-                .get_unchecked(from as usize..to as usize);
+            let products = match vector.pairs.products_of_all() {
+                Some(all) => self.some(&self.pools.products, all),
+                None => &[],
+            };
+            let pairs = self.some(&self.pools.pairs, vector.pairs.range);
             let mut at = self.pools.first_numbers;
-            for (i, pair) in self.pairs(op.pairs).iter().enumerate() {
+            for (i, pair) in pairs.iter().enumerate() {
                 let p2 = self.m.momentum(pair.momenta[0]);
                 let p3 = self.m.momentum(pair.momenta[1]);
                 let p = add(p2, p3);
@@ -157,8 +164,8 @@ impl<V: Simd> At<'_, V> {
                     None => (None, None),
                 };
                 at += MOMENTUM;
-                at = self.numbers_with::<false>(at, (&pair.a, of2), q3, op);
-                at = self.numbers_with::<true>(at, (&pair.b, of3), q2, op);
+                at = self.numbers_with::<false>(at, (&pair.a, of2), q3, computed);
+                at = self.numbers_with::<true>(at, (&pair.b, of3), q2, computed);
             }
             at
         }
@@ -172,12 +179,12 @@ impl<V: Simd> At<'_, V> {
         at: u32,
         (place, products): (&Operand, Option<&Operand>),
         q: [V; 4],
-        op: &ArrayOp,
+        computed: u32,
     ) -> u32 {
         // SAFETY: the operation holds: of its elements none is behind the last computed one, nor are their products.
         unsafe {
-            let last = op.computed() - 1;
-            let size = self.numbers_of(place, op);
+            let last = computed - 1;
+            let size = self.numbers_of(place, computed);
             let elements = size / 2;
             let products = match products {
                 Some(products) => {
@@ -201,12 +208,12 @@ impl<V: Simd> At<'_, V> {
 
     /// Twice the products of the outer vectors of each triple, of which each serves all elements of the inner one.
     #[inline(always)]
-    unsafe fn numbers_of_triples(&self, op: &ArrayOp, mut at: u32) {
+    unsafe fn numbers_of_triples(&self, vector: &Vector, computed: u32, mut at: u32) {
         // SAFETY: the operation holds.
         unsafe {
-            for triple in self.triples(op) {
+            for triple in self.some(&self.pools.triples, vector.triples.0) {
                 let [a, b, c] = &triple.operands;
-                for r in 0..op.computed() {
+                for r in 0..computed {
                     if self.offset(b, r) == 0 {
                         let v2 = self.m.four(self.element(a, r));
                         let v4 = self.m.four(self.element(c, r));
@@ -215,23 +222,23 @@ impl<V: Simd> At<'_, V> {
                         self.m.put_complex(at, x + x);
                     }
                 }
-                at += self.numbers_of_ends(triple, op);
+                at += self.numbers_of_ends(triple, computed);
             }
         }
     }
 
     /// Vectors of a number for each element of an array that the computed elements need.
     #[inline(always)]
-    unsafe fn numbers_of(&self, place: &Operand, op: &ArrayOp) -> u32 {
+    unsafe fn numbers_of(&self, place: &Operand, computed: u32) -> u32 {
         // SAFETY: the operation holds.
-        unsafe { self.offset(place, op.computed() - 1) / PER_NUMBER + 2 }
+        unsafe { self.offset(place, computed - 1) / PER_NUMBER + 2 }
     }
 
     /// The same for the outer vectors of a triple.
     #[inline(always)]
-    unsafe fn numbers_of_ends(&self, triple: &Triple, op: &ArrayOp) -> u32 {
+    unsafe fn numbers_of_ends(&self, triple: &Triple, computed: u32) -> u32 {
         // SAFETY: the operation holds.
-        unsafe { self.offset_of_ends(triple, op.computed() - 1) + 2 }
+        unsafe { self.offset_of_ends(triple, computed - 1) + 2 }
     }
 
     #[inline(always)]
@@ -241,18 +248,18 @@ impl<V: Simd> At<'_, V> {
     }
 
     #[inline(always)]
-    pub(super) unsafe fn products_of_pairs(&self, op: &ArrayOp) {
+    pub(super) unsafe fn products_of_pairs(&self, op: &ArrayOp, products: &Products) {
         // SAFETY: the operation holds.
         unsafe {
-            let ratio = self.ratio(op, op.scaled);
+            let ratio = self.ratio(products.ratio);
             for r in 0..op.count {
                 let mut sum = Cx::new(V::zero(), V::zero());
-                for pair in self.pairs(op.pairs) {
+                for pair in self.pairs(products.pairs) {
                     let v2 = self.m.four(self.element(&pair.a, r));
                     let v3 = self.m.four(self.element(&pair.b, r));
                     sum = sum + dot(v2, v3);
                 }
-                if op.scaled {
+                if products.ratio.is_some() {
                     sum = sum * ratio;
                 }
                 self.m.put_complex(op.out + 2 * r, sum);
@@ -262,19 +269,18 @@ impl<V: Simd> At<'_, V> {
 
     /// What products are multiplied by, where that is asked for; 0 where there is no coupling.
     #[inline(always)]
-    unsafe fn ratio(&self, op: &ArrayOp, asked: bool) -> Cx<V> {
-        if !asked {
+    unsafe fn ratio(&self, ratio: Option<Ratio>) -> Cx<V> {
+        let Some(ratio) = ratio else {
             // SAFETY: the operation holds.
             return unsafe { Cx::new(V::zero(), V::zero()) };
-        }
-        let [under, over] = op.constants;
+        };
         // SAFETY: the operation holds.
         unsafe {
             let mut result = [V::zero(); 2];
             // Once an operation: a function of its own leaves the registers to the others.
-            V::call(Ratio {
-                under: self.m.pointer(under),
-                over: self.m.pointer(over),
+            V::call(Quotient {
+                under: self.m.pointer(ratio.under.0),
+                over: self.m.pointer(ratio.over.0),
                 result: result.as_mut_ptr().cast(),
             });
             Cx::new(result[0], result[1])
@@ -283,13 +289,13 @@ impl<V: Simd> At<'_, V> {
 }
 
 /// One complex number over another one, or 0 over 0; vectors of the real and the imaginary part behind each other.
-struct Ratio<S> {
+struct Quotient<S> {
     under: *const S,
     over: *const S,
     result: *mut S,
 }
 
-impl<S: Real> Task<S> for Ratio<S> {
+impl<S: Real> Task<S> for Quotient<S> {
     type Output = ();
 
     #[inline(always)]

@@ -1,0 +1,625 @@
+//! Parts: what stands in an operation on arrays.
+//!
+//! A payload of the table of operations is a list of parts. Each says here what it reads and writes, what a valid plan
+//! asks of it, how it is printed, and what a GPU reads of it: all that is derived of the table goes through parts with
+//! this description and knows no kind.
+
+use super::visit::{Elements, Read, Term, Written};
+use super::{Operand, Pools};
+use crate::Address;
+use crate::opcode::{COMPLEX, FOUR, MOMENTUM, REAL};
+use serde::{Deserialize, Serialize};
+
+/// What stands in an operation.
+pub trait Part {
+    /// Calls `visitor` for each term of the sum that an element is. `None` where the part names what is not there.
+    fn terms(&self, _: &Pools, _visitor: &mut dyn FnMut(Term)) -> Option<()> {
+        Some(())
+    }
+
+    /// Calls `visitor` with what is read once for all elements: addresses, and vectors from there on.
+    fn once(&self, _: &Pools, _visitor: &mut dyn FnMut(Address, u32)) -> Option<()> {
+        Some(())
+    }
+
+    /// Calls `visitor` for each pair, with the [products](Folded) that are read of its first array or of both.
+    fn products(&self, _: &Pools, _visitor: &mut dyn FnMut(&[Read])) -> Option<()> {
+        Some(())
+    }
+
+    /// What is written for each element beside the result.
+    fn written(&self) -> Option<Written> {
+        None
+    }
+
+    /// Vectors from one element of the result to the next, where these are not its size.
+    fn stride(&self) -> Option<u32> {
+        None
+    }
+
+    /// The number of elements is a multiple of this.
+    fn divisor(&self) -> u32 {
+        1
+    }
+
+    /// Whether the second half of the elements follows from the first.
+    fn mirrors(&self) -> bool {
+        false
+    }
+
+    /// What is said of it in print.
+    fn word(&self) -> Option<(&'static str, Option<u32>)> {
+        None
+    }
+
+    /// Appends the members that a GPU's structure has for a part of this name.
+    fn members(&self, _name: &str, _members: &mut Vec<String>) {}
+
+    /// Appends what they are; `None` where it is nothing that a GPU does.
+    fn numbers(&self, _numbers: &mut Vec<u32>) -> Option<()> {
+        Some(())
+    }
+}
+
+/// A part that may be missing.
+impl<P: Part + Default> Part for Option<P> {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+        self.iter().try_for_each(|part| part.terms(pools, visitor))
+    }
+
+    fn once(&self, pools: &Pools, visitor: &mut dyn FnMut(Address, u32)) -> Option<()> {
+        self.iter().try_for_each(|part| part.once(pools, visitor))
+    }
+
+    fn products(&self, pools: &Pools, visitor: &mut dyn FnMut(&[Read])) -> Option<()> {
+        self.iter()
+            .try_for_each(|part| part.products(pools, visitor))
+    }
+
+    fn written(&self) -> Option<Written> {
+        self.as_ref()?.written()
+    }
+
+    fn word(&self) -> Option<(&'static str, Option<u32>)> {
+        self.as_ref()?.word()
+    }
+
+    fn members(&self, name: &str, members: &mut Vec<String>) {
+        members.push(format!("has_{name}"));
+        P::default().members(name, members);
+    }
+
+    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
+        numbers.push(u32::from(self.is_some()));
+        match self {
+            Some(part) => part.numbers(numbers),
+            None => {
+                let mut members = Vec::new();
+                P::default().members("", &mut members);
+                numbers.resize(numbers.len() + members.len(), 0);
+                Some(())
+            }
+        }
+    }
+}
+
+/// A part of a pool: from and to.
+pub type Range = [u32; 2];
+
+/// What is in it, if it is there.
+pub(super) fn range<T>(all: &[T], of: Range) -> Option<&[T]> {
+    all.get(of[0] as usize..of[1] as usize)
+}
+
+#[inline]
+fn length([from, to]: Range) -> usize {
+    to.saturating_sub(from) as usize
+}
+
+fn range_members(name: &str, members: &mut Vec<String>) {
+    members.extend([format!("first_of_{name}"), format!("end_of_{name}")]);
+}
+
+impl Operand {
+    fn read(&self, size: u32) -> Read {
+        Read {
+            address: self.address,
+            shift: self.shift,
+            elements: Elements::Indexed(self.index),
+            size,
+        }
+    }
+}
+
+/// Pairs of arrays ([`Pools::pairs`]): of so many vectors an element the first, of so many the second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pairs<const A: u32, const B: u32>(pub Range);
+
+impl<const A: u32, const B: u32> Pairs<A, B> {
+    /// How many.
+    pub fn len(&self) -> usize {
+        length(self.0)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<const A: u32, const B: u32> Part for Pairs<A, B> {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+        for pair in range(&pools.pairs, self.0)? {
+            visitor(Term::two(pair.a.read(A), pair.b.read(B)));
+        }
+        Some(())
+    }
+
+    fn members(&self, name: &str, members: &mut Vec<String>) {
+        range_members(name, members);
+    }
+
+    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
+        numbers.extend(self.0);
+        Some(())
+    }
+}
+
+/// What is subtracted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Less<P>(pub P);
+
+impl<P: Part> Part for Less<P> {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+        self.0.terms(pools, &mut |term| visitor(term.subtracted()))
+    }
+}
+
+/// Which terms of the vertex of three vectors, `2 B (A C) - A (B C) - C (A B)`, come with pairs.
+///
+/// The sum of A B over the pairs of a current is a number, one of its *products*: with it, all triples whose A and B are
+/// the same current are one term of that current's pair with C. So are those with B and C in one current.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Folded {
+    /// `C (A B)`.
+    Last,
+    /// `A (B C)` and `C (A B)`.
+    Both,
+}
+
+/// Pairs of vectors, with the momenta of both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VectorPairs {
+    /// Which of [`Pools::pairs`].
+    pub range: Range,
+    /// Which terms of triples come with them, and where in [`Pools::products`] the products of the first pair are; those
+    /// of the others follow. None: triples have all of their terms.
+    pub folded: Option<(Folded, u32)>,
+}
+
+impl VectorPairs {
+    /// How many.
+    pub fn len(&self) -> usize {
+        length(self.range)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where the products of all pairs are.
+    #[inline]
+    pub fn products_of_all(&self) -> Option<Range> {
+        let (_, first) = self.folded?;
+        Some([first, first.saturating_add(self.len() as u32)])
+    }
+}
+
+impl Part for VectorPairs {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+        Pairs::<FOUR, FOUR>(self.range).terms(pools, visitor)
+    }
+
+    fn once(&self, pools: &Pools, visitor: &mut dyn FnMut(Address, u32)) -> Option<()> {
+        for pair in range(&pools.pairs, self.range)? {
+            pair.momenta.iter().for_each(|&at| visitor(at, MOMENTUM));
+        }
+        Some(())
+    }
+
+    fn products(&self, pools: &Pools, visitor: &mut dyn FnMut(&[Read])) -> Option<()> {
+        let (Some((folded, _)), Some(all)) = (self.folded, self.products_of_all()) else {
+            return Some(());
+        };
+        for both in range(&pools.products, all)? {
+            let both = both.map(|operand| operand.read(COMPLEX));
+            visitor(match folded {
+                Folded::Last => &both[..1],
+                Folded::Both => &both,
+            });
+        }
+        Some(())
+    }
+
+    fn word(&self) -> Option<(&'static str, Option<u32>)> {
+        let word = match self.folded?.0 {
+            Folded::Last => "folded Last",
+            Folded::Both => "folded Both",
+        };
+        Some((word, None))
+    }
+
+    fn members(&self, name: &str, members: &mut Vec<String>) {
+        range_members(name, members);
+    }
+
+    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
+        numbers.extend(self.range);
+        self.folded.is_none().then_some(())
+    }
+}
+
+/// Triples of vectors ([`Pools::triples`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Triples(pub Range);
+
+impl Triples {
+    /// How many.
+    pub fn len(&self) -> usize {
+        length(self.0)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Part for Triples {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+        for triple in range(&pools.triples, self.0)? {
+            visitor(Term::three(triple.operands.map(|o| o.read(FOUR))));
+        }
+        Some(())
+    }
+
+    fn members(&self, name: &str, members: &mut Vec<String>) {
+        range_members(name, members);
+    }
+
+    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
+        numbers.extend(self.0);
+        Some(())
+    }
+}
+
+/// Arrays that are added or subtracted ([`Pools::addends`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Addends(pub Range);
+
+impl Addends {
+    /// How many.
+    pub fn len(&self) -> usize {
+        length(self.0)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Part for Addends {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+        for addend in range(&pools.addends, self.0)? {
+            let read = Read {
+                address: addend.address,
+                shift: addend.shift,
+                elements: Elements::Same,
+                size: FOUR,
+            };
+            let term = Term::one(read);
+            visitor(if addend.minus {
+                term.subtracted()
+            } else {
+                term
+            });
+        }
+        Some(())
+    }
+
+    fn members(&self, name: &str, members: &mut Vec<String>) {
+        range_members(name, members);
+    }
+
+    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
+        numbers.extend(self.0);
+        Some(())
+    }
+}
+
+/// Products of numbers. A GPU does none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numbers {
+    /// Pairs of numbers, the first of which are over all legs of the result: which of [`Pools::pairs`].
+    pub pairs: Pairs<COMPLEX, COMPLEX>,
+    /// Which of [`Pools::splits`].
+    pub splits: Range,
+}
+
+impl Numbers {
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty() && length(self.splits) == 0
+    }
+
+    /// Multiply-adds of an element.
+    pub fn multiply_adds(&self) -> usize {
+        4 * self.pairs.len() + 8 * length(self.splits)
+    }
+}
+
+impl Part for Numbers {
+    fn terms(&self, pools: &Pools, visitor: &mut dyn FnMut(Term)) -> Option<()> {
+        self.pairs.terms(pools, visitor)?;
+        for split in range(&pools.splits, self.splits)? {
+            let [fa, fb] = split.first.map(|operand| operand.read(COMPLEX));
+            let [ae, be] = split.second.map(|operand| operand.read(COMPLEX));
+            visitor(Term::two(fb, ae));
+            visitor(Term::two(fa, be).subtracted());
+        }
+        Some(())
+    }
+
+    fn numbers(&self, _: &mut Vec<u32>) -> Option<()> {
+        self.is_empty().then_some(())
+    }
+}
+
+/// So many vectors at an address, which are read once for all elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Once<const N: u32>(pub Address);
+
+impl<const N: u32> Part for Once<N> {
+    fn once(&self, _: &Pools, visitor: &mut dyn FnMut(Address, u32)) -> Option<()> {
+        visitor(self.0, N);
+        Some(())
+    }
+
+    fn members(&self, name: &str, members: &mut Vec<String>) {
+        members.push(name.into());
+    }
+
+    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
+        numbers.push(self.0);
+        Some(())
+    }
+}
+
+/// The numerator of a spinor's propagator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Propagator {
+    /// The momentum of the spinor.
+    pub momentum: Once<MOMENTUM>,
+    /// Its mass.
+    pub mass: Once<REAL>,
+}
+
+impl Part for Propagator {
+    fn once(&self, pools: &Pools, visitor: &mut dyn FnMut(Address, u32)) -> Option<()> {
+        self.momentum.once(pools, visitor)?;
+        self.mass.once(pools, visitor)
+    }
+
+    fn word(&self) -> Option<(&'static str, Option<u32>)> {
+        Some(("propagated", None))
+    }
+
+    fn members(&self, _: &str, members: &mut Vec<String>) {
+        members.extend(["momentum", "mass"].map(String::from));
+    }
+
+    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
+        self.momentum.numbers(numbers)?;
+        self.mass.numbers(numbers)
+    }
+}
+
+/// The propagator of a massless spinor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MasslessPropagator {
+    /// One over the square of the momentum.
+    pub inverse: Once<REAL>,
+    /// The momentum of the spinor.
+    pub momentum: Once<MOMENTUM>,
+}
+
+impl Part for MasslessPropagator {
+    fn once(&self, pools: &Pools, visitor: &mut dyn FnMut(Address, u32)) -> Option<()> {
+        self.inverse.once(pools, visitor)?;
+        self.momentum.once(pools, visitor)
+    }
+
+    fn word(&self) -> Option<(&'static str, Option<u32>)> {
+        Some(("propagated", None))
+    }
+}
+
+/// A constant over another one: what products of vectors are multiplied by, so that they can come with pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The constant of pairs.
+    pub under: Once<COMPLEX>,
+    /// The constant of triples.
+    pub over: Once<COMPLEX>,
+}
+
+impl Part for Ratio {
+    fn once(&self, pools: &Pools, visitor: &mut dyn FnMut(Address, u32)) -> Option<()> {
+        self.under.once(pools, visitor)?;
+        self.over.once(pools, visitor)
+    }
+}
+
+/// The [products](Folded) of the result, which are written besides. A GPU does none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WithProducts {
+    /// Address of the first element's, two vectors each.
+    pub address: Address,
+    /// What they are multiplied by.
+    pub ratio: Ratio,
+}
+
+impl Part for WithProducts {
+    fn once(&self, pools: &Pools, visitor: &mut dyn FnMut(Address, u32)) -> Option<()> {
+        self.ratio.once(pools, visitor)
+    }
+
+    fn written(&self) -> Option<Written> {
+        Some(Written {
+            address: self.address,
+            stride: COMPLEX,
+            size: COMPLEX,
+        })
+    }
+
+    fn numbers(&self, _: &mut Vec<u32>) -> Option<()> {
+        None
+    }
+}
+
+/// In which form components of a vector are kept. (A GPU knows the forms by their numbers from 0.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Form {
+    /// Contravariant components.
+    #[default]
+    Plain,
+    /// Covariant components: products with plain ones are those of the metric.
+    Lower,
+    /// `V0 + V3`, `V0 - V3`, `V1 + i V2`, `V1 - i V2`.
+    Slashed,
+}
+
+impl Part for Form {
+    fn word(&self) -> Option<(&'static str, Option<u32>)> {
+        match self {
+            Form::Plain => None,
+            Form::Lower => Some(("Lower", None)),
+            Form::Slashed => Some(("Slashed", None)),
+        }
+    }
+
+    fn members(&self, name: &str, members: &mut Vec<String>) {
+        members.push(name.into());
+    }
+
+    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
+        numbers.push(*self as u32);
+        Some(())
+    }
+}
+
+/// Which of the components of spinors of one chirality are there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Spinors {
+    /// The first two; the others are zero.
+    #[default]
+    First,
+    /// The last two.
+    Second,
+}
+
+impl Part for Spinors {
+    fn word(&self) -> Option<(&'static str, Option<u32>)> {
+        let word = match self {
+            Spinors::First => "First",
+            Spinors::Second => "Second",
+        };
+        Some((word, None))
+    }
+}
+
+/// Whether elements of the second half are conjugates of those of the first, from its end. (A GPU knows the cases by their
+/// numbers from 0.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mirror {
+    /// They are not.
+    #[default]
+    None,
+    /// They are.
+    Plus,
+    /// They are with the opposite sign.
+    Minus,
+}
+
+impl Part for Mirror {
+    fn divisor(&self) -> u32 {
+        if self.mirrors() { 2 } else { 1 }
+    }
+
+    fn mirrors(&self) -> bool {
+        *self != Mirror::None
+    }
+
+    fn word(&self) -> Option<(&'static str, Option<u32>)> {
+        match self {
+            Mirror::None => None,
+            Mirror::Plus => Some(("mirrored +1", None)),
+            Mirror::Minus => Some(("mirrored -1", None)),
+        }
+    }
+
+    fn members(&self, name: &str, members: &mut Vec<String>) {
+        members.push(name.into());
+    }
+
+    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
+        numbers.push(*self as u32);
+        Some(())
+    }
+}
+
+/// From one element of the result to the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stride(pub u32);
+
+impl Part for Stride {
+    fn stride(&self) -> Option<u32> {
+        Some(self.0)
+    }
+
+    fn word(&self) -> Option<(&'static str, Option<u32>)> {
+        Some(("stride", Some(self.0)))
+    }
+
+    fn members(&self, name: &str, members: &mut Vec<String>) {
+        members.push(name.into());
+    }
+
+    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
+        numbers.push(self.0);
+        Some(())
+    }
+}
+
+/// How many elements a core computes at a time, as they share what they read. A GPU does one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unrolled(pub u32);
+
+impl Default for Unrolled {
+    fn default() -> Unrolled {
+        Unrolled(1)
+    }
+}
+
+impl Part for Unrolled {
+    fn divisor(&self) -> u32 {
+        self.0
+    }
+
+    fn word(&self) -> Option<(&'static str, Option<u32>)> {
+        (self.0 > 1).then_some(("unrolled", Some(self.0)))
+    }
+}
