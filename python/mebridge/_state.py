@@ -17,6 +17,8 @@ from typing import IO, Any
 from ._library import Error
 
 _RUN = "run.json"
+# What the files of a folder hold; another number is another version's.
+_FORMAT = 2
 
 
 def _open_lock(path: pathlib.Path) -> IO[bytes]:
@@ -82,9 +84,13 @@ class State:
                 known = json.loads(file.read())
             if known.pop("sha256") != _sum(known):
                 raise ValueError
-            return known["asked"], known["rounds"], known["folders"]
+            written = known.get("format", 1)
+            kept = known["asked"], known["rounds"], known["folders"]
         except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise self._damaged(f"{self.folder / _RUN} cannot be read") from None
+        if written != _FORMAT:
+            raise self._damaged(f"{self.folder} was written by another version of mebridge")
+        return kept
 
     def _check(self, name: str, digest: str) -> None:
         """That a file is the one that was kept."""
@@ -100,7 +106,7 @@ class State:
         return Error(f"{what}; remove {self.folder} to begin anew")
 
     def _write(self) -> None:
-        known = {"asked": self._asked, "folders": self._digests, "rounds": self.rounds}
+        known = {"format": _FORMAT, "asked": self._asked, "folders": self._digests, "rounds": self.rounds}
         text = json.dumps({**known, "sha256": _sum(known)}, indent=1)
         part = self.folder / f"{_RUN}.part"
         # What an interrupted run left, or a link that somebody put there.

@@ -633,6 +633,8 @@ class Interruptions(Folder):
         (state / "round0000.lhe").unlink()
         with self.assertRaisesRegex(mebridge.Error, "is missing"):
             generate("g g > t t~", energy=1000, events=100, state=state)
+        with mock.patch("mebridge._state._FORMAT", 1), self.assertRaisesRegex(mebridge.Error, "another version"):
+            generate("g g > t t~", energy=1000, events=100, state=state)
         (state / "run.json").write_text("{")
         with self.assertRaisesRegex(mebridge.Error, "cannot be read"):
             generate("g g > t t~", energy=1000, events=100, state=state)

@@ -40,6 +40,7 @@ pub struct Array {
 
 impl Array {
     /// So many values from a pointer on.
+    #[inline(always)]
     pub fn of<T>(pointer: *const T, count: usize, access: Access) -> Array {
         Array {
             address: pointer as usize,
@@ -55,7 +56,7 @@ impl Array {
     }
 
     /// Calls of one event are so short that a division would count.
-    #[inline]
+    #[inline(always)]
     fn is_aligned(&self) -> bool {
         self.address & (self.size - 1) == 0
     }
@@ -118,7 +119,7 @@ pub fn numbers(function: &'static str, nevt: usize, each: usize) -> Result<usize
 
 /// Looks at an array: null and alignment always, and whether it is there where it is so large that asking costs nothing
 /// beside the call itself.
-#[inline]
+#[inline(always)]
 pub fn check(function: &'static str, name: &str, array: Array) -> Result<()> {
     let large = array.count >= LARGE;
     if array.address != 0 && array.is_aligned() && !large {
@@ -144,6 +145,7 @@ fn look_closer(function: &'static str, name: &str, array: Array, large: bool) ->
 ///
 /// # Safety
 /// Unless it is null or misaligned, the pointer is the beginning of `n` values.
+#[inline(always)]
 pub unsafe fn input<'a, T>(
     function: &'static str,
     name: &str,
@@ -176,6 +178,7 @@ pub unsafe fn input_or_none<'a, T>(
 ///
 /// # Safety
 /// As for [`input`], and nothing else points into the values.
+#[inline(always)]
 pub unsafe fn output<'a, T>(
     function: &'static str,
     name: &str,
@@ -208,6 +211,7 @@ pub unsafe fn output_or_none<'a, T>(
 ///
 /// # Safety
 /// Unless it is null, the pointer is that of a value.
+#[inline(always)]
 pub unsafe fn value<T: Copy>(function: &'static str, name: &str, pointer: *const T) -> Result<T> {
     if pointer.is_null() {
         return Err(null(function, name));
