@@ -57,49 +57,48 @@ impl<V: Simd> At<'_, V> {
             // Two at a time, as what a pair says is loaded once for both.
             let halves = op.count / 2;
             for i in 0..halves {
-                self.chiral_spinors::<IN, FIRST, 2>(op, line, [2 * i, 2 * i + 1], p);
+                self.chiral_spinors::<IN, FIRST, 2>(op.out, line, 2 * i, p);
             }
             if op.count % 2 == 1 {
-                self.chiral_spinors::<IN, FIRST, 1>(op, line, [op.count - 1], p);
+                self.chiral_spinors::<IN, FIRST, 1>(op.out, line, op.count - 1, p);
             }
         }
     }
 
-    /// Some elements, with the momentum over its square.
+    /// Some elements from one on, with the momentum over its square.
     #[inline(always)]
     unsafe fn chiral_spinors<const IN: bool, const FIRST: bool, const N: usize>(
         &self,
-        op: &ArrayOp,
+        out: u32,
         line: &ChiralLine,
-        r: [u32; N],
+        first: u32,
         p: [V; 4],
     ) {
         // SAFETY: the operation holds.
         unsafe {
             let mut sums = [[Cx::new(V::zero(), V::zero()); 2]; N];
             for pair in self.pairs(line.pairs) {
-                for i in 0..N {
-                    let v = self.m.four(self.element(&pair.b, r[i]));
-                    let f = self.two(self.element(&pair.a, r[i]));
-                    sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, f);
+                for (sum, r) in sums.iter_mut().zip(first..) {
+                    let v = self.m.four(self.element(&pair.b, r));
+                    let f = self.two(self.element(&pair.a, r));
+                    *sum = add_vertex::<V, IN, FIRST>(*sum, v, f);
                 }
             }
             for pair in self.pairs(line.less.0) {
-                for i in 0..N {
-                    let v = self.m.four(self.element(&pair.b, r[i]));
-                    let [x, y] = self.two(self.element(&pair.a, r[i]));
-                    sums[i] = add_vertex::<V, IN, FIRST>(sums[i], v, [-x, -y]);
+                for (sum, r) in sums.iter_mut().zip(first..) {
+                    let v = self.m.four(self.element(&pair.b, r));
+                    let [x, y] = self.two(self.element(&pair.a, r));
+                    *sum = add_vertex::<V, IN, FIRST>(*sum, v, [-x, -y]);
                 }
             }
-            for i in 0..N {
-                let mut sum = sums[i];
+            for (mut sum, r) in sums.into_iter().zip(first..) {
                 if line.propagator.is_some() {
                     sum = match FIRST {
                         true => propagate_first::<V, IN>(sum, p),
                         false => propagate_second::<V, IN>(sum, p),
                     };
                 }
-                self.m.put_two(op.out + r[i] * CHIRAL, sum);
+                self.m.put_two(out + r * CHIRAL, sum);
             }
         }
     }
