@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// The share of the memory that a block of events may take.
 const BLOCK_SHARE: f64 = 0.45;
-/// [`Options::stage`]: two blocks of threads have room on a multiprocessor then.
+/// [`super::Options::stage`]: two blocks of threads have room on a multiprocessor then.
 pub(super) const STAGE: usize = 92 << 10;
 
 /// The plan that GPUs take which have so many bytes free, of those that `make` gives for a machine. Helicities are
