@@ -206,7 +206,7 @@ fn a_plan_as_text() {
         text.starts_with("g g > g g g WEIGHTED<=3: colour-ordered form\n"),
         "{text}"
     );
-    assert!(text.contains(" = Contract stride "), "{text}");
+    assert!(text.contains(" = Contract, stride "), "{text}");
     let ran = mebridge(d.path(), &["info", "gluons.mebridge", "--text"]);
     assert!(ran.failed(2).contains("--plan"));
 }
