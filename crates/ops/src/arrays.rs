@@ -165,7 +165,10 @@ macro_rules! define {
                     $($(ArrayKind::$kind => Payload::$kind($payload::default()),)*)*
                 };
                 let mut members = Vec::new();
-                payload.parts(&mut |name, part| part.members(name, &mut members));
+                // Whether a GPU does it depends on what stands in it.
+                payload.parts(&mut |name, part| {
+                    let _ = part.device(name, &mut |name, _| members.push(name.to_string()));
+                });
                 members
             }
         }
@@ -305,8 +308,9 @@ impl ArrayOp {
     pub fn numbers(&self) -> Option<Vec<u32>> {
         let mut numbers = vec![self.out, self.count];
         let mut whole = self.kind().is_on_gpu().then_some(());
-        self.payload
-            .parts(&mut |_, part| whole = whole.and(part.numbers(&mut numbers)));
+        self.payload.parts(&mut |name, part| {
+            whole = whole.and(part.device(name, &mut |_, number| numbers.push(number)));
+        });
         whole.map(|()| numbers)
     }
 }

@@ -9,6 +9,7 @@ use super::{Operand, Pools};
 use crate::Address;
 use crate::opcode::{COMPLEX, FOUR, MOMENTUM, REAL};
 use serde::{Deserialize, Serialize};
+use std::fmt::Arguments;
 
 /// What stands in an operation.
 pub trait Part {
@@ -52,11 +53,9 @@ pub trait Part {
         None
     }
 
-    /// Appends the members that a GPU's structure has for a part of this name.
-    fn members(&self, _name: &str, _members: &mut Vec<String>) {}
-
-    /// Appends what they are; `None` where it is nothing that a GPU does.
-    fn numbers(&self, _numbers: &mut Vec<u32>) -> Option<()> {
+    /// Calls `visitor` with each number that a GPU's structure has for a part of this name, and what it is called there.
+    /// `None` where the part is nothing that a GPU does. How many there are does not depend on the part's value.
+    fn device(&self, _name: &str, _visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
         Some(())
     }
 }
@@ -84,19 +83,13 @@ impl<P: Part + Default> Part for Option<P> {
         self.as_ref()?.word()
     }
 
-    fn members(&self, name: &str, members: &mut Vec<String>) {
-        members.push(format!("has_{name}"));
-        P::default().members(name, members);
-    }
-
-    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
-        numbers.push(u32::from(self.is_some()));
+    fn device(&self, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        visitor(format_args!("has_{name}"), u32::from(self.is_some()));
         match self {
-            Some(part) => part.numbers(numbers),
+            Some(part) => part.device(name, visitor),
             None => {
-                let mut members = Vec::new();
-                P::default().members("", &mut members);
-                numbers.resize(numbers.len() + members.len(), 0);
+                // As many zeros; what no GPU does has none.
+                let _ = P::default().device(name, &mut |name, _| visitor(name, 0));
                 Some(())
             }
         }
@@ -116,8 +109,10 @@ fn length([from, to]: Range) -> usize {
     to.saturating_sub(from) as usize
 }
 
-fn range_members(name: &str, members: &mut Vec<String>) {
-    members.extend([format!("first_of_{name}"), format!("end_of_{name}")]);
+/// A range as a GPU has it.
+fn device_range([first, end]: Range, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) {
+    visitor(format_args!("first_of_{name}"), first);
+    visitor(format_args!("end_of_{name}"), end);
 }
 
 impl Operand {
@@ -155,12 +150,8 @@ impl<const A: u32, const B: u32> Part for Pairs<A, B> {
         Some(())
     }
 
-    fn members(&self, name: &str, members: &mut Vec<String>) {
-        range_members(name, members);
-    }
-
-    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
-        numbers.extend(self.0);
+    fn device(&self, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        device_range(self.0, name, visitor);
         Some(())
     }
 }
@@ -250,12 +241,8 @@ impl Part for VectorPairs {
         Some((word, None))
     }
 
-    fn members(&self, name: &str, members: &mut Vec<String>) {
-        range_members(name, members);
-    }
-
-    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
-        numbers.extend(self.range);
+    fn device(&self, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        device_range(self.range, name, visitor);
         self.folded.is_none().then_some(())
     }
 }
@@ -284,12 +271,8 @@ impl Part for Triples {
         Some(())
     }
 
-    fn members(&self, name: &str, members: &mut Vec<String>) {
-        range_members(name, members);
-    }
-
-    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
-        numbers.extend(self.0);
+    fn device(&self, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        device_range(self.0, name, visitor);
         Some(())
     }
 }
@@ -329,12 +312,8 @@ impl Part for Addends {
         Some(())
     }
 
-    fn members(&self, name: &str, members: &mut Vec<String>) {
-        range_members(name, members);
-    }
-
-    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
-        numbers.extend(self.0);
+    fn device(&self, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        device_range(self.0, name, visitor);
         Some(())
     }
 }
@@ -373,7 +352,7 @@ impl Part for Numbers {
         Some(())
     }
 
-    fn numbers(&self, _: &mut Vec<u32>) -> Option<()> {
+    fn device(&self, _: &str, _: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
         self.is_empty().then_some(())
     }
 }
@@ -388,12 +367,8 @@ impl<const N: u32> Part for Once<N> {
         Some(())
     }
 
-    fn members(&self, name: &str, members: &mut Vec<String>) {
-        members.push(name.into());
-    }
-
-    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
-        numbers.push(self.0);
+    fn device(&self, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        visitor(format_args!("{name}"), self.0);
         Some(())
     }
 }
@@ -417,13 +392,9 @@ impl Part for Propagator {
         Some(("propagated", None))
     }
 
-    fn members(&self, _: &str, members: &mut Vec<String>) {
-        members.extend(["momentum", "mass"].map(String::from));
-    }
-
-    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
-        self.momentum.numbers(numbers)?;
-        self.mass.numbers(numbers)
+    fn device(&self, _: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        self.momentum.device("momentum", visitor)?;
+        self.mass.device("mass", visitor)
     }
 }
 
@@ -485,7 +456,7 @@ impl Part for WithProducts {
         })
     }
 
-    fn numbers(&self, _: &mut Vec<u32>) -> Option<()> {
+    fn device(&self, _: &str, _: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
         None
     }
 }
@@ -511,12 +482,8 @@ impl Part for Form {
         }
     }
 
-    fn members(&self, name: &str, members: &mut Vec<String>) {
-        members.push(name.into());
-    }
-
-    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
-        numbers.push(*self as u32);
+    fn device(&self, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        visitor(format_args!("{name}"), *self as u32);
         Some(())
     }
 }
@@ -571,12 +538,8 @@ impl Part for Mirror {
         }
     }
 
-    fn members(&self, name: &str, members: &mut Vec<String>) {
-        members.push(name.into());
-    }
-
-    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
-        numbers.push(*self as u32);
+    fn device(&self, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        visitor(format_args!("{name}"), *self as u32);
         Some(())
     }
 }
@@ -594,12 +557,8 @@ impl Part for Stride {
         Some(("stride", Some(self.0)))
     }
 
-    fn members(&self, name: &str, members: &mut Vec<String>) {
-        members.push(name.into());
-    }
-
-    fn numbers(&self, numbers: &mut Vec<u32>) -> Option<()> {
-        numbers.push(self.0);
+    fn device(&self, name: &str, visitor: &mut dyn FnMut(Arguments, u32)) -> Option<()> {
+        visitor(format_args!("{name}"), self.0);
         Some(())
     }
 }
