@@ -277,7 +277,7 @@ fn memory_that_is_not_there_is_an_error_of_its_own() {
     assert!(matches!(result, Err(Error::NoSuchDevice { .. })));
 }
 
-/// The files of `cuda/` in their order, for each precision; the kernels that `src/gpu/source.rs`
+/// The files of `cuda/` in their order, for each precision; the kernels that `crates/gpu/src/source.rs`
 /// generates are not among them.
 #[test]
 fn the_device_code_compiles() {

@@ -8,7 +8,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// An error for a handle of another GPU.
-fn insist(one: &Arc<dyn Driver>, other: &Arc<dyn Driver>, call: &'static str) -> Result<()> {
+fn check_same(one: &Arc<dyn Driver>, other: &Arc<dyn Driver>, call: &'static str) -> Result<()> {
     match Arc::ptr_eq(one, other) {
         true => Ok(()),
         false => Err(Error::GpuCall {
@@ -161,7 +161,7 @@ impl Event {
 
     /// Seconds from here to another, both of which have been passed.
     pub fn seconds(&self, to: &Event) -> Result<f64> {
-        insist(&self.driver, &to.driver, "the time between events")?;
+        check_same(&self.driver, &to.driver, "the time between events")?;
         self.driver.seconds(self.id, to.id)
     }
 }
@@ -237,7 +237,7 @@ impl Stream {
 
     /// Puts an event here.
     pub fn record(&self, event: &Event) -> Result<()> {
-        insist(self.driver(), &event.driver, "an event of a stream")?;
+        check_same(self.driver(), &event.driver, "an event of a stream")?;
         self.driver().record(self.id(), event.id)
     }
 
@@ -250,14 +250,14 @@ impl Stream {
 
     /// What comes next waits for an event.
     pub fn wait(&self, event: &Event) -> Result<()> {
-        insist(self.driver(), &event.driver, "a stream that waits")?;
+        check_same(self.driver(), &event.driver, "a stream that waits")?;
         self.driver().wait(self.id(), event.id)
     }
 
     /// Copies into the memory of the GPU and waits for all work.
     pub fn write(&self, to: &Buffer, bytes: &[u8]) -> Result<()> {
         const CALL: &str = "a copy to the GPU";
-        insist(self.driver(), &to.driver, CALL)?;
+        check_same(self.driver(), &to.driver, CALL)?;
         to.has(bytes.len(), CALL)?;
         // SAFETY: the buffer has as many bytes; both stay until the stream is done.
         let done = unsafe { self.upload(to.pointer, bytes) };
@@ -269,7 +269,7 @@ impl Stream {
     /// Waits for all work, and copies out of the memory of the GPU.
     pub fn read(&self, to: &mut [u8], from: &Buffer) -> Result<()> {
         const CALL: &str = "a copy from the GPU";
-        insist(self.driver(), &from.driver, CALL)?;
+        check_same(self.driver(), &from.driver, CALL)?;
         from.has(to.len(), CALL)?;
         // SAFETY: the buffer has as many bytes; both stay until the stream is done.
         let done = unsafe { self.download(to, from.pointer) };
@@ -279,7 +279,7 @@ impl Stream {
 
     /// Sets all of a buffer to a byte.
     pub fn clear(&self, buffer: &Buffer, byte: u8) -> Result<()> {
-        insist(self.driver(), &buffer.driver, "a buffer that is set")?;
+        check_same(self.driver(), &buffer.driver, "a buffer that is set")?;
         // SAFETY: the buffer has as many bytes; should it go before, the GPU is waited for.
         unsafe { self.fill(buffer.pointer, byte, buffer.bytes) }
     }
@@ -343,7 +343,7 @@ impl Stream {
     /// # Safety
     /// As for [`Driver::launch_graph`].
     pub unsafe fn launch_graph(&self, graph: &Graph) -> Result<()> {
-        insist(self.driver(), &graph.driver, "the launch of a graph")?;
+        check_same(self.driver(), &graph.driver, "the launch of a graph")?;
         // SAFETY: the caller's promise.
         unsafe { self.driver().launch_graph(self.id(), graph.id) }
     }

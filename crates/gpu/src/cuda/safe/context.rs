@@ -90,7 +90,7 @@ impl Context {
     }
 
     /// An error for what was made in another context.
-    pub fn insist(self: &Arc<Context>, other: &Arc<Context>, call: &'static str) -> Result<()> {
+    pub fn check_same(self: &Arc<Context>, other: &Arc<Context>, call: &'static str) -> Result<()> {
         match Arc::ptr_eq(self, other) {
             true => Ok(()),
             false => Err(Error::GpuCall {

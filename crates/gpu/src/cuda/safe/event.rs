@@ -37,7 +37,7 @@ impl Event {
 
     /// Seconds from here to another, both of which have been passed.
     pub fn seconds(&self, to: &Event) -> Result<f64> {
-        self.context.insist(&to.context, "cuEventElapsedTime")?;
+        self.context.check_same(&to.context, "cuEventElapsedTime")?;
         let entered = self.context.enter()?;
         // SAFETY: both are alive.
         unsafe { entered.calls().elapsed(self.raw, to.raw) }

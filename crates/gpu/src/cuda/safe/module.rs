@@ -119,7 +119,7 @@ impl Function {
     }
 
     /// An error for a launch that no kernel, or not this one, can have.
-    pub fn insist(&self, shape: Shape, argument: &[u8]) -> Result<()> {
+    pub fn check_launch(&self, shape: Shape, argument: &[u8]) -> Result<()> {
         let wrong = |what: String| {
             Err(Error::GpuCall {
                 call: "cuLaunchKernel",

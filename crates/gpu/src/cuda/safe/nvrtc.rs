@@ -1,6 +1,7 @@
 //! NVRTC: the compiler of device code, as a library. It needs neither a GPU nor a driver.
 
 use crate::cuda::result::nvrtc::{Calls, Output};
+use crate::cuda::sys::library;
 use crate::cuda::sys::nvrtc::Program as RawProgram;
 use mebridge_support::error::{Error, Result};
 use std::ffi::{CStr, CString, c_int};
@@ -22,20 +23,16 @@ impl Nvrtc {
     /// The compiler; looked for once. `driver` is the major version of CUDA of the driver, if any.
     pub fn get(driver: Option<u32>) -> Result<&'static Nvrtc> {
         static OPEN: Mutex<Option<&'static Nvrtc>> = Mutex::new(None);
-        let mut open = OPEN.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(nvrtc) = *open {
-            return Ok(nvrtc);
-        }
-        let calls = Calls::get(driver)?;
-        let mut architectures = calls.architectures()?;
-        architectures.sort_unstable();
-        let nvrtc = Box::leak(Box::new(Nvrtc {
-            calls,
-            version: calls.version()?,
-            architectures,
-        }));
-        *open = Some(nvrtc);
-        Ok(nvrtc)
+        library::once(&OPEN, || {
+            let calls = Calls::get(driver)?;
+            let mut architectures = calls.architectures()?;
+            architectures.sort_unstable();
+            Ok(Nvrtc {
+                calls,
+                version: calls.version()?,
+                architectures,
+            })
+        })
     }
 
     /// The best target for a GPU: its own code, `sm_90`, or where the library does not know the GPU

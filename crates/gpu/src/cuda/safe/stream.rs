@@ -62,7 +62,7 @@ impl Stream {
 
     /// Puts an event here.
     pub fn record(&self, event: &Event) -> Result<()> {
-        self.context.insist(event.context(), "cuEventRecord")?;
+        self.context.check_same(event.context(), "cuEventRecord")?;
         let entered = self.context.enter()?;
         // SAFETY: both are alive.
         unsafe { entered.calls().record(event.raw(), self.raw) }
@@ -70,7 +70,8 @@ impl Stream {
 
     /// What comes next waits for an event.
     pub fn wait(&self, event: &Event) -> Result<()> {
-        self.context.insist(event.context(), "cuStreamWaitEvent")?;
+        self.context
+            .check_same(event.context(), "cuStreamWaitEvent")?;
         let entered = self.context.enter()?;
         // SAFETY: both are alive.
         unsafe { entered.calls().wait(self.raw, event.raw()) }
@@ -94,7 +95,7 @@ impl Stream {
     /// # Safety
     /// All memory and programs of the work are there until it is done.
     pub unsafe fn launch_graph(&self, graph: &Graph) -> Result<()> {
-        self.context.insist(graph.context(), "cuGraphLaunch")?;
+        self.context.check_same(graph.context(), "cuGraphLaunch")?;
         // SAFETY: it is alive, and of the graph's context; the rest is the caller's promise.
         unsafe { graph.launch(self.raw) }
     }
@@ -143,8 +144,9 @@ impl Stream {
     /// # Safety
     /// The argument is of the type that the kernel takes, and what it says about memory is true until the kernel is done.
     pub unsafe fn launch(&self, function: &Function, shape: Shape, argument: &[u8]) -> Result<()> {
-        self.context.insist(function.context(), "cuLaunchKernel")?;
-        function.insist(shape, argument)?;
+        self.context
+            .check_same(function.context(), "cuLaunchKernel")?;
+        function.check_launch(shape, argument)?;
         let entered = self.context.enter()?;
         // SAFETY: kernel and stream are alive; the rest is the caller's promise.
         unsafe { (entered.calls()).launch(function.raw(), shape, argument, self.raw) }

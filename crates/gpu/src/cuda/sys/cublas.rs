@@ -60,26 +60,21 @@ impl Symbols {
     /// Those of the library, which is looked for until it is found once, for a driver of this major version of CUDA.
     pub fn get(driver: u32) -> Result<&'static Symbols> {
         static LOADED: Mutex<Option<&'static Symbols>> = Mutex::new(None);
-        let mut loaded = LOADED.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(symbols) = *loaded {
-            return Ok(symbols);
-        }
-        let found = library::load("cuBLAS", "cublas", "nvidia-cublas", Some(driver))?;
-        // SAFETY: the types are those of cublas_api.h, the same in CUDA 12 and 13; device pointers are 64 bits.
-        let symbols = unsafe {
-            Symbols {
-                create: found.get("cublasCreate_v2")?,
-                destroy: found.get("cublasDestroy_v2")?,
-                set_stream: found.get("cublasSetStream_v2")?,
-                set_workspace: found.get("cublasSetWorkspace_v2")?,
-                set_math_mode: found.get("cublasSetMathMode")?,
-                single: found.get("cublasSgemmStridedBatched")?,
-                double: found.get("cublasDgemmStridedBatched")?,
-                _library: found,
+        library::once(&LOADED, || {
+            let found = library::load("cuBLAS", "cublas", "nvidia-cublas", Some(driver))?;
+            // SAFETY: the types are those of cublas_api.h, the same in CUDA 12 and 13; device pointers are 64 bits.
+            unsafe {
+                Ok(Symbols {
+                    create: found.get("cublasCreate_v2")?,
+                    destroy: found.get("cublasDestroy_v2")?,
+                    set_stream: found.get("cublasSetStream_v2")?,
+                    set_workspace: found.get("cublasSetWorkspace_v2")?,
+                    set_math_mode: found.get("cublasSetMathMode")?,
+                    single: found.get("cublasSgemmStridedBatched")?,
+                    double: found.get("cublasDgemmStridedBatched")?,
+                    _library: found,
+                })
             }
-        };
-        let symbols: &'static Symbols = Box::leak(Box::new(symbols));
-        *loaded = Some(symbols);
-        Ok(symbols)
+        })
     }
 }

@@ -8,12 +8,25 @@ use libloading::Library;
 use mebridge_support::error::{Error, Result};
 use mebridge_support::runtime::environment;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 /// A folder that is looked into before all others.
 pub const FOLDER: &str = "MEBRIDGE_NVRTC";
 
 /// The major versions of CUDA that are known.
 const MAJORS: std::ops::RangeInclusive<u32> = 12..=13;
+
+/// What is looked for until it is found once, and stays from then on.
+pub fn once<T>(
+    found: &Mutex<Option<&'static T>>,
+    look: impl FnOnce() -> Result<T>,
+) -> Result<&'static T> {
+    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = *found {
+        return Ok(found);
+    }
+    Ok(found.insert(Box::leak(Box::new(look()?))))
+}
 
 /// Loads the library whose file is called `lib<name>.so.<major>`, for a driver of this major
 /// version of CUDA, if it is known.

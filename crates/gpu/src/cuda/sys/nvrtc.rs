@@ -42,32 +42,27 @@ impl Symbols {
     /// driver, if any.
     pub fn get(driver: Option<u32>) -> Result<&'static Symbols> {
         static LOADED: Mutex<Option<&'static Symbols>> = Mutex::new(None);
-        let mut loaded = LOADED.lock().unwrap_or_else(|e| e.into_inner());
-        if let Some(symbols) = *loaded {
-            return Ok(symbols);
-        }
-        let found = library::load("NVRTC", "nvrtc", "nvidia-cuda-nvrtc", driver)?;
-        // SAFETY: the types are those of nvrtc.h, the same in all versions from CUDA 11.2 on.
-        let symbols = unsafe {
-            Symbols {
-                create: found.get("nvrtcCreateProgram")?,
-                compile: found.get("nvrtcCompileProgram")?,
-                destroy: found.get("nvrtcDestroyProgram")?,
-                error_string: found.get("nvrtcGetErrorString")?,
-                version: found.get("nvrtcVersion")?,
-                architecture_count: found.get("nvrtcGetNumSupportedArchs")?,
-                architectures: found.get("nvrtcGetSupportedArchs")?,
-                cubin: (found.get("nvrtcGetCUBINSize")?, found.get("nvrtcGetCUBIN")?),
-                ptx: (found.get("nvrtcGetPTXSize")?, found.get("nvrtcGetPTX")?),
-                log: (
-                    found.get("nvrtcGetProgramLogSize")?,
-                    found.get("nvrtcGetProgramLog")?,
-                ),
-                library: found,
+        library::once(&LOADED, || {
+            let found = library::load("NVRTC", "nvrtc", "nvidia-cuda-nvrtc", driver)?;
+            // SAFETY: the types are those of nvrtc.h, the same in all versions from CUDA 11.2 on.
+            unsafe {
+                Ok(Symbols {
+                    create: found.get("nvrtcCreateProgram")?,
+                    compile: found.get("nvrtcCompileProgram")?,
+                    destroy: found.get("nvrtcDestroyProgram")?,
+                    error_string: found.get("nvrtcGetErrorString")?,
+                    version: found.get("nvrtcVersion")?,
+                    architecture_count: found.get("nvrtcGetNumSupportedArchs")?,
+                    architectures: found.get("nvrtcGetSupportedArchs")?,
+                    cubin: (found.get("nvrtcGetCUBINSize")?, found.get("nvrtcGetCUBIN")?),
+                    ptx: (found.get("nvrtcGetPTXSize")?, found.get("nvrtcGetPTX")?),
+                    log: (
+                        found.get("nvrtcGetProgramLogSize")?,
+                        found.get("nvrtcGetProgramLog")?,
+                    ),
+                    library: found,
+                })
             }
-        };
-        let symbols: &'static Symbols = Box::leak(Box::new(symbols));
-        *loaded = Some(symbols);
-        Ok(symbols)
+        })
     }
 }
