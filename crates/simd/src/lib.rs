@@ -21,7 +21,7 @@
 
 mod complex;
 mod dispatch;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod edges;
 mod l2;
 mod level;
