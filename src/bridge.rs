@@ -106,25 +106,20 @@ impl Bridge {
 
     /// The servers of calls.
     fn of_calls(&self) -> &Servers {
-        match &self.weighting {
-            Weighting::List(list) => &list.servers,
-            Weighting::Amp2 | Weighting::Configurations { .. } => &self.servers,
-        }
+        let list = self.weighting.list();
+        list.map_or(&self.servers, |list| &list.servers)
     }
 
     fn of_calls_mut(&mut self) -> &mut Servers {
-        match &mut self.weighting {
-            Weighting::List(list) => &mut list.servers,
-            Weighting::Amp2 | Weighting::Configurations { .. } => &mut self.servers,
+        match self.weighting.list_mut() {
+            Some(list) => &mut list.servers,
+            None => &mut self.servers,
         }
     }
 
     /// All forms that serve calls or samples.
     fn forms(&self) -> impl Iterator<Item = &Form> {
-        let list = match &self.weighting {
-            Weighting::List(list) => Some(&list.servers),
-            Weighting::Amp2 | Weighting::Configurations { .. } => None,
-        };
+        let list = self.weighting.list().map(|list| &list.servers);
         std::iter::once(&self.servers)
             .chain(list)
             .flat_map(Servers::forms)
@@ -132,10 +127,7 @@ impl Bridge {
 
     /// The same, to be changed.
     fn forms_mut(&mut self) -> impl Iterator<Item = &mut Form> {
-        let list = match &mut self.weighting {
-            Weighting::List(list) => Some(&mut list.servers),
-            Weighting::Amp2 | Weighting::Configurations { .. } => None,
-        };
+        let list = self.weighting.list_mut().map(|list| &mut list.servers);
         std::iter::once(&mut self.servers)
             .chain(list)
             .flat_map(Servers::forms_mut)

@@ -3,7 +3,7 @@
 //! Its first member is `size`, `sizeof` of the struct in the header that the caller was compiled with. What a smaller one
 //! does not have is as if it were zero; what a larger one has beyond ours must be zero, since nobody would look at it.
 
-use super::pointers::{Access, Array, null, wrong};
+use super::pointers::{Access, Array, check, wrong};
 use crate::error::Result;
 use std::mem::MaybeUninit;
 
@@ -19,7 +19,7 @@ pub unsafe trait Grows: Copy {
     const NAME: &'static str;
 }
 
-/// The caller's struct, with zeros where it has no members, and how many bytes of it there are.
+/// The caller's struct, with zeros where it has no members.
 ///
 /// # Safety
 /// The pointer is null or that of a struct of the size that it begins with.
@@ -29,13 +29,11 @@ pub unsafe fn read<T: Grows>(
     pointer: *const T,
 ) -> Result<T> {
     let name = T::NAME;
-    if pointer.is_null() {
-        return Err(null(function, argument));
-    }
-    if let Some(defect) = Array::of(pointer.cast::<usize>(), 1, Access::Read).defect(argument, None)
-    {
-        return Err(wrong(function, defect));
-    }
+    check(
+        function,
+        argument,
+        Array::of(pointer.cast::<usize>(), 1, Access::Read),
+    )?;
     // SAFETY: aligned, and every such struct begins with its size.
     let size = unsafe { pointer.cast::<usize>().read() };
     let cure = format!("set {argument}->size to sizeof(struct {name}), and all else to zero first");

@@ -97,6 +97,22 @@ impl Weighting {
         }
     }
 
+    /// The list of channels, where one was stated.
+    pub fn list(&self) -> Option<&List> {
+        match self {
+            Weighting::List(list) => Some(list),
+            Weighting::Amp2 | Weighting::Configurations { .. } => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn list_mut(&mut self) -> Option<&mut List> {
+        match self {
+            Weighting::List(list) => Some(list),
+            Weighting::Amp2 | Weighting::Configurations { .. } => None,
+        }
+    }
+
     /// Whether calls with channels need squared diagrams.
     pub fn needs_amp2(&self) -> bool {
         matches!(self, Weighting::Amp2)
