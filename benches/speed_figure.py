@@ -6,10 +6,12 @@ from __future__ import annotations
 import pathlib
 import re
 
+from bars import BLUE, ORANGE, Figure
+
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 NAMES, SCALE, ROW, BAR, TOP = 190, 52, 44, 15, 58
-# Without and with channels; readable on a light and on a dark page.
-COLOURS = "#3b7dd8", "#e08a2c"
+# Without and with channels.
+COLOURS = BLUE, ORANGE
 
 
 def rows() -> list[tuple[str, float, float]]:
@@ -30,28 +32,22 @@ def rows() -> list[tuple[str, float, float]]:
 def main() -> None:
     table = rows()
     most = max(max(ratios) for _, *ratios in table)
-    width, height = NAMES + SCALE * (int(most) + 1) + 50, TOP + ROW * len(table) + 12
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        'font-family="sans-serif" font-size="13">',
-        "<title>Matrix elements a second, mebridge beside CUDACPP</title>",
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        '<text x="10" y="20" font-size="14">Matrix elements a second beside CUDACPP (= 1): one core, AVX-512, double</text>',
-    ]
-    for i, (what, at) in enumerate((("without channels", NAMES), ("with channels, as MadEvent calls", NAMES + 150))):
-        parts.append(f'<rect x="{at}" y="32" width="12" height="12" fill="{COLOURS[i]}"/>')
-        parts.append(f'<text x="{at + 17}" y="43">{what}</text>')
+    end = TOP + ROW * len(table)
+    figure = Figure(
+        NAMES,
+        NAMES + SCALE * (int(most) + 1) + 50,
+        end + 12,
+        "Matrix elements a second, mebridge beside CUDACPP",
+        "Matrix elements a second beside CUDACPP (= 1): one core, AVX-512, double",
+    )
+    figure.legend(32, COLOURS, ("without channels", "with channels, as MadEvent calls"))
     for i, (name, *ratios) in enumerate(table):
         y = TOP + ROW * i
-        parts.append(f'<text x="{NAMES - 10}" y="{y + BAR + 5}" text-anchor="end">{name}</text>')
+        figure.name(y + BAR + 5, name)
         for k, ratio in enumerate(ratios):
-            top = y + k * (BAR + 2)
-            parts.append(f'<rect x="{NAMES}" y="{top}" width="{SCALE * ratio:.1f}" height="{BAR}" fill="{COLOURS[k]}"/>')
-            parts.append(f'<text x="{NAMES + SCALE * ratio + 5:.1f}" y="{top + BAR - 3}" font-size="11">{ratio:.1f}</text>')
-    end = TOP + ROW * len(table)
-    parts.append(f'<path d="M{NAMES + SCALE} {TOP - 4} V{end}" stroke="#888888" stroke-dasharray="3 3"/>')
-    parts.append("</svg>\n")
-    (DOCS / "speed.svg").write_text("\n".join(parts))
+            figure.bar(y + k * (BAR + 2), SCALE * ratio, BAR, COLOURS[k], f"{ratio:.1f}", 11)
+    figure.line(SCALE, TOP - 4, end, "#888888")
+    figure.write(DOCS / "speed.svg")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from ._scratch import room
 from ._survey import POINTS
 
 # So many channels are surveyed at a time: what MadSpace holds of each is some 0.5 MB.
-_TOGETHER = 256
+_AT_A_TIME = 256
 
 
 class Generator:
@@ -148,8 +148,8 @@ class Generator:
             config.survey_min_iters = config.survey_max_iters = count
             if precision is not None:
                 config.survey_max_iters, config.survey_target_precision = count + 1, precision
-            for first in range(0, len(numbers), _TOGETHER):
-                some = numbers[first : first + _TOGETHER]
+            for first in range(0, len(numbers), _AT_A_TIME):
+                some = numbers[first : first + _AT_A_TIME]
                 generators = []
                 for i in some:
                     channel = self._built.channels[i]

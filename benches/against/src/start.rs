@@ -172,9 +172,9 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Line)) -> Outcome<()> 
         let make = || {
             calls::calls(library, row.call, &sample, &in_turn, device.as_ref()).map_err(Line::Wrong)
         };
-        if options.backend == Backend::Cuda && start.number == 0 {
-            // Code for the GPU is compiled while tables answer. What goes waits for its compiler, and what comes
-            // next finds the code.
+        if device.is_some() && start.number == 0 {
+            // The GPU's code of samples is compiled while tables answer. What goes waits for its compiler, and what
+            // comes next finds the code. (That of calls was compiled when an event was timed.)
             make()?.answers().map_err(Line::Wrong)?;
         }
         let mut calls = make()?;
