@@ -194,7 +194,7 @@ macro_rules! define {
         dots { $($(#[$ddoc:meta])* $dot:ident = $dfields:expr, multiply_adds: $dc:expr, amplitude: $dk:path;)* }
         arrays { $($arrays:tt)* }
     ) => {
-        /// What an operation computes; `src/ops/table.rs` says how names are made.
+        /// What an operation computes; `crates/ops/src/table.rs` says how names are made.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum Opcode {
             $($(#[$adoc])* $amplitude,)*

@@ -4,17 +4,17 @@
 //!
 //! 1. A row here. Enum, layout, operand visitor, cost, recognition, CPU dispatch and the GPU's decoding of
 //!    operands of a fixed number are derived from it.
-//! 2. The CPU kernel in `src/ops/kernels/`.
+//! 2. The CPU kernel in `crates/ops/src/kernels/`.
 //! 3. The device function of the same name in `cuda/vertices.cuh` (where operands have no fixed number, the
 //!    loop over them in `cuda/operations.cuh`).
 //!
 //! An operation on arrays is added in the same way: a row here, of which its payload, visitor, validation, cost, printing
-//! and the structure that the GPU reads are derived; the kernel in `src/ops/kernels/arrays.rs`; and, where the row says
+//! and the structure that the GPU reads are derived; the kernel in `crates/ops/src/kernels/arrays.rs`; and, where the row says
 //! that a GPU does it, the device function in `cuda/arrays.cuh`.
 //!
-//! Tests of `src/ops/kernels/` and `src/gpu/vertices_tests.rs` go through the table and fail where a kernel
+//! Tests of `crates/ops/src/kernels/` and `crates/gpu/src/vertices_tests.rs` go through the table and fail where a kernel
 //! or a device function is missing or computes something else. Generated GPU code
-//! (`src/gpu/codegen/values.rs`) knows operands of a fixed number from the table; a process with an
+//! (`crates/gpu/src/codegen/values.rs`) knows operands of a fixed number from the table; a process with an
 //! operation of no fixed number that it does not know runs by tables.
 
 /// The table. `for_each_opcode!(callback)` gives all rows to a macro.
@@ -225,7 +225,7 @@ macro_rules! for_each_opcode {
                 multiply_adds: |_| 0,
                 current: sums::conjugate::<V, true>;
             /// Hermitian matrix `sum of a_i a_j^*` of several spinors and of the same spinors mirrored, which are theirs
-            /// with all helicities reversed (`src/ops/kernels/density.rs`): `A_00`, `A_11`, then the complex `A_01` and `A_02`,
+            /// with all helicities reversed (`crates/ops/src/kernels/density.rs`): `A_00`, `A_11`, then the complex `A_01` and `A_02`,
             /// of which the other numbers follow.
             DensitySpinor = [COUNT, Repeat(&[0], &[Read(FOUR)]), Write(MATRIX)],
                 multiply_adds: |r| 24 * r.waves,

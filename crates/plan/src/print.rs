@@ -1,15 +1,16 @@
 //! Plans as text, to be read and to be compared.
 //!
 //! An address stands behind a letter that says what is there: `w` a spinor or a vector, `c` a complex number, `p` four
-//! real numbers (a momentum, or a spinor of one chirality), `r` a real number, `x` anything else. Operations are printed by the table of operations and its visitors
-//! ([`mebridge_ops::visit`], [`mebridge_ops::arrays::visit`]), so that a new one needs nothing here.
+//! real numbers (a momentum, or a spinor of one chirality), `r` a real number, `x` anything else. Operations are printed
+//! by the table of operations and its visitors ([`mebridge_ops::visit`], [`mebridge_ops::arrays::visit`]), so that a new
+//! one needs nothing here.
 //!
 //! `w96 = Ffv2 w64 w72 c30 p24 r22` writes 96 and reads the others; `+=` adds to what is there. A wavefunction that
 //! amplitudes look up in the table of a helicity is its number there, `[4]`; `#2` is a count or a mode.
 //!
-//! Of operations on arrays `w96 x4 = LineIn, propagated: w64[i0] w72[i4+s1] + ..` makes four elements, each of them the sum of these
-//! products of elements: those with the offsets `i0`, which are listed at the end, from an address that is shifted by the
-//! run's shift 1. Behind the first semicolon stands what is read once for all elements.
+//! Of operations on arrays `w96 x4 = LineIn, propagated: w64[i0] w72[i4+s1] + ..` makes four elements, each of them the
+//! sum of these products of elements: those with the offsets `i0`, which are listed at the end, from an address that is
+//! shifted by the run's shift 1. Behind the first semicolon stands what is read once for all elements.
 
 use super::color_ordered::{Loops, NO_HELICITY};
 use super::sums::Sums;

@@ -1,0 +1,67 @@
+//! Files that documents and comments name by their paths from the top are there.
+
+use std::path::{Path, PathBuf};
+
+/// Folders at the top by which a path is known as one.
+const TOP: [&str; 9] = [
+    "src",
+    "crates",
+    "cuda",
+    "tests",
+    "benches",
+    "python",
+    "fortran",
+    "include",
+    "installed",
+];
+/// What is made and not kept.
+const MADE: [&str; 3] = ["build", "target", ".git"];
+
+/// Texts below a folder that may name files.
+fn texts(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let (path, name) = (entry.path(), entry.file_name());
+        let kind = entry.file_type().expect("its kind");
+        if kind.is_dir() && !MADE.iter().any(|made| name == *made) {
+            texts(&path, found);
+        } else if kind.is_file() {
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            let is_text = ["md", "rs", "cuh", "py", "sh", "toml", "f90", "h"];
+            if ending.is_some_and(|ending| is_text.contains(&ending)) {
+                found.push(path);
+            }
+        }
+    }
+}
+
+#[test]
+fn named_files_are_there() {
+    let root = mebridge_testing::root();
+    let mut all = Vec::new();
+    texts(&root, &mut all);
+    let (mut named, mut missing) = (0, Vec::new());
+    for path in &all {
+        let text = String::from_utf8_lossy(&std::fs::read(path).expect("a text")).into_owned();
+        for quoted in text
+            .lines()
+            .flat_map(|line| line.split('`').skip(1).step_by(2))
+        {
+            let is_path = quoted.contains('/')
+                && quoted
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c))
+                && TOP.contains(&quoted.split('/').next().unwrap_or_default());
+            if !is_path {
+                continue;
+            }
+            named += 1;
+            // Made by the build, or of the folder that the text is about.
+            let beside = path.parent().expect("a folder").join(quoted);
+            if !root.join(quoted).exists() && !beside.exists() {
+                missing.push(format!("{}: {quoted}", path.display()));
+            }
+        }
+    }
+    assert!(named > 100, "{named}");
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
