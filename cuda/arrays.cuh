@@ -8,10 +8,10 @@ DEVICE unsigned element(const Arrays &a, unsigned address, unsigned shift, unsig
     return address + a.shifts[shift] + a.indices[index + r];
 }
 
-/// A vector in another form than the plain one.
-DEVICE Four formed(Four v, unsigned form) {
-    if (form == 1) return four(v.c[0], -v.c[1], -v.c[2], -v.c[3]);
-    if (form == 2) {
+/// A vector of contravariant components in other components.
+DEVICE Four in_components(Four v, unsigned components) {
+    if (components == 1) return four(v.c[0], -v.c[1], -v.c[2], -v.c[3]);
+    if (components == 2) {
         Slashed s = slash(v);
         return four(s.plus, s.minus, s.up, s.down);
     }
@@ -50,7 +50,7 @@ DEVICE void do_Current(const Arrays &a, const CurrentOperation &op, unsigned r, 
         Four f2 = m.four(element(a, p.b_address, p.b_shift, p.b_index, r));
         sum = term_Ffv3(f1, f2, sum);
     }
-    m.put_four(op.out + r * 8, formed(times(m.complex(op.factor), sum), op.form));
+    m.put_four(op.out + r * 8, in_components(times(m.complex(op.factor), sum), op.components));
 }
 
 DEVICE void do_Vector(const Arrays &a, const VectorOperation &op, unsigned r, Memory m) {
@@ -73,10 +73,10 @@ DEVICE void do_Vector(const Arrays &a, const VectorOperation &op, unsigned r, Me
         }
         sum = times_add(m.complex(op.factor_of_triples), fours, sum);
     }
-    m.put_four(op.out + r * 8, formed(sum, op.form));
+    m.put_four(op.out + r * 8, in_components(sum, op.components));
     if (op.mirror) {
         Four other = op.mirror == 1 ? Conjugate(sum) : MinusConjugate(sum);
-        m.put_four(op.out + (op.count - 1 - r) * 8, formed(other, op.form));
+        m.put_four(op.out + (op.count - 1 - r) * 8, in_components(other, op.components));
     }
 }
 
@@ -87,7 +87,7 @@ DEVICE void do_Sum(const Arrays &a, const SumOperation &op, unsigned r, Memory m
         Four v = m.four(one.address + a.shifts[one.shift] + r * 8);
         sum = add_four(sum, one.minus ? negative(v) : v);
     }
-    sum = formed(sum, op.form);
+    sum = in_components(sum, op.components);
     if (op.has_factor) sum = times(m.complex(op.factor), sum);
     m.put_four(op.out + r * 8, sum);
 }

@@ -19,7 +19,7 @@
 
 use crate::cache::Cache;
 use crate::error::{Error, Result};
-use crate::generate::{Elements, generate, is_process};
+use crate::generate::{MatrixElements, generate, is_process};
 use crate::import::Options;
 use crate::import_cached::import_cached;
 use crate::model::Model;
@@ -184,7 +184,7 @@ pub fn all_from_text(choice: &ProcessChoice) -> Result<Vec<Process>> {
 /// The one of them that is meant. The others are not assembled.
 fn from_text(choice: &ProcessChoice) -> Result<Process> {
     let model = Model::standard()?;
-    let elements = Elements::of(process_text(&choice.path).unwrap_or_default(), &model)?;
+    let elements = MatrixElements::of(process_text(&choice.path).unwrap_or_default(), &model)?;
     elements.process(place(choice, &elements.names())?)
 }
 

@@ -53,7 +53,7 @@ pub struct Topology {
 
 /// A line of a diagram.
 #[derive(Clone, Debug, PartialEq)]
-struct Line {
+struct InternalLine {
     /// For each leg +1 (coming in), -1 (going out) or 0 (not on this side).
     signs: Vec<f64>,
     mass: f64,
@@ -66,7 +66,7 @@ struct Line {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Propagators {
     /// Diagrams (from 1) with their lines, in the order of the configurations.
-    configurations: Vec<(u32, Vec<Line>)>,
+    configurations: Vec<(u32, Vec<InternalLine>)>,
     s: f64,
 }
 
@@ -159,15 +159,15 @@ impl Propagators {
     }
 }
 
-impl Line {
+impl InternalLine {
     /// The line that leads to these legs.
-    fn of(process: &Process, below: &[bool], mass: f64, width: f64) -> Line {
+    fn of(process: &Process, below: &[bool], mass: f64, width: f64) -> InternalLine {
         let legs = process.signs();
         let incoming = (0..legs.len()).filter(|&i| legs[i] > 0.0);
         let (all, mine) = incoming.fold((0, 0), |(all, mine), i| {
             (all + 1, mine + usize::from(below[i]))
         });
-        Line {
+        InternalLine {
             signs: legs
                 .iter()
                 .zip(below)
@@ -203,7 +203,7 @@ fn refused(what: String) -> Error {
 }
 
 /// The lines of a diagram.
-fn lines(process: &Process, binding: &Binding, diagram: u32) -> Result<Vec<Line>> {
+fn lines(process: &Process, binding: &Binding, diagram: u32) -> Result<Vec<InternalLine>> {
     let mut entries = process.channels.amp2.iter();
     let vertex = entries
         .find(|entry| entry.diagram == diagram)
@@ -224,7 +224,7 @@ fn lines(process: &Process, binding: &Binding, diagram: u32) -> Result<Vec<Line>
         let mut below = vec![false; legs.len()];
         mark(process, wavefunction, &mut below);
         let (mass, width) = (value(vertex.mass), value(vertex.width));
-        found.push(Line::of(process, &below, mass, width));
+        found.push(InternalLine::of(process, &below, mass, width));
     }
     if found.len() + 3 != legs.len() {
         return Err(refused(format!(
@@ -240,7 +240,7 @@ fn of_topology(
     process: &Process,
     binding: &Binding,
     topology: &Topology,
-) -> std::result::Result<Vec<(Vec<bool>, Line)>, String> {
+) -> std::result::Result<Vec<(Vec<bool>, InternalLine)>, String> {
     let legs = process.legs.len();
     // What each name leads to, until a vertex takes it up.
     let mut open: Vec<(String, Vec<bool>)> = Vec::new();
@@ -299,7 +299,7 @@ fn of_topology(
             value(process, binding, mass)?,
             value(process, binding, width)?,
         );
-        let line = Line::of(process, &below, mass, width);
+        let line = InternalLine::of(process, &below, mass, width);
         found.push((below.clone(), line));
         open.push((third.clone(), below));
     }

@@ -28,7 +28,7 @@ const WORTH_A_GPU: usize = 2_500_000;
 /// g g > t t~ g g g have 16 to 55.
 const OF_DIAGRAM: usize = 30;
 /// So many diagrams are the work of a JAMP of the colour-ordered form.
-const OF_ORDER: usize = 6;
+const OF_JAMP: usize = 6;
 
 /// Calls of a bridge.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ impl Calls {
     /// Calls of so many events of a process.
     pub fn of(process: &Process, nevt: usize) -> Calls {
         let diagrams = match &process.amplitudes {
-            Amplitudes::ColorOrdered(form) => OF_ORDER * form.jamps(),
+            Amplitudes::ColorOrdered(form) => OF_JAMP * form.jamps(),
             Amplitudes::Diagrams(_) => process.diagrams as usize,
         };
         Calls {

@@ -24,7 +24,8 @@ use crate::locate::locate;
 use crate::propagators::Topology;
 use crate::runtime::{CachePlace, Switches};
 use crate::sample::{
-    DEFAULT_ALPHA_S, DeviceSample, Element, Momenta, Rows, Sample, SampleAnswers, Strides, g_s,
+    DEFAULT_ALPHA_S, DeviceSample, MatrixElementOffsets, Momenta, Rows, Sample, SampleAnswers,
+    Strides, g_s,
 };
 use serde::Serialize;
 use std::cell::RefCell;
@@ -500,7 +501,7 @@ unsafe fn evaluate_on_device(
         amp2: address(asked.amp2),
         amp2_stride: asked.amp2_stride,
         stream: address(stream),
-        element: Element::only(entry.bridge.process().diagrams as usize),
+        element: MatrixElementOffsets::only(entry.bridge.process().diagrams as usize),
     };
     // SAFETY: the caller's promise.
     unsafe { entry.bridge.evaluate_on_device(&sample) }

@@ -104,10 +104,10 @@ unsafe impl<E: Send> Sync for Registry<E> {}
 
 struct Open<E> {
     made: u64,
-    entries: BTreeMap<u64, Arc<Slot<E>>>,
+    entries: BTreeMap<u64, Arc<RegistryEntry<E>>>,
 }
 
-struct Slot<E> {
+struct RegistryEntry<E> {
     entry: Mutex<E>,
     /// A thread was in it when the program forked, and this is the child.
     lost: AtomicBool,
@@ -196,7 +196,7 @@ impl<E> Registry<E> {
 
     /// Keeps an entry and gives its handle.
     pub fn add(&self, entry: E) -> u64 {
-        let slot = Slot {
+        let slot = RegistryEntry {
             entry: Mutex::new(entry),
             lost: AtomicBool::new(false),
         };

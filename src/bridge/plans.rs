@@ -370,7 +370,7 @@ mod tests {
             key.finish()
         };
         let mut bad: BlockDiagonal = plans.cache.load(Kind::Color, &key).unwrap();
-        bad.blocks[0].slots[0] = 2;
+        bad.blocks[0].coordinates[0] = 2;
         plans.cache.store(Kind::Color, &key, &bad);
         assert!(!bad.fits(&color));
         assert!(plans.color_of_matrix(&color).fits(&color));

@@ -26,11 +26,11 @@ pub(super) struct Single {
     /// For each helicity of the plan and lane the row of the helicity table.
     rows: Vec<Option<u32>>,
     /// AMP2: which diagrams (from 0) have which of the plan's.
-    amp2: Vec<Run>,
+    amp2: Vec<IndexRange>,
     /// Number of colour flows.
     flows: usize,
     /// For each row of the helicity table where it is evaluated; empty before the first event.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<HelicityRow>>,
     each: EachHelicity,
     momenta: Vec<f64>,
     g_s: f64,
@@ -186,7 +186,7 @@ impl Servers {
         let of_diagrams = (0..).zip(backend.plan().channels().amp2_of_diagram.iter().skip(1));
         let of_diagrams = of_diagrams.filter_map(|(i, at)| Some((i, (*at)? as usize)));
         Ok(Single {
-            amp2: runs(of_diagrams),
+            amp2: index_ranges(of_diagrams),
             flows,
             places: Vec::new(),
             each: EachHelicity::default(),
@@ -239,7 +239,7 @@ impl Single {
             for lane in 0..lanes {
                 let contribution = h as usize * lanes + lane;
                 if let Some(row) = self.rows[contribution] {
-                    self.places[row as usize] = Some(Place {
+                    self.places[row as usize] = Some(HelicityRow {
                         contribution,
                         at: at * lanes + lane,
                     });
@@ -249,7 +249,7 @@ impl Single {
     }
 
     /// AMP2 of the plan and JAMP2 at a place.
-    fn numbers(&self, place: Place) -> (&[f64], &[f64]) {
+    fn numbers(&self, place: HelicityRow) -> (&[f64], &[f64]) {
         let (amp2, jamp2) = (self.backend.plan().channels().len(), self.flows);
         (
             &self.each.amp2[place.at * amp2..][..amp2],
@@ -301,7 +301,7 @@ impl Single {
 
 /// Where a row of the helicity table is evaluated.
 #[derive(Clone, Copy)]
-struct Place {
+struct HelicityRow {
     /// Its contribution.
     contribution: usize,
     /// Its AMP2 and JAMP2.
@@ -309,22 +309,22 @@ struct Place {
 }
 
 /// Diagrams one behind the other whose AMP2 are so, too.
-struct Run {
+struct IndexRange {
     to: usize,
     from: usize,
     count: usize,
 }
 
 /// Pairs of places as runs.
-fn runs(pairs: impl Iterator<Item = (usize, usize)>) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+fn index_ranges(pairs: impl Iterator<Item = (usize, usize)>) -> Vec<IndexRange> {
+    let mut index_ranges: Vec<IndexRange> = Vec::new();
     for (to, from) in pairs {
-        match runs.last_mut() {
+        match index_ranges.last_mut() {
             Some(run) if (run.to + run.count, run.from + run.count) == (to, from) => {
                 run.count += 1;
             }
-            _ => runs.push(Run { to, from, count: 1 }),
+            _ => index_ranges.push(IndexRange { to, from, count: 1 }),
         }
     }
-    runs
+    index_ranges
 }

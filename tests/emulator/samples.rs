@@ -10,7 +10,9 @@ use mebridge::gpu::emulator::Emulator;
 use mebridge::phase_space::PhaseSpace;
 use mebridge::process::Process;
 use mebridge::runtime::{BackendChoice, Precision, Switches};
-use mebridge::sample::{DeviceSample, Element, Momenta, Rows, Sample, SampleAnswers, Strides, g_s};
+use mebridge::sample::{
+    DeviceSample, MatrixElementOffsets, Momenta, Rows, Sample, SampleAnswers, Strides, g_s,
+};
 use mebridge::target::{Calls, Target};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -204,7 +206,7 @@ impl Device {
             amp2: self.put(&amp2),
             amp2_stride: given.stride,
             stream: self.raw(),
-            element: Element::only(rows),
+            element: MatrixElementOffsets::only(rows),
         }
     }
 
@@ -438,7 +440,7 @@ fn compare(name: &str, by: By, precision: Precision) {
         flavor: device.put(&flavor),
         fixed_helicity: device.put(&helicity),
         fixed_diagram: device.put(&diagram),
-        element: Element {
+        element: MatrixElementOffsets {
             index: 1,
             count: 3,
             helicity: 100,
@@ -482,11 +484,11 @@ fn compare(name: &str, by: By, precision: Precision) {
     let first = DeviceSample {
         fixed_helicity: 0,
         fixed_diagram: 0,
-        element: Element {
+        element: MatrixElementOffsets {
             index: 0,
-            ..Element {
+            ..MatrixElementOffsets {
                 count: 3,
-                ..Element::only(rows)
+                ..MatrixElementOffsets::only(rows)
             }
         },
         flavor: second.flavor,

@@ -11,20 +11,20 @@ use std::path::{Path, PathBuf};
 /// Matrix elements of each output: directory, number behind `#` where there are several; channels;
 /// relative difference that rounding makes. It is larger where an interference changes its sign,
 /// and in a vector boson that is nearly on its mass shell at high energy.
-type Element = (&'static str, usize, f64);
-const OLD: [Element; 4] = [
+type ReferenceCase = (&'static str, usize, f64);
+const OLD: [ReferenceCase; 4] = [
     ("P1_gg_ttx", 3, 1e-12),
     ("P1_ll_ll", 2, 1e-13),
     ("P1_qq_qq", 5, 1e-11),
     ("P1_qq_wh_w_lv", 1, 1e-11),
 ];
-const NEW: [Element; 4] = [
+const NEW: [ReferenceCase; 4] = [
     ("P1_ll_y_ll", 1, 1e-13),
     ("P1_qq_ff#1", 3, 1e-13),
     ("P1_qq_ff#2", 2, 1e-13),
     ("P1_qq_qq", 5, 1e-11),
 ];
-const STANDALONE: [Element; 2] = [("P1_ll_ll", 0, 1e-13), ("P1_qq_qq", 0, 1e-11)];
+const STANDALONE: [ReferenceCase; 2] = [("P1_ll_ll", 0, 1e-13), ("P1_qq_qq", 0, 1e-11)];
 
 fn outputs() -> PathBuf {
     mebridge_testing::root().join("fortran/outputs")
@@ -44,7 +44,7 @@ fn process(name: &str) -> Process {
 }
 
 /// Compares a whole output with its Fortran, plain events and channels.
-fn agrees(output: &str, elements: &[Element]) {
+fn agrees(output: &str, elements: &[ReferenceCase]) {
     if !gfortran() {
         return;
     }

@@ -1,15 +1,15 @@
 //! The C interface, mebridge.h. It is asked what the Fortran interface cannot be without ending the program: whether
 //! a process can be evaluated at all, and which channels it has.
 
+use crate::event_set::EventSet;
 use crate::library::Library;
-use crate::sample::Sample;
 use std::ffi::c_void;
 use std::ptr;
 
-type Create = unsafe extern "C" fn(*const c_void, usize, *mut *mut c_void) -> i32;
-type Delete = unsafe extern "C" fn(*mut c_void) -> i32;
+type CreateFunction = unsafe extern "C" fn(*const c_void, usize, *mut *mut c_void) -> i32;
+type DeleteFunction = unsafe extern "C" fn(*mut c_void) -> i32;
 type Number = unsafe extern "C" fn(*const c_void) -> i64;
-type Run = unsafe extern "C" fn(
+type RunFunction = unsafe extern "C" fn(
     *mut c_void,
     usize,
     *const f64,
@@ -28,15 +28,15 @@ pub struct Bridge<'a> {
     library: &'a Library,
     /// What the C functions take.
     pub bridge: *mut c_void,
-    run: Run,
-    delete: Delete,
+    run: RunFunction,
+    delete: DeleteFunction,
 }
 
 impl Bridge<'_> {
     /// A bridge for calls of so many events, by the switches that are set.
     pub fn new(library: &Library, events: usize) -> Result<Bridge<'_>, String> {
         // SAFETY: signatures of mebridge.h.
-        let (create, run, delete): (Create, Run, Delete) = unsafe {
+        let (create, run, delete): (CreateFunction, RunFunction, DeleteFunction) = unsafe {
             (
                 library.function("mebridge_create")?,
                 library.function("mebridge_run")?,
@@ -66,8 +66,8 @@ impl Bridge<'_> {
     }
 
     /// Evaluates the sample, of as many events as the bridge was made for; |M|^2 times the weight of the channels.
-    pub fn run(&self, sample: &Sample, channels: Option<&[i32]>) -> Result<Vec<f64>, String> {
-        let events = sample.events;
+    pub fn run(&self, event_set: &EventSet, channels: Option<&[i32]>) -> Result<Vec<f64>, String> {
+        let events = event_set.events;
         let mut elements = vec![0.0; events];
         let (mut helicity, mut color) = (vec![0; events], vec![0; events]);
         assert!(channels.is_none_or(|channels| channels.len() == events));
@@ -76,10 +76,10 @@ impl Bridge<'_> {
             (self.run)(
                 self.bridge,
                 events,
-                sample.momenta.as_ptr(),
-                sample.g_s.as_ptr(),
-                sample.random[0].as_ptr(),
-                sample.random[1].as_ptr(),
+                event_set.momenta.as_ptr(),
+                event_set.g_s.as_ptr(),
+                event_set.random[0].as_ptr(),
+                event_set.random[1].as_ptr(),
                 channels.map_or(ptr::null(), <[i32]>::as_ptr),
                 ptr::null(),
                 elements.as_mut_ptr(),

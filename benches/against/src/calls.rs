@@ -2,9 +2,9 @@
 
 use crate::c::Bridge;
 use crate::device::{Arrays, Device};
+use crate::event_set::EventSet;
 use crate::library::Library;
 use crate::rows::Call;
-use crate::sample::Sample;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
@@ -22,16 +22,16 @@ pub trait Calls {
 pub fn calls<'a>(
     library: &'a Library,
     call: Call,
-    sample: &'a Sample,
+    event_set: &'a EventSet,
     channels: &'a [i32],
     device: Option<&'a Device>,
 ) -> Result<Box<dyn Calls + 'a>, String> {
     Ok(match call {
         Call::Alone | Call::Channel | Call::Mixed => {
-            Box::new(Fortran::new(library, sample, channels)?)
+            Box::new(Fortran::new(library, event_set, channels)?)
         }
-        Call::OneEvent => Box::new(OneEvent::new(library, sample)?),
-        Call::Umami => Box::new(Umami::new(library, sample, device)?),
+        Call::OneEvent => Box::new(OneEvent::new(library, event_set)?),
+        Call::Umami => Box::new(Umami::new(library, event_set, device)?),
     })
 }
 
@@ -45,8 +45,8 @@ pub fn symbol(call: Call) -> &'static str {
     }
 }
 
-type Create = unsafe extern "C" fn(*mut i64, *const i32, *const i32, *const i32);
-type Delete = unsafe extern "C" fn(*const i64);
+type CreateFunction = unsafe extern "C" fn(*mut i64, *const i32, *const i32, *const i32);
+type DeleteFunction = unsafe extern "C" fn(*const i64);
 type Sequence = unsafe extern "C" fn(
     *const i64,
     *const f64,
@@ -76,7 +76,7 @@ type WithoutChannels = unsafe extern "C" fn(
 /// `fbridgesequence_` with igraph, or `fbridgesequence_nomultichannel_` where there are no channels. What is wrong
 /// ends the program.
 struct Fortran<'a> {
-    sample: &'a Sample,
+    event_set: &'a EventSet,
     handle: i64,
     channels: &'a [i32],
     igraph: Vec<i32>,
@@ -85,7 +85,7 @@ struct Fortran<'a> {
     color: Vec<i32>,
     with_channels: Sequence,
     without: WithoutChannels,
-    delete: Delete,
+    delete: DeleteFunction,
 }
 
 /// `.FALSE.` of Fortran.
@@ -94,11 +94,11 @@ static FALSE: i32 = 0;
 impl<'a> Fortran<'a> {
     fn new(
         library: &Library,
-        sample: &'a Sample,
+        event_set: &'a EventSet,
         channels: &'a [i32],
     ) -> Result<Fortran<'a>, String> {
         // SAFETY: signatures of mebridge.f90.
-        let (create, with_channels, without, delete): (Create, _, _, _) = unsafe {
+        let (create, with_channels, without, delete): (CreateFunction, _, _, _) = unsafe {
             (
                 library.function("fbridgecreate_")?,
                 library.function("fbridgesequence_")?,
@@ -106,12 +106,12 @@ impl<'a> Fortran<'a> {
                 library.function("fbridgedelete_")?,
             )
         };
-        let events = sample.events;
+        let events = event_set.events;
         let mut handle = 0;
         // SAFETY: pointers to numbers of these types.
-        unsafe { create(&mut handle, &(events as i32), &(sample.legs as i32), &4) };
+        unsafe { create(&mut handle, &(events as i32), &(event_set.legs as i32), &4) };
         Ok(Fortran {
-            sample,
+            event_set,
             handle,
             channels,
             igraph: vec![0; events],
@@ -127,15 +127,15 @@ impl<'a> Fortran<'a> {
 
 impl Calls for Fortran<'_> {
     fn call(&mut self) -> Result<(), String> {
-        let sample = self.sample;
-        let [helicity, color, _] = &sample.random;
+        let event_set = self.event_set;
+        let [helicity, color, _] = &event_set.random;
         // SAFETY: all arrays have an entry for each event, the momenta those of all legs.
         unsafe {
             match self.channels {
                 [] => (self.without)(
                     &self.handle,
-                    sample.momenta.as_ptr(),
-                    sample.g_s.as_ptr(),
+                    event_set.momenta.as_ptr(),
+                    event_set.g_s.as_ptr(),
                     helicity.as_ptr(),
                     color.as_ptr(),
                     self.igraph.as_ptr(),
@@ -146,8 +146,8 @@ impl Calls for Fortran<'_> {
                 ),
                 channels => (self.with_channels)(
                     &self.handle,
-                    sample.momenta.as_ptr(),
-                    sample.g_s.as_ptr(),
+                    event_set.momenta.as_ptr(),
+                    event_set.g_s.as_ptr(),
                     helicity.as_ptr(),
                     color.as_ptr(),
                     channels.as_ptr(),
@@ -163,7 +163,7 @@ impl Calls for Fortran<'_> {
     }
 
     fn events(&self) -> usize {
-        self.sample.events
+        self.event_set.events
     }
 
     fn answers(&mut self) -> Result<Vec<f64>, String> {
@@ -186,7 +186,7 @@ type One =
 /// another event than the one before.
 struct OneEvent<'a> {
     library: &'a Library,
-    sample: &'a Sample,
+    event_set: &'a EventSet,
     bridge: Bridge<'a>,
     next: usize,
     contributions: Vec<f64>,
@@ -196,14 +196,14 @@ struct OneEvent<'a> {
 }
 
 impl<'a> OneEvent<'a> {
-    fn new(library: &'a Library, sample: &'a Sample) -> Result<OneEvent<'a>, String> {
+    fn new(library: &'a Library, event_set: &'a EventSet) -> Result<OneEvent<'a>, String> {
         // SAFETY: the signature of mebridge.h.
         let one = unsafe { library.function(symbol(Call::OneEvent))? };
         let bridge = Bridge::new(library, 1)?;
         let helicities = bridge.number("mebridge_helicities")?;
         Ok(OneEvent {
             library,
-            sample,
+            event_set,
             next: 0,
             contributions: vec![0.0; helicities],
             amp2: vec![0.0; helicities * bridge.number("mebridge_diagrams")?],
@@ -217,13 +217,13 @@ impl<'a> OneEvent<'a> {
 impl Calls for OneEvent<'_> {
     fn call(&mut self) -> Result<(), String> {
         let event = self.next;
-        self.next = (event + 1) % self.sample.events;
+        self.next = (event + 1) % self.event_set.events;
         // SAFETY: the bridge is open, and the arrays have the lengths that it says.
         let status = unsafe {
             (self.one)(
                 self.bridge.bridge,
-                self.sample.event(event).as_ptr(),
-                self.sample.g_s[event],
+                self.event_set.event(event).as_ptr(),
+                self.event_set.g_s[event],
                 false,
                 self.contributions.as_mut_ptr(),
                 self.amp2.as_mut_ptr(),
@@ -243,7 +243,7 @@ impl Calls for OneEvent<'_> {
     fn answers(&mut self) -> Result<Vec<f64>, String> {
         self.next = 0;
         let mut answers = Vec::new();
-        for _ in 0..self.sample.events {
+        for _ in 0..self.event_set.events {
             self.call()?;
             answers.push(self.contributions.iter().sum());
         }
@@ -254,7 +254,7 @@ impl Calls for OneEvent<'_> {
 type Initialize = unsafe extern "C" fn(*mut *mut c_void, *const i8) -> i32;
 type Meta = unsafe extern "C" fn(c_int, *mut c_void) -> i32;
 type Free = unsafe extern "C" fn(*mut c_void) -> i32;
-type Element = unsafe extern "C" fn(
+type MatrixElementFunction = unsafe extern "C" fn(
     *mut c_void,
     usize,
     usize,
@@ -284,14 +284,14 @@ struct Umami<'a> {
     outputs: Vec<*mut c_void>,
     arrays: Arrays<'a>,
     device: Option<&'a Device>,
-    element: Element,
+    element: MatrixElementFunction,
     free: Free,
 }
 
 impl<'a> Umami<'a> {
     fn new(
         library: &'a Library,
-        sample: &Sample,
+        event_set: &EventSet,
         device: Option<&'a Device>,
     ) -> Result<Umami<'a>, String> {
         // SAFETY: signatures of mebridge_umami.h.
@@ -313,19 +313,19 @@ impl<'a> Umami<'a> {
         if unsafe { meta(2, (&raw mut diagrams).cast()) } != 0 {
             return Err(library.last_error());
         }
-        let (events, legs) = (sample.events, sample.legs);
+        let (events, legs) = (event_set.events, event_set.legs);
         // Number i of event e stands at e + events * i, and momenta at e + events * (legs * component + leg).
         let mut momenta = vec![0.0; 4 * legs * events];
         for e in 0..events {
-            for (i, p) in sample.event(e).iter().enumerate() {
+            for (i, p) in event_set.event(e).iter().enumerate() {
                 momenta[e + events * (legs * (i % 4) + i / 4)] = *p;
             }
         }
-        let [helicity, color, diagram] = &sample.random;
+        let [helicity, color, diagram] = &event_set.random;
         let mut arrays = Arrays::new(device);
         let inputs = [
             arrays.put(&momenta)?,
-            arrays.put(&sample.alpha_s)?,
+            arrays.put(&event_set.alpha_s)?,
             arrays.put(&vec![0i32; events])?,
             arrays.put(color)?,
             arrays.put(helicity)?,

@@ -3,7 +3,7 @@
 //! | module | |
 //! |---|---|
 //! | `rows` | the fixed list |
-//! | `sample`, `phase_space`, `random` | the events |
+//! | `event_set`, `phase_space`, `random` | the events |
 //! | `library`, `c`, `calls`, `device` | the libraries' functions |
 //! | `start` | one start of one row: both are compared and timed in turn |
 //! | `statistics`, `report` | the table |
@@ -12,6 +12,7 @@
 mod c;
 mod calls;
 mod device;
+mod event_set;
 mod library;
 mod machine;
 mod options;
@@ -19,14 +20,13 @@ mod phase_space;
 mod random;
 mod report;
 mod rows;
-mod sample;
 mod start;
 mod statistics;
 
 use library::Library;
 use options::{HELP, Options, Start, Task};
 use report::{Ending, Report, SLOWER};
-use start::Line;
+use start::Message;
 use statistics::{Round, Summary};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -138,10 +138,10 @@ fn measure_on(options: &Options, row: &str, folder: &Folder, rounds: &mut Vec<Ro
         };
         for line in lines {
             match line {
-                Line::Size(events, channels) => size = Some((events, channels)),
-                Line::Round(round) => rounds.push(round),
-                Line::Skipped(why) => return Ending::Skipped(why),
-                Line::Wrong(what) => return Ending::Wrong(what),
+                Message::Size(events, channels) => size = Some((events, channels)),
+                Message::Round(round) => rounds.push(round),
+                Message::Skipped(why) => return Ending::Skipped(why),
+                Message::Wrong(what) => return Ending::Wrong(what),
             }
         }
     }
@@ -153,7 +153,7 @@ fn measure_on(options: &Options, row: &str, folder: &Folder, rounds: &mut Vec<Ro
 
 /// What one start says. What it and its libraries say to stderr is passed on where it fails: builds from before the
 /// switch VERBOSE say which process they use.
-fn run(options: &Options, start: &Start) -> Result<Vec<Line>, String> {
+fn run(options: &Options, start: &Start) -> Result<Vec<Message>, String> {
     let program = std::env::current_exe().map_err(|e| format!("where this program is: {e}"))?;
     let mut command = Command::new(program);
     command
@@ -173,7 +173,7 @@ fn run(options: &Options, start: &Start) -> Result<Vec<Line>, String> {
         .output()
         .map_err(|e| format!("this program cannot be started: {e}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let lines = text.lines().filter_map(Line::read).collect();
+    let lines = text.lines().filter_map(Message::read).collect();
     if output.status.success() {
         return Ok(lines);
     }

@@ -2,16 +2,16 @@
 //! several starts, each a program of its own: where memory happens to lie differs between them, a library that ends
 //! the program takes one row with it, and UMAMI has one process for a library file.
 //!
-//! What is found is written to stdout, a line each, as [`Line`] says.
+//! What is found is written to stdout, a line each, as [`Message`] says.
 
 use crate::c::Bridge;
 use crate::calls::{self, Calls};
 use crate::device::Device;
+use crate::event_set::{self, EventSet};
 use crate::library::Library;
 use crate::machine::Clock;
 use crate::options::{self, Options, Start};
 use crate::rows::{Backend, Call, Row};
-use crate::sample::{self, Sample};
 use crate::statistics::Round;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ const TOLERANCES: [f64; 2] = [1e-6, 1e-2];
 
 /// What a start says.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Line {
+pub enum Message {
     /// Events of a call, and their channels.
     Size(usize, Vec<i32>),
     /// One round.
@@ -51,34 +51,34 @@ pub enum Line {
     Wrong(String),
 }
 
-impl Line {
+impl Message {
     /// As text, without the end of the line.
     pub fn write(&self) -> String {
         match self {
-            Line::Size(events, channels) => {
+            Message::Size(events, channels) => {
                 let channels: String = channels.iter().map(|c| format!(",{c}")).collect();
                 format!("size {events}{channels}")
             }
-            Line::Round(round) => format!("round {:e} {:e}", round.old, round.new),
-            Line::Skipped(why) => format!("skipped {}", why.replace('\n', " ")),
-            Line::Wrong(what) => format!("wrong {}", what.replace('\n', " ")),
+            Message::Round(round) => format!("round {:e} {:e}", round.old, round.new),
+            Message::Skipped(why) => format!("skipped {}", why.replace('\n', " ")),
+            Message::Wrong(what) => format!("wrong {}", what.replace('\n', " ")),
         }
     }
 
     /// From text; `None` where it is something else, which a library may have written.
-    pub fn read(line: &str) -> Option<Line> {
+    pub fn read(line: &str) -> Option<Message> {
         let (word, rest) = line.split_once(' ')?;
         match word {
-            "size" => options::size(rest).ok().map(|(n, c)| Line::Size(n, c)),
+            "size" => options::size(rest).ok().map(|(n, c)| Message::Size(n, c)),
             "round" => {
                 let (old, new) = rest.split_once(' ')?;
-                Some(Line::Round(Round {
+                Some(Message::Round(Round {
                     old: old.parse().ok()?,
                     new: new.parse().ok()?,
                 }))
             }
-            "skipped" => Some(Line::Skipped(rest.into())),
-            "wrong" => Some(Line::Wrong(rest.into())),
+            "skipped" => Some(Message::Skipped(rest.into())),
+            "wrong" => Some(Message::Wrong(rest.into())),
             _ => None,
         }
     }
@@ -86,39 +86,39 @@ impl Line {
 
 /// Runs this start, and writes what it finds.
 pub fn run(options: &Options, start: &Start) {
-    let say = |line: Line| println!("{}", line.write());
+    let say = |line: Message| println!("{}", line.write());
     if let Err(line) = measure(options, start, &say) {
         say(line);
     }
 }
 
 /// The line that ends a start.
-type Outcome<T> = Result<T, Line>;
+type Outcome<T> = Result<T, Message>;
 
-fn measure(options: &Options, start: &Start, say: &dyn Fn(Line)) -> Outcome<()> {
+fn measure(options: &Options, start: &Start, say: &dyn Fn(Message)) -> Outcome<()> {
     let row = options
         .rows()
         .into_iter()
         .find(|row| row.to_string() == start.row);
-    let row = row.ok_or(Line::Wrong("there is no such row".into()))?;
+    let row = row.ok_or(Message::Wrong("there is no such row".into()))?;
     let [old, new] = &start.caches;
-    let old = Library::open("old", &options.old, old.clone()).map_err(Line::Wrong)?;
-    let new = Library::open("new", &options.new, new.clone()).map_err(Line::Wrong)?;
+    let old = Library::open("old", &options.old, old.clone()).map_err(Message::Wrong)?;
+    let new = Library::open("new", &options.new, new.clone()).map_err(Message::Wrong)?;
     let symbol = calls::symbol(row.call);
     if !old.has(symbol) {
-        return Err(Line::Skipped(format!("the old library has no {symbol}")));
+        return Err(Message::Skipped(format!("the old library has no {symbol}")));
     }
     if !new.has(symbol) {
-        return Err(Line::Wrong(format!("the new library has no {symbol}")));
+        return Err(Message::Wrong(format!("the new library has no {symbol}")));
     }
     let source = row
         .source(options.outputs.as_deref())
-        .map_err(Line::Skipped)?;
-    let masses = sample::masses(row.process, &source);
+        .map_err(Message::Skipped)?;
+    let masses = event_set::masses(row.process, &source);
     let libraries = [old, new];
     let source = match source.is_dir() {
         // There the plugin looks for the parameter card.
-        true => enter(&source).map_err(Line::Wrong)?,
+        true => enter(&source).map_err(Message::Wrong)?,
         false => source,
     };
     let source = source.to_string_lossy();
@@ -145,7 +145,9 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Line)) -> Outcome<()> 
                 channels(library, &row, &masses)
             })?;
             if channels[0] != channels[1] {
-                return Err(Line::Wrong("the libraries have different channels".into()));
+                return Err(Message::Wrong(
+                    "the libraries have different channels".into(),
+                ));
             }
             let [channels, _] = channels;
             let [old, new] = of_both(&libraries, |library| {
@@ -156,12 +158,12 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Line)) -> Outcome<()> 
             (events, channels)
         }
     };
-    say(Line::Size(events, channels.clone()));
+    say(Message::Size(events, channels.clone()));
 
-    let sample = Sample::new(&masses, events);
+    let event_set = EventSet::new(&masses, events);
     let in_turn: Vec<i32> = channels.iter().copied().cycle().take(events).collect();
     let device = match (row.call, options.backend) {
-        (Call::Umami, Backend::Cuda) => Some(Device::open().map_err(Line::Wrong)?),
+        (Call::Umami, Backend::Cuda) => Some(Device::open().map_err(Message::Wrong)?),
         _ => None,
     };
     let mut both: [Option<Box<dyn Calls>>; 2] = [None, None];
@@ -170,34 +172,35 @@ fn measure(options: &Options, start: &Start, say: &dyn Fn(Line)) -> Outcome<()> 
         let library = &libraries[i];
         switches(library, backend);
         let make = || {
-            calls::calls(library, row.call, &sample, &in_turn, device.as_ref()).map_err(Line::Wrong)
+            calls::calls(library, row.call, &event_set, &in_turn, device.as_ref())
+                .map_err(Message::Wrong)
         };
         if device.is_some() && start.number == 0 {
             // The GPU's code of samples is compiled while tables answer. What goes waits for its compiler, and what
             // comes next finds the code. (That of calls was compiled when an event was timed.)
-            make()?.answers().map_err(Line::Wrong)?;
+            make()?.answers().map_err(Message::Wrong)?;
         }
         let mut calls = make()?;
-        answers[i] = calls.answers().map_err(Line::Wrong)?;
+        answers[i] = calls.answers().map_err(Message::Wrong)?;
         both[i] = Some(calls);
     }
-    compare(&answers, row.precision).map_err(Line::Wrong)?;
+    compare(&answers, row.precision).map_err(Message::Wrong)?;
     let [Some(old), Some(new)] = both else {
         unreachable!("both were made")
     };
     let mut both = [old, new];
     let mut repetitions = [0, 0];
     for i in order(start.number) {
-        repetitions[i] = warm_up(&mut *both[i], options.backend).map_err(Line::Wrong)?;
+        repetitions[i] = warm_up(&mut *both[i], options.backend).map_err(Message::Wrong)?;
     }
     let clock = Clock::of(options.backend);
     for round in 0..rounds(options, start.number) {
         let mut times = [0.0, 0.0];
         for i in order(start.number + round) {
-            times[i] = time(&mut *both[i], repetitions[i], clock).map_err(Line::Wrong)?;
+            times[i] = time(&mut *both[i], repetitions[i], clock).map_err(Message::Wrong)?;
         }
         let [old, new] = times;
-        say(Line::Round(Round { old, new }));
+        say(Message::Round(Round { old, new }));
     }
     Ok(())
 }
@@ -241,23 +244,23 @@ fn of_both<T>(
     let asked = if old.has("mebridge_create") { old } else { new };
     match (ask(asked), ask(new)) {
         (Ok(old), Ok(new)) => Ok([old, new]),
-        (Err(old), _) => Err(Line::Skipped(old)),
-        (Ok(_), Err(new)) => Err(Line::Wrong(new)),
+        (Err(old), _) => Err(Message::Skipped(old)),
+        (Ok(_), Err(new)) => Err(Message::Wrong(new)),
     }
 }
 
 /// The channels with which the row's events are evaluated: none, the first of the process, or all.
 fn channels(library: &Library, row: &Row, masses: &[f64]) -> Result<Vec<i32>, String> {
-    let sample = Sample::new(masses, 1);
-    let bridge = Bridge::new(library, sample.events)?;
+    let event_set = EventSet::new(masses, 1);
+    let bridge = Bridge::new(library, event_set.events)?;
     let legs = bridge.number("mebridge_legs")?;
-    if legs != sample.legs {
+    if legs != event_set.legs {
         return Err(format!("the {} library finds {legs} legs", library.name));
     }
-    bridge.run(&sample, None)?;
+    bridge.run(&event_set, None)?;
     let all = 1..=bridge.number("mebridge_diagrams")? as i32;
     // A diagram without a configuration is no channel, which is an error.
-    let mut there = all.filter(|&channel| bridge.run(&sample, Some(&[channel])).is_ok());
+    let mut there = all.filter(|&channel| bridge.run(&event_set, Some(&[channel])).is_ok());
     let channels: Vec<i32> = match row.call {
         Call::Channel => there.by_ref().take(1).collect(),
         Call::Mixed => there.collect(),
@@ -285,7 +288,7 @@ fn time_of_an_event(
         Backend::Cpu => FEWEST,
         Backend::Cuda => 16 * FEWEST,
     };
-    let sample = Sample::new(masses, events);
+    let event_set = EventSet::new(masses, events);
     let channels: Vec<i32> = channels.iter().copied().cycle().take(events).collect();
     let channels = (!channels.is_empty()).then_some(&channels[..]);
     let bridge = Bridge::new(library, events)?;
@@ -294,7 +297,7 @@ fn time_of_an_event(
     // The first call makes the plan.
     for call in 0..4 {
         let begun = clock.seconds();
-        bridge.run(&sample, channels)?;
+        bridge.run(&event_set, channels)?;
         if call > 0 {
             shortest = shortest.min(clock.seconds() - begun);
         }
@@ -372,18 +375,18 @@ mod tests {
     #[test]
     fn lines_are_read_as_they_were_written() {
         for line in [
-            Line::Size(64, vec![]),
-            Line::Size(8192, vec![1, 2]),
-            Line::Round(Round {
+            Message::Size(64, vec![]),
+            Message::Size(8192, vec![1, 2]),
+            Message::Round(Round {
                 old: 1.25e-7,
                 new: 3.0,
             }),
-            Line::Skipped("the old library has no umami_matrix_element".into()),
-            Line::Wrong("it is".into()),
+            Message::Skipped("the old library has no umami_matrix_element".into()),
+            Message::Wrong("it is".into()),
         ] {
-            assert_eq!(Line::read(&line.write()), Some(line));
+            assert_eq!(Message::read(&line.write()), Some(line));
         }
-        assert_eq!(Line::read("something else"), None);
+        assert_eq!(Message::read("something else"), None);
     }
 
     #[test]

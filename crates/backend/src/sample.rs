@@ -380,12 +380,12 @@ pub struct DeviceSample {
     /// The CUstream of all work; 0 is the legacy default stream.
     pub stream: u64,
     /// Which matrix element this is.
-    pub element: Element,
+    pub element: MatrixElementOffsets,
 }
 
 /// One of several matrix elements that share arrays, and where it begins to count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Element {
+pub struct MatrixElementOffsets {
     /// Which.
     pub index: usize,
     /// Of how many.
@@ -400,10 +400,10 @@ pub struct Element {
     pub diagrams: usize,
 }
 
-impl Element {
+impl MatrixElementOffsets {
     /// The only one.
-    pub fn only(diagrams: usize) -> Element {
-        Element {
+    pub fn only(diagrams: usize) -> MatrixElementOffsets {
+        MatrixElementOffsets {
             index: 0,
             count: 1,
             helicity: 0,

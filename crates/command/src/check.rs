@@ -20,7 +20,7 @@ use crate::hint;
 use crate::info::DEFAULT_G;
 use crate::output;
 use crate::progress::Progress;
-use crate::sample::{self, Numbers, Sample};
+use crate::random_events::{self, Numbers, RandomEvents};
 use crate::source::{self, Source};
 use crate::statistics::{Class, Statistics};
 use engine::{Door, Engine};
@@ -289,13 +289,13 @@ impl Options {
             Some(source) => source,
             None => source::one(&switches)?,
         };
-        let space = sample::phase_space(&source, self.energy)?;
+        let space = random_events::phase_space(&source, self.energy)?;
         let numbers = if self.common {
             Numbers::Common
         } else {
             Numbers::Seed(self.seed)
         };
-        let mut sample = Sample::new(space, numbers, nevt, self.g, self.channel)?;
+        let mut drawn = RandomEvents::new(space, numbers, nevt, self.g, self.channel)?;
         let mut report = Report::new(
             &source.process,
             Configuration {
@@ -320,7 +320,7 @@ impl Options {
         } else {
             Engine::direct(source, &switches, nevt)?
         };
-        sample.use_threads(switches.threads)?;
+        drawn.use_threads(switches.threads)?;
         let gpu = engine.gpu(&switches, calls)?;
         if gpu.is_some() {
             report.configuration.simd = "none";
@@ -334,25 +334,25 @@ impl Options {
         let progress = Progress::new("iterations", iterations);
         for iteration in 0..iterations {
             let start = Instant::now();
-            sample.draw(iteration);
+            drawn.draw(iteration);
             times.random.push(start.elapsed());
 
             let start = Instant::now();
-            sample.make_momenta();
+            drawn.make_momenta();
             times.rambo.push(start.elapsed());
 
             if iteration == 0 {
                 let start = Instant::now();
-                report.good_helicities = engine.find_good_helicities(&mut sample)?;
+                report.good_helicities = engine.find_good_helicities(&mut drawn)?;
                 times.setup += start.elapsed();
             }
             let start = Instant::now();
-            engine.run(&mut sample)?;
+            engine.run(&mut drawn)?;
             times.matrix_elements.push(start.elapsed());
 
-            self.count(&sample, iteration * nevt as u64, &mut report);
+            self.count(&drawn, iteration * nevt as u64, &mut report);
             if self.verbose {
-                output::print(&report.events(&sample, iteration))?;
+                output::print(&report.events(&drawn, iteration))?;
             }
             progress.step();
         }
@@ -363,7 +363,7 @@ impl Options {
                 false => (nevt as u64 * iterations / PROFILED_SHARE) as usize,
             };
             let count = count.clamp(PROFILED_AT_LEAST.min(nevt), nevt);
-            let profile = engine.profile(&mut sample, count, switches.precision, self.profile)?;
+            let profile = engine.profile(&mut drawn, count, switches.precision, self.profile)?;
             times.color_share = profile.as_ref().and_then(Profile::color_share);
             report.profile = profile.filter(|_| self.profile);
         }
@@ -372,10 +372,10 @@ impl Options {
     }
 
     /// Adds the matrix elements of an iteration to the statistics.
-    fn count(&self, sample: &Sample, first: u64, report: &mut Report) {
+    fn count(&self, drawn: &RandomEvents, first: u64, report: &mut Report) {
         let (elements, weights): (&mut Statistics, &mut Statistics) =
             (&mut report.elements, &mut report.weights);
-        for ((event, &value), &weight) in (first..).zip(sample.elements()).zip(sample.weights()) {
+        for ((event, &value), &weight) in (first..).zip(drawn.elements()).zip(drawn.weights()) {
             let class = elements.add(value);
             if class == Class::Normal {
                 weights.add(weight);

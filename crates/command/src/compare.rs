@@ -1,16 +1,16 @@
 //! `mebridge compare`: the Fortran of a directory, compiled as it is, against mebridge.
 
-mod element;
+mod matrix_element;
 mod report;
 
 use crate::oracle::compiler;
 use crate::oracle::tree::Tree;
 use crate::oracle::workshop::Workshop;
-use crate::oracle::{element::Element, library};
+use crate::oracle::{library, matrix_element::MatrixElement};
 use crate::output;
 use crate::progress::Progress;
-use element::Comparison;
-pub use element::{CANCELLED, ROUNDING, difference};
+use matrix_element::Comparison;
+pub use matrix_element::{CANCELLED, ROUNDING, difference};
 use mebridge::files::regular;
 use mebridge::{Error, Result};
 use report::{Row, Verdict, table};
@@ -144,7 +144,7 @@ impl Options {
         let mut rows = Vec::new();
         for (i, (number, file)) in elements.iter().enumerate() {
             let mut row = Row::new(directory, number, elements.len() > 1);
-            let element = match Element::read(&tree, number, file) {
+            let element = match MatrixElement::read(&tree, number, file) {
                 Ok(element) => element,
                 Err(reason) => {
                     row.verdict = Verdict::FortranFails(reason);

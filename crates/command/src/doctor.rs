@@ -1,7 +1,7 @@
 //! `mebridge doctor`: what this machine and an output have, what is wrong, and what to do about it.
 
 use crate::link::{
-    Alone, Calls, Journal, Kind, Layout, State, calls, card, changed, element, is_hooked,
+    Alone, Calls, Journal, Kind, Layout, State, calls, card, changed, is_hooked, matrix_element,
     other_settings, recycled,
 };
 use crate::output;
@@ -185,7 +185,7 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
     let linked = record.filter(|record| record.state == State::Linked);
     let mut events = 1;
     if layout.vector {
-        let text = element::latin(&layout.root.join("Cards/run_card.dat"))?;
+        let text = matrix_element::latin(&layout.root.join("Cards/run_card.dat"))?;
         events = card::sizes(&text).events();
         report.line("events a call", format!("{events} by the run card"));
         if let Some(alone) = Alone::of(&layout, &text) {
@@ -200,7 +200,9 @@ fn output(report: &mut Report, path: &Path, switches: &Switches) -> Result<()> {
         }
     }
     if let Some(record) = &linked {
-        let hooked = is_hooked(&element::latin(&layout.root.join("Source/make_opts"))?);
+        let hooked = is_hooked(&matrix_element::latin(
+            &layout.root.join("Source/make_opts"),
+        )?);
         let library = layout.root.join("lib/libmebridge.so");
         let whole = hooked && library.is_file();
         if record.mebridge != env!("CARGO_PKG_VERSION") || !whole {

@@ -4,11 +4,11 @@
 //! with the file.
 
 mod answers;
-mod elements;
 mod input;
 mod legs;
 mod lhe;
 mod lines;
+mod matrix_elements;
 mod npy;
 mod text;
 
@@ -17,13 +17,13 @@ use crate::output;
 use crate::progress::Progress;
 use crate::source;
 use answers::{Head, Writer};
-use elements::Elements;
 pub use input::GZIP;
 use input::{Chunk, Input, Known};
 pub use legs::{Particle, UNKNOWN_HELICITY, assign, codes};
 pub use lhe::{begins, ends_without, first_line, flavours, particle};
 pub use lines::MOST_EMPTY;
 pub use lines::broken;
+use matrix_elements::MatrixElements;
 use mebridge::locate::Located;
 pub use mebridge::process::Leg;
 use mebridge::process::Process;
@@ -106,7 +106,7 @@ impl Options {
             alpha_s,
         };
         let _progress = self.output.is_some().then(|| Progress::new("events", 0));
-        let mut elements = Elements::new(&located, switches);
+        let mut elements = MatrixElements::new(&located, switches);
         let mut writer = None;
         let mut notes = Notes::default();
         let mut chunk = Chunk::default();
@@ -213,13 +213,13 @@ fn card_alpha_s(located: &Located) -> Result<f64> {
 struct Notes {
     skipped: u64,
     unbalanced: u64,
-    first: Option<input::Place>,
+    first: Option<input::EventLocation>,
     not_finite: u64,
-    first_not_finite: Option<input::Place>,
+    first_not_finite: Option<input::EventLocation>,
 }
 
 impl Notes {
-    fn look(&mut self, chunk: &Chunk, elements: &Elements) {
+    fn look(&mut self, chunk: &Chunk, elements: &MatrixElements) {
         self.skipped += chunk.rows.iter().filter(|&&evaluated| !evaluated).count() as u64;
         let mut rest = chunk.momenta.as_slice();
         for (&element, &place) in chunk.elements.iter().zip(&chunk.places) {

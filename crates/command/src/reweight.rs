@@ -9,9 +9,9 @@
 mod banner;
 mod cards;
 mod commands;
-mod elements;
 mod event;
 mod file;
+mod matrix_elements;
 
 use crate::engine_options::{self, EngineOptions};
 use crate::output;
@@ -19,9 +19,9 @@ use crate::progress::Progress;
 use crate::source;
 use banner::Banner;
 use cards::Variation;
-use elements::{Elements, Settings};
 use event::Event;
 use file::{Pieces, Target};
+use matrix_elements::{MatrixElements, Settings};
 use mebridge::{Error, Result};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ impl Options {
             off_shell: self.off_shell,
         };
         let places = source::places(&self.processes);
-        let mut elements = Elements::read(&places, &original, &weights, settings)?;
+        let mut elements = MatrixElements::read(&places, &original, &weights, settings)?;
         let described = cards::describe(&original, &weights);
         let path = match &self.output {
             Some(path) => path.clone(),

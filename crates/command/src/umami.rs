@@ -5,7 +5,7 @@ use crate::output::{self, Target};
 use crate::progress::Progress;
 use crate::source::{self, Source};
 use mebridge::abi::umami::attached::attach;
-use mebridge::abi::umami::elements::fit_together;
+use mebridge::abi::umami::matrix_elements::fit_together;
 use mebridge::describe::describe;
 use mebridge::files::regular;
 use mebridge::generate::arrow_apart;

@@ -15,13 +15,13 @@ use mebridge_support::runtime::Precision;
 use proptest::prelude::*;
 use std::path::Path;
 
-struct Made {
+struct MadePlans {
     process: Process,
     binding: Binding,
     plans: Vec<Plan>,
 }
 
-fn make(process: Process) -> Made {
+fn make(process: Process) -> MadePlans {
     let binding = Binding::new(&process.model, &process.model.default_card()).unwrap();
     let all: Vec<u32> = (0..process.helicities.len() as u32).collect();
     let mut plans = vec![compile(&process, &binding, &all).unwrap()];
@@ -32,7 +32,7 @@ fn make(process: Process) -> Made {
         plans.push(plan);
     }
     plans.extend(recursion::compile_each(&process, &binding, &all));
-    Made {
+    MadePlans {
         process,
         binding,
         plans,
@@ -43,7 +43,7 @@ fn is_valid(plan: &Plan, process: &Process) -> bool {
     plan.clone().validate(process).is_ok()
 }
 
-fn gg_ttx() -> Made {
+fn gg_ttx() -> MadePlans {
     let directory = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../fortran/gg_ttx/SubProcesses/P1_gg_ttx"
@@ -212,7 +212,7 @@ fn one_event(momenta: &[[f64; 4]; 4]) -> Events<'_> {
 }
 
 /// Runs a plan, whatever it computes.
-fn run(made: &Made, plan: ValidPlan) {
+fn run(made: &MadePlans, plan: ValidPlan) {
     let color = BlockDiagonal::of_process(&made.process, false);
     let (process, binding) = (&made.process, &made.binding);
     let core = Cores {
@@ -232,7 +232,7 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
         thread_local! {
-            static MADE: Made = gg_ttx();
+            static MADE: MadePlans = gg_ttx();
         }
         MADE.with(|made| {
             let mut bytes = postcard::to_stdvec(&made.plans[which]).unwrap();

@@ -5,7 +5,7 @@
 //! go out are not told apart: of the topologies that differ by their permutations there is the one in which they are
 //! named in the order of the vertices.
 
-use super::{Channel, Lines, Topology};
+use super::{Channel, DiagramLines, Topology};
 use mebridge_process::color_ordered::{ColorOrdered, Exchange};
 use mebridge_process::{Process, Quantity, Wavefunction};
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ pub fn channels(process: &Process, form: &ColorOrdered) -> Vec<Channel> {
     let mut trees = Trees::default();
     let mut found = Vec::new();
     let mut writer = Writer {
-        lines: Lines::new(process),
+        lines: DiagramLines::new(process),
         told,
         others,
         next: 0,
@@ -168,7 +168,7 @@ fn splits((told, others): Legs) -> Vec<(Legs, Legs)> {
 
 /// Writes topologies.
 struct Writer<'a> {
-    lines: Lines<'a>,
+    lines: DiagramLines<'a>,
     told: Vec<usize>,
     others: Vec<usize>,
     /// The next of the legs that are not told apart.

@@ -173,7 +173,7 @@ pub fn describe(
     let (mut helicities, mut flows) = (Vec::new(), Vec::new());
     for (element, process) in processes.iter().enumerate() {
         let offset = |counted: &Counted| counted.first[element];
-        let mut lines = Lines::new(process);
+        let mut lines = DiagramLines::new(process);
         for amp2 in &process.channels.amp2 {
             let Some(&amplitude) = amp2.squares.first().and_then(|set| set.first()) else {
                 continue;
@@ -268,7 +268,7 @@ struct Topology {
 }
 
 /// The lines of a process.
-struct Lines<'a> {
+struct DiagramLines<'a> {
     process: &'a Process,
     /// Names of the legs.
     names: Vec<String>,
@@ -280,8 +280,8 @@ struct Lines<'a> {
     values: Vec<f64>,
 }
 
-impl<'a> Lines<'a> {
-    fn new(process: &'a Process) -> Lines<'a> {
+impl<'a> DiagramLines<'a> {
+    fn new(process: &'a Process) -> DiagramLines<'a> {
         let (mut incoming, mut outgoing) = (0.., 0..);
         let name = |leg: &mebridge_process::Leg| match leg.incoming {
             true => incoming.next().map(|n: usize| format!("i{n}")),
@@ -309,7 +309,7 @@ impl<'a> Lines<'a> {
             }
             ((ratio - power).abs() < 1e-9).then_some(power as i32)
         };
-        Lines {
+        DiagramLines {
             colors: (0..process.legs.len()).map(color).collect(),
             powers: model.couplings.iter().map(power).collect(),
             values: model

@@ -9,14 +9,14 @@ const ALIGNMENT: usize = 64;
 pub struct Arena<T> {
     /// Cache lines, so that the first number is aligned; their content is only used through
     /// pointers to `T`.
-    lines: Vec<Line>,
+    lines: Vec<CacheLine>,
     numbers: usize,
     of: std::marker::PhantomData<T>,
 }
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([u8; ALIGNMENT]);
+struct CacheLine([u8; ALIGNMENT]);
 
 impl<T: Copy> Arena<T> {
     /// Room for this many numbers, all zero. `T` is a floating point type, for which zero bytes
@@ -24,12 +24,12 @@ impl<T: Copy> Arena<T> {
     pub fn new(numbers: usize) -> Result<Self> {
         let bytes = numbers.saturating_mul(size_of::<T>());
         let count = bytes.div_ceil(ALIGNMENT).max(1);
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines: Vec<CacheLine> = Vec::new();
         lines
             .try_reserve_exact(count)
             .map_err(|_| Error::Memory { bytes })?;
         ask_for_large_pages(lines.as_mut_ptr().cast(), count * ALIGNMENT);
-        lines.resize(count, Line([0; ALIGNMENT]));
+        lines.resize(count, CacheLine([0; ALIGNMENT]));
         Ok(Arena {
             lines,
             numbers,

@@ -44,7 +44,7 @@ pub(super) struct Portion<T> {
 }
 
 /// Where the helicities of a portion have their own.
-struct Places<'a> {
+struct HelicityAddresses<'a> {
     plan: &'a Plan,
     /// Behind everything else.
     taken: u32,
@@ -53,7 +53,7 @@ struct Places<'a> {
     own: u32,
 }
 
-impl Places<'_> {
+impl HelicityAddresses<'_> {
     /// How far behind the plan's place that of a portion is.
     fn shift(&self, place: usize) -> u32 {
         self.taken - self.first + self.own * place as u32
@@ -85,7 +85,7 @@ impl<T: Real> AtOnce<T> {
         }
         let (first, end) = groups::of_one_helicity(plan)?;
         let own = end - first;
-        let places = Places {
+        let places = HelicityAddresses {
             plan,
             taken,
             first,
@@ -114,7 +114,7 @@ impl<T: Real> Portion<T> {
     fn of(
         groups: &[Vec<u32>],
         most: usize,
-        places: &Places,
+        places: &HelicityAddresses,
         scratch: &Scratch,
         lanes: usize,
     ) -> Option<Portion<T>> {

@@ -4,7 +4,7 @@
 //! a thread) does not grow with their number.
 
 use super::at_once::AtOnce;
-use super::block::{Blocks, Sampled};
+use super::block::{EventBlocks, Sampled};
 use super::color;
 use super::groups::Groups;
 use super::jamp::JampSums;
@@ -89,7 +89,7 @@ pub(super) struct ChannelSquares {
     /// The sum of those that have a configuration.
     pub denominator: Squares,
     /// Where each AMP2 is as many squares of one amplitude: how many, and all of their amplitudes in order.
-    pub alike: Option<(usize, Vec<Address>)>,
+    pub equal_counts: Option<(usize, Vec<Address>)>,
 }
 
 impl ChannelSquares {
@@ -98,7 +98,7 @@ impl ChannelSquares {
         let mut all = ChannelSquares {
             amp2: Vec::new(),
             denominator: Squares::default(),
-            alike: None,
+            equal_counts: None,
         };
         let add = |to: &mut Squares, squares: &[Vec<Address>]| {
             for shift in shifts {
@@ -122,10 +122,10 @@ impl ChannelSquares {
             }
         }
         let each = all.amp2.first().map_or(0, |amp2| amp2.one.len());
-        let is_alike = |amp2: &Squares| amp2.one.len() == each && amp2.several.is_empty();
-        if each > 0 && all.amp2.iter().all(is_alike) {
+        let is_single_squares = |amp2: &Squares| amp2.one.len() == each && amp2.several.is_empty();
+        if each > 0 && all.amp2.iter().all(is_single_squares) {
             let amplitudes = all.amp2.iter().flat_map(|amp2| &amp2.one);
-            all.alike = Some((each, amplitudes.copied().collect()));
+            all.equal_counts = Some((each, amplitudes.copied().collect()));
         }
         all
     }
@@ -363,7 +363,7 @@ impl<T: Real> Engine<T> {
         events: Events,
         answers: Answers,
     ) -> std::result::Result<(), BadMomentum> {
-        self.blocks(Blocks {
+        self.blocks(EventBlocks {
             engine: self,
             worker,
             events,
@@ -381,7 +381,7 @@ impl<T: Real> Engine<T> {
     ) -> Bad {
         let mut bad = Bad::default();
         worker.all_amp2 = sample.diagrams;
-        let blocks = Blocks {
+        let blocks = EventBlocks {
             engine: self,
             worker,
             events: Events {
@@ -413,7 +413,7 @@ impl<T: Real> Engine<T> {
 
     /// The one place that leads to each level's code.
     #[inline(never)]
-    fn blocks(&self, blocks: Blocks<T>) -> std::result::Result<(), BadMomentum> {
+    fn blocks(&self, blocks: EventBlocks<T>) -> std::result::Result<(), BadMomentum> {
         // SAFETY: the worker's memory was sized for this engine, whose plan names no address
         // beyond it; arrays and channels were checked by the bridge.
         unsafe { dispatch(self.level, blocks) }

@@ -17,9 +17,9 @@ use std::cmp::Reverse;
 /// The sums of a plan at one SIMD level.
 pub(super) struct JampSums<T> {
     /// Those that others are made of, then those that are JAMPs.
-    runs: [Vec<Run>; 2],
+    runs: [Vec<SumShape>; 2],
     /// JAMPs made two together; their places come last.
-    pairs: Vec<PairRun>,
+    pairs: Vec<ShapedPairs>,
     /// For each sum where it goes and where its square does, then its terms with unit coefficients.
     places: Vec<u32>,
     /// The other terms.
@@ -28,7 +28,7 @@ pub(super) struct JampSums<T> {
 
 /// Sums of one shape.
 #[derive(Clone, Copy)]
-struct Run {
+struct SumShape {
     sums: u32,
     /// Terms with coefficients 1, -1, i and -i.
     units: [u32; 4],
@@ -38,7 +38,7 @@ struct Run {
 
 /// Pairs of sums of one shape, whose terms all have unit coefficients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct PairRun {
+struct ShapedPairs {
     pairs: u32,
     shape: PairShape,
 }
@@ -107,7 +107,7 @@ impl<T: Real> JampSums<T> {
             made.places.extend(pair.units.iter().map(|at| at * lanes));
             match made.pairs.last_mut() {
                 Some(run) if run.shape == pair.shape => run.pairs += 1,
-                _ => made.pairs.push(PairRun {
+                _ => made.pairs.push(ShapedPairs {
                     pairs: 1,
                     shape: pair.shape,
                 }),
@@ -135,7 +135,7 @@ impl<T: Real> JampSums<T> {
         let runs = &mut self.runs[usize::from(is_jamp)];
         match runs.last_mut() {
             Some(run) if run.units == units && run.terms == count => run.sums += 1,
-            _ => runs.push(Run {
+            _ => runs.push(SumShape {
                 sums: 1,
                 units,
                 terms: count,
@@ -187,7 +187,7 @@ impl<T: Real, const N: usize, const SQUARES: bool> Task<T> for AddUp<'_, T, N, S
     }
 }
 
-impl Run {
+impl SumShape {
     /// The sums of the run, whose places and terms begin here; where those of the next run begin.
     #[inline(always)]
     unsafe fn add_up<V: Simd, const N: usize, const SQUARES: bool>(
@@ -221,7 +221,7 @@ impl Run {
     }
 }
 
-impl PairRun {
+impl ShapedPairs {
     /// The pairs of the run, whose places begin here; where those of the next run begin.
     #[inline(always)]
     unsafe fn add_up<V: Simd, const N: usize, const SQUARES: bool>(

@@ -1,7 +1,7 @@
 //! A [`Process`] from diagrams.
 
 use super::color::{Child, TreeColor, VertexColor};
-use super::color_ordered::Line;
+use super::color_ordered::ColorOrderedLegs;
 use super::flows;
 use super::matrix::matrix;
 use super::number::Number;
@@ -36,12 +36,12 @@ pub struct Assembler<'a> {
 type RoutineKey = (Vec<u32>, Vec<u8>, Option<usize>, bool);
 
 /// One way to go through a tree: a wavefunction, and its colour.
-type Way = (u32, Rc<TreeColor>);
+type ColoredTree = (u32, Rc<TreeColor>);
 
 /// What is at a leg of a vertex.
 enum Below {
     Leg(u8),
-    Ways(Rc<Vec<Way>>),
+    Ways(Rc<Vec<ColoredTree>>),
 }
 
 impl Below {
@@ -90,7 +90,7 @@ impl<'a> Assembler<'a> {
     /// The vertices of the colour-ordered form with these coupling orders, if there is one.
     pub fn ordered_vertices(
         &self,
-        line: &Line,
+        line: &ColorOrderedLegs,
         allowed: &[RangeInclusive<u32>],
     ) -> Result<Option<Vec<u32>>, String> {
         let vertices = line.vertices(&mut self.assembly(&[]), allowed)?;
@@ -101,7 +101,7 @@ impl<'a> Assembler<'a> {
     pub fn color_ordered(
         &self,
         subprocess: &Subprocess,
-        line: &Line,
+        line: &ColorOrderedLegs,
         allowed: &[RangeInclusive<u32>],
         tail: &str,
     ) -> Result<Option<Process>, String> {
@@ -173,7 +173,7 @@ impl<'a> Assembler<'a> {
         &self,
         subprocess: &Subprocess,
         diagrams: &Diagrams,
-        line: Option<&Line>,
+        line: Option<&ColorOrderedLegs>,
         allowed: &[RangeInclusive<u32>],
         tail: &str,
     ) -> Result<Option<Process>, String> {
@@ -309,7 +309,7 @@ pub(super) struct Assembly<'a> {
     shared: &'a Assembler<'a>,
     trees: &'a [Tree],
     /// The ways through each tree that was needed so far.
-    ways: Vec<Option<Rc<Vec<Way>>>>,
+    ways: Vec<Option<Rc<Vec<ColoredTree>>>>,
     parameters: Parameters<'a>,
     routines: Vec<Routine>,
     routine_ids: HashMap<RoutineKey, u32>,
@@ -377,7 +377,7 @@ impl<'a> Assembly<'a> {
     }
 
     /// All ways through a tree.
-    fn ways(&mut self, tree: TreeId) -> Result<Rc<Vec<Way>>, String> {
+    fn ways(&mut self, tree: TreeId) -> Result<Rc<Vec<ColoredTree>>, String> {
         if let Some(ways) = &self.ways[tree as usize] {
             return Ok(ways.clone());
         }

@@ -29,7 +29,7 @@ const RESULT: usize = 0;
 
 /// The legs of a process that has a colour-ordered form.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct ColorOrderedLegs {
     /// The legs at the ends: quark and antiquark that go out, or the first and the last gluon.
     ends: [usize; 2],
     /// The others, ascending.
@@ -50,14 +50,14 @@ struct Colorless {
     pair: Option<[ParticleId; 2]>,
 }
 
-impl Line {
+impl ColorOrderedLegs {
     /// The line of a process, if it has one: by its legs, and by what can be a propagator.
     pub fn of(
         subprocess: &Subprocess,
         model: &Model,
         rules: &Rules,
         lowest: &Lowest,
-    ) -> Option<Line> {
+    ) -> Option<ColorOrderedLegs> {
         let outgoing = &subprocess.outgoing;
         let with_color = |color: i8| -> Vec<usize> {
             let legs = (0..outgoing.len()).filter(|&leg| model.of(outgoing[leg]).color == color);
@@ -133,7 +133,7 @@ impl Line {
             vectors,
             pair: pair.map(|legs| legs.map(|leg| outgoing[leg])),
         });
-        Some(Line {
+        Some(ColorOrderedLegs {
             ends,
             insertions,
             gluon,
@@ -184,7 +184,8 @@ impl Line {
     ) -> Result<Option<Vertices>, String> {
         let model = assembly.model();
         let g = self.gluon;
-        let (Some(two), Some(three)) = (only(model, &[g; 3]), only(model, &[g; 4])) else {
+        let (Some(three_gluon), Some(four_gluon)) = (only(model, &[g; 3]), only(model, &[g; 4]))
+        else {
             return Ok(None);
         };
         let mut line = match self.quarks {
@@ -197,13 +198,13 @@ impl Line {
         // Every diagram has the orders of as many vertices of three legs as there are insertions, and those of the
         // boson's.
         let of = |v: u32| &model.vertices[v as usize].orders;
-        let twice = of(two).iter().map(|n| 2 * n);
+        let twice = of(three_gluon).iter().map(|n| 2 * n);
         let gluon = line.as_ref().map(|line| of(line.gluon));
-        let regular =
-            of(three).iter().copied().eq(twice) && gluon.is_none_or(|gluon| gluon == of(two));
+        let regular = of(four_gluon).iter().copied().eq(twice)
+            && gluon.is_none_or(|gluon| gluon == of(three_gluon));
         let insertions = self.insertions.len() as u32;
         let is_allowed = |beside: &[u32]| {
-            let orders = of(two).iter().enumerate();
+            let orders = of(three_gluon).iter().enumerate();
             let orders = orders.map(|(i, n)| {
                 let beside = beside.iter().map(|&vertex| of(vertex)[i]);
                 n * insertions + beside.sum::<u32>()
@@ -221,7 +222,11 @@ impl Line {
             }
             _ => is_allowed(&[]),
         };
-        Ok((regular && some).then_some(Vertices { two, three, line }))
+        Ok((regular && some).then_some(Vertices {
+            three_gluon,
+            four_gluon,
+            line,
+        }))
     }
 
     /// Ends, insertions and legs without colour: with equal ones, particles and vertices of one kind make equal forms.
@@ -230,19 +235,24 @@ impl Line {
         (self.ends, &self.insertions, colorless)
     }
 
-    /// The colour-ordered form, if its [`Line::vertices`] are there.
+    /// The colour-ordered form, if its [`ColorOrderedLegs::vertices`] are there.
     pub(super) fn form(
         &self,
         assembly: &mut Assembly,
         allowed: &[RangeInclusive<u32>],
     ) -> Result<Option<ColorOrdered>, String> {
-        let Some(Vertices { two, three, line }) = self.vertices(assembly, allowed)? else {
+        let Some(Vertices {
+            three_gluon,
+            four_gluon,
+            line,
+        }) = self.vertices(assembly, allowed)?
+        else {
             return Ok(None);
         };
-        let Some(two) = gluon_vertices(assembly, two, &[0, 1])?.pop() else {
+        let Some(three_gluon) = gluon_vertices(assembly, three_gluon, &[0, 1])?.pop() else {
             return Ok(None);
         };
-        let three = gluon_vertices(assembly, three, &[0, 1, 2])?;
+        let four_gluon = gluon_vertices(assembly, four_gluon, &[0, 1, 2])?;
         let (line, vectors) = match line {
             Some(line) => (Some(line.vertex), line.vectors),
             None => (None, Vec::new()),
@@ -258,8 +268,8 @@ impl Line {
             line,
             // The trace at the last vertex has no factor 1/2 of a sum over an octet index, unlike those of currents.
             closing: if self.quarks.is_some() { 1.0 } else { 2.0 },
-            two,
-            three,
+            three_gluon,
+            four_gluon,
             boson,
             row,
             denominator,
@@ -337,15 +347,15 @@ fn gluon_vertices(
 
 /// Vertices of the model: of three insertions, of four, and those of the line.
 pub(super) struct Vertices {
-    two: u32,
-    three: u32,
+    three_gluon: u32,
+    four_gluon: u32,
     line: Option<Quarks>,
 }
 
 impl Vertices {
     /// All of them.
     pub fn numbers(&self) -> Vec<u32> {
-        let mut numbers = vec![self.two, self.three];
+        let mut numbers = vec![self.three_gluon, self.four_gluon];
         if let Some(line) = &self.line {
             numbers.push(line.gluon);
             let of_vectors = line.vectors.iter().flat_map(|(vertices, _)| vertices);

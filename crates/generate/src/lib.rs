@@ -19,9 +19,9 @@
 mod assemble;
 mod color;
 mod color_ordered;
-mod elements;
 mod flows;
 mod matrix;
+mod matrix_elements;
 pub mod model;
 mod number;
 mod request;
@@ -29,7 +29,7 @@ mod strings;
 mod subprocess;
 mod trees;
 
-pub use elements::Elements;
+pub use matrix_elements::MatrixElements;
 pub use request::{arrow_apart, is_process};
 
 use crate::model::Model;
@@ -44,7 +44,7 @@ pub fn generate(text: &str) -> Result<Vec<Process>> {
 
 /// The same with another model.
 pub fn generate_with(text: &str, model: &Model) -> Result<Vec<Process>> {
-    let elements = Elements::of(text, model)?;
+    let elements = MatrixElements::of(text, model)?;
     (0..elements.len()).map(|n| elements.process(n)).collect()
 }
 

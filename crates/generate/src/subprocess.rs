@@ -1,7 +1,7 @@
 //! From labels to processes, and why there may be none.
 
 use super::request::Request;
-use super::trees::Orders;
+use super::trees::CouplingOrders;
 use crate::model::{Model, ParticleId};
 use rustc_hash::FxHashSet as HashSet;
 use std::collections::BTreeSet;
@@ -130,7 +130,7 @@ fn choices(
 pub fn why_none(
     all: &[Subprocess],
     request: &Request,
-    lowest: &[&Orders],
+    lowest: &[&CouplingOrders],
     model: &Model,
 ) -> String {
     let violated: Vec<&str> = all.iter().filter_map(|one| one.violates(model)).collect();

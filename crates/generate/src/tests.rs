@@ -146,7 +146,7 @@ fn forms_that_are_none_are_refused() {
 fn matrix_elements_are_told_apart() {
     let model = Model::standard().unwrap();
     for (text, count) in [("p p > z j j", 28), ("p p > l+ l- j", 6), ("p p > j j", 12)] {
-        let elements = Elements::of(text, &model).unwrap();
+        let elements = MatrixElements::of(text, &model).unwrap();
         let all = generate_with(text, &model).unwrap();
         assert_eq!(elements.len(), count, "{text}");
         let names: Vec<&String> = all.iter().map(|p| &p.name).collect();

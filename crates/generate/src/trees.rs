@@ -19,7 +19,7 @@ use std::rc::Rc;
 /// Index into [`Diagrams::trees`].
 pub type TreeId = u32;
 /// Coupling orders in the order of the model's, and `WEIGHTED`.
-pub type Orders = Vec<u32>;
+pub type CouplingOrders = Vec<u32>;
 /// Sets of legs, a bit each.
 pub type Legs = u32;
 
@@ -66,7 +66,7 @@ pub struct Diagrams {
 
 /// What is known of a tree.
 struct Properties {
-    orders: Orders,
+    orders: CouplingOrders,
     /// Ends of the fermion lines that are complete: the end that goes out, the one that comes in.
     lines: Vec<u8>,
     /// The external end of a line that is not.
@@ -100,20 +100,20 @@ pub struct Rules<'a> {
     model: &'a Model,
     table: Table,
     /// Orders of each vertex with its `WEIGHTED`.
-    orders: Vec<Orders>,
+    orders: Vec<CouplingOrders>,
     excluded: Vec<ParticleId>,
     /// What particles can become, for all processes: legs with the same ones become the same.
-    known: RefCell<HashMap<Vec<ParticleId>, Rc<Lines>>>,
+    known: RefCell<HashMap<Vec<ParticleId>, Rc<Reachable>>>,
 }
 
 /// What legs can become, with the lowest that each order can be.
-type Lines = HashMap<ParticleId, Orders>;
+type Reachable = HashMap<ParticleId, CouplingOrders>;
 
 /// By sets of legs and particle the lowest that each order can be.
 pub struct Lowest {
-    lines: Vec<Rc<Lines>>,
+    lines: Vec<Rc<Reachable>>,
     /// Of a whole diagram; none where there is no diagram.
-    pub whole: Option<Orders>,
+    pub whole: Option<CouplingOrders>,
 }
 
 impl<'a> Rules<'a> {
@@ -173,7 +173,7 @@ impl<'a> Rules<'a> {
     /// The lowest orders of everything that grows from legs with these particles.
     pub fn lowest(&self, particles: &[ParticleId]) -> Lowest {
         let full: Legs = (1 << particles.len()) - 1;
-        let mut lines: Vec<Rc<Lines>> = vec![Rc::default(); full as usize + 1];
+        let mut lines: Vec<Rc<Reachable>> = vec![Rc::default(); full as usize + 1];
         let zero = vec![0; self.model.orders.len() + 1];
         for (leg, &particle) in particles.iter().enumerate() {
             lines[1 << leg] = Rc::new(HashMap::from_iter([(particle, zero.clone())]));
@@ -201,8 +201,8 @@ impl<'a> Rules<'a> {
     }
 
     /// What these legs can become, from what smaller sets of them can.
-    fn lines(&self, legs: Legs, lines: &[Rc<Lines>]) -> Lines {
-        let mut here = Lines::default();
+    fn lines(&self, legs: Legs, lines: &[Rc<Reachable>]) -> Reachable {
+        let mut here = Reachable::default();
         let _ = parts(legs, self.table.quartic, Legs::MAX, &mut |parts| {
             let lists = parts.iter().map(|&part| &lines[part as usize]);
             let lists: Vec<Vec<ParticleId>> = lists.map(|l| l.keys().copied().collect()).collect();
@@ -227,8 +227,13 @@ impl<'a> Rules<'a> {
     }
 
     /// The lowest orders of a whole diagram, by the vertex at leg 0.
-    fn last(&self, particles: &[ParticleId], lines: &[Rc<Lines>], full: Legs) -> Option<Orders> {
-        let mut whole: Option<Orders> = None;
+    fn last(
+        &self,
+        particles: &[ParticleId],
+        lines: &[Rc<Reachable>],
+        full: Legs,
+    ) -> Option<CouplingOrders> {
+        let mut whole: Option<CouplingOrders> = None;
         let _ = parts(full & !1, self.table.quartic, Legs::MAX, &mut |parts| {
             let lists = parts.iter().map(|&part| &lines[part as usize]);
             let lists: Vec<Vec<ParticleId>> = lists.map(|l| l.keys().copied().collect()).collect();
@@ -250,8 +255,8 @@ impl<'a> Rules<'a> {
         vertex: u32,
         chosen: &[ParticleId],
         parts: &[Legs],
-        lines: &[Rc<Lines>],
-    ) -> Orders {
+        lines: &[Rc<Reachable>],
+    ) -> CouplingOrders {
         let mut orders = self.orders[vertex as usize].clone();
         for (part, particle) in parts.iter().zip(chosen) {
             if let Some(below) = lines[*part as usize].get(particle) {
@@ -294,7 +299,7 @@ impl<'a> Rules<'a> {
         let mut growth = Growth {
             trees: Vec::new(),
             properties: Vec::new(),
-            by_legs: vec![Grown::default(); full as usize + 1],
+            by_legs: vec![TreesOfLegs::default(); full as usize + 1],
         };
         let fermion = |p: ParticleId| self.model.of(p).is_fermion();
         for (leg, &particle) in (0..).zip(particles) {
@@ -306,7 +311,8 @@ impl<'a> Rules<'a> {
             };
             growth.add(1 << leg, particle, Tree::Leg(leg), properties);
         }
-        let highest = |orders: &Orders| orders.iter().zip(allowed).all(|(n, a)| n <= a.end());
+        let highest =
+            |orders: &CouplingOrders| orders.iter().zip(allowed).all(|(n, a)| n <= a.end());
         for legs in 1..full {
             if legs.count_ones() < 2 || legs.count_ones() > half {
                 continue;
@@ -399,12 +405,12 @@ fn too_many(what: &str) -> String {
 struct Growth {
     trees: Vec<Tree>,
     properties: Vec<Properties>,
-    by_legs: Vec<Grown>,
+    by_legs: Vec<TreesOfLegs>,
 }
 
 /// The trees of a set of legs.
 #[derive(Clone, Default)]
-struct Grown {
+struct TreesOfLegs {
     particles: Vec<ParticleId>,
     /// Those of each particle.
     trees: Vec<Vec<TreeId>>,
@@ -415,7 +421,7 @@ impl Growth {
         let id = self.trees.len() as TreeId;
         self.trees.push(tree);
         self.properties.push(properties);
-        let Grown { particles, trees } = &mut self.by_legs[legs as usize];
+        let TreesOfLegs { particles, trees } = &mut self.by_legs[legs as usize];
         match particles.iter().position(|p| *p == particle) {
             Some(at) => trees[at].push(id),
             None => {
@@ -436,7 +442,7 @@ impl Growth {
     /// The trees of each part with the particle that was chosen for it.
     fn lists(&self, parts: &[Legs], chosen: &[ParticleId]) -> Vec<&[TreeId]> {
         let list = |(&part, particle): (&Legs, &ParticleId)| {
-            let Grown { particles, trees } = &self.by_legs[part as usize];
+            let TreesOfLegs { particles, trees } = &self.by_legs[part as usize];
             let at = particles.iter().position(|p| p == particle);
             at.map_or(&[][..], |at| &trees[at])
         };
@@ -444,7 +450,7 @@ impl Growth {
     }
 
     /// The orders of a vertex with these trees.
-    fn orders(&self, rules: &Rules, vertex: u32, trees: &[TreeId]) -> Orders {
+    fn orders(&self, rules: &Rules, vertex: u32, trees: &[TreeId]) -> CouplingOrders {
         let mut orders = rules.orders[vertex as usize].clone();
         for &tree in trees {
             add(&mut orders, &self.properties[tree as usize].orders);
@@ -500,13 +506,13 @@ fn sorted(particles: impl Iterator<Item = ParticleId>) -> Particles {
     all.iter().fold(0, |all, &p| all << 16 | Particles::from(p))
 }
 
-fn add(orders: &mut Orders, other: &Orders) {
+fn add(orders: &mut CouplingOrders, other: &CouplingOrders) {
     for (a, b) in orders.iter_mut().zip(other) {
         *a += b;
     }
 }
 
-fn minimum(orders: &mut Orders, other: &Orders) {
+fn minimum(orders: &mut CouplingOrders, other: &CouplingOrders) {
     for (a, b) in orders.iter_mut().zip(other) {
         *a = (*a).min(*b);
     }

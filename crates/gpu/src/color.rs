@@ -35,12 +35,12 @@ impl ColorTables {
             }
         }
         for (i, orbits) in split.passes.iter().enumerate() {
-            for slots in [1, 2, 4, 8] {
+            for coordinates in [1, 2, 4, 8] {
                 // Slots by themselves go to their places once.
-                if slots == 1 && i > 0 {
+                if coordinates == 1 && i > 0 {
                     continue;
                 }
-                let mine = orbits.iter().filter(|o| o.0.len() == slots);
+                let mine = orbits.iter().filter(|o| o.0.len() == coordinates);
                 let mut count = 0;
                 for orbit in mine {
                     let to = orbit.0.iter().map(|&s| places[s as usize]);
@@ -54,14 +54,14 @@ impl ColorTables {
                 if count > 0 {
                     tables
                         .passes
-                        .extend([slots as u32, count, u32::from(i == 0)]);
+                        .extend([coordinates as u32, count, u32::from(i == 0)]);
                 }
             }
         }
         let mut first = 0;
         let mut groups = Vec::new();
         for block in &split.blocks {
-            let size = block.slots.len();
+            let size = block.coordinates.len();
             for top in (0..size).step_by(ROWS) {
                 let rows = ROWS.min(size - top);
                 let entry = (tables.entries.len() / ROWS) as u32;

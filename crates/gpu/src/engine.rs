@@ -49,7 +49,7 @@ use super::arena::{Arena, Uploaded};
 use super::color::ColorTables;
 use super::driver::{Function, Stream};
 use super::generated::Generated;
-use super::level_schedule::{Kind, Level, LevelSchedule, Run, Squares};
+use super::level_schedule::{KernelRange, Kind, Level, LevelSchedule, Squares};
 use super::module_cache::ModuleCache;
 use super::source::{self, Unit};
 use blas::Blas;
@@ -242,7 +242,7 @@ impl Engine {
             })
             .collect::<Result<HashMap<Kind, Function>>>()?;
         let launches = |levels: &[Level]| -> Vec<Vec<Launch>> {
-            let launch = |run: &Run| Launch {
+            let launch = |run: &KernelRange| Launch {
                 function: functions[&run.kind],
                 first: run.first,
                 count: run.count,

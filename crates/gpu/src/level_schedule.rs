@@ -68,7 +68,7 @@ impl Kind {
 
 /// Operations of one kind in a row, all of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct KernelRange {
     /// What they compute.
     pub kind: Kind,
     /// The first, as an index into [`LevelSchedule::starts`].
@@ -78,7 +78,7 @@ pub struct Run {
 }
 
 /// What can be done at the same time.
-pub type Level = Vec<Run>;
+pub type Level = Vec<KernelRange>;
 
 /// How AMP2 are found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -271,7 +271,7 @@ impl LevelSchedule {
             let level = levels.last_mut().expect("one was pushed");
             match level.last_mut() {
                 Some(run) if run.kind == operation.kind => run.count += 1,
-                _ => level.push(Run {
+                _ => level.push(KernelRange {
                     kind: operation.kind,
                     first: self.starts.len() as u32,
                     count: 1,

@@ -108,11 +108,11 @@ impl<'a> Body<'a> {
         let &Instruction { to, a, b, c, d, .. } = instruction;
         let slot = |i: u32| self.slots.get(i as usize).map_or("", String::as_str);
         let (x, y, z, v) = (slot(a), slot(b), slot(c), slot(d));
-        let real = |text: String| Made::Line("Real", text);
-        let complex = |text: String| Made::Line("Cx", text);
+        let real = |text: String| Translated::Line("Real", text);
+        let complex = |text: String| Translated::Line("Cx", text);
         let made = match instruction.action {
-            Action::Load | Action::LoadComplex => Made::Name(self.place(a, b)),
-            Action::Const(value) => Made::Name(constant(value)),
+            Action::Load | Action::LoadComplex => Translated::Name(self.place(a, b)),
+            Action::Const(value) => Translated::Name(constant(value)),
             Action::RealAdd => real(format!("{x} + {y}")),
             Action::RealSub => real(format!("{x} - {y}")),
             Action::RealMul => real(format!("{x} * {y}")),
@@ -152,8 +152,8 @@ impl<'a> Body<'a> {
             Action::RealInverse => real(format!("quotient(Real(1), {x})")),
             Action::Inverse => complex(format!("reciprocal({x})")),
             Action::Conj => complex(format!("cx({x}.re, -{x}.im)")),
-            Action::Re => Made::Name(format!("{x}.re")),
-            Action::Im => Made::Name(format!("{x}.im")),
+            Action::Re => Translated::Name(format!("{x}.re")),
+            Action::Im => Translated::Name(format!("{x}.im")),
             Action::RealNeg => real(format!("-{x}")),
             Action::Turn(n) => complex(turned(n, x)),
             Action::Widen => complex(format!("cx({x}, Real(0))")),
@@ -171,29 +171,29 @@ impl<'a> Body<'a> {
                 Elementary::Pow => format!("power({x}, {y})"),
                 Elementary::Atan2 => format!("angle({x}, {y})"),
             }),
-            Action::Store(n) => Made::Output(turned(n, x)),
-            Action::StoreReal(n) => Made::Output(match n {
+            Action::Store(n) => Translated::Output(turned(n, x)),
+            Action::StoreReal(n) => Translated::Output(match n {
                 0 => format!("cx({x}, Real(0))"),
                 1 => format!("cx(Real(0), {x})"),
                 2 => format!("cx(-{x}, Real(0))"),
                 _ => format!("cx(Real(0), -{x})"),
             }),
-            Action::StoreZero => Made::Output("cx(Real(0), Real(0))".into()),
+            Action::StoreZero => Translated::Output("cx(Real(0), Real(0))".into()),
         };
         match made {
-            Made::Name(name) => self.slots[to as usize] = name,
-            Made::Line(kind, value) => {
+            Translated::Name(name) => self.slots[to as usize] = name,
+            Translated::Line(kind, value) => {
                 let name = format!("t{}", self.lines.len());
                 self.lines.push(format!("{kind} {name} = {value};"));
                 self.slots[to as usize] = name;
             }
-            Made::Output(value) => self.outputs[b as usize] = value,
+            Translated::Output(value) => self.outputs[b as usize] = value,
         }
     }
 }
 
 /// What an instruction becomes.
-enum Made {
+enum Translated {
     /// Another name for something that is there.
     Name(String),
     /// A number of this type.

@@ -264,7 +264,7 @@ fn both(routines: impl IntoIterator<Item = Routine>) -> Vec<GeneralRoutine> {
     routines.into_iter().flat_map(both).collect()
 }
 
-fn samples() -> Vec<GeneralRoutine> {
+fn example_routines() -> Vec<GeneralRoutine> {
     both([
         ffv_0(1.0, 1.0),
         ffv_1(1.0, 0.5),
@@ -289,13 +289,13 @@ fn samples() -> Vec<GeneralRoutine> {
 
 #[test]
 fn structures_are_computed_as_their_programs_say() {
-    let samples = samples();
-    let Some((double, compared)) = worst(&samples, 100, "double") else {
+    let example_routines = example_routines();
+    let Some((double, compared)) = worst(&example_routines, 100, "double") else {
         return;
     };
     assert!(compared > 1500, "only {compared} comparisons were possible");
     assert!(double < 1e-12, "{double:e}");
-    let (single, _) = worst(&samples, 100, "float").unwrap();
+    let (single, _) = worst(&example_routines, 100, "float").unwrap();
     assert!(single < 1e-2, "{single:e}");
 }
 
@@ -487,7 +487,7 @@ fn every_operation_is_right_in_all_quadrants_and_on_the_axes() {
 /// The compiler for GPUs takes what the one for the CPU takes.
 #[test]
 fn nvrtc_compiles_all_of_it() {
-    let mut routines = samples();
+    let mut routines = example_routines();
     routines.extend(operations());
     for real in ["double", "float"] {
         let text = source(&routines, 100, real);

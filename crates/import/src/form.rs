@@ -22,7 +22,7 @@ pub type Terms = Vec<(Source, Complex64)>;
 
 /// What an expression of amplitudes can be.
 #[derive(Clone, Debug)]
-pub enum Form {
+pub enum AmplitudeExpression {
     /// A linear combination.
     Linear(Terms),
     /// The conjugate of a linear combination; the factors are those before the conjugation.
@@ -63,15 +63,15 @@ impl Product {
     }
 }
 
-impl Form {
+impl AmplitudeExpression {
     /// One amplitude or sum.
-    pub fn of(source: Source) -> Form {
-        Form::Linear(vec![(source, ONE)])
+    pub fn of(source: Source) -> AmplitudeExpression {
+        AmplitudeExpression::Linear(vec![(source, ONE)])
     }
 
     /// The value that something had before the matrix element was called.
-    pub fn before(number: u32) -> Form {
-        Form::Real(Real {
+    pub fn before(number: u32) -> AmplitudeExpression {
+        AmplitudeExpression::Real(Real {
             before: vec![number],
             ..Real::default()
         })
@@ -79,15 +79,15 @@ impl Form {
 
     /// Whether Fortran calls it REAL.
     pub fn is_real(&self) -> bool {
-        matches!(self, Form::Real(real) if !real.complex)
+        matches!(self, AmplitudeExpression::Real(real) if !real.complex)
     }
 
     /// The complex conjugate.
-    pub fn conjugate(self) -> Form {
+    pub fn conjugate(self) -> AmplitudeExpression {
         match self {
-            Form::Linear(terms) => Form::Conjugate(terms),
-            Form::Conjugate(terms) => Form::Linear(terms),
-            Form::Products(products) => Form::Products(
+            AmplitudeExpression::Linear(terms) => AmplitudeExpression::Conjugate(terms),
+            AmplitudeExpression::Conjugate(terms) => AmplitudeExpression::Linear(terms),
+            AmplitudeExpression::Products(products) => AmplitudeExpression::Products(
                 products
                     .into_iter()
                     .map(|p| Product {
@@ -98,34 +98,34 @@ impl Form {
                     })
                     .collect(),
             ),
-            Form::Real(real) => Form::Real(real),
+            AmplitudeExpression::Real(real) => AmplitudeExpression::Real(real),
         }
     }
 
     /// The real part, of a sum of products.
-    pub fn real_part(self) -> Parsed<Form> {
+    pub fn real_part(self) -> Parsed<AmplitudeExpression> {
         match self {
-            Form::Real(real) => Ok(Form::Real(Real {
+            AmplitudeExpression::Real(real) => Ok(AmplitudeExpression::Real(Real {
                 complex: false,
                 ..real
             })),
-            Form::Products(products) => Ok(Form::Real(Real {
+            AmplitudeExpression::Products(products) => Ok(AmplitudeExpression::Real(Real {
                 products,
                 ..Real::default()
             })),
-            Form::Linear(_) | Form::Conjugate(_) => {
+            AmplitudeExpression::Linear(_) | AmplitudeExpression::Conjugate(_) => {
                 Err("the real part of an amplitude is no part of a matrix element".into())
             }
         }
     }
 
     /// The absolute value, of a real sum.
-    pub fn absolute(self) -> Parsed<Form> {
-        let Form::Real(mut real) = self else {
+    pub fn absolute(self) -> Parsed<AmplitudeExpression> {
+        let AmplitudeExpression::Real(mut real) = self else {
             // Of a modulus squared, which Fortran calls complex, it is the number itself.
             return match self {
-                Form::Products(p) if p.iter().all(Product::is_square) => {
-                    Form::Products(p).real_part()
+                AmplitudeExpression::Products(p) if p.iter().all(Product::is_square) => {
+                    AmplitudeExpression::Products(p).real_part()
                 }
                 _ => Err("the modulus of an amplitude is no part of a matrix element".into()),
             };
@@ -134,41 +134,44 @@ impl Form {
             return Err("the modulus of a sum of moduli".into());
         }
         if real.products.iter().all(Product::is_square) {
-            return Ok(Form::Real(real));
+            return Ok(AmplitudeExpression::Real(real));
         }
         real.moduli = vec![std::mem::take(&mut real.products)];
-        Ok(Form::Real(real))
+        Ok(AmplitudeExpression::Real(real))
     }
 
     /// Adds another one; `negative` subtracts it.
-    pub fn add(&mut self, other: Form, negative: bool) -> Parsed<()> {
+    pub fn add(&mut self, other: AmplitudeExpression, negative: bool) -> Parsed<()> {
         let other = match negative {
             true => other.scaled(-ONE, 1.0)?,
             false => other,
         };
         match (&mut *self, other) {
-            (Form::Linear(a), Form::Linear(b)) | (Form::Conjugate(a), Form::Conjugate(b)) => {
+            (AmplitudeExpression::Linear(a), AmplitudeExpression::Linear(b))
+            | (AmplitudeExpression::Conjugate(a), AmplitudeExpression::Conjugate(b)) => {
                 a.extend(b);
                 bounded(a.len(), MAX_TERMS)
             }
-            (Form::Products(a), Form::Products(b)) => {
+            (AmplitudeExpression::Products(a), AmplitudeExpression::Products(b)) => {
                 a.extend(b);
                 bounded(a.len(), MAX_PRODUCTS)
             }
-            (Form::Real(a), Form::Real(b)) => a.add(b),
-            (Form::Real(a), Form::Products(b)) => a.add_products(b),
-            (Form::Products(_), Form::Real(b)) => {
-                let Form::Products(a) = std::mem::replace(self, Form::Real(b)) else {
+            (AmplitudeExpression::Real(a), AmplitudeExpression::Real(b)) => a.add(b),
+            (AmplitudeExpression::Real(a), AmplitudeExpression::Products(b)) => a.add_products(b),
+            (AmplitudeExpression::Products(_), AmplitudeExpression::Real(b)) => {
+                let AmplitudeExpression::Products(a) =
+                    std::mem::replace(self, AmplitudeExpression::Real(b))
+                else {
                     return Err("a sum of products".into());
                 };
-                self.add(Form::Products(a), false)
+                self.add(AmplitudeExpression::Products(a), false)
             }
             _ => Err("a sum of amplitudes and their squares".into()),
         }
     }
 
     /// The product with a number, `factor / divisor`.
-    pub fn scaled(self, factor: Complex64, divisor: f64) -> Parsed<Form> {
+    pub fn scaled(self, factor: Complex64, divisor: f64) -> Parsed<AmplitudeExpression> {
         let by = factor / divisor;
         if !(by.re.is_finite() && by.im.is_finite()) {
             return Err("a coefficient that is no finite number".into());
@@ -187,12 +190,14 @@ impl Form {
             products
         };
         Ok(match self {
-            Form::Linear(terms) => Form::Linear(scale(terms, by)),
-            Form::Conjugate(terms) => Form::Conjugate(scale(terms, by.conj())),
-            Form::Products(list) => Form::Products(products(list)),
-            Form::Real(real) => {
+            AmplitudeExpression::Linear(terms) => AmplitudeExpression::Linear(scale(terms, by)),
+            AmplitudeExpression::Conjugate(terms) => {
+                AmplitudeExpression::Conjugate(scale(terms, by.conj()))
+            }
+            AmplitudeExpression::Products(list) => AmplitudeExpression::Products(products(list)),
+            AmplitudeExpression::Real(real) => {
                 if by == ONE {
-                    return Ok(Form::Real(real));
+                    return Ok(AmplitudeExpression::Real(real));
                 }
                 if real.complex
                     || !real.before.is_empty()
@@ -201,7 +206,7 @@ impl Form {
                 {
                     return Err("a sum of squares of amplitudes with a factor".into());
                 }
-                Form::Real(Real {
+                AmplitudeExpression::Real(Real {
                     products: products(real.products),
                     ..Real::default()
                 })
@@ -210,15 +215,17 @@ impl Form {
     }
 
     /// The product with another one.
-    pub fn product(self, other: Form) -> Parsed<Form> {
+    pub fn product(self, other: AmplitudeExpression) -> Parsed<AmplitudeExpression> {
         match (self, other) {
-            (Form::Linear(left), Form::Conjugate(right))
-            | (Form::Conjugate(right), Form::Linear(left)) => Ok(Form::Products(vec![Product {
-                left: Rc::new(left),
-                right: Rc::new(right),
-                factor: ONE,
-                divisor: 1.0,
-            }])),
+            (AmplitudeExpression::Linear(left), AmplitudeExpression::Conjugate(right))
+            | (AmplitudeExpression::Conjugate(right), AmplitudeExpression::Linear(left)) => {
+                Ok(AmplitudeExpression::Products(vec![Product {
+                    left: Rc::new(left),
+                    right: Rc::new(right),
+                    factor: ONE,
+                    divisor: 1.0,
+                }]))
+            }
             _ => Err(
                 "a product of amplitudes that is not one of one with the conjugate of another"
                     .into(),

@@ -3,14 +3,14 @@
 //! Generic names (`SQRT`) follow the type of their argument, specific ones (`DSQRT`) imply it.
 
 use super::expression::Parsed;
-use super::form::Form;
+use super::form::AmplitudeExpression;
 use super::value::Value;
 use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
 use std::rc::Rc;
 
 /// Calls an intrinsic function. `None`: there is none of this name.
 pub fn call(name: &str, args: &[Value], b: &mut Builder) -> Option<Parsed<Value>> {
-    if let [Value::Form(form)] = args {
+    if let [Value::AmplitudeExpression(form)] = args {
         return of_amplitudes(name, form);
     }
     match name {
@@ -102,14 +102,14 @@ pub fn call(name: &str, args: &[Value], b: &mut Builder) -> Option<Parsed<Value>
 }
 
 /// Functions of what is made of amplitudes.
-fn of_amplitudes(name: &str, form: &Form) -> Option<Parsed<Value>> {
+fn of_amplitudes(name: &str, form: &AmplitudeExpression) -> Option<Parsed<Value>> {
     let result = match name {
         "DCONJG" | "CONJG" => Ok(form.clone().conjugate()),
         "DBLE" | "DREAL" | "REAL" => form.clone().real_part(),
         "DABS" | "ABS" | "CDABS" | "ZABS" => form.clone().absolute(),
         _ => Err(format!("{name} of amplitudes")),
     };
-    Some(result.map(|form| Value::Form(Rc::new(form))))
+    Some(result.map(|form| Value::AmplitudeExpression(Rc::new(form))))
 }
 
 /// A number in single precision: a constant is rounded; what is none would lose half of its digits, which no

@@ -13,7 +13,7 @@ mod squares;
 mod sum;
 
 use super::directory::Beams;
-use super::form::Form;
+use super::form::AmplitudeExpression;
 use super::lorentz::Routines;
 use super::model::ModelReader;
 use super::symbolic::{Interpreter, Location, Preset};
@@ -363,9 +363,9 @@ fn call<'l>(
 const MAX_RESULTS: u64 = 4096;
 
 /// The form that a value is, where it is one.
-fn form_of(value: &Value) -> Option<&Form> {
+fn form_of(value: &Value) -> Option<&AmplitudeExpression> {
     match value {
-        Value::Form(form) => Some(form),
+        Value::AmplitudeExpression(form) => Some(form),
         _ => None,
     }
 }

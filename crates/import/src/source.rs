@@ -25,11 +25,11 @@ pub struct Source {
     /// Where it was read.
     pub path: PathBuf,
     text: Vec<u8>,
-    statements: Vec<Place>,
+    statements: Vec<StatementSpan>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct StatementSpan {
     line: u32,
     /// The label in columns 1 to 5; 0 where there is none.
     label: u32,
@@ -134,7 +134,7 @@ pub fn process_comment(bytes: &[u8]) -> Option<String> {
 
 struct Reader {
     text: Vec<u8>,
-    statements: Vec<Place>,
+    statements: Vec<StatementSpan>,
     /// Line, label and start of the statement that is being read.
     open: Option<(u32, u32, usize)>,
     /// The quote that closes the character constant that is open.
@@ -148,7 +148,7 @@ impl Reader {
         if let Some((line, label, start)) = self.open.take()
             && self.text.len() > start
         {
-            self.statements.push(Place {
+            self.statements.push(StatementSpan {
                 line,
                 label,
                 start: start as u32,

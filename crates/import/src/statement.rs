@@ -85,7 +85,7 @@ pub enum Implicit {
 
 /// Numbers that are written into a variable.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct ImpliedDo {
     /// The variable.
     pub name: String,
     /// What is written, over and over.
@@ -131,7 +131,7 @@ pub enum Statement {
     /// Names that keep their values between calls; none stands for all of the unit's.
     Save(Vec<String>),
     /// `WRITE(HEL_BUFF,'(20I5)')(NHEL(II,I),II=1,NEXTERNAL)`: whole numbers as the text of a variable.
-    Tell(Box<Told>),
+    Tell(Box<ImpliedDo>),
     /// A statement that changes no value: other WRITE, CONTINUE and the like.
     Nothing,
     /// A statement that is not understood: why, with the start of its text.
@@ -381,7 +381,7 @@ fn keyword(text: &[u8]) -> Parsed<Statement> {
 }
 
 /// See [`Statement::Tell`]; in the one format in which MG5aMC writes helicities.
-fn tell(text: &[u8]) -> Parsed<Told> {
+fn tell(text: &[u8]) -> Parsed<ImpliedDo> {
     let mut cursor = Cursor::new(text);
     cursor.expect(b"WRITE(")?;
     let name = cursor.name()?;
@@ -399,7 +399,7 @@ fn tell(text: &[u8]) -> Parsed<Told> {
     let to = cursor.expression()?;
     cursor.expect(b")")?;
     cursor.finish()?;
-    Ok(Told {
+    Ok(ImpliedDo {
         name,
         item,
         counter,

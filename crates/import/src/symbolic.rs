@@ -19,9 +19,9 @@ mod evaluate;
 mod execute;
 
 use super::expression::{Expr, Parsed};
-use super::form::{Form, Terms};
+use super::form::{AmplitudeExpression, Terms};
 use super::intrinsic;
-use super::statement::{Implicit, Statement, Told, Type};
+use super::statement::{Implicit, ImpliedDo, Statement, Type};
 use super::unit::{Library, Node, NodeKind, Unit};
 use super::value::{Truth, Value, owned};
 use arithmetic::{negated, offset, power, product, sum};
@@ -41,7 +41,7 @@ const MAX_STEPS: u64 = 20_000_000;
 /// Files that one matrix element may include: each is counted as often as it is.
 const MAX_INCLUDES: u64 = 100_000;
 /// Numbers that a WRITE into a variable may have.
-const MAX_TOLD: i64 = 1000;
+const MAX_IMPLIED_DO: i64 = 1000;
 /// Deepest nesting of calls and includes.
 const MAX_CALLS: usize = 16;
 
@@ -59,13 +59,13 @@ struct Symbol {
     ty: Option<Type>,
     /// Of an array.
     dims: Option<Rc<Bounds>>,
-    place: Place,
+    place: VariableStorage,
     /// Whether it keeps its value between calls.
     is_static: bool,
 }
 
 #[derive(Clone, Debug, Default)]
-enum Place {
+enum VariableStorage {
     #[default]
     Nowhere,
     At(Location),
@@ -121,7 +121,7 @@ pub enum Preset {
     Zero,
     /// This, whatever the index.
     Value(Value),
-    /// An unknown, to see that it is added to ([`Form::before`] with [`before`]).
+    /// An unknown, to see that it is added to ([`AmplitudeExpression::before`] with [`before`]).
     Before,
 }
 
@@ -307,8 +307,8 @@ impl<'l> Interpreter<'l> {
                 match self.presets.get(&(block.clone(), *place))?.clone() {
                     Preset::Zero => self.zero(ty),
                     Preset::Before => {
-                        let form = Form::before(before(*place, at.1));
-                        (ty == Type::Real).then(|| Value::Form(Rc::new(form)))
+                        let form = AmplitudeExpression::before(before(*place, at.1));
+                        (ty == Type::Real).then(|| Value::AmplitudeExpression(Rc::new(form)))
                     }
                     Preset::Value(value) => {
                         let same = matches!(
@@ -440,7 +440,7 @@ impl<'l> Interpreter<'l> {
     /// The value of a PARAMETER.
     pub fn constant(&self, frame: &Frame, name: &str) -> Option<Value> {
         match &frame.symbols.get(name)?.place {
-            Place::Constant(value) => Some(value.clone()),
+            VariableStorage::Constant(value) => Some(value.clone()),
             _ => None,
         }
     }
@@ -453,7 +453,7 @@ impl<'l> Interpreter<'l> {
     /// Binds a dummy argument to a storage of its own and gives its location.
     pub fn bind_new(&mut self, frame: &mut Frame, name: &str) -> Location {
         let at = (self.new_storage(), 0);
-        self.symbol(frame, name).place = Place::At(at);
+        self.symbol(frame, name).place = VariableStorage::At(at);
         at
     }
 
@@ -461,7 +461,7 @@ impl<'l> Interpreter<'l> {
     pub fn locations(&self, frame: &Frame) -> HashMap<String, Location> {
         let mut found = HashMap::new();
         for (name, symbol) in &frame.symbols {
-            if let Place::At(at) = symbol.place {
+            if let VariableStorage::At(at) = symbol.place {
                 found.insert(name.clone(), at);
             }
         }
@@ -552,9 +552,9 @@ impl<'l> Interpreter<'l> {
         }
         let symbol = frame.symbols.get(name);
         let base = match symbol.map(|s| &s.place) {
-            Some(Place::At(at)) => *at,
-            Some(Place::Constant(_)) => return Err(format!("{name} is a PARAMETER")),
-            Some(Place::Nowhere) | None => match self.outer.get(name) {
+            Some(VariableStorage::At(at)) => *at,
+            Some(VariableStorage::Constant(_)) => return Err(format!("{name} is a PARAMETER")),
+            Some(VariableStorage::Nowhere) | None => match self.outer.get(name) {
                 // A declared name is the unit's own unless it is in a COMMON block.
                 Some(&at) if symbol.is_none() && frame.implicit != Implicit::None => {
                     let index = indices.first().copied().unwrap_or(1);
@@ -565,7 +565,7 @@ impl<'l> Interpreter<'l> {
                     match frame.all_static || symbol.is_some_and(|s| s.is_static) {
                         true => {
                             let at = (self.static_storage(frame, name), 0);
-                            self.symbol(frame, name).place = Place::At(at);
+                            self.symbol(frame, name).place = VariableStorage::At(at);
                             at
                         }
                         false => self.bind_new(frame, name),

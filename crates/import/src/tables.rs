@@ -14,7 +14,7 @@ use std::path::Path;
 /// integers and loop variables here.
 fn each_element(path: &Path, set: impl FnMut(&str, &[i64], &Constant) -> Parsed<()>) -> Result<()> {
     let source = Source::read(path)?;
-    let mut elements = Elements { set };
+    let mut elements = ElementVisitor { set };
     for i in 0..source.len() {
         let fault = |what: String| Error::Fortran {
             file: path.to_path_buf(),
@@ -31,11 +31,11 @@ fn each_element(path: &Path, set: impl FnMut(&str, &[i64], &Constant) -> Parsed<
     Ok(())
 }
 
-struct Elements<F> {
+struct ElementVisitor<F> {
     set: F,
 }
 
-impl<F: FnMut(&str, &[i64], &Constant) -> Parsed<()>> Setter for Elements<F> {
+impl<F: FnMut(&str, &[i64], &Constant) -> Parsed<()>> Setter for ElementVisitor<F> {
     fn integer(&mut self, expr: &Expr, loops: &Loops) -> Parsed<i64> {
         match expr {
             Expr::Int(i) => Ok(*i),

@@ -1,7 +1,7 @@
 //! Values of the symbolic interpreter: what Fortran's types say about a value of a program.
 
 use super::expression::Parsed;
-use super::form::Form;
+use super::form::AmplitudeExpression;
 use super::statement::Type;
 use mebridge_process::arith::{Builder, Comparison, Function, Op, ValueId};
 use std::rc::Rc;
@@ -16,7 +16,7 @@ pub enum Value {
     Logical(Truth),
     Text,
     /// Something made of amplitudes.
-    Form(Rc<Form>),
+    AmplitudeExpression(Rc<AmplitudeExpression>),
     /// A wavefunction, by its number: what the first element of a column of W holds.
     Wavefunction(u32),
     /// A value that could not be computed, with the reason. It is an error to need it.
@@ -39,7 +39,7 @@ impl Value {
             Value::Real(v) => Ok((*v, true)),
             Value::Complex(v) => Ok((*v, false)),
             Value::Broken(why) => Err(why.to_string()),
-            Value::Form(_) => Err("amplitudes where only a number can stand".into()),
+            Value::AmplitudeExpression(_) => Err("amplitudes where only a number can stand".into()),
             Value::Wavefunction(_) => {
                 Err("a component of a wavefunction, outside of the routines for them".into())
             }
@@ -65,7 +65,7 @@ impl Value {
             Value::Complex(_) => Some(Type::Complex),
             Value::Logical(_) => Some(Type::Logical),
             Value::Text => Some(Type::Character),
-            Value::Form(_) | Value::Wavefunction(_) | Value::Broken(_) => None,
+            Value::AmplitudeExpression(_) | Value::Wavefunction(_) | Value::Broken(_) => None,
         }
     }
 
@@ -92,14 +92,18 @@ impl Value {
         }
         match ty {
             Type::Single => Err("a variable in single precision".into()),
-            Type::Real if matches!(self, Value::Form(_)) => {
-                let Value::Form(form) = self else {
+            Type::Real if matches!(self, Value::AmplitudeExpression(_)) => {
+                let Value::AmplitudeExpression(form) = self else {
                     return Err("expected amplitudes".into());
                 };
-                Ok(Value::Form(Rc::new(owned(form).real_part()?)))
+                Ok(Value::AmplitudeExpression(Rc::new(
+                    owned(form).real_part()?,
+                )))
             }
-            Type::Complex if matches!(self, Value::Form(_)) => match &self {
-                Value::Form(form) if matches!(**form, Form::Real(_)) => {
+            Type::Complex if matches!(self, Value::AmplitudeExpression(_)) => match &self {
+                Value::AmplitudeExpression(form)
+                    if matches!(**form, AmplitudeExpression::Real(_)) =>
+                {
                     Err("a real sum of squares of amplitudes in a COMPLEX variable".into())
                 }
                 _ => Ok(self),
@@ -126,7 +130,7 @@ impl Value {
 }
 
 /// The form itself, without a copy where nobody else has it.
-pub fn owned(form: Rc<Form>) -> Form {
+pub fn owned(form: Rc<AmplitudeExpression>) -> AmplitudeExpression {
     Rc::try_unwrap(form).unwrap_or_else(|shared| (*shared).clone())
 }
 

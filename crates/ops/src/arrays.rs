@@ -7,7 +7,7 @@
 //! ([`Operand::shift`]): so the list of operations does not grow with helicities.
 //!
 //! Elements have four complex components; what an operation adds up, and its result, are laid out as [`crate`]
-//! says. Vectors are kept in one of three forms ([`Form`]). A massless spinor has two components that are not zero, those
+//! says. Vectors are kept in one of three forms ([`Components`]). A massless spinor has two components that are not zero, those
 //! of its chirality: of a massless line with one helicity these alone are there ([`Spinors`]).
 //!
 //! Kinds of operations are rows of the table of operations (`table`), each with a payload of its own, a list of parts
@@ -18,17 +18,17 @@ mod shuffle;
 pub mod visit;
 
 pub use parts::{
-    Addends, Folded, Form, Less, MasslessPropagator, Mirror, Numbers, Once, Pairs, Part,
+    Addends, Components, Folded, Less, MasslessPropagator, Mirror, Numbers, Once, Pairs, Part,
     Propagator, Range, Ratio, Spinors, Stride, Triples, Unrolled, VectorPairs, WithProducts,
 };
-pub use shuffle::{Blocks, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp, SumGroup};
+pub use shuffle::{SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp, ShuffledRanges, SumGroup};
 
 use super::Address;
 use super::opcode::{COMPLEX, FOUR, MOMENTUM};
 use super::table::for_each_opcode;
 use parts::range;
 use serde::{Deserialize, Serialize};
-use visit::{Elements, Read, Written};
+use visit::{ElementMap, Read, Written};
 
 /// Vectors of an element of four complex components.
 pub const ELEMENT: u32 = FOUR;
@@ -365,13 +365,13 @@ impl Pools {
         let last = u64::from(op.count.saturating_sub(1));
         let read = |read: &Read| {
             let most = match read.elements {
-                Elements::Indexed(index) => {
+                ElementMap::Indexed(index) => {
                     let from = index as usize;
                     let until = from.saturating_add(op.count as usize);
                     let offsets = self.indices.get(from..until);
                     offsets.map(|offsets| offsets.iter().copied().max().unwrap_or(0).into())
                 }
-                Elements::Same => Some(last * u64::from(read.size)),
+                ElementMap::Same => Some(last * u64::from(read.size)),
             };
             most.is_some_and(|most| within(read.address, read.shift, most, read.size))
         };

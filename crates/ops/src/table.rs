@@ -299,7 +299,7 @@ macro_rules! for_each_opcode {
             /// Vectors of pairs (f1, f2), times a factor, as [`Opcode::SumFfv3`](crate::Opcode::SumFfv3).
             Current -> FOUR {
                 /// The form of the result.
-                form: Form,
+                components: Components,
                 /// The factor.
                 factor: Once<COMPLEX>,
                 /// Spinors that flow in and out.
@@ -315,7 +315,7 @@ macro_rules! for_each_opcode {
             /// Vectors of pairs and triples of vectors, as [`Opcode::SumVvv1`](crate::Opcode::SumVvv1).
             Vector -> FOUR {
                 /// The form of the result.
-                form: Form,
+                components: Components,
                 /// Which elements are conjugates of others.
                 mirror: Mirror,
                 /// The factor of pairs.
@@ -339,7 +339,7 @@ macro_rules! for_each_opcode {
             /// Sums and differences of arrays of vectors; of one array a form, or a multiple.
             Sum -> FOUR {
                 /// The form of the result.
-                form: Form,
+                components: Components,
                 /// The factor of the sum, if it has one.
                 factor: Option<Once<COMPLEX>>,
                 /// What is added up.

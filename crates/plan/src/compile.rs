@@ -84,7 +84,7 @@ pub(super) struct Compiler<'a> {
     /// Which wavefunctions some amplitude needs.
     used: Vec<bool>,
     /// What is known of each wavefunction.
-    pub(super) lines: Vec<Line>,
+    pub(super) wavefunctions: Vec<WavefunctionInstances>,
     /// For each helicity and leg, which of the leg's helicity values it is.
     pub(super) helicity_indices: Vec<Vec<u32>>,
     /// For each leg its helicity values.
@@ -103,7 +103,7 @@ type FactorKey = (Vec<(u32, u64, u64)>, Option<Address>);
 
 /// A wavefunction: the legs below it and where it is for each of their helicities.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Line {
+pub(super) struct WavefunctionInstances {
     /// Legs below it, with the sign of their momentum.
     pub(super) signs: Vec<i8>,
     /// For each leg the stride of its helicity in `instances` (0: not below).
@@ -167,7 +167,7 @@ impl<'a> Compiler<'a> {
             operations: Operations::default(),
             last: Pass::MemoryReuse,
             used,
-            lines: Vec::with_capacity(process.wavefunctions.len()),
+            wavefunctions: Vec::with_capacity(process.wavefunctions.len()),
             helicity_indices,
             values,
             recognized: HashMap::default(),
@@ -215,7 +215,10 @@ impl<'a> Compiler<'a> {
                 Wavefunction::Internal(vertex) => {
                     let mut signs = vec![0i8; process.legs.len()];
                     for &input in &vertex.inputs {
-                        for (sign, s) in signs.iter_mut().zip(&self.lines[input as usize].signs) {
+                        for (sign, s) in signs
+                            .iter_mut()
+                            .zip(&self.wavefunctions[input as usize].signs)
+                        {
                             *sign += s;
                         }
                     }
@@ -228,7 +231,7 @@ impl<'a> Compiler<'a> {
                     process.routines[v.routine as usize].outputs.len() as u32
                 }
             };
-            let line = self.line(signs, components - 2, self.used[w]);
+            let line = self.wavefunction(signs, components - 2, self.used[w]);
             if let Wavefunction::External(e) = wavefunction
                 && self.used[w]
             {
@@ -253,7 +256,7 @@ impl<'a> Compiler<'a> {
                     results,
                 });
             }
-            self.lines.push(line);
+            self.wavefunctions.push(line);
         }
     }
 
@@ -269,7 +272,7 @@ impl<'a> Compiler<'a> {
             });
         };
         let mut known = self.values[e.leg as usize].iter();
-        let instances = &self.lines[wavefunction as usize].instances;
+        let instances = &self.wavefunctions[wavefunction as usize].instances;
         let known = known.position(|&h| h == helicity);
         if let Some(&address) = known.and_then(|at| instances.get(at)) {
             return Ok((e.kind, address));
@@ -288,7 +291,12 @@ impl<'a> Compiler<'a> {
 
     /// The line of a wavefunction with these legs below it, with memory for every combination
     /// of helicities that occurs.
-    pub(super) fn line(&mut self, signs: Vec<i8>, components: u32, used: bool) -> Line {
+    pub(super) fn wavefunction(
+        &mut self,
+        signs: Vec<i8>,
+        components: u32,
+        used: bool,
+    ) -> WavefunctionInstances {
         let mut strides = vec![0; signs.len()];
         let mut combinations = 1u32;
         let recycle = self.last >= Pass::Recycling;
@@ -300,7 +308,7 @@ impl<'a> Compiler<'a> {
             strides[leg] = combinations;
             combinations *= self.values[leg].len() as u32;
         }
-        let mut line = Line {
+        let mut line = WavefunctionInstances {
             signs,
             strides,
             instances: vec![NOWHERE; combinations as usize],
@@ -321,7 +329,7 @@ impl<'a> Compiler<'a> {
 
     /// Which combination of helicities a line has when all helicities of a configuration that
     /// it is in are reversed. `None` if there is no such combination.
-    pub(super) fn reversed(&self, line: &Line, h: usize) -> Option<usize> {
+    pub(super) fn reversed(&self, line: &WavefunctionInstances, h: usize) -> Option<usize> {
         let mut instance = 0;
         for (leg, &stride) in line.strides.iter().enumerate().filter(|(_, s)| **s != 0) {
             let values = &self.values[leg];
@@ -342,7 +350,7 @@ impl<'a> Compiler<'a> {
                 continue;
             }
             let call = self.call(vertex)?;
-            let line = &self.lines[w];
+            let line = &self.wavefunctions[w];
             let level = line.signs.iter().filter(|s| **s != 0).count();
             let batch = batches
                 .entry((level, call.opcode))
@@ -350,7 +358,7 @@ impl<'a> Compiler<'a> {
             for &(instance, h) in &line.examples {
                 let helicity_indices = &self.helicity_indices[h];
                 batch.operands.extend(call.inputs.iter().map(|&input| {
-                    let input = &self.lines[input as usize];
+                    let input = &self.wavefunctions[input as usize];
                     input.instances[input.instance(helicity_indices)]
                 }));
                 batch.operands.extend(&call.others);
@@ -429,11 +437,15 @@ impl<'a> Compiler<'a> {
 
     /// For each helicity the address of each line.
     pub(super) fn tables(&mut self) {
-        let lines = &self.lines;
-        let address =
-            |line: &Line, helicity_indices: &[u32]| line.instances[line.instance(helicity_indices)];
+        let wavefunctions = &self.wavefunctions;
+        let address = |line: &WavefunctionInstances, helicity_indices: &[u32]| {
+            line.instances[line.instance(helicity_indices)]
+        };
         let table = |helicity_indices: &Vec<u32>| {
-            lines.iter().map(|l| address(l, helicity_indices)).collect()
+            wavefunctions
+                .iter()
+                .map(|l| address(l, helicity_indices))
+                .collect()
         };
         self.operations.tables = self.helicity_indices.iter().map(table).collect();
         self.operations.groups = (0..self.helicity_indices.len() as u32)
@@ -534,7 +546,7 @@ impl<'a> Compiler<'a> {
             Momenta::Result => others.push(self.momentum(result)),
             Momenta::Inputs => {
                 for &input in inputs {
-                    let signs = self.lines[input as usize].signs.clone();
+                    let signs = self.wavefunctions[input as usize].signs.clone();
                     others.push(self.momentum(&signs));
                 }
             }
@@ -547,7 +559,10 @@ impl<'a> Compiler<'a> {
     pub(super) fn sum_of(&self, inputs: &[u32]) -> Vec<i8> {
         let mut signs = vec![0i8; self.process.legs.len()];
         for &input in inputs {
-            for (sign, s) in signs.iter_mut().zip(&self.lines[input as usize].signs) {
+            for (sign, s) in signs
+                .iter_mut()
+                .zip(&self.wavefunctions[input as usize].signs)
+            {
                 *sign += s;
             }
         }
@@ -628,7 +643,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-impl Line {
+impl WavefunctionInstances {
     /// Which combination of helicities of the legs below a helicity configuration has.
     pub(super) fn instance(&self, helicity_indices: &[u32]) -> usize {
         let terms = self.strides.iter().zip(helicity_indices);

@@ -22,7 +22,7 @@ struct Partial {
 }
 
 /// One way to compute an amplitude.
-struct Way {
+struct LastProduct {
     partial: Partial,
     /// The wavefunction that the partial vertex is multiplied with.
     last: u32,
@@ -37,7 +37,7 @@ const DOT: f64 = 24.0;
 /// and adds the partial vertices to the plan.
 pub fn share(compiler: &mut Compiler, calls: &mut [Call]) {
     let helicities = compiler.helicity_indices.len() as f64;
-    let ways: Vec<Vec<Way>> = calls.iter().map(ways).collect();
+    let ways: Vec<Vec<LastProduct>> = calls.iter().map(ways).collect();
     let mut users: HashMap<&Partial, Vec<usize>> = HashMap::default();
     for (amplitude, ways) in ways.iter().enumerate() {
         for way in ways {
@@ -124,7 +124,7 @@ fn work(opcode: Opcode) -> f64 {
 type Choice = (Opcode, &'static [usize], usize);
 
 /// The ways to compute an amplitude from a partial vertex.
-fn ways(call: &Call) -> Vec<Way> {
+fn ways(call: &Call) -> Vec<LastProduct> {
     let (choices, vector): (&[Choice], bool) = match call.opcode {
         Opcode::Ffv0 => (
             &[
@@ -156,7 +156,7 @@ fn ways(call: &Call) -> Vec<Way> {
     let factor = call.others[0];
     choices
         .iter()
-        .map(|&(opcode, inputs, last)| Way {
+        .map(|&(opcode, inputs, last)| LastProduct {
             partial: Partial {
                 opcode,
                 inputs: inputs.iter().map(|&i| call.inputs[i]).collect(),
@@ -176,25 +176,25 @@ fn ways(call: &Call) -> Vec<Way> {
 fn combinations(compiler: &Compiler, inputs: &[u32]) -> usize {
     inputs
         .iter()
-        .map(|&input| compiler.lines[input as usize].examples.len())
+        .map(|&input| compiler.wavefunctions[input as usize].examples.len())
         .product()
 }
 
 /// Adds the operations of a partial vertex; gives the number of its line.
 fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) -> u32 {
     let signs = compiler.sum_of(&partial.inputs);
-    let line = compiler.line(signs, 4, true);
+    let line = compiler.wavefunction(signs, 4, true);
     let examples = line.examples.clone();
     let instances = line.instances.clone();
-    compiler.lines.push(line);
-    let node = compiler.lines.len() as u32 - 1;
+    compiler.wavefunctions.push(line);
+    let node = compiler.wavefunctions.len() as u32 - 1;
     let spinor = matches!(partial.opcode, Opcode::SumFfv1 | Opcode::SumFfv2);
     let momenta: Vec<u32> = match partial.opcode {
         Opcode::SumVvv1 => partial
             .inputs
             .iter()
             .map(|&input| {
-                let signs = compiler.lines[input as usize].signs.clone();
+                let signs = compiler.wavefunctions[input as usize].signs.clone();
                 compiler.momentum(&signs)
             })
             .collect(),
@@ -214,7 +214,7 @@ fn emit(compiler: &mut Compiler, partial: &Partial, batches: &mut Vec<Batch>) ->
             _ => operands.push(0),
         }
         for &input in &partial.inputs {
-            let line = &compiler.lines[input as usize];
+            let line = &compiler.wavefunctions[input as usize];
             operands.push(line.instances[line.instance(&compiler.helicity_indices[h])]);
         }
         operands.extend(&momenta);

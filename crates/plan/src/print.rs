@@ -15,7 +15,7 @@
 use super::color_ordered::{Loops, NO_HELICITY};
 use super::sums::Sums;
 use super::{Body, Operations, Plan};
-use mebridge_ops::arrays::visit::{Elements, Read, Term};
+use mebridge_ops::arrays::visit::{ElementMap, Read, Term};
 use mebridge_ops::arrays::{ArrayOp, Pairs, Part, Pools};
 use mebridge_ops::opcode::{COMPLEX, FOUR, MOMENTUM, REAL};
 use mebridge_ops::visit::{Access, visit};
@@ -411,12 +411,12 @@ impl Print for Pools {
 fn operand(read: &Read, count: u32, offsets: &mut Offsets) -> String {
     let at = At(read.address, read.size);
     let index = match read.elements {
-        Elements::Indexed(index) => {
+        ElementMap::Indexed(index) => {
             let known = offsets.entry(index).or_default();
             *known = count.max(*known);
             Some(format!("i{index}"))
         }
-        Elements::Same => None,
+        ElementMap::Same => None,
     };
     let shift = (read.shift != 0).then(|| format!("s{}", read.shift));
     let inside: Vec<String> = index.into_iter().chain(shift).collect();

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_terminal_gets_no_orders() {
+    fn a_terminal_gets_no_control_sequences() {
         assert_eq!(visible("two\tlines\nof \u{e4}"), "two\tlines\nof \u{e4}");
         let title = "\u{1b}]0;x\u{7}.lhe\r\u{9b}2J\u{7f}\u{8}";
         let shown = "\\u{1b}]0;x\\u{7}.lhe\\r\\u{9b}2J\\u{7f}\\u{8}";

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// A line of a table: its floor, and what it uses.
-struct Part {
+struct Layer {
     floor: u32,
     uses: Vec<String>,
 }
 
 /// The lines of the table whose second column has this heading.
-fn table(heading: &str) -> BTreeMap<String, Part> {
+fn table(heading: &str) -> BTreeMap<String, Layer> {
     let path = mebridge_testing::root().join("docs/architecture.md");
     let text = std::fs::read_to_string(path).expect("it comes with the source");
     let begins = format!("| floor | {heading} |");
@@ -26,9 +26,9 @@ fn table(heading: &str) -> BTreeMap<String, Part> {
         let floor = columns[0].trim().parse().expect("a number");
         let name = quoted(columns[1]).swap_remove(0);
         let uses = quoted(columns[columns.len() - 1]);
-        (name, Part { floor, uses })
+        (name, Layer { floor, uses })
     });
-    let parts: BTreeMap<String, Part> = parts.collect();
+    let parts: BTreeMap<String, Layer> = parts.collect();
     assert!(!parts.is_empty(), "no table of {heading}");
     for (name, part) in &parts {
         for used in &part.uses {

@@ -16,7 +16,7 @@ use change::{Change, Original};
 use judge::{Bench, Times};
 use log::{Entry, Log};
 use mebridge::{Error, Result};
-use mebridge_command::oracle::element::Element;
+use mebridge_command::oracle::matrix_element::MatrixElement;
 use mebridge_command::oracle::points::Point;
 use mebridge_command::oracle::tree::Tree;
 use mebridge_command::oracle::workshop::Workshop;
@@ -114,7 +114,7 @@ impl Options {
             return Err(cannot(&directory, "has no such matrix element"));
         };
         let element =
-            Element::read(&tree, number, file).map_err(|what| cannot(&directory, &what))?;
+            MatrixElement::read(&tree, number, file).map_err(|what| cannot(&directory, &what))?;
         let points = self.points(&directory, &tree, index)?;
         let open = || -> Result<Bench> {
             Bench::open(&tree, &element, index, &points, self.tolerance)?

@@ -1,9 +1,9 @@
 //! A call whose arrays lie in the memory of a GPU: all of its work goes into the caller's stream.
 
 use super::Answer;
-use super::elements::{Compiled, Elements};
 use super::evaluate::{Call, DEFAULT_G_S};
-use crate::sample::{DeviceSample, Element, Strides};
+use super::matrix_elements::{Compiled, MatrixElements};
+use crate::sample::{DeviceSample, MatrixElementOffsets, Strides};
 
 /// An array from its first event on; 0 where it is not there.
 fn address<T>(array: Option<*const T>, offset: usize) -> u64 {
@@ -15,7 +15,7 @@ fn address<T>(array: Option<*const T>, offset: usize) -> u64 {
 ///
 /// # Safety
 /// The arrays of the call are what its keys say, in the memory of the GPU, until its stream has come past the work.
-pub unsafe fn run(elements: &Elements, compiled: &Compiled, call: &Call) -> Answer {
+pub unsafe fn run(elements: &MatrixElements, compiled: &Compiled, call: &Call) -> Answer {
     let (part, tables) = (call.part, &elements.tables);
     let doubles = |array| address::<f64>(array, part.offset);
     let indices = |array| address::<i32>(array, part.offset);
@@ -48,7 +48,7 @@ pub unsafe fn run(elements: &Elements, compiled: &Compiled, call: &Call) -> Answ
             amp2: doubles(call.amp2.map(<*mut f64>::cast_const)),
             amp2_stride: part.stride,
             stream: call.stream,
-            element: Element {
+            element: MatrixElementOffsets {
                 index,
                 count: samplers.len(),
                 helicity: tables.helicities.first[index],

@@ -3,7 +3,7 @@
 //! Events of one matrix element are evaluated where they lie; where the flavour index of a chunk names several, those
 //! of each are gathered first. What the caller does not give or ask for has its place in the instance's scratch.
 
-use super::elements::{Compiled, Elements};
+use super::matrix_elements::{Compiled, MatrixElements};
 use super::{
     Answer, Refusal, UMAMI_ERROR_MISSING_INPUT, UMAMI_ERROR_NOT_IMPLEMENTED,
     UMAMI_ERROR_UNSUPPORTED_INPUT, UMAMI_ERROR_UNSUPPORTED_OUTPUT, UMAMI_IN_ALPHA_S,
@@ -34,7 +34,7 @@ const DEFAULT_RANDOM: f64 = 0.5;
 
 /// Which events of the arrays.
 #[derive(Clone, Copy)]
-pub struct Part {
+pub struct EventRange {
     pub count: usize,
     pub stride: usize,
     pub offset: usize,
@@ -42,7 +42,7 @@ pub struct Part {
 
 /// The arrays of a call. They are there where their keys were.
 pub struct Call {
-    pub(super) part: Part,
+    pub(super) part: EventRange,
     pub(super) momenta: *const f64,
     pub(super) alpha_s: Option<*const f64>,
     pub(super) random_color: Option<*const f64>,
@@ -66,7 +66,7 @@ struct Named {
     array: Array,
 }
 
-impl Part {
+impl EventRange {
     /// The numbers of `rows` rows from a pointer on, each of which has an entry for each event; `None` beyond the end of
     /// memory.
     fn of_rows<T>(&self, pointer: *const T, rows: usize, access: Access) -> Option<Array> {
@@ -111,10 +111,10 @@ impl Call {
     /// # Safety
     /// As for [`super::umami_matrix_element`].
     pub unsafe fn read(
-        part: Part,
+        part: EventRange,
         inputs: (usize, *const c_int, *const *const c_void),
         outputs: (usize, *const c_int, *const *mut c_void),
-        elements: &Elements,
+        elements: &MatrixElements,
     ) -> Answer<Call> {
         let mut call = Call {
             part,
@@ -274,7 +274,7 @@ impl Call {
 
 /// Looks at an array of a call and notes where it is.
 fn note<T>(
-    part: Part,
+    part: EventRange,
     name: String,
     (pointer, access): (*const T, Access),
     rows: usize,
@@ -326,7 +326,7 @@ fn overlaps(read: &[Named], written: &[Named]) -> Answer {
 
 /// What one thread of a caller's has.
 pub struct Instance {
-    elements: &'static Elements,
+    elements: &'static MatrixElements,
     compiled: Arc<Compiled>,
     samplers: Vec<Sampler>,
     scratch: Scratch,
@@ -364,7 +364,7 @@ struct Chunk<'a> {
 }
 
 /// What a thread needs of its own: nothing where a GPU evaluates.
-fn of_thread(elements: &Elements, compiled: &Compiled) -> crate::Result<Vec<Sampler>> {
+fn of_thread(elements: &MatrixElements, compiled: &Compiled) -> crate::Result<Vec<Sampler>> {
     match elements.on_gpu() {
         true => Ok(Vec::new()),
         false => compiled.samplers(),
@@ -372,7 +372,10 @@ fn of_thread(elements: &Elements, compiled: &Compiled) -> crate::Result<Vec<Samp
 }
 
 impl Instance {
-    pub fn new(elements: &'static Elements, compiled: Arc<Compiled>) -> crate::Result<Instance> {
+    pub fn new(
+        elements: &'static MatrixElements,
+        compiled: Arc<Compiled>,
+    ) -> crate::Result<Instance> {
         Ok(Instance {
             samplers: of_thread(elements, &compiled)?,
             elements,
@@ -393,7 +396,7 @@ impl Instance {
     }
 
     /// The library's matrix elements.
-    pub fn elements(&self) -> &'static Elements {
+    pub fn elements(&self) -> &'static MatrixElements {
         self.elements
     }
 
@@ -610,7 +613,7 @@ fn own_index(
 
 /// Evaluates a chunk of one matrix element where it lies.
 fn in_place(
-    elements: &Elements,
+    elements: &MatrixElements,
     element: usize,
     sampler: &mut Sampler,
     chunk: Chunk,
@@ -684,7 +687,7 @@ struct Ranges {
 }
 
 impl Ranges {
-    fn of(elements: &Elements, element: usize) -> Ranges {
+    fn of(elements: &MatrixElements, element: usize) -> Ranges {
         let (process, tables) = (&elements.processes[element], &elements.tables);
         Ranges {
             helicities: (tables.helicities.first[element], process.helicities.len()),
@@ -723,7 +726,7 @@ impl Gathered {
     /// the first that is bad.
     fn run(
         &mut self,
-        elements: &Elements,
+        elements: &MatrixElements,
         element: usize,
         sampler: &mut Sampler,
         chunk: &mut Chunk,

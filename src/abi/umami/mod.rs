@@ -16,8 +16,8 @@
 
 pub mod attached;
 mod device;
-pub mod elements;
 mod evaluate;
+pub mod matrix_elements;
 
 use super::c::keep_error;
 use super::no_panic;
@@ -26,8 +26,8 @@ use super::registry::{Forks, Registry};
 use super::survivor::Survivor;
 use crate::error::Error;
 use crate::message::say;
-use elements::{Compiled, Elements};
 use evaluate::Instance;
+use matrix_elements::{Compiled, MatrixElements};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::Arc;
@@ -117,7 +117,7 @@ static MASSES: Survivor<Option<Vec<f64>>> = Survivor::new();
 /// In the child of a fork.
 pub(super) fn behind_a_fork() {
     MASSES.behind_a_fork(|_| false);
-    elements::behind_a_fork();
+    matrix_elements::behind_a_fork();
 }
 
 /// Why a call is not answered.
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn umami_get_meta(key: c_int, result: *mut c_void) -> i32 
         if result.is_null() {
             return Err(null(NAME, "result").into());
         }
-        let elements = Elements::get()?;
+        let elements = MatrixElements::get()?;
         let tables = &elements.tables;
         let count = match key {
             UMAMI_META_DEVICE => usize::from(elements.on_gpu()),
@@ -244,7 +244,7 @@ pub unsafe extern "C" fn umami_supported_outputs(
     count: *mut c_int,
 ) -> i32 {
     status(|| {
-        let outputs = Elements::get()?.outputs();
+        let outputs = MatrixElements::get()?.outputs();
         // SAFETY: the caller's promise.
         unsafe { table("umami_supported_outputs", outputs, supported, count) }
     })
@@ -289,7 +289,7 @@ pub unsafe extern "C" fn umami_initialize(
         };
         let path = path.as_deref().map(Path::new);
         let path = path.filter(|path| !path.as_os_str().is_empty());
-        let elements = Elements::get()?;
+        let elements = MatrixElements::get()?;
         let compiled = elements.compiled(elements.cards(path)?)?;
         let instance = Instance::new(elements, compiled.clone())?;
         remember_masses(&compiled);
@@ -345,7 +345,7 @@ pub unsafe extern "C" fn umami_matrix_element(
             // SAFETY: the caller's promise.
             Ok(unsafe {
                 let call = evaluate::Call::read(
-                    evaluate::Part {
+                    evaluate::EventRange {
                         count,
                         stride,
                         offset,
@@ -421,7 +421,7 @@ unsafe fn parameter_name(function: &'static str, name: *const c_char) -> Answer<
     Ok(name.to_string_lossy().into_owned())
 }
 
-impl Elements {
+impl MatrixElements {
     /// Number of legs.
     fn legs(&self) -> usize {
         self.processes[0].legs.len()

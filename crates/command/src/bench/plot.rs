@@ -21,7 +21,7 @@ use super::record::{Point, Record};
 use super::with_ending;
 use crate::output;
 use axis::Axis;
-use figure::{Bar, Contents, Figure, Legend, Line, Look, Panel, Spot};
+use figure::{Bar, Contents, Curve, Figure, Legend, Look, Panel, Spot};
 pub use histogram::differences;
 use mebridge::Result;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ pub fn draw(records: &[Record], prefix: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Most lines of a panel that also holds several precisions.
-const MOST_LINES: usize = 8;
+const MOST_CURVES: usize = 8;
 
 /// What lines are told apart by.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -227,7 +227,7 @@ impl<'a> Data<'a> {
             let mut series: Vec<_> = inside.iter().map(|entry| entry.series()).collect();
             series.sort_unstable();
             series.dedup();
-            series.len() > MOST_LINES
+            series.len() > MOST_CURVES
         });
         let by_precision = crowded && self.values(Kind::Precision, &all).len() > 1;
         if by_precision {
@@ -263,7 +263,7 @@ impl<'a> Data<'a> {
                 subtitle,
                 x: (x.axis)(x_low, x_high, &values),
                 y: Axis::log(low, high),
-                contents: Contents::Lines(self.lines(&inside, x, &roles)),
+                contents: Contents::Curves(self.lines(&inside, x, &roles)),
             }
         });
         Some(Figure {
@@ -275,7 +275,7 @@ impl<'a> Data<'a> {
         })
     }
 
-    fn lines(&self, inside: &[&Entry], x: &Abscissa, roles: &[Role]) -> Vec<Line> {
+    fn lines(&self, inside: &[&Entry], x: &Abscissa, roles: &[Role]) -> Vec<Curve> {
         let mut series: Vec<_> = inside.iter().map(|entry| entry.series()).collect();
         series.sort_unstable();
         series.dedup();
@@ -294,7 +294,7 @@ impl<'a> Data<'a> {
                 })
                 .collect();
             spots.sort_by(|a, b| a.x.total_cmp(&b.x));
-            Line {
+            Curve {
                 ideal: !x.panel_by_threads,
                 look: look(roles, members[0]),
                 spots,
@@ -569,7 +569,7 @@ mod tests {
         let threads = data.against(&THREADS).unwrap();
         assert_eq!(threads.panels.len(), 1);
         // 512 events alone, and the level that is none of ours.
-        let Contents::Lines(lines) = &threads.panels[0].contents else {
+        let Contents::Curves(lines) = &threads.panels[0].contents else {
             panic!("lines")
         };
         assert_eq!(lines.len(), 3);

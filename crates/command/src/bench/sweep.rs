@@ -9,7 +9,7 @@
 use super::record::{Door, Point, Record, Skipped, Spread};
 use crate::interrupt;
 use crate::progress::Progress;
-use crate::sample::{self, Numbers, Sample};
+use crate::random_events::{self, Numbers, RandomEvents};
 use crate::source::Source;
 use mebridge::Result;
 use mebridge::backend::Clocks;
@@ -109,10 +109,10 @@ impl Sweep {
             });
         }
         let most = self.nevt.iter().copied().fold(FEW, usize::max);
-        let space = sample::phase_space(source, self.energy)?;
-        let mut sample = Sample::new(space, Numbers::Seed(SEED), most, self.g_s, channel)?;
-        sample.draw(0);
-        sample.make_momenta();
+        let space = random_events::phase_space(source, self.energy)?;
+        let mut drawn = RandomEvents::new(space, Numbers::Seed(SEED), most, self.g_s, channel)?;
+        drawn.draw(0);
+        drawn.make_momenta();
         let mut setups = self.setups(source, base, most)?;
 
         let combinations = setups.len() * doors.len();
@@ -122,7 +122,7 @@ impl Sweep {
                 if interrupt::came() {
                     break;
                 }
-                self.warm_up((i, setup), door, &mut sample, &mut work)?;
+                self.warm_up((i, setup), door, &mut drawn, &mut work)?;
                 progress.step();
             }
         }
@@ -142,7 +142,7 @@ impl Sweep {
                 }
                 let point = &mut points[i];
                 if repetition < point.repetitions {
-                    point.repeat(&mut setups[point.setup].bridge, &mut sample)?;
+                    point.repeat(&mut setups[point.setup].bridge, &mut drawn)?;
                 }
                 progress.step();
             }
@@ -203,14 +203,14 @@ impl Sweep {
         &self,
         (index, setup): (usize, &mut Setup),
         door: Door,
-        sample: &mut Sample,
+        drawn: &mut RandomEvents,
         work: &mut Work,
     ) -> Result<()> {
-        let few = FEW.min(sample.nevt());
-        call(&mut setup.bridge, sample, door, few)?;
+        let few = FEW.min(drawn.nevt());
+        call(&mut setup.bridge, drawn, door, few)?;
         setup.bridge.wait_for_compiler();
         let mut probed = few;
-        let mut per_event = call(&mut setup.bridge, sample, door, few)? / few as f64;
+        let mut per_event = call(&mut setup.bridge, drawn, door, few)? / few as f64;
         for &nevt in &self.nevt {
             if interrupt::came() {
                 break;
@@ -224,7 +224,7 @@ impl Sweep {
                 if seconds(per_event, more) > limit {
                     break;
                 }
-                let time = call(&mut setup.bridge, sample, door, more)?;
+                let time = call(&mut setup.bridge, drawn, door, more)?;
                 (probed, per_event) = (more, time / more as f64);
             }
             let needed = seconds(per_event, nevt);
@@ -235,9 +235,9 @@ impl Sweep {
                 });
                 continue;
             }
-            let mut time = call(&mut setup.bridge, sample, door, nevt)?;
+            let mut time = call(&mut setup.bridge, drawn, door, nevt)?;
             if time < 0.1 * self.seconds.as_secs_f64() {
-                time = time.min(call(&mut setup.bridge, sample, door, nevt)?);
+                time = time.min(call(&mut setup.bridge, drawn, door, nevt)?);
             }
             per_event = time / nevt as f64;
             let fitting = self.seconds.as_secs_f64() / time.max(1e-9);
@@ -262,13 +262,13 @@ impl Sweep {
 
 impl Running {
     /// One repetition.
-    fn repeat(&mut self, bridge: &mut Bridge, sample: &mut Sample) -> Result<()> {
+    fn repeat(&mut self, bridge: &mut Bridge, drawn: &mut RandomEvents) -> Result<()> {
         if self.calls >= WARM_FROM {
-            call(bridge, sample, self.door, self.nevt)?;
+            call(bridge, drawn, self.door, self.nevt)?;
         }
         let mut time = 0.0;
         for _ in 0..self.calls {
-            time += call(bridge, sample, self.door, self.nevt)?;
+            time += call(bridge, drawn, self.door, self.nevt)?;
         }
         // A clock may be too coarse for what is measured, but time has passed.
         self.times.push(time.max(1e-9) / self.calls as f64);
@@ -313,8 +313,8 @@ impl Running {
 
 /// One call with the first `nevt` events, and the seconds that it took: those of the kernels of a
 /// GPU, where these are measured.
-fn call(bridge: &mut Bridge, sample: &mut Sample, door: Door, nevt: usize) -> Result<f64> {
-    let (events, answers) = sample.call();
+fn call(bridge: &mut Bridge, drawn: &mut RandomEvents, door: Door, nevt: usize) -> Result<f64> {
+    let (events, answers) = drawn.call();
     let mut events = events.first(nevt);
     if door == Door::NoMultichannel {
         events.channels = None;

@@ -1,7 +1,7 @@
 //! What evaluates the events: a Bridge, or the Fortran functions that MadEvent calls.
 
 use super::profile::Profile;
-use crate::sample::Sample;
+use crate::random_events::RandomEvents;
 use crate::source::Source;
 use mebridge::Result;
 use mebridge::abi::fbridge;
@@ -30,25 +30,25 @@ impl Engine {
     }
 
     /// Finds the good helicities and says how many there are.
-    pub fn find_good_helicities(&mut self, sample: &mut Sample) -> Result<usize> {
+    pub fn find_good_helicities(&mut self, drawn: &mut RandomEvents) -> Result<usize> {
         match self {
-            Engine::Direct(bridge) => bridge.prepare(&sample.call().0),
+            Engine::Direct(bridge) => bridge.prepare(&drawn.call().0),
             Engine::Door(door) => {
-                door.sequence(sample, &TRUE);
+                door.sequence(drawn, &TRUE);
                 Ok(door.good_helicities())
             }
         }
     }
 
     /// Evaluates.
-    pub fn run(&mut self, sample: &mut Sample) -> Result<()> {
+    pub fn run(&mut self, drawn: &mut RandomEvents) -> Result<()> {
         match self {
             Engine::Direct(bridge) => {
-                let (events, mut answers) = sample.call();
+                let (events, mut answers) = drawn.call();
                 bridge.run(&events, &mut answers)
             }
             Engine::Door(door) => {
-                door.sequence(sample, &FALSE);
+                door.sequence(drawn, &FALSE);
                 Ok(())
             }
         }
@@ -72,7 +72,7 @@ impl Engine {
     /// throughput. In `kernels` of a GPU are clocks for it, if asked for.
     pub fn profile(
         &mut self,
-        sample: &mut Sample,
+        drawn: &mut RandomEvents,
         count: usize,
         precision: Precision,
         kernels: bool,
@@ -80,7 +80,7 @@ impl Engine {
         let Engine::Direct(bridge) = self else {
             return Ok(None);
         };
-        let (events, answers) = sample.call();
+        let (events, answers) = drawn.call();
         let mut answers = Answers {
             matrix_elements: &mut answers.matrix_elements[..count],
             helicity: &mut answers.helicity[..count],
@@ -138,8 +138,8 @@ impl Door {
     }
 
     /// `fbridgesequence`, or `fbridgesequence_nomultichannel` where there is no channel.
-    fn sequence(&self, sample: &mut Sample, good_helicities_only: &'static i32) {
-        let (events, answers) = sample.call();
+    fn sequence(&self, drawn: &mut RandomEvents, good_helicities_only: &'static i32) {
+        let (events, answers) = drawn.call();
         let doubles = |array: &[f64]| array.as_ptr().cast::<c_void>();
         let integers = |array: &[i32]| array.as_ptr().cast::<c_void>();
         let momenta = doubles(events.momenta);
@@ -152,7 +152,7 @@ impl Door {
         let color = answers.color.as_mut_ptr().cast_const().cast();
         let only = from_ref(good_helicities_only).cast();
         // SAFETY: all arrays have the number of events that the bridge was created for, as
-        // `Sample` made them, and the arguments are those of the generation with igraph.
+        // `RandomEvents` made them, and the arguments are those of the generation with igraph.
         unsafe {
             match events.channels {
                 Some(channels) => fbridge::fbridgesequence_(

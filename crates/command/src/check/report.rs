@@ -3,7 +3,7 @@
 use super::profile::Profile;
 use crate::number::{scientific, short};
 use crate::output;
-use crate::sample::Sample;
+use crate::random_events::RandomEvents;
 use crate::statistics::{Abnormal, Statistics};
 use mebridge::process::Process;
 use serde::ser::{Serialize, Serializer};
@@ -251,19 +251,24 @@ impl Report {
     }
 
     /// Momenta and matrix elements of all events.
-    pub fn events(&self, sample: &Sample, iteration: u64) -> String {
+    pub fn events(&self, drawn: &RandomEvents, iteration: u64) -> String {
         let mut text = String::new();
         // Writing into a String cannot fail.
-        let _ = self.write_events(&mut text, sample, iteration);
+        let _ = self.write_events(&mut text, drawn, iteration);
         text
     }
 
-    fn write_events(&self, f: &mut String, sample: &Sample, iteration: u64) -> std::fmt::Result {
+    fn write_events(
+        &self,
+        f: &mut String,
+        drawn: &RandomEvents,
+        iteration: u64,
+    ) -> std::fmt::Result {
         let rule = "-".repeat(WIDTH);
         let of = self.configuration.iterations;
         writeln!(f, "{}", "*".repeat(WIDTH))?;
         writeln!(f, "Iteration #{} of {of}", iteration + 1)?;
-        for (momenta, element) in sample.momenta().zip(sample.elements()) {
+        for (momenta, element) in drawn.momenta().zip(drawn.elements()) {
             writeln!(f, "Momenta:")?;
             for (leg, p) in momenta.chunks_exact(4).enumerate() {
                 write!(f, "{:>4}", leg + 1)?;

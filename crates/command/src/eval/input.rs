@@ -1,7 +1,7 @@
 //! A file with events, whatever its format, in chunks.
 
 use super::lhe::Lhe;
-use super::lines::{Lines, broken};
+use super::lines::{LineReader, broken};
 use super::npy::{self, Npy};
 use super::text::Text;
 use flate2::bufread::MultiGzDecoder;
@@ -30,7 +30,7 @@ pub struct Chunk {
     /// Their alpha_s, where the file has it.
     pub alpha_s: Vec<f64>,
     /// Where they are in the file.
-    pub places: Vec<Place>,
+    pub places: Vec<EventLocation>,
     /// Which of the matrix elements they are of, from 0.
     pub elements: Vec<usize>,
     /// For each event of the file whether it is one of them.
@@ -47,12 +47,12 @@ impl Chunk {
     }
 
     /// Notes an event, of the first matrix element, whose momenta are there.
-    pub fn add(&mut self, place: Place) {
+    pub fn add(&mut self, place: EventLocation) {
         self.add_of(place, 0);
     }
 
     /// Notes an event of this matrix element whose momenta are there.
-    pub fn add_of(&mut self, place: Place, element: usize) {
+    pub fn add_of(&mut self, place: EventLocation, element: usize) {
         self.places.push(place);
         self.elements.push(element);
         self.rows.push(true);
@@ -61,14 +61,14 @@ impl Chunk {
 
 /// Where an event is in its file.
 #[derive(Clone, Copy, Default)]
-pub struct Place {
+pub struct EventLocation {
     /// Its number, from 1.
     pub event: u64,
     /// The line where it begins, from 1; 0 where there are no lines.
     pub line: u64,
 }
 
-impl Display for Place {
+impl Display for EventLocation {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         write!(f, "event {} (from 1", self.event)?;
         if self.line > 0 {
@@ -152,7 +152,7 @@ impl Input {
                 "this is neither text nor a .npy array nor an LHE file",
             ));
         }
-        let lines = Lines::new(input, path);
+        let lines = LineReader::new(input, path);
         match first.iter().find(|c| !c.is_ascii_whitespace()) {
             Some(b'<') => Lhe::new(lines, known, skip_others).map(Input::Lhe),
             _ => {

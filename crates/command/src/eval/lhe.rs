@@ -3,9 +3,9 @@
 //! Of an event its first line is read (`NUP IDPRUP XWGTUP SCALUP AQEDUP AQCDUP`) and the lines of its
 //! particles; weights and what else is behind them are passed over.
 
-use super::input::{Chunk, Known, Place};
+use super::input::{Chunk, EventLocation, Known};
 use super::legs::{Particle, UNKNOWN_HELICITY, assign_from, codes, sorted};
-use super::lines::{Lines, number, shown};
+use super::lines::{LineReader, number, shown};
 use crate::output;
 use mebridge::process::{Leg, Process};
 use mebridge::{Error, Result};
@@ -19,8 +19,8 @@ const WORDS_OF_PARTICLE: usize = 13;
 
 /// A Les Houches event file.
 pub struct Lhe {
-    lines: Lines,
-    elements: Vec<Element>,
+    lines: LineReader,
+    elements: Vec<MatrixElement>,
     /// Matrix elements, and which of their flavours, by sorted codes.
     by_codes: HashMap<Vec<i32>, Vec<(usize, usize)>>,
     skip_others: bool,
@@ -31,7 +31,7 @@ pub struct Lhe {
 }
 
 /// A matrix element.
-struct Element {
+struct MatrixElement {
     process: String,
     place: String,
     /// The legs, and those of other flavours with the same matrix element.
@@ -40,7 +40,7 @@ struct Element {
 
 impl Lhe {
     /// Events for these matrix elements.
-    pub fn new(lines: Lines, known: &[Known], skip_others: bool) -> Result<Lhe> {
+    pub fn new(lines: LineReader, known: &[Known], skip_others: bool) -> Result<Lhe> {
         for process in known.iter().map(|one| one.process) {
             if let Some(leg) = process.legs.iter().position(|leg| leg.pdg == 0) {
                 return Err(lines.error(format!(
@@ -51,12 +51,12 @@ impl Lhe {
                 )));
             }
         }
-        let elements = known.iter().map(|one| Element {
+        let elements = known.iter().map(|one| MatrixElement {
             process: one.process.name.clone(),
             place: one.place.to_owned(),
             flavours: flavours(one.process),
         });
-        let elements: Vec<Element> = elements.collect();
+        let elements: Vec<MatrixElement> = elements.collect();
         let mut by_codes: HashMap<_, Vec<_>> = HashMap::new();
         for (i, element) in elements.iter().enumerate() {
             for (j, legs) in element.flavours.iter().enumerate() {
@@ -81,7 +81,7 @@ impl Lhe {
             return Ok(false);
         };
         self.events += 1;
-        let place = Place {
+        let place = EventLocation {
             event: self.events,
             line,
         };
@@ -104,7 +104,7 @@ impl Lhe {
 
     /// The matrix element of the particles, and their places in the order of its legs. One that has the incoming
     /// ones as they are comes before one that has them the other way round.
-    fn find_element(&self, place: Place) -> Result<Option<(usize, Vec<usize>)>> {
+    fn find_element(&self, place: EventLocation) -> Result<Option<(usize, Vec<usize>)>> {
         let particles = self.particles.iter().map(|p| (p.pdg, p.incoming));
         let Some(known) = self.by_codes.get(&sorted(particles)) else {
             return Ok(None);
@@ -137,7 +137,7 @@ impl Lhe {
     }
 
     /// An event is none of those that were asked for.
-    fn of_others(&self, place: Place) -> Error {
+    fn of_others(&self, place: EventLocation) -> Error {
         let has = codes(self.particles.iter().map(|p| (p.pdg, p.incoming)));
         let [one] = self.elements.as_slice() else {
             return self.lines.error(format!(
@@ -188,7 +188,7 @@ impl Lhe {
     }
 
     /// Reads an event up to its end: its particles that come in or go out, and alpha_s.
-    fn read_event(&mut self, place: Place) -> Result<f64> {
+    fn read_event(&mut self, place: EventLocation) -> Result<f64> {
         self.particles.clear();
         let head = self.line(place)?;
         let Some((count, _, alpha_s)) = first_line(&head) else {
@@ -227,7 +227,7 @@ impl Lhe {
     }
 
     /// A line of an event.
-    fn line(&mut self, place: Place) -> Result<String> {
+    fn line(&mut self, place: EventLocation) -> Result<String> {
         match self.lines.next()? {
             Some(line) => Ok(line.text.into_owned()),
             None => Err(self.lines.error(format!(

@@ -15,7 +15,7 @@ pub const MOST_EMPTY: u64 = 1_000_000;
 const MOST_BETWEEN: u64 = 1 << 28;
 
 /// Lines of a file.
-pub struct Lines {
+pub struct LineReader {
     input: Box<dyn BufRead>,
     path: PathBuf,
     buffer: Vec<u8>,
@@ -27,7 +27,7 @@ pub struct Lines {
 }
 
 /// A line without its end.
-pub struct Line<'a> {
+pub struct TextLine<'a> {
     /// Its text, or the beginning of it.
     pub text: Cow<'a, str>,
     /// Its number, from 1.
@@ -36,10 +36,10 @@ pub struct Line<'a> {
     pub cut: bool,
 }
 
-impl Lines {
+impl LineReader {
     /// Of an input; its name is for messages.
-    pub fn new(input: Box<dyn BufRead>, path: &Path) -> Lines {
-        Lines {
+    pub fn new(input: Box<dyn BufRead>, path: &Path) -> LineReader {
+        LineReader {
             input,
             path: path.to_path_buf(),
             buffer: Vec::new(),
@@ -68,7 +68,7 @@ impl Lines {
     }
 
     /// The next line; nothing at the end.
-    pub fn next(&mut self) -> Result<Option<Line<'_>>> {
+    pub fn next(&mut self) -> Result<Option<TextLine<'_>>> {
         let read = self.read();
         self.empty = match self.buffer.is_empty() {
             true => self.empty + 1,
@@ -88,7 +88,7 @@ impl Lines {
         }
         match read {
             Ok(None) => Ok(None),
-            Ok(Some(cut)) => Ok(Some(Line {
+            Ok(Some(cut)) => Ok(Some(TextLine {
                 text: String::from_utf8_lossy(&self.buffer),
                 number: self.number,
                 cut,
@@ -182,7 +182,7 @@ mod tests {
         let mut text = b"one\r\n\n".to_vec();
         text.extend(vec![b'x'; 3 * LONGEST]);
         text.extend(b"\nlast");
-        let mut lines = Lines::new(Box::new(Cursor::new(text)), Path::new("file"));
+        let mut lines = LineReader::new(Box::new(Cursor::new(text)), Path::new("file"));
         let mut found = Vec::new();
         while let Some(line) = lines.next().unwrap() {
             found.push((line.number, line.text.len(), line.cut));

@@ -1,6 +1,6 @@
 //! Events as a NumPy array, `.npy`.
 
-use super::input::{Chunk, Place};
+use super::input::{Chunk, EventLocation};
 use super::lines::broken;
 use mebridge::{Error, Result};
 use npyz::{DType, NpyFile, NpyHeader, NpyReader, Order};
@@ -144,7 +144,7 @@ impl Npy {
             broken(&self.path, error, &place)
         })?;
         for event in 0..count as u64 {
-            chunk.add(Place {
+            chunk.add(EventLocation {
                 event: self.done + event + 1,
                 line: 0,
             });

@@ -1,12 +1,12 @@
 //! Events as text: a line for each, or a line for each leg and an empty line between events.
 
-use super::input::{Chunk, Place};
-use super::lines::{LONGEST, Lines, number, shown};
+use super::input::{Chunk, EventLocation};
+use super::lines::{LONGEST, LineReader, number, shown};
 use mebridge::Result;
 
 /// Events as text.
 pub struct Text {
-    lines: Lines,
+    lines: LineReader,
     legs: usize,
     events: u64,
     /// Whether the last event was one of several lines, behind which an empty one is due.
@@ -25,7 +25,7 @@ enum Kind {
 
 impl Text {
     /// Events with this many legs.
-    pub fn new(lines: Lines, legs: usize) -> Text {
+    pub fn new(lines: LineReader, legs: usize) -> Text {
         Text {
             lines,
             legs,
@@ -84,7 +84,7 @@ impl Text {
                 self.gap_due = count != whole;
                 self.events += 1;
                 self.lines.event_ends();
-                chunk.add(Place {
+                chunk.add(EventLocation {
                     event: self.events,
                     line: begun,
                 });

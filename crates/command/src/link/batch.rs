@@ -1,8 +1,8 @@
 //! How many events MadEvent asks for at once in a linked output.
 
 use super::card::{self, Sizes};
-use super::element::latin;
 use super::layout::Layout;
+use super::matrix_element::latin;
 use super::wrong;
 use mebridge::Result;
 

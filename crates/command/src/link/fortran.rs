@@ -13,7 +13,7 @@
 //!
 //! Statements end by column 72. Names of our own begin with `MEB`, so that no parameter of a model has them.
 
-use super::element::Element;
+use super::matrix_element::MatrixElement;
 use mebridge::process::{HelicitySum, Process};
 use std::fmt::Write;
 
@@ -34,7 +34,7 @@ const NO_VARIABLE: &str = "-1.7976931348623157D308";
 const HEAD: &str = "C     Written by `mebridge link`; `mebridge unlink` removes it.\n";
 
 /// `mebridge_matrix<i>.f` and, for helicity recycling, `mebridge_matrix<i>_all.f`.
-pub fn matrix(element: &Element, around: Surroundings, recycled: bool) -> String {
+pub fn matrix(element: &MatrixElement, around: Surroundings, recycled: bool) -> String {
     let n = &element.number;
     let mut f = String::from(HEAD);
     let arguments = match recycled {
@@ -123,7 +123,7 @@ pub fn matrix(element: &Element, around: Surroundings, recycled: bool) -> String
 }
 
 /// `mebridge_handle<i>.f`: opens the bridge.
-pub fn handle(element: &Element, process: &Process, around: Surroundings) -> String {
+pub fn handle(element: &MatrixElement, process: &Process, around: Surroundings) -> String {
     let n = &element.number;
     let card = &process.model.card;
     let values = card.len().max(1);
@@ -211,7 +211,7 @@ pub fn handle(element: &Element, process: &Process, around: Surroundings) -> Str
 }
 
 /// `mebridge_batch<i>.f`.
-pub fn batch(element: &Element, process: &Process, around: Surroundings) -> Option<String> {
+pub fn batch(element: &MatrixElement, process: &Process, around: Surroundings) -> Option<String> {
     let batch = element.batch.as_ref()?;
     let n = &element.number;
     // Before 3.6.0 was released, all events of a batch had one channel.
@@ -378,7 +378,7 @@ C         Colour flows are those of the channel's configuration.
 }
 
 /// Check mode of a batch: the Fortran's own answer for each event, with the weight of its channel.
-fn check_batch(f: &mut String, element: &Element, process: &Process, channels: &str) {
+fn check_batch(f: &mut String, element: &MatrixElement, process: &Process, channels: &str) {
     let n = &element.number;
     let rows = process.helicities.len();
     let arguments: Vec<&str> = element

@@ -6,10 +6,10 @@
 //! lie beside the list. Undoing begins by renaming the list to `undo.json`, so that it needs no space on the disk. One
 //! process at a time holds `Source/.mebridge/lock`.
 
-use super::element::latin;
 use super::layout::EXECUTABLES;
+use super::matrix_element::latin;
 use super::record::{Change, FOLDER, How, Record, State};
-use super::root::{Place, Root};
+use super::root::{FolderEntry, Root};
 use super::{calls, card, makefile, wrong};
 use crate::output;
 use mebridge::files::regular;
@@ -343,7 +343,7 @@ impl Journal {
     }
 
     /// Where files lie until they are whole: nothing of the user's has this name.
-    fn new_place(&self) -> Result<Place> {
+    fn new_place(&self) -> Result<FolderEntry> {
         let new = self.root.make(ours(NEW))?;
         // What was left by a call that was interrupted.
         new.remove()?;
@@ -351,7 +351,7 @@ impl Journal {
     }
 
     /// Gives a file its name, if it was written.
-    fn finish(&self, written: Result<()>, new: &Place, place: &Place) -> Result<()> {
+    fn finish(&self, written: Result<()>, new: &FolderEntry, place: &FolderEntry) -> Result<()> {
         let done = written.and_then(|()| new.rename(place));
         if done.is_err() {
             // The error that matters is the one above.
@@ -366,7 +366,7 @@ impl Journal {
 }
 
 /// The lock of an output, which is made where there is none.
-fn open_lock(root: &Root) -> Result<(File, Place)> {
+fn open_lock(root: &Root) -> Result<(File, FolderEntry)> {
     let locked = || {
         let place = root.make(ours(LOCK))?;
         Ok((place.open_or_create()?, place))

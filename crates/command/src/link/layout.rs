@@ -1,7 +1,7 @@
 //! Where things lie in an output, and what kind of MadEvent it holds.
 
-use super::element::{is_ungrouped, latin};
 use super::fortran::Surroundings;
+use super::matrix_element::{is_ungrouped, latin};
 use super::root::Root;
 use super::{card, wrong};
 use mebridge::{Error, Result};

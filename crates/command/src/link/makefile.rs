@@ -6,7 +6,7 @@
 //! takes the first definition of a routine (`-z muldefs`). `madevent_forhel`, which looks for helicities that
 //! vanish, and `gensym` stay as they are.
 
-use super::element::Element;
+use super::matrix_element::MatrixElement;
 use super::sources::SCRIPT;
 use std::fmt::Write;
 use std::path::Path;
@@ -112,7 +112,7 @@ pub fn products(numbers: &[String]) -> impl Iterator<Item = String> {
 
 /// `mebridge.mk` of a P directory whose `madevent` is Fortran. `library` is the folder of the library, where executables
 /// look for it if it is not in the output; `vector` whether there is a Source/vector.inc.
-pub fn plain(elements: &[Element], library: Option<&Path>, vector: bool) -> String {
+pub fn plain(elements: &[MatrixElement], library: Option<&Path>, vector: bool) -> String {
     let mut m = String::from(
         "# Written by `mebridge link`; `mebridge unlink` removes it.\n\
          mebridge_goal := $(.DEFAULT_GOAL)\n\

@@ -19,13 +19,13 @@
 mod at;
 mod batch;
 pub mod card;
-pub mod element;
 mod fortran;
 mod gain;
 mod journal;
 mod layout;
 mod library;
 mod makefile;
+pub mod matrix_element;
 mod record;
 pub mod recycled;
 mod root;
@@ -44,9 +44,9 @@ pub use sources::changed;
 use crate::output;
 use crate::progress::Progress;
 use batch::Batch;
-use element::{Element, latin};
 use journal::bytes;
 use layout::Subprocess;
+use matrix_element::{MatrixElement, latin};
 use mebridge::{Error, Result};
 use record::{Change, How, Record, kept_name};
 use std::fmt::Write;
@@ -91,7 +91,7 @@ fn wrong(path: &Path, what: String) -> Error {
 }
 
 /// A file that link makes.
-struct Made {
+struct GeneratedFile {
     path: String,
     contents: Vec<u8>,
 }
@@ -106,7 +106,7 @@ struct Edited {
 /// All that is to be done.
 #[derive(Default)]
 struct Work {
-    made: Vec<Made>,
+    made: Vec<GeneratedFile>,
     edited: Vec<Edited>,
     aside: Vec<String>,
     /// What to tell.
@@ -302,13 +302,13 @@ impl Options {
     ) -> Result<()> {
         let folder = format!("SubProcesses/{}", subprocess.name);
         let mut made = |name: &str, contents: Vec<u8>| {
-            work.made.push(Made {
+            work.made.push(GeneratedFile {
                 path: format!("{folder}/{name}"),
                 contents,
             });
         };
         mebridge::import::no_loops(&subprocess.path)?;
-        let elements = Element::read_all(&subprocess.path)?;
+        let elements = MatrixElement::read_all(&subprocess.path)?;
         let (processes, looks) = mebridge::import::import_noted(&subprocess.path);
         let processes = processes?;
         if processes.len() != elements.len() {
@@ -321,7 +321,7 @@ impl Options {
                 ),
             ));
         }
-        let recycled = elements.iter().any(Element::is_recycled);
+        let recycled = elements.iter().any(MatrixElement::is_recycled);
         let what = match subprocess.kind {
             Kind::Plugin => {
                 layout.whole()?;
@@ -490,7 +490,7 @@ impl Options {
         ];
         for (folder, vector_inc) in folders {
             if layout.root.join(folder).is_dir() {
-                work.made.push(Made {
+                work.made.push(GeneratedFile {
                     path: format!("{folder}/{}", makefile::NAME),
                     contents: makefile::source(vector_inc).into_bytes(),
                 });

@@ -2,8 +2,8 @@
 
 use super::batch::CARD;
 use super::card;
-use super::element::{Element, latin};
 use super::layout::Layout;
+use super::matrix_element::{MatrixElement, latin};
 use mebridge::Result;
 use mebridge::import::recycled_otherwise;
 use std::path::Path;
@@ -11,9 +11,9 @@ use std::path::Path;
 /// What to say of a P directory whose Fortran evaluates other vertices than those that were read: with recycling it runs
 /// `FFV1P1N_3` in the place of `FFV1_0`, and an edit of one of them is none of the other.
 pub fn otherwise(layout: &Layout, directory: &Path) -> Result<Option<String>> {
-    if !Element::read_all(directory)?
+    if !MatrixElement::read_all(directory)?
         .iter()
-        .any(Element::is_recycled)
+        .any(MatrixElement::is_recycled)
     {
         return Ok(None);
     }

@@ -21,7 +21,7 @@ pub struct Root {
 
 /// A name in a folder of an output.
 #[derive(Debug)]
-pub struct Place {
+pub struct FolderEntry {
     folder: Folder,
     name: OsString,
     /// For messages.
@@ -43,18 +43,18 @@ impl Root {
     }
 
     /// A place in it; nothing where its folder is not there.
-    pub fn find(&self, relative: impl AsRef<Path>) -> Result<Option<Place>> {
+    pub fn find(&self, relative: impl AsRef<Path>) -> Result<Option<FolderEntry>> {
         self.walk(relative.as_ref(), false)
     }
 
     /// A place in it, whose folders are made.
-    pub fn make(&self, relative: impl AsRef<Path>) -> Result<Place> {
+    pub fn make(&self, relative: impl AsRef<Path>) -> Result<FolderEntry> {
         let relative = relative.as_ref();
         self.walk(relative, true)?
             .ok_or_else(|| Error::io(self.path.join(relative))(ErrorKind::NotFound.into()))
     }
 
-    fn walk(&self, relative: &Path, make: bool) -> Result<Option<Place>> {
+    fn walk(&self, relative: &Path, make: bool) -> Result<Option<FolderEntry>> {
         let path = self.path.join(relative);
         let mut names = Vec::new();
         for part in relative.components() {
@@ -89,7 +89,7 @@ impl Root {
                 Err(error) => return Err(Error::io(&at)(error)),
             };
         }
-        Ok(Some(Place {
+        Ok(Some(FolderEntry {
             folder,
             name: name.to_owned(),
             path,
@@ -125,7 +125,7 @@ impl Root {
     }
 }
 
-impl Place {
+impl FolderEntry {
     /// What is there; nothing where there is nothing.
     pub fn kind(&self) -> Result<Option<Kind>> {
         match self.folder.kind(&self.name) {
@@ -188,13 +188,13 @@ impl Place {
     }
 
     /// Takes the place of what is at another one.
-    pub fn rename(&self, to: &Place) -> Result<()> {
+    pub fn rename(&self, to: &FolderEntry) -> Result<()> {
         let renamed = self.folder.rename(&self.name, &to.folder, &to.name);
         renamed.map_err(|error| to.error(error))
     }
 
     /// Has a second name from now on.
-    pub fn link(&self, to: &Place) -> io::Result<()> {
+    pub fn link(&self, to: &FolderEntry) -> io::Result<()> {
         self.folder.link(&self.name, &to.folder, &to.name)
     }
 

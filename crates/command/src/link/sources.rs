@@ -5,7 +5,7 @@
 //! checksums of `cksum`, which is on every machine with make. Make compares before it makes `madevent`, and doctor does.
 //! What MadEvent reads when it runs (the cards) or writes at each launch is not in the list.
 
-use super::element::Element;
+use super::matrix_element::MatrixElement;
 use super::wrong;
 use mebridge::files::regular;
 use mebridge::import::{Look, Seen, routines_in};
@@ -33,7 +33,7 @@ enum Found {
 }
 
 /// The list of a P directory, from what the importer looked at and what link read beside it.
-pub fn list(directory: &Path, looks: &[Look], elements: &[Element]) -> Result<String> {
+pub fn list(directory: &Path, looks: &[Look], elements: &[MatrixElement]) -> Result<String> {
     let mut found = BTreeMap::new();
     for look in looks {
         let path = look.path();

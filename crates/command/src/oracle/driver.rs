@@ -5,7 +5,7 @@
 //! all helicities are evaluated each time; behind wholly polarised beams those alone that `SMATRIX<i>`
 //! finds good when it has seen all events, because there MadEvent's channels are those of good ones.
 
-use super::element::{Element, Kind};
+use super::matrix_element::{Kind, MatrixElement};
 use super::tree::Tree;
 use crate::link::card;
 use std::fmt::Write;
@@ -40,7 +40,7 @@ impl RunCard {
 }
 
 /// The program that evaluates one matrix element.
-pub fn program(tree: &Tree, element: &Element, run: RunCard) -> String {
+pub fn program(tree: &Tree, element: &MatrixElement, run: RunCard) -> String {
     let has = |file: &str| tree.text(tree.element.join(file)).is_some();
     let madevent = element.kind == Kind::MadEvent;
     let vector = tree.text("Source/vector.inc");

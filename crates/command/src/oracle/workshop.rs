@@ -2,7 +2,7 @@
 
 use super::compiler::Compiler;
 use super::driver::{self, RunCard};
-use super::element::Element;
+use super::matrix_element::MatrixElement;
 use super::points::Point;
 use super::tree::Tree;
 use super::{card, child, statements};
@@ -163,7 +163,7 @@ impl Workshop {
     }
 
     /// Writes the driver of a matrix element and gives its file.
-    pub fn driver(&mut self, element: &Element) -> Result<PathBuf> {
+    pub fn driver(&mut self, element: &MatrixElement) -> Result<PathBuf> {
         let text = driver::program(&self.tree, element, self.run_card);
         let name = format!("meb_driver{}.f", element.number);
         self.add(&self.tree.element.join(name), text)
@@ -179,7 +179,10 @@ impl Workshop {
     }
 
     /// Makes the program of a matrix element.
-    pub fn program(&mut self, element: &Element) -> Result<std::result::Result<PathBuf, String>> {
+    pub fn program(
+        &mut self,
+        element: &MatrixElement,
+    ) -> Result<std::result::Result<PathBuf, String>> {
         let files = match self.parts(element)? {
             Ok(files) => files,
             Err(failure) => return Ok(Err(failure)),
@@ -194,7 +197,7 @@ impl Workshop {
     /// driver, and what stands in for routines that are nowhere.
     pub fn parts(
         &mut self,
-        element: &Element,
+        element: &MatrixElement,
     ) -> Result<std::result::Result<Vec<PathBuf>, String>> {
         let driver = self.driver(element)?;
         let mut files = vec![element.file.clone(), driver.clone()];

@@ -19,7 +19,7 @@ pub struct Event {
 }
 
 /// The order of the particles on the legs: an index for each leg.
-pub type Order = Vec<usize>;
+pub type LegOrder = Vec<usize>;
 
 /// No event has more orders than these.
 const MOST_ORDERS: usize = 720;
@@ -83,7 +83,7 @@ impl Event {
 
     /// The orders of the particles on these legs, none where they are others. There are several where identical
     /// particles come from different mothers: the file does not say which of them is which leg.
-    pub fn orders(&self, legs: &[Leg]) -> Vec<Order> {
+    pub fn orders(&self, legs: &[Leg]) -> Vec<LegOrder> {
         let Some(first) = assign(legs, &self.particles) else {
             return Vec::new();
         };

@@ -1,6 +1,6 @@
 //! From sums over helicities to the answer for each event.
 
-use super::{Blocks, Sampled, lane_of};
+use super::{EventBlocks, Sampled, lane_of};
 use crate::engine::Engine;
 use mebridge_backend::events::one_for_all;
 use mebridge_backend::sample::Sample;
@@ -9,7 +9,7 @@ use mebridge_ops::kernels::Memory;
 use mebridge_process::HelicitySum;
 use mebridge_simd::{Real, Simd};
 
-impl<T: Real> Blocks<'_, '_, T> {
+impl<T: Real> EventBlocks<'_, '_, T> {
     /// |M|^2 and the choices of helicity and colour.
     #[inline(always)]
     pub(super) unsafe fn answer<V: Simd<Scalar = T>>(

@@ -1,6 +1,6 @@
 //! Loops over helicities ([`mebridge_plan::color_ordered`]).
 
-use super::{Blocks, lane_of};
+use super::{EventBlocks, lane_of};
 use crate::worker::Each;
 use mebridge_ops::arrays::SHUFFLE_TILE;
 use mebridge_ops::kernels::{Arrays, Memory, Shuffles};
@@ -8,7 +8,7 @@ use mebridge_plan::color_ordered::{Loops, NO_HELICITY, Weight};
 use mebridge_simd::{Cx, Real, Simd};
 use std::time::Instant;
 
-impl<T: Real> Blocks<'_, '_, T> {
+impl<T: Real> EventBlocks<'_, '_, T> {
     /// JAMPs and |M|^2 of all helicities; JAMP2 where `colors` says so.
     #[inline(always)]
     pub(super) unsafe fn loops<V: Simd<Scalar = T>>(

@@ -27,7 +27,7 @@ use mebridge_simd::{Real, Simd, Task, dispatch_unchecked};
 use std::time::Instant;
 
 /// The events of a chunk, block after block.
-pub struct Blocks<'a, 'b, T: Real> {
+pub struct EventBlocks<'a, 'b, T: Real> {
     pub engine: &'a Engine<T>,
     pub worker: &'a mut Worker<T>,
     pub events: Events<'a>,
@@ -48,7 +48,7 @@ pub struct Sampled<'a, 'b> {
     pub bad: &'b mut Bad,
 }
 
-impl<T: Real> Task<T> for Blocks<'_, '_, T> {
+impl<T: Real> Task<T> for EventBlocks<'_, '_, T> {
     type Output = Result<(), BadMomentum>;
 
     #[inline(always)]
@@ -62,7 +62,7 @@ impl<T: Real> Task<T> for Blocks<'_, '_, T> {
     }
 }
 
-impl<T: Real> Blocks<'_, '_, T> {
+impl<T: Real> EventBlocks<'_, '_, T> {
     /// Evaluates the events `first..first + count`, of which there are at most `LANES`.
     #[inline(always)]
     unsafe fn block<V: Simd<Scalar = T>>(
@@ -502,7 +502,7 @@ impl<T: Real> Blocks<'_, '_, T> {
                 let total = squares(mine, &of.denominator, m.real(scratch.denominator));
                 m.put_real(scratch.denominator, total);
             }
-            if let (true, Some((each, amplitudes))) = (self.worker.all_amp2, &of.alike) {
+            if let (true, Some((each, amplitudes))) = (self.worker.all_amp2, &of.equal_counts) {
                 let mut rest = &amplitudes[..];
                 let mut at = scratch.numerators;
                 while let Some((some, others)) = rest.split_at_checked(*each)

@@ -2,11 +2,11 @@
 //! contribution of one helicity. Counted from 0.
 
 use super::answer::{choose, put_doubles, put_integers};
-use super::{Blocks, Sampled, lane_of};
+use super::{EventBlocks, Sampled, lane_of};
 use mebridge_ops::kernels::Memory;
 use mebridge_simd::{Real, Simd};
 
-impl<T: Real> Blocks<'_, '_, T> {
+impl<T: Real> EventBlocks<'_, '_, T> {
     /// For each lane what a helicity of its own contributes; nothing where it is not one of the good ones.
     #[inline(always)]
     pub(super) unsafe fn contribution<V: Simd<Scalar = T>>(

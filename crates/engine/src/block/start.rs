@@ -2,7 +2,7 @@
 //! events, and its external wavefunctions.
 
 use super::momentum_check::MomentumCheck;
-use super::{Blocks, lane_of};
+use super::{EventBlocks, lane_of};
 use crate::engine::Engine;
 use mebridge_backend::BadMomentum;
 use mebridge_backend::sample::Momenta;
@@ -11,7 +11,7 @@ use mebridge_ops::kernels::{self, Memory};
 use mebridge_plan::{Factor, MomentumSum, Propagator};
 use mebridge_simd::{Cx, Real, Simd};
 
-impl<T: Real> Blocks<'_, '_, T> {
+impl<T: Real> EventBlocks<'_, '_, T> {
     /// All that comes before currents.
     #[inline(always)]
     pub(super) unsafe fn start<V: Simd<Scalar = T>>(

@@ -7,12 +7,12 @@
 //! are.
 
 use super::triangle::Triangle;
-use mebridge_plan::color::block_diagonal::{Block, BlockDiagonal, Orbit, Slot};
+use mebridge_plan::color::block_diagonal::{BlockDiagonal, Coordinate, DiagonalBlock, Orbit};
 use mebridge_simd::{Simd, Task};
 
 /// Slots that are taken together, at least: so few that they stay in the first cache beside the JAMPs and what is made of
 /// them. (128 of them: 3 % slower for 120 and for 720 flows at 512z, the same at avx2.)
-const TOGETHER: usize = 24;
+const COORDINATES_AT_ONCE: usize = 24;
 
 /// A colour matrix ready for [`Sum`].
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl<T: Copy + Default> ColorSum<T> {
         let flows = split.flows;
         let mut first = 0;
         let mut blocks: Vec<Triangle<T>> = Vec::new();
-        let mut last: Option<&Block> = None;
+        let mut last: Option<&DiagonalBlock> = None;
         for block in &split.blocks {
             match blocks.last_mut() {
                 // The same matrix for other slots.
@@ -57,11 +57,11 @@ impl<T: Copy + Default> ColorSum<T> {
                     convert(x / split.denominator)
                 })),
             }
-            first += block.slots.len();
+            first += block.coordinates.len();
             last = Some(block);
         }
         let only = match &split.blocks[..] {
-            [Block { matrix, .. }] if flows == 1 => {
+            [DiagonalBlock { matrix, .. }] if flows == 1 => {
                 Some(convert(matrix[(0, 0)] / split.denominator))
             }
             _ => None,
@@ -70,9 +70,9 @@ impl<T: Copy + Default> ColorSum<T> {
         let mut passes = Vec::new();
         let mut together = 0;
         let taken = taken_together(split);
-        for slots in &taken {
-            together = slots.len().max(together);
-            passes.extend(Pass::all(split, slots, &place));
+        for coordinates in &taken {
+            together = coordinates.len().max(together);
+            passes.extend(Pass::all(split, coordinates, &place));
         }
         ColorSum {
             passes,
@@ -86,32 +86,32 @@ impl<T: Copy + Default> ColorSum<T> {
 }
 
 /// Slots that sums lead to each other, some sets of them together.
-fn taken_together(split: &BlockDiagonal) -> Vec<Vec<Slot>> {
-    let mut of: Vec<Slot> = (0..split.flows as Slot).collect();
-    fn root(of: &mut [Slot], mut slot: Slot) -> Slot {
-        while of[slot as usize] != slot {
-            of[slot as usize] = of[of[slot as usize] as usize];
-            slot = of[slot as usize];
+fn taken_together(split: &BlockDiagonal) -> Vec<Vec<Coordinate>> {
+    let mut of: Vec<Coordinate> = (0..split.flows as Coordinate).collect();
+    fn root(of: &mut [Coordinate], mut coordinate: Coordinate) -> Coordinate {
+        while of[coordinate as usize] != coordinate {
+            of[coordinate as usize] = of[of[coordinate as usize] as usize];
+            coordinate = of[coordinate as usize];
         }
-        slot
+        coordinate
     }
     for orbit in split.passes.iter().flatten() {
         for pair in orbit.0.windows(2) {
-            let [a, b] = [pair[0], pair[1]].map(|slot| root(&mut of, slot));
+            let [a, b] = [pair[0], pair[1]].map(|coordinate| root(&mut of, coordinate));
             of[a.max(b) as usize] = a.min(b);
         }
     }
     if split.passes.is_empty() {
         return Vec::new();
     }
-    let mut sets: Vec<Vec<Slot>> = vec![Vec::new(); split.flows];
-    for slot in 0..split.flows as Slot {
-        sets[root(&mut of, slot) as usize].push(slot);
+    let mut sets: Vec<Vec<Coordinate>> = vec![Vec::new(); split.flows];
+    for coordinate in 0..split.flows as Coordinate {
+        sets[root(&mut of, coordinate) as usize].push(coordinate);
     }
-    let mut all: Vec<Vec<Slot>> = Vec::new();
+    let mut all: Vec<Vec<Coordinate>> = Vec::new();
     for set in sets.into_iter().filter(|set| !set.is_empty()) {
         match all.last_mut() {
-            Some(last) if last.len() < TOGETHER => last.extend(set),
+            Some(last) if last.len() < COORDINATES_AT_ONCE => last.extend(set),
             _ => all.push(set),
         }
     }
@@ -120,12 +120,17 @@ fn taken_together(split: &BlockDiagonal) -> Vec<Vec<Slot>> {
 
 impl Pass {
     /// The sums of some slots, which come to these places in the end.
-    fn all(split: &BlockDiagonal, slots: &[Slot], places: &[u32]) -> Vec<Pass> {
+    fn all(split: &BlockDiagonal, coordinates: &[Coordinate], places: &[u32]) -> Vec<Pass> {
         let mut local = vec![u32::MAX; split.flows];
-        for (at, &slot) in (split.flows as u32..).zip(slots) {
-            local[slot as usize] = at;
+        for (at, &coordinate) in (split.flows as u32..).zip(coordinates) {
+            local[coordinate as usize] = at;
         }
-        let mine = |orbit: &&Orbit| orbit.0.iter().any(|&slot| local[slot as usize] != u32::MAX);
+        let mine = |orbit: &&Orbit| {
+            orbit
+                .0
+                .iter()
+                .any(|&coordinate| local[coordinate as usize] != u32::MAX)
+        };
         let passes = split.passes.iter();
         let passes = passes.map(|pass| pass.iter().filter(mine).collect::<Vec<&Orbit>>());
         let passes: Vec<_> = passes.filter(|pass| !pass.is_empty()).collect();
@@ -138,7 +143,9 @@ impl Pass {
                 ..Pass::default()
             };
             let mut left: Vec<bool> = vec![true; split.flows];
-            let rest = slots.iter().map(|&slot| Orbit(vec![slot]));
+            let rest = coordinates
+                .iter()
+                .map(|&coordinate| Orbit(vec![coordinate]));
             let rest: Vec<Orbit> = if first || last {
                 rest.collect()
             } else {
@@ -148,14 +155,14 @@ impl Pass {
                 if orbit.0.len() == 1 && !(left[orbit.0[0] as usize] && (first || last)) {
                     continue;
                 }
-                for &slot in &orbit.0 {
-                    left[slot as usize] = false;
+                for &coordinate in &orbit.0 {
+                    left[coordinate as usize] = false;
                 }
                 let at = |jamps: bool, end: bool| {
-                    let of = |&slot: &Slot| match (jamps, end) {
-                        (true, _) => slot,
-                        (_, true) => places[slot as usize],
-                        _ => local[slot as usize],
+                    let of = |&coordinate: &Coordinate| match (jamps, end) {
+                        (true, _) => coordinate,
+                        (_, true) => places[coordinate as usize],
+                        _ => local[coordinate as usize],
                     };
                     orbit.0.iter().map(of).collect::<Vec<u32>>()
                 };

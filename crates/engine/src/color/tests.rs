@@ -66,7 +66,7 @@ fn gluons(n: u8, closed: bool) -> ColorMatrix {
     })
 }
 
-struct Run<'a, T> {
+struct ColorSumTask<'a, T> {
     color: &'a ColorSum<T>,
     jamp: &'a [(f64, f64)],
     flows: usize,
@@ -74,17 +74,17 @@ struct Run<'a, T> {
 
 #[repr(C, align(64))]
 #[derive(Clone, Copy)]
-struct Line<T>([T; 16]);
+struct CacheLine<T>([T; 16]);
 
-impl<T: Real> Task<T> for Run<'_, T> {
+impl<T: Real> Task<T> for ColorSumTask<'_, T> {
     type Output = Vec<f64>;
 
     #[inline(always)]
     unsafe fn run<V: Simd<Scalar = T>>(self) -> Vec<f64> {
         let zero = T::from_f64(0.0);
-        let mut memory = vec![Line([zero; 16]); 2 * self.flows];
-        let mut scratch = vec![Line([zero; 16]); self.color.scratch().max(1)];
-        let mut result = Line([zero; 16]);
+        let mut memory = vec![CacheLine([zero; 16]); 2 * self.flows];
+        let mut scratch = vec![CacheLine([zero; 16]); self.color.scratch().max(1)];
+        let mut result = CacheLine([zero; 16]);
         let numbers: *mut T = memory.as_mut_ptr().cast();
         let mut results = Vec::new();
         for events in self.jamp.chunks_exact(V::LANES * self.flows) {
@@ -153,9 +153,9 @@ fn check_form(matrix: &ColorMatrix, split: &BlockDiagonal, what: &str) {
         let (color, single) = (&double, &single);
         // SAFETY: the tasks bring their memory.
         let (double, single) = unsafe {
-            let double = dispatch(level, Run { color, jamp, flows });
+            let double = dispatch(level, ColorSumTask { color, jamp, flows });
             let color = single;
-            (double, dispatch(level, Run { color, jamp, flows }))
+            (double, dispatch(level, ColorSumTask { color, jamp, flows }))
         };
         compare(level, double, 1e-13);
         compare(level, single, 2e-5);

@@ -200,7 +200,7 @@ impl Generator<'_> {
                 }
             }
             for block in &split.blocks {
-                let size = block.slots.len();
+                let size = block.coordinates.len();
                 for r in 0..size {
                     let mut sum = String::new();
                     for c in r..size {
@@ -209,14 +209,14 @@ impl Generator<'_> {
                         if entry == 0.0 {
                             continue;
                         }
-                        let x = &slots[block.slots[c] as usize];
+                        let x = &slots[block.coordinates[c] as usize];
                         sum = match sum.is_empty() {
                             true => format!("Color({entry:e}) * {x}"),
                             false => format!("fused(Color({entry:e}), {x}, {sum})"),
                         };
                     }
                     if !sum.is_empty() {
-                        let x = &slots[block.slots[r] as usize];
+                        let x = &slots[block.coordinates[r] as usize];
                         let _ = writeln!(text, "        total = fused({x}, {sum}, total);");
                     }
                 }

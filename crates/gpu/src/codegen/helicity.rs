@@ -38,7 +38,7 @@ enum Factor {
     I,
     MinusI,
     /// Whether real and imaginary part change places, and the factors of both parts.
-    Parts(bool, f64, f64),
+    HelicityCode(bool, f64, f64),
 }
 
 /// Where a number goes.
@@ -67,7 +67,7 @@ struct Product {
 }
 
 /// All of a helicity.
-struct Parts {
+struct HelicityCode {
     graph: ValueGraph,
     products: Vec<Product>,
     sums: Vec<Sum>,
@@ -186,7 +186,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
         })
     }
 
-    fn parts_of_helicity(&self) -> Option<Parts> {
+    fn parts_of_helicity(&self) -> Option<HelicityCode> {
         let tables = self.tables;
         let ends = self.ends();
         let mut graph = ValueGraph::default();
@@ -217,7 +217,8 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
             for term in rest.chunks_exact(4) {
                 let first = term[0].min(term[1]);
                 let factor = |i: u32| tables.numbers.get(i as usize).copied();
-                let factor = Factor::Parts(term[0] != first, factor(term[2])?, factor(term[3])?);
+                let factor =
+                    Factor::HelicityCode(term[0] != first, factor(term[2])?, factor(term[3])?);
                 terms.push((first, factor));
             }
             let next = sums.len();
@@ -267,7 +268,7 @@ helicity(ARGUMENTS(HelicityArguments) a) {{
                 sums[i].jamp = true;
             }
         }
-        Some(Parts {
+        Some(HelicityCode {
             graph,
             products,
             sums,
@@ -328,7 +329,7 @@ impl Jamp {
     }
 }
 
-impl Parts {
+impl HelicityCode {
     /// The code up to JAMP and AMP2. Wavefunctions of so many numbers stay in registers.
     fn write(&mut self, registers: usize, text: &mut String) {
         // From here on how many have been added.
@@ -461,7 +462,7 @@ impl Factor {
             Factor::MinusOne => format!("-{name}"),
             Factor::I => format!("times_i({name})"),
             Factor::MinusI => format!("-times_i({name})"),
-            Factor::Parts(swapped, x, y) => {
+            Factor::HelicityCode(swapped, x, y) => {
                 let (re, im) = parts(swapped);
                 format!(
                     "cx({} * {name}.{re}, {} * {name}.{im})",
@@ -478,7 +479,7 @@ impl Factor {
             Factor::MinusOne => format!("{sum} - {name}"),
             Factor::I => format!("add_i({sum}, {name})"),
             Factor::MinusI => format!("sub_i({sum}, {name})"),
-            Factor::Parts(swapped, x, y) => {
+            Factor::HelicityCode(swapped, x, y) => {
                 let (re, im) = parts(swapped);
                 format!(
                     "cx(fused({}, {name}.{re}, {sum}.re), fused({}, {name}.{im}, {sum}.im))",

@@ -29,7 +29,7 @@ use std::sync::Arc;
 const EVENTS: usize = 70;
 
 /// Random events of a process.
-struct Sample {
+struct RandomEvents {
     momenta: Vec<f64>,
     g_s: Vec<f64>,
     random_helicity: Vec<f64>,
@@ -38,8 +38,8 @@ struct Sample {
     igraph: Vec<i32>,
 }
 
-impl Sample {
-    fn new(process: &Process, masses: &[f64]) -> Sample {
+impl RandomEvents {
+    fn new(process: &Process, masses: &[f64]) -> RandomEvents {
         let mut rng = ChaCha8Rng::seed_from_u64(7);
         let incoming = process.legs.iter().filter(|l| l.incoming).count();
         let (a, b) = masses.split_at(incoming);
@@ -59,7 +59,7 @@ impl Sample {
         let configs = process.channels.config_diagram.len() as i32;
         let mut numbers = |from: f64| (0..EVENTS).map(|_| from + rng.random::<f64>()).collect();
         let (g_s, random_helicity, random_color) = (numbers(0.7), numbers(0.0), numbers(0.0));
-        Sample {
+        RandomEvents {
             momenta,
             g_s,
             random_helicity,
@@ -261,7 +261,7 @@ fn check(process: &Process, channels: bool, igraph: bool) {
     let binding = Binding::new(&process.model, &card).expect("binding");
     let masses = process.legs.iter().map(|leg| binding.value(leg.mass));
     let masses: Vec<f64> = masses.collect();
-    let sample = Sample::new(process, &masses);
+    let sample = RandomEvents::new(process, &masses);
     let split = BlockDiagonal::of_process(process, false);
     let allowed = process.channels.allowed_flows();
     let events = sample.events(channels, igraph);

@@ -79,7 +79,7 @@ impl ColorMatrixTables {
         let largest = split
             .blocks
             .iter()
-            .map(|b| b.slots.len())
+            .map(|b| b.coordinates.len())
             .max()
             .unwrap_or(0);
         let room = wanted.max(largest);
@@ -88,7 +88,7 @@ impl ColorMatrixTables {
         }
         let mut stages: Vec<(usize, Vec<usize>)> = Vec::new();
         for (number, block) in split.blocks.iter().enumerate() {
-            let size = block.slots.len();
+            let size = block.coordinates.len();
             match stages.last_mut() {
                 Some((slots, blocks)) if *slots + size <= room => {
                     *slots += size;
@@ -99,7 +99,7 @@ impl ColorMatrixTables {
         }
         let tiles = |size: &usize| size.div_ceil(ROWS) * (size.div_ceil(COLUMNS) + 1) / 2;
         let of_stage = |(_, blocks): &(usize, Vec<usize>)| -> usize {
-            let sizes = blocks.iter().map(|&b| split.blocks[b].slots.len());
+            let sizes = blocks.iter().map(|&b| split.blocks[b].coordinates.len());
             sizes.map(|size| tiles(&size).max(1)).sum()
         };
         let parallel = stages.iter().map(of_stage).max().unwrap_or(1);
@@ -174,9 +174,9 @@ impl ColorMatrixTables {
     /// Appends the slots and entries of a block of the stage whose slots begin there; gives its tiles.
     fn add_block(&mut self, split: &BlockDiagonal, number: usize, stage: u32) -> Vec<[u32; 5]> {
         let block = &split.blocks[number];
-        let size = block.slots.len();
+        let size = block.coordinates.len();
         let first = self.slots.len() as u32 - stage;
-        self.slots.extend(&block.slots);
+        self.slots.extend(&block.coordinates);
         let mut tiles = Vec::new();
         for top in (0..size).step_by(ROWS) {
             let parts = (size - top).div_ceil(COLUMNS);
@@ -254,8 +254,8 @@ mod tests {
             assert!(most - least <= 45, "stage {number}: {work:?}");
         }
         for block in &split.blocks {
-            for (row, &slot) in block.slots.iter().enumerate() {
-                let columns = row..block.slots.len();
+            for (row, &slot) in block.coordinates.iter().enumerate() {
+                let columns = row..block.coordinates.len();
                 let entries = columns.filter(|c| block.matrix[(row, *c)] != 0.0);
                 assert_eq!(met[slot as usize], entries.count());
             }

@@ -48,7 +48,7 @@ impl ArrayKernel {
 
 /// Items of one kernel in a row, all of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArrayRun {
+pub struct ArrayKernelRange {
     /// What does them.
     pub kernel: ArrayKernel,
     /// The first.
@@ -58,7 +58,7 @@ pub struct ArrayRun {
 }
 
 /// What can be done at the same time.
-pub type ArrayLevel = Vec<ArrayRun>;
+pub type ArrayLevel = Vec<ArrayKernelRange>;
 
 /// The loops of a plan for a GPU.
 #[derive(Clone, Debug, Default)]
@@ -214,7 +214,7 @@ impl Maker<'_> {
             let runs = levels.last_mut().expect("one was pushed");
             match runs.last_mut() {
                 Some(run) if run.kernel == kernel => run.count += 1,
-                _ => runs.push(ArrayRun {
+                _ => runs.push(ArrayKernelRange {
                     kernel,
                     first: self.made.items.len() as u32,
                     count: 1,

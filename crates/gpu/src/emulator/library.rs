@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 const HOST: &str = include_str!("../../../../cuda/host.h");
 
 /// One program of [`compile`], there once somebody has compiled it.
-type Slot = Arc<Mutex<Option<Vec<u8>>>>;
+type CompiledProgram = Arc<Mutex<Option<Vec<u8>>>>;
 
 /// All of them by what they are made of, as many tests compile the same.
-static COMPILED: Mutex<BTreeMap<String, Slot>> = Mutex::new(BTreeMap::new());
+static COMPILED: Mutex<BTreeMap<String, CompiledProgram>> = Mutex::new(BTreeMap::new());
 
 /// Compiles device code in a folder. Of the options only those that define something count.
 pub(super) fn compile(

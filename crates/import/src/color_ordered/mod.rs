@@ -86,8 +86,8 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
         ends: vertices.ends,
         insertions: legs.insertions,
         line: vertices.line,
-        two: vertices.two,
-        three: vertices.three,
+        three_gluon: vertices.three_gluon,
+        four_gluon: vertices.four_gluon,
         boson: vertices.boson,
         closing: 1.0,
         row: Vec::new(),
@@ -100,10 +100,10 @@ fn find(process: &mut Process, legs: Legs) -> Option<ColorOrdered> {
     };
     let [first, second] = SEEDS.map(|seed| Point::new(process, seed));
     let diagrams = [&first, &second].map(|point| point.diagrams(process, jamp));
-    let found = FACTORS.into_iter().find_map(|(two, three)| {
-        form.two.factor = two;
-        for vertex in &mut form.three {
-            vertex.factor = three;
+    let found = FACTORS.into_iter().find_map(|(three_gluon, four_gluon)| {
+        form.three_gluon.factor = three_gluon;
+        for vertex in &mut form.four_gluon {
+            vertex.factor = four_gluon;
         }
         let jamps = sort::flows(&first.ordered(process, &form)?, &of_traces);
         Sorted::of(&diagrams[0], &jamps)

@@ -15,8 +15,8 @@ pub struct Vertices {
     /// The ends; the line's vertices go from the first one on.
     pub ends: [u32; 2],
     pub line: Option<OrderedVertex>,
-    pub two: OrderedVertex,
-    pub three: Vec<OrderedVertex>,
+    pub three_gluon: OrderedVertex,
+    pub four_gluon: Vec<OrderedVertex>,
     pub boson: Option<Boson>,
 }
 
@@ -27,16 +27,16 @@ impl Vertices {
             true => of_line(process, legs)?,
             false => (legs.ends, None, None),
         };
-        let two = ordered(&of_gluons(process, legs, 2)?, vec![0, 1]);
-        let three = match of_gluons(process, legs, 3) {
+        let three_gluon = ordered(&of_gluons(process, legs, 2)?, vec![0, 1]);
+        let four_gluon = match of_gluons(process, legs, 3) {
             Some(call) => three_neighbours(&process.routines[call.routine as usize], &call)?,
             None => Vec::new(),
         };
         Some(Vertices {
             ends,
             line,
-            two,
-            three,
+            three_gluon,
+            four_gluon,
             boson,
         })
     }

@@ -5,7 +5,7 @@
 //! column that is written again is a new wavefunction, and equal wavefunctions are kept once.
 
 use crate::expression::{Expr, Parsed};
-use crate::form::Form;
+use crate::form::AmplitudeExpression;
 use crate::lorentz::{Role, Routines, missing};
 use crate::model::Names;
 use crate::statement::Type;
@@ -137,8 +137,8 @@ impl<'l> Helas<'l> {
         } else {
             let number = self.calls.amplitudes.len() as u32;
             self.calls.amplitudes.push(vertex);
-            let form = Form::of(Source::Amplitude(number));
-            interpreter.set(at, Value::Form(Rc::new(form)));
+            let form = AmplitudeExpression::of(Source::Amplitude(number));
+            interpreter.set(at, Value::AmplitudeExpression(Rc::new(form)));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 
 use super::{AMP2, JAMP2, Results, form_of};
 use crate::expression::Parsed;
-use crate::form::{Form, Product, Real, Terms};
+use crate::form::{AmplitudeExpression, Product, Real, Terms};
 use crate::symbolic::{Interpreter, before};
 use crate::value::Value;
 use mebridge_process::channels::Amp2;
@@ -41,7 +41,7 @@ pub fn read(
     let mut products: Vec<(f64, &Product)> = Vec::new();
     for (value, &weight) in results.values.iter().zip(weights) {
         match value {
-            Value::Form(form) => {
+            Value::AmplitudeExpression(form) => {
                 let real = plain(form, "the matrix element")?;
                 if !real.moduli.is_empty() || !real.before.is_empty() {
                     return Err("the matrix element is no sum of products of JAMPs".into());
@@ -86,9 +86,9 @@ pub fn read(
     })
 }
 
-fn plain<'a>(form: &'a Form, what: &str) -> Parsed<&'a Real> {
+fn plain<'a>(form: &'a AmplitudeExpression, what: &str) -> Parsed<&'a Real> {
     match form {
-        Form::Real(real) => Ok(real),
+        AmplitudeExpression::Real(real) => Ok(real),
         _ => Err(format!("{what} is no real sum of squares of amplitudes")),
     }
 }

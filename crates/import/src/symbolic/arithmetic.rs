@@ -1,7 +1,7 @@
 //! Operators between values, by Fortran's rules of types.
 
 use crate::expression::Parsed;
-use crate::form::Form;
+use crate::form::AmplitudeExpression;
 use crate::value::{Value, owned};
 use mebridge_process::arith::{Builder, Comparison, Function, Op};
 use num_complex::Complex64;
@@ -40,10 +40,10 @@ pub fn offset(name: &str, dims: &[(i64, Option<i64>)], indices: &[i64]) -> Parse
 pub fn negated(value: &Value, b: &mut Builder) -> Parsed<Value> {
     match value {
         Value::Int(i) => Ok(Value::Int(i.checked_neg().ok_or("integer overflow")?)),
-        Value::Form(form) => {
+        Value::AmplitudeExpression(form) => {
             let form = (**form).clone();
             let form = form.scaled(Complex64::new(-1.0, 0.0), 1.0)?;
-            Ok(Value::Form(Rc::new(form)))
+            Ok(Value::AmplitudeExpression(Rc::new(form)))
         }
         _ => {
             let (v, real) = value.number(b)?;
@@ -61,18 +61,18 @@ pub fn negated(value: &Value, b: &mut Builder) -> Parsed<Value> {
 /// A sum, or a difference where `negative`.
 pub fn sum(x: Value, y: Value, negative: bool, b: &mut Builder) -> Parsed<Value> {
     match (x, y) {
-        (Value::Form(x), Value::Form(y)) => {
+        (Value::AmplitudeExpression(x), Value::AmplitudeExpression(y)) => {
             let mut x = owned(x);
             x.add(owned(y), negative)?;
-            Ok(Value::Form(Rc::new(x)))
+            Ok(Value::AmplitudeExpression(Rc::new(x)))
         }
-        (Value::Form(x), y) => match is_zero(&y, b)? {
-            true => Ok(Value::Form(x)),
+        (Value::AmplitudeExpression(x), y) => match is_zero(&y, b)? {
+            true => Ok(Value::AmplitudeExpression(x)),
             false => Err("a number is added to amplitudes".into()),
         },
-        (x, Value::Form(y)) => match (is_zero(&x, b)?, negative) {
-            (true, false) => Ok(Value::Form(y)),
-            (true, true) => negated(&Value::Form(y), b),
+        (x, Value::AmplitudeExpression(y)) => match (is_zero(&x, b)?, negative) {
+            (true, false) => Ok(Value::AmplitudeExpression(y)),
+            (true, true) => negated(&Value::AmplitudeExpression(y), b),
             (false, _) => Err("amplitudes are added to a number".into()),
         },
         (x, y) if negative => arithmetic(&x, &y, b, i64::checked_sub, Op::Sub),
@@ -83,20 +83,22 @@ pub fn sum(x: Value, y: Value, negative: bool, b: &mut Builder) -> Parsed<Value>
 /// A product, or a quotient where `divides`.
 pub fn product(x: Value, y: Value, divides: bool, b: &mut Builder) -> Parsed<Value> {
     match (x, y) {
-        (Value::Form(_), Value::Form(_)) if divides => Err("a quotient of amplitudes".into()),
-        (Value::Form(x), Value::Form(y)) => {
-            let product = owned(x).product(owned(y))?;
-            Ok(Value::Form(Rc::new(product)))
+        (Value::AmplitudeExpression(_), Value::AmplitudeExpression(_)) if divides => {
+            Err("a quotient of amplitudes".into())
         }
-        (Value::Form(x), y) => scaled(owned(x), &y, divides, b),
-        (x, Value::Form(y)) if !divides => scaled(owned(y), &x, false, b),
-        (_, Value::Form(_)) => Err("a number is divided by amplitudes".into()),
+        (Value::AmplitudeExpression(x), Value::AmplitudeExpression(y)) => {
+            let product = owned(x).product(owned(y))?;
+            Ok(Value::AmplitudeExpression(Rc::new(product)))
+        }
+        (Value::AmplitudeExpression(x), y) => scaled(owned(x), &y, divides, b),
+        (x, Value::AmplitudeExpression(y)) if !divides => scaled(owned(y), &x, false, b),
+        (_, Value::AmplitudeExpression(_)) => Err("a number is divided by amplitudes".into()),
         (x, y) if divides => arithmetic(&x, &y, b, i64::checked_div, Op::Div),
         (x, y) => arithmetic(&x, &y, b, i64::checked_mul, Op::Mul),
     }
 }
 
-fn scaled(form: Form, by: &Value, divides: bool, b: &mut Builder) -> Parsed<Value> {
+fn scaled(form: AmplitudeExpression, by: &Value, divides: bool, b: &mut Builder) -> Parsed<Value> {
     let by = known(by, b)?;
     if by == Complex64::new(0.0, 0.0) && !divides {
         let zero = b.real(0.0);
@@ -110,7 +112,7 @@ fn scaled(form: Form, by: &Value, divides: bool, b: &mut Builder) -> Parsed<Valu
         (true, true) => form.scaled(Complex64::new(1.0, 0.0), by.re)?,
         (true, false) => form.scaled(by.inv(), 1.0)?,
     };
-    Ok(Value::Form(Rc::new(form)))
+    Ok(Value::AmplitudeExpression(Rc::new(form)))
 }
 
 fn known(value: &Value, b: &mut Builder) -> Parsed<Complex64> {

@@ -116,7 +116,7 @@ impl Interpreter<'_> {
                         .and_then(|v| v.convert(ty, &mut self.builder));
                     let value = value.unwrap_or_else(|why| Value::Broken(why.into()));
                     let symbol = self.symbol(frame, name);
-                    symbol.place = Place::Constant(value);
+                    symbol.place = VariableStorage::Constant(value);
                     symbol.ty = Some(ty);
                 }
                 Ok(())
@@ -137,7 +137,7 @@ impl Interpreter<'_> {
                             }
                         };
                         let symbol = self.mentioned(frame, &entity.name, line);
-                        symbol.place = Place::At((storage, 0));
+                        symbol.place = VariableStorage::At((storage, 0));
                     }
                     let names = entities.iter().map(|e| e.name.clone());
                     let all = frame.commons.entry(block.clone()).or_default();

@@ -97,7 +97,7 @@ impl<'l> Interpreter<'l> {
 
     pub(super) fn eval_name(&mut self, frame: &mut Frame, name: &str) -> Parsed<Value> {
         if let Some(Symbol {
-            place: Place::Constant(value),
+            place: VariableStorage::Constant(value),
             ..
         }) = frame.symbols.get(name)
         {
@@ -262,7 +262,7 @@ impl<'l> Interpreter<'l> {
             ));
         }
         let at = match callee.symbols.get(result).map(|s| &s.place) {
-            Some(Place::At(at)) => *at,
+            Some(VariableStorage::At(at)) => *at,
             _ => return Err(format!("the function {name} sets no result")),
         };
         self.value_at(&callee, result, at)
@@ -300,7 +300,7 @@ impl<'l> Interpreter<'l> {
         callee.depth = depth;
         // A caller's whole array is seen from its first element on.
         for (dummy, &at) in unit.arguments.iter().zip(places) {
-            self.symbol(&mut callee, dummy).place = Place::At(at);
+            self.symbol(&mut callee, dummy).place = VariableStorage::At(at);
         }
         let body = unit.body()?;
         self.declare_in(&mut callee, unit, &body)?;
@@ -314,7 +314,7 @@ impl<'l> Interpreter<'l> {
     /// The value of a result or argument of a unit that was run.
     pub fn value_of(&mut self, frame: &Frame, name: &str) -> Parsed<Value> {
         match frame.symbols.get(name).map(|s| &s.place) {
-            Some(&Place::At(at)) => self.value_at(frame, name, at),
+            Some(&VariableStorage::At(at)) => self.value_at(frame, name, at),
             _ => Err(format!("{name} is not set")),
         }
     }
@@ -330,7 +330,7 @@ impl<'l> Interpreter<'l> {
             Expr::Name(name) => {
                 let constant = matches!(
                     frame.symbols.get(name).map(|s| &s.place),
-                    Some(Place::Constant(_))
+                    Some(VariableStorage::Constant(_))
                 );
                 if !constant {
                     return self.location(frame, name, &[]);

@@ -163,12 +163,12 @@ impl<'l> Interpreter<'l> {
     }
 
     /// The numbers become the elements of the variable's storage.
-    fn tell(&mut self, frame: &mut Frame, told: &Told) -> Parsed<()> {
+    fn tell(&mut self, frame: &mut Frame, told: &ImpliedDo) -> Parsed<()> {
         let at = self.location(frame, &told.name, &[])?;
         let counter = self.location(frame, &told.counter, &[])?;
         let from = self.eval(frame, &told.from)?.int()?;
         let to = self.eval(frame, &told.to)?.int()?;
-        if to.saturating_sub(from) > MAX_TOLD {
+        if to.saturating_sub(from) > MAX_IMPLIED_DO {
             return Err("too many numbers".into());
         }
         let mut place = at.1;
@@ -258,7 +258,10 @@ impl<'l> Interpreter<'l> {
         let Some(((false, first), rest)) = terms.split_first() else {
             return self.eval(frame, expr);
         };
-        if !itself(first) || self.journals > 0 || !matches!(self.read(at), Some(Value::Form(_))) {
+        if !itself(first)
+            || self.journals > 0
+            || !matches!(self.read(at), Some(Value::AmplitudeExpression(_)))
+        {
             return self.eval(frame, expr);
         }
         let mut values = Vec::with_capacity(rest.len());
@@ -278,8 +281,10 @@ impl<'l> Interpreter<'l> {
     fn named(&mut self, frame: &Frame, name: &str, at: Location, value: Value) -> Value {
         let array = frame.symbols.get(name).is_some_and(|s| s.dims.is_some());
         match value {
-            Value::Form(form) if array && matches!(*form, Form::Linear(_)) => {
-                let Form::Linear(mut terms) = owned(form) else {
+            Value::AmplitudeExpression(form)
+                if array && matches!(*form, AmplitudeExpression::Linear(_)) =>
+            {
+                let AmplitudeExpression::Linear(mut terms) = owned(form) else {
                     return Value::Broken("a sum of amplitudes".into());
                 };
                 // `JAMP(1) = JAMP(1) + ...`: the sum so far is nobody else's.
@@ -293,7 +298,9 @@ impl<'l> Interpreter<'l> {
                 let source = Source::Partial(self.sums.len() as u32);
                 self.sums.push(StoredSum { at, terms });
                 let one = Complex64::new(1.0, 0.0);
-                Value::Form(Rc::new(Form::Linear(vec![(source, one)])))
+                Value::AmplitudeExpression(Rc::new(AmplitudeExpression::Linear(vec![(
+                    source, one,
+                )])))
             }
             value => value,
         }
@@ -308,7 +315,7 @@ impl<'l> Interpreter<'l> {
         let first = self.location(frame, name, &[])?;
         let ty = self.type_of(frame, name);
         let value = self.eval(frame, expr)?.convert(ty, &mut self.builder)?;
-        if matches!(value, Value::Form(_)) {
+        if matches!(value, Value::AmplitudeExpression(_)) {
             return Err(format!("all of {name} is set to something of amplitudes"));
         }
         for place in 0..size as i64 {

@@ -4,7 +4,7 @@
 //! asks of it, how it is printed, and what a GPU reads of it: all that is derived of the table goes through parts with
 //! this description and knows no kind.
 
-use super::visit::{Elements, Read, Term, Written};
+use super::visit::{ElementMap, Read, Term, Written};
 use super::{Operand, Pools};
 use crate::Address;
 use crate::opcode::{COMPLEX, FOUR, MOMENTUM, REAL};
@@ -120,7 +120,7 @@ impl Operand {
         Read {
             address: self.address,
             shift: self.shift,
-            elements: Elements::Indexed(self.index),
+            elements: ElementMap::Indexed(self.index),
             size,
         }
     }
@@ -299,7 +299,7 @@ impl Part for Addends {
             let read = Read {
                 address: addend.address,
                 shift: addend.shift,
-                elements: Elements::Same,
+                elements: ElementMap::Same,
                 size: FOUR,
             };
             let term = Term::one(read);
@@ -463,7 +463,7 @@ impl Part for WithProducts {
 
 /// In which form components of a vector are kept. (A GPU knows the forms by their numbers from 0.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Form {
+pub enum Components {
     /// Contravariant components.
     #[default]
     Plain,
@@ -473,12 +473,12 @@ pub enum Form {
     Slashed,
 }
 
-impl Part for Form {
+impl Part for Components {
     fn word(&self) -> Option<(&'static str, Option<u32>)> {
         match self {
-            Form::Plain => None,
-            Form::Lower => Some(("Lower", None)),
-            Form::Slashed => Some(("Slashed", None)),
+            Components::Plain => None,
+            Components::Lower => Some(("Lower", None)),
+            Components::Slashed => Some(("Slashed", None)),
         }
     }
 

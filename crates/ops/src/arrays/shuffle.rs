@@ -65,13 +65,13 @@ impl SumGroup {
 type Letters = Vec<u8>;
 
 /// Blocks of the insertions k + 1 to m, which are shuffled: an m, and ascending k.
-pub type Blocks = (usize, Vec<usize>);
+pub type ShuffledRanges = (usize, Vec<usize>);
 
 impl Shuffle {
     /// For all orders of so many insertions, seven at most, where those from the one behind the first k to the m-th are
     /// shuffled, for these ascending m with ascending k each; and the order that each result is of. Numbers are those of
     /// the first m, for all [`parts`] that can be behind it; of each those of the first k, for all that can be before.
-    pub fn new(insertions: usize, blocks: &[Blocks]) -> (Shuffle, Vec<Letters>) {
+    pub fn new(insertions: usize, blocks: &[ShuffledRanges]) -> (Shuffle, Vec<Letters>) {
         let mut shuffle = Shuffle::default();
         let mut sources = Vec::new();
         for (m, before) in blocks {
@@ -152,8 +152,8 @@ impl Shuffle {
     }
 
     /// Numbers of such blocks, for all that can be before and behind them.
-    pub fn numbers(insertions: usize, blocks: &[Blocks]) -> usize {
-        let of = |(m, before): &Blocks| {
+    pub fn numbers(insertions: usize, blocks: &[ShuffledRanges]) -> usize {
+        let of = |(m, before): &ShuffledRanges| {
             let ends: usize = (m + 1..=insertions).product();
             let of = |&k: &usize| -> usize {
                 let starts: usize = (m - k + 1..=*m).product();
@@ -213,7 +213,7 @@ impl Shuffle {
 /// The numbers of all blocks of the insertions behind the first k to the m-th.
 struct Source {
     ends: [usize; 2],
-    block: Block,
+    block: GluonShuffle,
     /// What can be before a block, by ranks, and what can be behind.
     starts: HashMap<Letters, u32>,
     behind: HashMap<Letters, u32>,
@@ -230,7 +230,7 @@ impl Source {
         let numbered = |parts: Vec<Letters>| parts.into_iter().zip(0..).collect();
         Source {
             ends: [k, m],
-            block: Block::new((m - k) as u8),
+            block: GluonShuffle::new((m - k) as u8),
             starts: numbered(parts(m, k)),
             behind: numbered(parts(insertions, insertions - m)),
             first,
@@ -269,18 +269,18 @@ impl Source {
 }
 
 /// Numbers of one gluon current, by ranks.
-struct Block {
+struct GluonShuffle {
     given: u32,
     all: u32,
     sums: Vec<[u32; 3]>,
     parts: Vec<(u8, Sums)>,
 }
 
-impl Block {
-    fn new(insertions: u8) -> Block {
+impl GluonShuffle {
+    fn new(insertions: u8) -> GluonShuffle {
         let rest: Letters = (1..insertions).collect();
         let given = (1..u32::from(insertions)).product();
-        let mut block = Block {
+        let mut block = GluonShuffle {
             given,
             all: given,
             sums: Vec::new(),
@@ -386,7 +386,7 @@ mod tests {
     /// Every order gets the shuffles that it is, with their sign, of all beginnings and ends.
     #[test]
     fn results_are_sums_over_shuffles() {
-        let all: [fn(usize) -> Vec<Blocks>; 6] = [
+        let all: [fn(usize) -> Vec<ShuffledRanges>; 6] = [
             |n| vec![(n, vec![0])],
             |n| vec![(n, vec![1])],
             |n| vec![(n, vec![0, 1])],
@@ -396,7 +396,7 @@ mod tests {
         ];
         let cases = (2..=7)
             .flat_map(|insertions| all.map(|blocks| (insertions, blocks(insertions.max(3)))));
-        let fits = |blocks: &[Blocks], insertions| {
+        let fits = |blocks: &[ShuffledRanges], insertions| {
             let mut all = blocks.iter();
             all.all(|(m, before)| *m <= insertions && before.iter().all(|k| k < m))
         };

@@ -15,14 +15,14 @@ pub struct Read {
     /// Which of the shifts is added to the address.
     pub shift: u32,
     /// Which of its elements belongs to one of the result.
-    pub elements: Elements,
+    pub elements: ElementMap,
     /// Vectors that are read.
     pub size: u32,
 }
 
 /// How elements of an operand belong to those of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Elements {
+pub enum ElementMap {
     /// By offsets, which begin here in [`Pools::indices`].
     Indexed(u32),
     /// One behind the other.
@@ -112,11 +112,11 @@ impl Pools {
     /// From the first element of an array to the one that belongs to an element of the result.
     pub fn offset(&self, read: &Read, element: u32) -> Option<u32> {
         match read.elements {
-            Elements::Indexed(index) => {
+            ElementMap::Indexed(index) => {
                 let at = index.checked_add(element)?;
                 self.indices.get(at as usize).copied()
             }
-            Elements::Same => element.checked_mul(read.size),
+            ElementMap::Same => element.checked_mul(read.size),
         }
     }
 }

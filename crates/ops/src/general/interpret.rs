@@ -60,7 +60,7 @@ pub unsafe fn run<V: Simd, I: Inputs>(
             }
         }
         rest = &rest[count * length..];
-        let group_of = Group {
+        let group_of = InterpretTask {
             count,
             code: &general.code.instructions,
             addresses,
@@ -75,7 +75,7 @@ pub unsafe fn run<V: Simd, I: Inputs>(
 }
 
 /// The code for one group of operations: a function of its own, whatever the look-up.
-struct Group<'a, V, S> {
+struct InterpretTask<'a, V, S> {
     count: usize,
     code: &'a [Instruction],
     addresses: &'a [u32],
@@ -84,7 +84,7 @@ struct Group<'a, V, S> {
     base: *mut S,
 }
 
-impl<U: Simd> Task<U::Scalar> for Group<'_, U, U::Scalar> {
+impl<U: Simd> Task<U::Scalar> for InterpretTask<'_, U, U::Scalar> {
     type Output = ();
 
     #[inline(always)]

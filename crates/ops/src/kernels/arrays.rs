@@ -13,8 +13,8 @@ use super::Memory;
 use super::ffv::{propagate_in, propagate_out, slash};
 use super::sums::current as current_of;
 use crate::arrays::{
-    ArrayOp, Contract, Current, ELEMENT, FOURS, Folded, Form, Line, Numbers, Operand, Pair, Pairs,
-    Payload, Pools, Propagator, Range, Sum, Unrolled, Vector,
+    ArrayOp, Components, Contract, Current, ELEMENT, FOURS, Folded, Line, Numbers, Operand, Pair,
+    Pairs, Payload, Pools, Propagator, Range, Sum, Unrolled, Vector,
 };
 use crate::table::for_each_opcode;
 use mebridge_simd::{Cx, Real, Simd, Task, prefetch};
@@ -101,7 +101,7 @@ struct At<'a, V: Simd> {
 
 /// What products are added to, and where they go: an address, and how far it is from one to the next.
 #[derive(Clone, Copy)]
-struct Way {
+struct ProductTarget {
     from: Option<(u32, u32)>,
     to: (u32, u32),
 }
@@ -291,7 +291,7 @@ impl<V: Simd> At<'_, V> {
                     let v = current_of(f1, f2);
                     sum = [sum[0] + v[0], sum[1] + v[1], sum[2] + v[2], sum[3] + v[3]];
                 }
-                let sum = formed(scaled(sum, factor), current.form);
+                let sum = in_components(scaled(sum, factor), current.components);
                 self.m.put_four(op.out + r * ELEMENT, sum);
             }
         }
@@ -315,7 +315,7 @@ impl<V: Simd> At<'_, V> {
                         };
                     }
                 }
-                let mut sum = formed(sum, sums.form);
+                let mut sum = in_components(sum, sums.components);
                 if let Some(factor) = sums.factor {
                     sum = scaled(sum, self.m.complex(factor.0));
                 }
@@ -344,7 +344,7 @@ impl<V: Simd> At<'_, V> {
             let (out, buffer) = ((op.out, stride), (self.pools.buffer, 2));
             let count = pairs.len() + broadcast.len();
             for (i, pair) in pairs.iter().chain(broadcast).enumerate() {
-                let way = Way {
+                let way = ProductTarget {
                     from: match i == 0 {
                         true => None,
                         false => Some(buffer),
@@ -371,7 +371,12 @@ impl<V: Simd> At<'_, V> {
 
     /// The products of a pair.
     #[inline(always)]
-    unsafe fn products(&self, op: &ArrayOp, pair: &Pair, Way { from, to }: Way) {
+    unsafe fn products(
+        &self,
+        op: &ArrayOp,
+        pair: &Pair,
+        ProductTarget { from, to }: ProductTarget,
+    ) {
         // SAFETY: the operation holds.
         unsafe {
             for r in 0..op.count {
@@ -490,11 +495,11 @@ impl<V: Simd> At<'_, V> {
 
 /// A vector in another form than the plain one.
 #[inline(always)]
-fn formed<V: Simd>(v: Four<V>, form: Form) -> Four<V> {
-    match form {
-        Form::Plain => v,
-        Form::Lower => [v[0], -v[1], -v[2], -v[3]],
-        Form::Slashed => {
+fn in_components<V: Simd>(v: Four<V>, components: Components) -> Four<V> {
+    match components {
+        Components::Plain => v,
+        Components::Lower => [v[0], -v[1], -v[2], -v[3]],
+        Components::Slashed => {
             let s = slash(v);
             [s.plus, s.minus, s.up, s.down]
         }

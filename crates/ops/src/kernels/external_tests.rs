@@ -3,7 +3,7 @@
 //! helicities.
 
 use super::external;
-use super::tests::{Block, lanes, slashed};
+use super::tests::{EventBlock, lanes, slashed};
 use mebridge_process::ExternalKind::{
     self, FermionIn, FermionOut, RaritaIn, RaritaOut, Scalar, Tensor, Vector,
 };
@@ -61,7 +61,7 @@ fn run<S: Real>(
         .collect();
     let mut out = Vec::new();
     for chunk in momenta.chunks(lanes) {
-        let mut block = Block::<S>::new(5 + helicities.len() * 2 * components as usize, lanes);
+        let mut block = EventBlock::<S>::new(5 + helicities.len() * 2 * components as usize, lanes);
         for lane in 0..lanes {
             let p = chunk.get(lane).unwrap_or(&chunk[0]);
             for (i, &component) in p.iter().enumerate() {

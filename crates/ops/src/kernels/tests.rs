@@ -14,17 +14,17 @@ fn c(re: f64, im: f64) -> C {
 }
 
 /// Memory of a block: aligned vectors, filled and read lane by lane.
-pub(super) struct Block<S> {
+pub(super) struct EventBlock<S> {
     numbers: Vec<S>,
     start: usize,
     lanes: usize,
 }
 
-impl<S: Real> Block<S> {
+impl<S: Real> EventBlock<S> {
     pub(super) fn new(vectors: usize, lanes: usize) -> Self {
         let numbers = vec![S::default(); vectors * lanes + 64];
         let start = numbers.as_ptr().align_offset(64);
-        Block {
+        EventBlock {
             numbers,
             start,
             lanes,
@@ -333,7 +333,7 @@ fn worst<S: Real>(opcode: Opcode, level: Level, seed: u64) -> f64 {
         let result = claim(2 * u32::from(components[layout.inputs]));
         operations.push((inputs, factors, momenta, masses, result));
     }
-    let mut block = Block::<S>::new(next as usize, lanes);
+    let mut block = EventBlock::<S>::new(next as usize, lanes);
     for address in 0..next {
         for lane in 0..lanes {
             block.set(address, lane, rng.random_range(-1.0..1.0));
@@ -445,7 +445,7 @@ fn matrices_give_sums_of_squared_products() {
     for level in Level::supported() {
         for (density, trace) in [(DensitySpinor, TraceSpinor), (DensityVector, TraceVector)] {
             let lanes = lanes::<f64>(level);
-            let mut block = Block::<f64>::new(61, lanes);
+            let mut block = EventBlock::<f64>::new(61, lanes);
             for address in 0..40 {
                 for lane in 0..lanes {
                     block.set(address, lane, rng.random_range(-1.0..1.0));
@@ -496,18 +496,18 @@ fn matrices_give_sums_of_squared_products() {
 /// Products for two helicities are those of each of them, to the last digit, whichever factor they share.
 #[test]
 fn products_of_two_helicities_are_those_of_one() {
-    struct Run<'a> {
+    struct SumsTask<'a> {
         opcode: Opcode,
         operands: &'a [u32],
         tables: [&'a [u32]; 2],
         both: bool,
         base: *mut f64,
     }
-    impl Task<f64> for Run<'_> {
+    impl Task<f64> for SumsTask<'_> {
         type Output = ();
         #[inline(always)]
         unsafe fn run<V: Simd<Scalar = f64>>(self) {
-            let Run {
+            let SumsTask {
                 opcode,
                 operands,
                 tables,
@@ -529,7 +529,7 @@ fn products_of_two_helicities_are_those_of_one() {
     for level in Level::supported() {
         let lanes = lanes::<f64>(level);
         for opcode in [Opcode::DotSpinor0, Opcode::DotVector0] {
-            let mut block = Block::<f64>::new(64, lanes);
+            let mut block = EventBlock::<f64>::new(64, lanes);
             let mut rng = ChaCha8Rng::seed_from_u64(7);
             for address in 0..32 {
                 for lane in 0..lanes {
@@ -538,7 +538,7 @@ fn products_of_two_helicities_are_those_of_one() {
             }
             let mut run = |tables: [&[u32]; 2], both: bool| {
                 let (operands, base) = (&operands[..], block.base());
-                let run = Run {
+                let run = SumsTask {
                     opcode,
                     operands,
                     tables,

@@ -23,7 +23,7 @@ const SMALLEST: usize = 4;
 const AT_ONCE: usize = 3;
 
 /// A flow, or a sum that stands in its place.
-pub type Slot = u32;
+pub type Coordinate = u32;
 
 /// A colour matrix in blocks, and how to come there.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct BlockDiagonal {
     /// Sums to take, in this order.
     pub passes: Vec<Vec<Orbit>>,
     /// The blocks that are left.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<DiagonalBlock>,
     /// What all entries are over.
     pub denominator: f64,
 }
@@ -42,13 +42,13 @@ pub struct BlockDiagonal {
 /// minus sign for the slots v which have an odd number of bits in common with c. Three slots are
 /// replaced by `a + b + c`, `2 a - b - c` and `sqrt(3) (b - c)`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Orbit(pub Vec<Slot>);
+pub struct Orbit(pub Vec<Coordinate>);
 
 /// A block.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Block {
+pub struct DiagonalBlock {
     /// The slots that it belongs to.
-    pub slots: Vec<Slot>,
+    pub coordinates: Vec<Coordinate>,
     /// Its entries, times the denominator.
     pub matrix: Matrix,
 }
@@ -60,18 +60,18 @@ impl BlockDiagonal {
         let mut upper = color.upper.iter();
         let matrix = Matrix::new(flows, |_, _| upper.next().copied().unwrap_or(f64::NAN));
         let mut work = Work::limit(WORK);
-        let Form {
+        let Reduction {
             mut passes, blocks, ..
-        } = split(matrix, (0..flows as Slot).collect(), &mut work);
-        let used = blocks.iter().flat_map(|b| &b.slots).copied();
-        if !passes.is_empty() || used.zip(0..).any(|(slot, place)| slot != place) {
+        } = split(matrix, (0..flows as Coordinate).collect(), &mut work);
+        let used = blocks.iter().flat_map(|b| &b.coordinates).copied();
+        if !passes.is_empty() || used.zip(0..).any(|(coordinate, place)| coordinate != place) {
             // The first pass takes all flows to their places.
             passes.resize(passes.len().max(1), Vec::new());
             let mut taken = vec![false; flows];
-            for &slot in passes[0].iter().flat_map(|o| &o.0) {
-                taken[slot as usize] = true;
+            for &coordinate in passes[0].iter().flat_map(|o| &o.0) {
+                taken[coordinate as usize] = true;
             }
-            let left = (0..flows as Slot).filter(|&s| !taken[s as usize]);
+            let left = (0..flows as Coordinate).filter(|&s| !taken[s as usize]);
             passes[0].extend(left.map(|s| Orbit(vec![s])));
         }
         BlockDiagonal {
@@ -94,17 +94,20 @@ impl BlockDiagonal {
     }
 
     fn is_of(&self, flows: usize, denominator: f64) -> bool {
-        let known = |slot: &Slot| (*slot as usize) < self.flows;
+        let known = |coordinate: &Coordinate| (*coordinate as usize) < self.flows;
         let mut seen = vec![false; flows];
-        let mut once = |slot: &Slot| !std::mem::replace(&mut seen[*slot as usize], true);
+        let mut once =
+            |coordinate: &Coordinate| !std::mem::replace(&mut seen[*coordinate as usize], true);
         let mut orbits = self.passes.iter().flatten();
         self.flows == flows
             && self.denominator == denominator
             && orbits.all(|o| matches!(o.0.len(), 1 | 2 | 3 | 4 | 8) && o.0.iter().all(known))
             && self.blocks.iter().all(|block| {
-                let slots = &block.slots;
-                block.matrix.is_square_of(slots.len())
-                    && slots.iter().all(|slot| known(slot) && once(slot))
+                let coordinates = &block.coordinates;
+                block.matrix.is_square_of(coordinates.len())
+                    && coordinates
+                        .iter()
+                        .all(|coordinate| known(coordinate) && once(coordinate))
             })
     }
 
@@ -113,9 +116,12 @@ impl BlockDiagonal {
     pub fn places(&self) -> Vec<u32> {
         let mut places = vec![u32::MAX; self.flows];
         let mut next = 0;
-        let of_blocks = self.blocks.iter().flat_map(|b| b.slots.iter().copied());
-        for slot in of_blocks.chain(0..self.flows as Slot) {
-            let place = &mut places[slot as usize];
+        let of_blocks = self
+            .blocks
+            .iter()
+            .flat_map(|b| b.coordinates.iter().copied());
+        for coordinate in of_blocks.chain(0..self.flows as Coordinate) {
+            let place = &mut places[coordinate as usize];
             if *place == u32::MAX {
                 *place = next;
                 next += 1;
@@ -132,30 +138,33 @@ impl BlockDiagonal {
             3 => 5,
             n => n * n.ilog2() as usize,
         });
-        let sizes = self.blocks.iter().map(|b| b.slots.len());
+        let sizes = self.blocks.iter().map(|b| b.coordinates.len());
         2 * (adds.sum::<usize>() + sizes.map(|n| n * (n + 1) / 2 + n).sum::<usize>())
     }
 }
 
 /// Passes and blocks of a part of the matrix.
 #[derive(Default)]
-struct Form {
+struct Reduction {
     cost: usize,
     passes: Vec<Vec<Orbit>>,
-    blocks: Vec<Block>,
+    blocks: Vec<DiagonalBlock>,
 }
 
-impl Form {
-    fn whole(slots: Vec<Slot>, matrix: Matrix) -> Form {
-        Form {
-            cost: cost_of_block(slots.len()),
+impl Reduction {
+    fn whole(coordinates: Vec<Coordinate>, matrix: Matrix) -> Reduction {
+        Reduction {
+            cost: cost_of_block(coordinates.len()),
             passes: Vec::new(),
-            blocks: vec![Block { slots, matrix }],
+            blocks: vec![DiagonalBlock {
+                coordinates,
+                matrix,
+            }],
         }
     }
 
     /// Takes another part, whose passes start with number `after`.
-    fn add(&mut self, part: Form, after: usize) {
+    fn add(&mut self, part: Reduction, after: usize) {
         self.cost += part.cost;
         let passes = after + part.passes.len();
         self.passes
@@ -182,44 +191,44 @@ fn cost_of_orbits(orbits: &[Orbit]) -> usize {
 }
 
 /// The cheapest form of a part of the matrix.
-fn split(matrix: Matrix, slots: Vec<Slot>, work: &mut Work) -> Form {
-    let mut form = Form::default();
+fn split(matrix: Matrix, coordinates: Vec<Coordinate>, work: &mut Work) -> Reduction {
+    let mut form = Reduction::default();
     let components = matrix.components();
-    if components.len() == 1 && components[0].len() == slots.len() {
-        return connected(matrix, slots, work);
+    if components.len() == 1 && components[0].len() == coordinates.len() {
+        return connected(matrix, coordinates, work);
     }
     for rows in components {
         let part = matrix.part(&rows);
-        let slots: Vec<Slot> = rows.iter().map(|&r| slots[r as usize]).collect();
-        form.add(connected(part, slots, work), 0);
+        let coordinates: Vec<Coordinate> = rows.iter().map(|&r| coordinates[r as usize]).collect();
+        form.add(connected(part, coordinates, work), 0);
     }
     form
 }
 
-fn connected(matrix: Matrix, slots: Vec<Slot>, work: &mut Work) -> Form {
-    if slots.len() < SMALLEST {
-        return Form::whole(slots, matrix);
+fn connected(matrix: Matrix, coordinates: Vec<Coordinate>, work: &mut Work) -> Reduction {
+    if coordinates.len() < SMALLEST {
+        return Reduction::whole(coordinates, matrix);
     }
     let mut symmetries = commuting(&matrix, AT_ONCE, work);
     while !symmetries.is_empty() {
-        let Some(orbits) = orbits(&symmetries, slots.len()) else {
+        let Some(orbits) = orbits(&symmetries, coordinates.len()) else {
             symmetries.pop();
             continue;
         };
-        let mut form = Form::default();
-        let pass: Vec<Orbit> = orbits.iter().map(|o| o.in_slots(&slots)).collect();
+        let mut form = Reduction::default();
+        let pass: Vec<Orbit> = orbits.iter().map(|o| o.in_slots(&coordinates)).collect();
         form.cost = cost_of_orbits(&pass);
         form.passes.push(pass);
         for block in 0..1 << symmetries.len() {
-            let (part, part_slots) = self::block(&matrix, &slots, &orbits, block);
-            form.add(split(part, part_slots, work), 1);
+            let (part, part_coordinates) = self::block(&matrix, &coordinates, &orbits, block);
+            form.add(split(part, part_coordinates, work), 1);
         }
-        if form.cost < cost_of_block(slots.len()) {
+        if form.cost < cost_of_block(coordinates.len()) {
             return form;
         }
         break;
     }
-    Form::whole(slots, matrix)
+    Reduction::whole(coordinates, matrix)
 }
 
 /// An orbit of a group of commuting signed involutions.
@@ -253,8 +262,13 @@ impl Labelled {
         self.fixing.iter().all(fits).then_some(c ^ self.signs)
     }
 
-    pub(crate) fn in_slots(&self, slots: &[Slot]) -> Orbit {
-        Orbit(self.flows.iter().map(|&f| slots[f as usize]).collect())
+    pub(crate) fn in_slots(&self, coordinates: &[Coordinate]) -> Orbit {
+        Orbit(
+            self.flows
+                .iter()
+                .map(|&f| coordinates[f as usize])
+                .collect(),
+        )
     }
 }
 
@@ -304,10 +318,10 @@ pub(crate) fn orbits(group: &[super::symmetry::Involution], size: usize) -> Opti
 /// A block, given by the signs of the generators, and the slots of its sums.
 pub(crate) fn block(
     matrix: &Matrix,
-    slots: &[Slot],
+    coordinates: &[Coordinate],
     orbits: &[Labelled],
     block: usize,
-) -> (Matrix, Vec<Slot>) {
+) -> (Matrix, Vec<Coordinate>) {
     let with_sums = orbits.iter().filter_map(|o| Some((o, o.sum_of(block)?)));
     let with_sums: Vec<_> = with_sums.collect();
     let part = Matrix::new(with_sums.len(), |i, j| {
@@ -319,8 +333,8 @@ pub(crate) fn block(
         });
         terms.sum::<f64>() / orbit.flows.len() as f64
     });
-    let slots = with_sums
+    let coordinates = with_sums
         .iter()
-        .map(|(orbit, sum)| slots[orbit.flows[*sum] as usize]);
-    (part, slots.collect())
+        .map(|(orbit, sum)| coordinates[orbit.flows[*sum] as usize]);
+    (part, coordinates.collect())
 }

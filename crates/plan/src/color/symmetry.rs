@@ -181,7 +181,7 @@ impl Work {
 
 /// Rows that are compared before an involution is taken down; those that are used are compared
 /// in full.
-const SAMPLE: usize = 8;
+const ROWS_TRIED: usize = 8;
 /// Roots that are tried where there are symmetries already, in a matrix of at most [`LARGE`] rows.
 const ROOTS: usize = 3;
 /// In larger matrices one root must do.
@@ -427,7 +427,7 @@ impl Search<'_, '_> {
             negative: guess.negative,
         };
         let fixed = (0..root).all(|i| found.image[i] as usize == i);
-        if fixed && found.preserves(self.matrix, n.div_ceil(SAMPLE), self.work) {
+        if fixed && found.preserves(self.matrix, n.div_ceil(ROWS_TRIED), self.work) {
             self.found.push(found);
         }
     }

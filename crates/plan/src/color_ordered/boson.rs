@@ -13,28 +13,28 @@ use super::Weight;
 use super::arrays::{Array, Legs, insertions};
 use super::chirality::Chirality;
 use super::lower::{Contraction, Lowering};
-use super::vertices::Line;
+use super::vertices::QuarkLine;
 use mebridge_ops::arrays::{
     ArrayOp, CHIRAL, ChiralLine, Less, MasslessPropagator, Once, Pair, Pairs, Payload,
 };
 use mebridge_process::color_ordered::{orders, parts};
 use rustc_hash::FxHashMap as HashMap;
 
-type Order = Vec<u8>;
+type InsertionOrder = Vec<u8>;
 
 /// Currents of both ends by their insertions.
 #[derive(Default)]
-struct Parts {
+struct EndCurrents {
     /// With propagator, without boson.
-    ends: [HashMap<Order, Array>; 2],
+    ends: [HashMap<InsertionOrder, Array>; 2],
     /// With both.
-    with: [HashMap<Order, Array>; 2],
+    with: [HashMap<InsertionOrder, Array>; 2],
     /// Without both, that hold an insertion of the other side of the cut.
-    across: [HashMap<Order, Array>; 2],
+    across: [HashMap<InsertionOrder, Array>; 2],
 }
 
 /// Adds the operations of all JAMPs.
-pub fn lower(lowering: &mut Lowering, line: &Line, chirality: Chirality, boson: Array) {
+pub fn lower(lowering: &mut Lowering, line: &QuarkLine, chirality: Chirality, boson: Array) {
     let count = lowering.count;
     let cut = cut(count, lowering.helicities.count(boson.legs, true) as usize);
     let maker = Maker {
@@ -42,7 +42,7 @@ pub fn lower(lowering: &mut Lowering, line: &Line, chirality: Chirality, boson: 
         chirality,
         boson,
     };
-    let mut made = Parts::default();
+    let mut made = EndCurrents::default();
     for (end, longest) in [(0, cut), (1, count - cut - 1)] {
         for size in 0..=longest {
             for order in parts(count, size) {
@@ -138,7 +138,7 @@ fn cut(count: usize, helicities: usize) -> usize {
 
 /// Currents of an end with so many insertions of an order, and from where to where the others stand.
 fn splits(
-    known: &HashMap<Order, Array>,
+    known: &HashMap<InsertionOrder, Array>,
     end: usize,
     order: &[u8],
     sizes: std::ops::Range<usize>,
@@ -152,7 +152,7 @@ fn splits(
 }
 
 struct Maker<'a> {
-    line: &'a Line,
+    line: &'a QuarkLine,
     chirality: Chirality,
     boson: Array,
 }

@@ -10,7 +10,7 @@ use super::gluon_currents::Scratch;
 use super::lower::{Contraction, Lowering, SHORT};
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
-    ArrayOp, Form, Once, Operand, Pair, Pairs, Payload, Products, Split, Vector,
+    ArrayOp, Components, Once, Operand, Pair, Pairs, Payload, Products, Split, Vector,
 };
 use rustc_hash::FxHashMap as HashMap;
 
@@ -40,7 +40,7 @@ impl BothEnds {
         let vector = lowering.allocate(count);
         let ends = &mut |_: &mut Lowering, from, _, _| if from == 0 { second } else { first };
         let op = Vector {
-            form: Form::Lower,
+            components: Components::Lower,
             factor: Once(of_pairs),
             ..lowering.vectors(legs, false, ends, 2, None)
         };
@@ -52,7 +52,12 @@ impl BothEnds {
         let mut scaled = |factor: Address| {
             let count = lowering.helicities.count(second.legs, true);
             let address = lowering.allocate(count);
-            lowering.push_form(second.address, address, count, (Form::Plain, Some(factor)));
+            lowering.push_form(
+                second.address,
+                address,
+                count,
+                (Components::Plain, Some(factor)),
+            );
             Array { address, ..second }
         };
         let (of_triples, minus) = (scaled(of_triples), scaled(minus));
@@ -111,7 +116,7 @@ impl BothEnds {
         });
         let array = Array::numbers(address, legs | insertions(part), false);
         if !there {
-            let current = lowering.gluon_current(order, from, to, Form::Plain);
+            let current = lowering.gluon_current(order, from, to, Components::Plain);
             multiply(lowering, self.ends[end], current, address);
             match part.len() <= SHORT {
                 true => {

@@ -57,11 +57,11 @@ pub struct Chiral {
 /// A vector that the line takes up.
 struct Vector {
     line: Sides,
-    made: Option<Made>,
+    made: Option<FermionPair>,
 }
 
 /// How two fermions become it.
-struct Made {
+struct FermionPair {
     sides: Sides,
     mass: f64,
     width: f64,
@@ -105,7 +105,7 @@ impl Chiral {
         }
         let vector = |exchange: &Exchange| {
             let made = match &exchange.made {
-                Some(vertex) => Some(Made {
+                Some(vertex) => Some(FermionPair {
                     sides: of_fermions(process, binding, boson, vertex)?,
                     mass: value(vertex.mass),
                     width: value(vertex.width),
@@ -175,14 +175,14 @@ fn handedness(process: &Process, end: u32, helicity: i8) -> i8 {
 fn of_boson(process: &Process, binding: &Binding, vertex: &OrderedVertex) -> Option<Sides> {
     let massless = binding.value(vertex.mass) == 0.0;
     let found = recognize(&process.routines[vertex.routine as usize], massless)?;
-    let handed = match found.opcode {
-        Opcode::Ffv1 | Opcode::Ffv2 => Handed::Both,
-        Opcode::FfvL1 | Opcode::FfvL2 => Handed::Left,
-        Opcode::FfvLr1 | Opcode::FfvLr2 => Handed::LeftRight,
+    let spinor_factors = match found.opcode {
+        Opcode::Ffv1 | Opcode::Ffv2 => SpinorFactors::Both,
+        Opcode::FfvL1 | Opcode::FfvL2 => SpinorFactors::Left,
+        Opcode::FfvLr1 | Opcode::FfvLr2 => SpinorFactors::LeftRight,
         _ => return None,
     };
     let neighbours = order(vertex, &found) == [0, 1];
-    (massless && neighbours).then(|| sides(binding, vertex, &found, handed))?
+    (massless && neighbours).then(|| sides(binding, vertex, &found, spinor_factors))?
 }
 
 /// What the vertex of two fermions multiplies them by, if it is one that makes a vector of massless ones.
@@ -194,10 +194,10 @@ fn of_fermions(
 ) -> Option<Sides> {
     let massless = binding.value(vertex.mass) == 0.0;
     let found = recognize(&process.routines[vertex.routine as usize], massless)?;
-    let handed = match found.opcode {
-        Opcode::Ffv3 | Opcode::FfvMassive3 => Handed::Both,
-        Opcode::FfvL3 | Opcode::FfvLMassive3 => Handed::Left,
-        Opcode::FfvLr3 | Opcode::FfvLrMassive3 => Handed::LeftRight,
+    let spinor_factors = match found.opcode {
+        Opcode::Ffv3 | Opcode::FfvMassive3 => SpinorFactors::Both,
+        Opcode::FfvL3 | Opcode::FfvLMassive3 => SpinorFactors::Left,
+        Opcode::FfvLr3 | Opcode::FfvLrMassive3 => SpinorFactors::LeftRight,
         _ => return None,
     };
     // The kernel's first input flows in.
@@ -207,7 +207,7 @@ fn of_fermions(
         let w = boson.wavefunctions.get(usize::from(i));
         w.is_some_and(|w| is_massless(process, binding, *w, &[kind]))
     });
-    right.then(|| sides(binding, vertex, &found, handed))?
+    right.then(|| sides(binding, vertex, &found, spinor_factors))?
 }
 
 /// The neighbours in the order in which a kernel takes them.
@@ -217,7 +217,7 @@ fn order(vertex: &OrderedVertex, found: &Recognized) -> Vec<u8> {
 }
 
 /// Which spinors the factors of a kernel are for.
-enum Handed {
+enum SpinorFactors {
     Both,
     Left,
     LeftRight,
@@ -227,7 +227,7 @@ fn sides(
     binding: &Binding,
     vertex: &OrderedVertex,
     found: &Recognized,
-    handed: Handed,
+    spinor_factors: SpinorFactors,
 ) -> Option<Sides> {
     let color = Complex64::new(vertex.factor.0, vertex.factor.1);
     let side = |factor: &[(usize, Complex64)]| {
@@ -236,10 +236,10 @@ fn sides(
         let couples = !vanishes(binding, &constant);
         Side { constant, couples }
     };
-    match (handed, &found.factors[..]) {
-        (Handed::Both, [both]) => Some(Sides([side(both), side(both)])),
-        (Handed::Left, [left]) => Some(Sides([side(left), side(&[])])),
-        (Handed::LeftRight, [left, right]) => Some(Sides([side(left), side(right)])),
+    match (spinor_factors, &found.factors[..]) {
+        (SpinorFactors::Both, [both]) => Some(Sides([side(both), side(both)])),
+        (SpinorFactors::Left, [left]) => Some(Sides([side(left), side(&[])])),
+        (SpinorFactors::LeftRight, [left, right]) => Some(Sides([side(left), side(right)])),
         _ => None,
     }
 }

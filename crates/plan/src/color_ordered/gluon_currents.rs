@@ -8,8 +8,8 @@ use super::lower::{Lowering, SHORT};
 use super::vertices::Constant;
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
-    Addend, Addends, ArrayOp, ELEMENT, Folded, Form, Mirror, Once, Operand, Pair, Pairs, Payload,
-    Products, Ratio, Sum, Triple, Triples, Vector, VectorPairs, WithProducts,
+    Addend, Addends, ArrayOp, Components, ELEMENT, Folded, Mirror, Once, Operand, Pair, Pairs,
+    Payload, Products, Ratio, Sum, Triple, Triples, Vector, VectorPairs, WithProducts,
 };
 use mebridge_process::color_ordered::{orders, parts, shuffles};
 use rustc_hash::FxHashMap as HashMap;
@@ -135,7 +135,7 @@ impl Lowering<'_> {
 
     /// Which terms of triples come with pairs: these, where a core computes them.
     pub(super) fn folded(&self, folded: Folded) -> Option<Folded> {
-        (self.machine.is_core() && self.three.is_some()).then_some(folded)
+        (self.machine.is_core() && self.four_gluon.is_some()).then_some(folded)
     }
 
     /// The constants of pairs and of triples.
@@ -215,7 +215,7 @@ impl Lowering<'_> {
                 products.push([of_first, self.products_of(legs, whole, both.then_some(b))]);
             }
             for j in i + 1..size {
-                if self.three.is_none() {
+                if self.four_gluon.is_none() {
                     continue;
                 }
                 let (b, c) = (of(self, i, j, false), of(self, j, size, false));
@@ -252,7 +252,7 @@ impl Lowering<'_> {
     ) -> Array {
         let of = |lowering: &mut Self, from, to| match once {
             true => lowering.gluon_current_once(order, from, to),
-            false => lowering.gluon_current(order, from, to, Form::Plain),
+            false => lowering.gluon_current(order, from, to, Components::Plain),
         };
         let array = of(self, from, to);
         let part = &order[from..to];
@@ -314,7 +314,13 @@ impl Lowering<'_> {
     }
 
     /// The operation that adds up the currents from which one follows.
-    fn sum_op(&mut self, order: &[u8], whole: bool, out: Address, form: Form) -> ArrayOp {
+    fn sum_op(
+        &mut self,
+        order: &[u8],
+        whole: bool,
+        out: Address,
+        components: Components,
+    ) -> ArrayOp {
         let (all, minus) = match self.currents.contains_key(order) {
             true => (vec![order.to_vec()], false),
             false => shuffles(order),
@@ -334,15 +340,15 @@ impl Lowering<'_> {
             });
         }
         let to = self.pools.addends.len() as u32;
-        let factor = match form {
-            Form::Slashed => self.factor_of_slashed(),
-            Form::Plain | Form::Lower => None,
+        let factor = match components {
+            Components::Slashed => self.factor_of_slashed(),
+            Components::Plain | Components::Lower => None,
         };
         ArrayOp {
             out,
             count: self.helicities.count(insertions(order), whole),
             payload: Payload::Sum(Sum {
-                form,
+                components,
                 factor: factor.map(Once),
                 addends: Addends([from, to]),
             }),
@@ -350,25 +356,31 @@ impl Lowering<'_> {
     }
 
     fn short_sum(&mut self, order: &[u8]) {
-        let array = self.sum_once(order, Form::Plain);
+        let array = self.sum_once(order, Components::Plain);
         self.currents.insert(order.to_vec(), array);
     }
 
     fn slash(&mut self, order: &[u8]) {
-        let array = self.sum_once(order, Form::Slashed);
+        let array = self.sum_once(order, Components::Slashed);
         self.slashed.insert(order.to_vec(), array);
     }
 
     /// The current of an order, once an event.
-    fn sum_once(&mut self, order: &[u8], form: Form) -> Array {
+    fn sum_once(&mut self, order: &[u8], components: Components) -> Array {
         let elements = self.helicities.count(insertions(order), true);
         let address = self.allocate(elements);
-        self.push_sum(order, address, form, true)
+        self.push_sum(order, address, components, true)
     }
 
     /// The current of an order in this place, once an event or within a run.
-    fn push_sum(&mut self, order: &[u8], address: Address, form: Form, whole: bool) -> Array {
-        let op = self.sum_op(order, whole, address, form);
+    fn push_sum(
+        &mut self,
+        order: &[u8],
+        address: Address,
+        components: Components,
+        whole: bool,
+    ) -> Array {
+        let op = self.sum_op(order, whole, address, components);
         self.push(op, whole);
         Array::new(address, insertions(order), whole)
     }
@@ -393,7 +405,7 @@ impl Lowering<'_> {
         from: Address,
         out: Address,
         count: u32,
-        (form, factor): (Form, Option<Address>),
+        (components, factor): (Components, Option<Address>),
     ) {
         let first = self.pools.addends.len() as u32;
         self.pools.addends.push(Addend {
@@ -405,7 +417,7 @@ impl Lowering<'_> {
             out,
             count,
             payload: Payload::Sum(Sum {
-                form,
+                components,
                 factor: factor.map(Once),
                 addends: Addends([first, first + 1]),
             }),
@@ -414,7 +426,7 @@ impl Lowering<'_> {
 
     /// A gluon current for a current that is computed once.
     fn gluon_current_once(&mut self, order: &[u8], from: usize, to: usize) -> Array {
-        self.gluon_current_in(order, (from, to), Form::Plain, true)
+        self.gluon_current_in(order, (from, to), Components::Plain, true)
     }
 
     /// A slashed current within a run, and whether with the other sign: as many insertions backwards have it where
@@ -432,10 +444,16 @@ impl Lowering<'_> {
                 let backwards: Vec<u8> = part.iter().rev().copied().collect();
                 match known(&backwards) {
                     Some(array) => (array, part.len().is_multiple_of(2)),
-                    None => (self.gluon_current(order, from, to, Form::Slashed), false),
+                    None => (
+                        self.gluon_current(order, from, to, Components::Slashed),
+                        false,
+                    ),
                 }
             }
-            _ => (self.gluon_current(order, from, to, Form::Slashed), false),
+            _ => (
+                self.gluon_current(order, from, to, Components::Slashed),
+                false,
+            ),
         }
     }
 
@@ -445,9 +463,9 @@ impl Lowering<'_> {
         order: &[u8],
         from: usize,
         to: usize,
-        form: Form,
+        components: Components,
     ) -> Array {
-        self.gluon_current_in(order, (from, to), form, false)
+        self.gluon_current_in(order, (from, to), components, false)
     }
 
     /// A current of the insertions from one place of an order to another, once an event or within a run.
@@ -455,26 +473,26 @@ impl Lowering<'_> {
         &mut self,
         order: &[u8],
         (from, to): (usize, usize),
-        form: Form,
+        components: Components,
         whole: bool,
     ) -> Array {
         let part = &order[from..to];
-        if let Some(&array) = self.kept(form).get(part) {
+        if let Some(&array) = self.kept(components).get(part) {
             return array;
         }
         if !self.reuses_memory() {
-            if let Some(&array) = self.kept(form).get(&backwards(part)) {
+            if let Some(&array) = self.kept(components).get(&backwards(part)) {
                 return array;
             }
             let elements = self.helicities.count(insertions(part), whole);
             let address = self.allocate(elements);
-            let array = self.push_sum(part, address, form, whole);
-            self.kept(form).insert(part.to_vec(), array);
+            let array = self.push_sum(part, address, components, whole);
+            self.kept(components).insert(part.to_vec(), array);
             return array;
         }
-        let content = match form {
-            Form::Slashed => Content::Slashed,
-            Form::Plain | Form::Lower => Content::Plain,
+        let content = match components {
+            Components::Slashed => Content::Slashed,
+            Components::Plain | Components::Lower => Content::Plain,
         };
         let key = (content, whole, from, part.len());
         let place = self.scratch.find(&key, part);
@@ -486,14 +504,14 @@ impl Lowering<'_> {
             return Array::new(address, insertions(part), whole);
         }
         self.scratch.put(key, address, part);
-        self.push_sum(part, address, form, whole)
+        self.push_sum(part, address, components, whole)
     }
 
     /// The currents that are kept in a form.
-    fn kept(&mut self, form: Form) -> &mut HashMap<Vec<u8>, Array> {
-        match form {
-            Form::Slashed => &mut self.slashed,
-            Form::Plain | Form::Lower => &mut self.currents,
+    fn kept(&mut self, components: Components) -> &mut HashMap<Vec<u8>, Array> {
+        match components {
+            Components::Slashed => &mut self.slashed,
+            Components::Plain | Components::Lower => &mut self.currents,
         }
     }
 
@@ -504,9 +522,13 @@ impl Lowering<'_> {
             let terms = constant.1.iter().map(|&(i, c)| (i, c * scale));
             (constant.0.clone(), terms.collect())
         };
-        let (two, three) = (scaled(&self.two), self.three.as_ref().map(scaled));
-        let factor = self.factor(&two, propagator);
-        let of_triples = three.map_or(factor, |three| self.factor(&three, propagator));
+        let (three_gluon, four_gluon) = (
+            scaled(&self.three_gluon),
+            self.four_gluon.as_ref().map(scaled),
+        );
+        let factor = self.factor(&three_gluon, propagator);
+        let of_triples =
+            four_gluon.map_or(factor, |four_gluon| self.factor(&four_gluon, propagator));
         [factor, of_triples]
     }
 }

@@ -9,7 +9,7 @@ use super::arrays::{Array, PRODUCTS, insertions};
 use super::both_ends::BothEnds;
 use super::lower::{Contraction, Lowering, SHORT};
 use mebridge_ops::Address;
-use mebridge_ops::arrays::{ArrayOp, ELEMENT, Folded, Form, Pair, Payload, Triple, Vector};
+use mebridge_ops::arrays::{ArrayOp, Components, ELEMENT, Folded, Pair, Payload, Triple, Vector};
 use mebridge_process::color_ordered::parts;
 
 /// Adds the operations of all JAMPs.
@@ -73,7 +73,7 @@ impl Lowering<'_> {
         );
         self.keep_last(&mut op);
         let op = Vector {
-            form: Form::Lower,
+            components: Components::Lower,
             ..self.multiplied(op, None, self.closing)
         };
         self.each.push(ArrayOp {
@@ -126,7 +126,7 @@ impl Lowering<'_> {
     fn gluon_current_of(&mut self, order: &[u8], from: usize, to: usize, products: bool) -> Array {
         match products {
             true => self.gluon_current_with_products(order, from, to, false),
-            false => self.gluon_current(order, from, to, Form::Plain),
+            false => self.gluon_current(order, from, to, Components::Plain),
         }
     }
 

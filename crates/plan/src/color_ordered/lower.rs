@@ -6,7 +6,7 @@ use super::gluon_currents::{Content, Scratch};
 use super::helicities::{Evaluated, Live};
 use super::positions::{Positions, reversed};
 use super::vertices::{
-    Constant, Line, bad, conserves_parity, line, negate, parity, recognized, three,
+    Constant, QuarkLine, bad, conserves_parity, four_gluon, line, negate, parity, recognized,
 };
 use super::{Loops, NO_HELICITY, Weight, boson, gluons, quark};
 use crate::binding::Binding;
@@ -14,9 +14,9 @@ use crate::compile::Compiler;
 use crate::{Body, Count, Plan};
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
-    ArrayKind, ArrayOp, CHIRAL, ChiralContract, Contract, Current, ELEMENT, FOURS, Form, Numbers,
-    Once, Pair, Pairs, Payload, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp, Spinors,
-    Split, Stride, Unrolled,
+    ArrayKind, ArrayOp, CHIRAL, ChiralContract, Components, Contract, Current, ELEMENT, FOURS,
+    Numbers, Once, Pair, Pairs, Payload, Pools, SHUFFLE_TILE, SHUFFLE_UNROLL, Shuffle, ShuffleOp,
+    Spinors, Split, Stride, Unrolled,
 };
 use mebridge_ops::opcode::Opcode;
 use mebridge_process::color_ordered::{ColorOrdered, number_of};
@@ -122,13 +122,13 @@ pub(super) struct Lowering<'a> {
     pub(super) count: usize,
     positions: Positions,
     /// The kernel of the line's currents from the first end on; none where they are vectors.
-    pub(super) line: Option<Line>,
+    pub(super) line: Option<QuarkLine>,
     /// The chirality of a line that takes up a boson.
     pub(super) chirality: Option<Chirality>,
     /// What its vertices multiply by.
     pub(super) chiral: Option<Chiral>,
-    pub(super) two: Constant,
-    pub(super) three: Option<Constant>,
+    pub(super) three_gluon: Constant,
+    pub(super) four_gluon: Option<Constant>,
     /// What conjugation makes of the vertex of two insertions, where currents of all helicities reversed are
     /// conjugates.
     pub(super) parity: Option<f64>,
@@ -185,7 +185,7 @@ impl<'a> Lowering<'a> {
             Some(vertex) => Some(line(&compiler, vertex, first_end)?),
             None => None,
         };
-        let two = match recognized(&compiler, &form.two, Opcode::Vvv1) {
+        let three_gluon = match recognized(&compiler, &form.three_gluon, Opcode::Vvv1) {
             Some((order, mut constant)) => {
                 if order == [1, 0] {
                     negate(&mut constant);
@@ -194,8 +194,8 @@ impl<'a> Lowering<'a> {
             }
             None => return Err(bad("its vertex of two currents is not that of gluons")),
         };
-        let three = three(&compiler, &form.three)?;
-        let conjugates = parity(&compiler, form, &two, three.as_ref());
+        let four_gluon = four_gluon(&compiler, &form.four_gluon)?;
+        let conjugates = parity(&compiler, form, &three_gluon, four_gluon.as_ref());
         let parity = conjugates.filter(|_| {
             let mut insertions = (1..last).map(|position| positions.states(position));
             insertions.all(|states| {
@@ -294,8 +294,8 @@ impl<'a> Lowering<'a> {
             line,
             chirality,
             chiral,
-            two,
-            three,
+            three_gluon,
+            four_gluon,
             parity,
             currents: HashMap::default(),
             slashed: HashMap::default(),
@@ -354,7 +354,7 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn external(&self, position: usize) -> Array {
-        let line = &self.compiler.lines[self.positions.wavefunctions(position)[0] as usize];
+        let line = &self.compiler.wavefunctions[self.positions.wavefunctions(position)[0] as usize];
         Array::new(
             line.instances.first().copied().unwrap_or(0),
             1 << position,
@@ -385,7 +385,7 @@ impl<'a> Lowering<'a> {
         let array = Array::new(address, legs, true);
         let &[a, b] = self.positions.wavefunctions(position) else {
             let from = self.external(position).address;
-            self.push_form(from, address, count, (Form::Slashed, None));
+            self.push_form(from, address, count, (Components::Slashed, None));
             return Ok(array);
         };
         let one = self.compiler.allocate(2);
@@ -414,7 +414,7 @@ impl<'a> Lowering<'a> {
                 momenta: [0; 2],
             };
             let op = Current {
-                form: Form::Slashed,
+                components: Components::Slashed,
                 factor: Once(one),
                 pairs: Pairs(self.push_pairs(vec![pair])),
             };

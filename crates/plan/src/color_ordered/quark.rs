@@ -3,16 +3,16 @@
 use super::arrays::{Array, Legs, insertions};
 use super::cover::Cover;
 use super::lower::{Contraction, Lowering, SHORT};
-use super::vertices::Line;
+use super::vertices::QuarkLine;
 use mebridge_ops::Address;
 use mebridge_ops::arrays::{
-    ArrayOp, Blocks, Current, Form, Line as LineOp, Once, Pair, Pairs, Payload, Propagator,
-    Shuffle, Unrolled,
+    ArrayOp, Components, Current, Line, Once, Pair, Pairs, Payload, Propagator, Shuffle,
+    ShuffledRanges, Unrolled,
 };
 use mebridge_process::color_ordered::{orders, parts};
 use rustc_hash::FxHashMap as HashMap;
 
-type Order = Vec<u8>;
+type InsertionOrder = Vec<u8>;
 
 /// Numbers of one shuffle, at most: those of four helicities are in L2 with the JAMPs.
 const NUMBERS: usize = 1500;
@@ -23,26 +23,26 @@ const ONCE: usize = 3;
 
 /// What the JAMPs are made of.
 #[derive(Default)]
-struct Parts {
+struct JampParts {
     /// Currents of the first end with the insertions behind it, and of the second with those before it.
-    ends: [HashMap<Order, Array>; 2],
+    ends: [HashMap<InsertionOrder, Array>; 2],
     /// Sums of blocks joined with them, without propagator, by the number of their blocks' other side.
-    joined: [HashMap<Order, Array>; 2],
+    joined: [HashMap<InsertionOrder, Array>; 2],
     /// Vectors of currents of both ends.
-    vectors: HashMap<(Order, Order), Array>,
+    vectors: HashMap<(InsertionOrder, InsertionOrder), Array>,
 }
 
 /// Adds the operations of all JAMPs.
-pub fn lower(lowering: &mut Lowering, line: &Line) {
+pub fn lower(lowering: &mut Lowering, line: &QuarkLine) {
     let count = lowering.count;
     let cover = match lowering.reuses_memory() {
         true => Cover::new(count, SHORT, &weights(lowering)),
         false => Cover::without_sums(count),
     };
-    let mut made = Parts::default();
+    let mut made = JampParts::default();
     for (end, longest) in [(0, cover.cut), (1, count - cover.cut - 1)] {
         let position = if end == 0 { 0 } else { count + 1 };
-        made.ends[end].insert(Order::new(), lowering.external(position));
+        made.ends[end].insert(InsertionOrder::new(), lowering.external(position));
         for size in 1..=longest {
             for order in parts(count, size) {
                 let array = current(lowering, line, &made, end, &order);
@@ -73,7 +73,7 @@ fn weights(lowering: &Lowering) -> Vec<f64> {
 }
 
 /// All JAMPs, from what is kept for all of them.
-fn by_jamps(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts) {
+fn by_jamps(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: JampParts) {
     let count = lowering.count;
     for (k, ms) in joined_at(&cover.right) {
         made.join_all(lowering, line, (1, k), ms);
@@ -89,7 +89,7 @@ fn by_jamps(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts
 
 /// The JAMPs of one set of first insertions after the other, so that what is joined for it stays in a cache; then what
 /// is added to them.
-fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts) {
+fn by_sets(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, mut made: JampParts) {
     let count = lowering.count;
     let mut right = joined_at(&cover.right).peekable();
     let first = right.peek().copied();
@@ -108,7 +108,7 @@ fn by_sets(lowering: &mut Lowering, line: &Line, cover: &Cover, mut made: Parts)
     for set in sets(count, size) {
         let starts = orders_of(&set);
         let rest = without(count, &set);
-        let mut last: Option<Order> = None;
+        let mut last: Option<InsertionOrder> = None;
         for end in orders_of(&rest) {
             buffers.next = 0;
             if let Some((k, ms)) = first {
@@ -159,12 +159,12 @@ impl Buffers {
     }
 }
 
-impl Parts {
+impl JampParts {
     /// Joins an end's currents with blocks.
     fn join(
         &mut self,
         lowering: &mut Lowering,
-        line: &Line,
+        line: &QuarkLine,
         (end, at): (usize, usize),
         others: &[usize],
         order: &[u8],
@@ -178,7 +178,7 @@ impl Parts {
     fn join_all(
         &mut self,
         lowering: &mut Lowering,
-        line: &Line,
+        line: &QuarkLine,
         (end, at): (usize, usize),
         others: &[usize],
     ) {
@@ -189,7 +189,7 @@ impl Parts {
     }
 
     /// Vectors for the blocks of which all orders are multiplied.
-    fn vectors(&mut self, lowering: &mut Lowering, line: &Line, cover: &Cover) {
+    fn vectors(&mut self, lowering: &mut Lowering, line: &QuarkLine, cover: &Cover) {
         let count = lowering.count;
         for &(k, m) in &cover.all {
             for whole in parts(count, k + count - m) {
@@ -204,7 +204,7 @@ impl Parts {
 }
 
 /// Adds to the JAMPs the products of blocks of whose orders those with the smallest first are multiplied.
-fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts) {
+fn by_numbers(lowering: &mut Lowering, line: &QuarkLine, cover: &Cover, made: &JampParts) {
     let count = lowering.count;
     // By the insertions that are not behind a block.
     let before = |m: usize| {
@@ -216,7 +216,7 @@ fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts)
     let blocks = (1..=count).map(|m| (m, before(m)));
     let blocks: Vec<_> = blocks.filter(|(_, before)| !before.is_empty()).collect();
     // Blocks of several `m` become one shuffle where their numbers are not too many.
-    let mut merged: Vec<Vec<Blocks>> = Vec::new();
+    let mut merged: Vec<Vec<ShuffledRanges>> = Vec::new();
     for block in blocks {
         let m = block.0;
         let alone = Shuffle::numbers(m, std::slice::from_ref(&block));
@@ -225,7 +225,7 @@ fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts)
             _ => merged.push(vec![block]),
         }
     }
-    let made_of = |blocks: &Vec<Blocks>| {
+    let made_of = |blocks: &Vec<ShuffledRanges>| {
         let longest = blocks.last().map_or(0, |block| block.0);
         Shuffle::new(longest, blocks)
     };
@@ -235,15 +235,17 @@ fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts)
         let longest = blocks.last().map_or(0, |block| block.0);
         for last in parts(count, count - longest) {
             let rest = without(count, &last);
-            let of_rest =
-                |order: &Order| -> Order { order.iter().map(|&i| rest[usize::from(i)]).collect() };
+            let of_rest = |order: &InsertionOrder| -> InsertionOrder {
+                order.iter().map(|&i| rest[usize::from(i)]).collect()
+            };
             let mut pairs = Vec::new();
             for (m, before) in blocks {
                 for end in parts(longest, longest - m) {
                     let end = [of_rest(&end), last.clone()].concat();
                     let rest = without(count, &end);
                     for start in before.iter().flat_map(|&k| parts(*m, k)) {
-                        let start: Order = start.iter().map(|&i| rest[usize::from(i)]).collect();
+                        let start: InsertionOrder =
+                            start.iter().map(|&i| rest[usize::from(i)]).collect();
                         let block = without(count, &[&start[..], &end].concat());
                         let vector = vector(lowering, line, made, &start, &end);
                         for order in orders_of(&block[1..]) {
@@ -262,26 +264,32 @@ fn by_numbers(lowering: &mut Lowering, line: &Line, cover: &Cover, made: &Parts)
 }
 
 /// All sets of so many insertions, ascending.
-fn sets(count: usize, size: usize) -> Vec<Order> {
-    let ascending = |order: &Order| order.is_sorted();
+fn sets(count: usize, size: usize) -> Vec<InsertionOrder> {
+    let ascending = |order: &InsertionOrder| order.is_sorted();
     let mut all = parts(count, size);
     all.retain(ascending);
     all
 }
 
 /// The other insertions.
-fn without(count: usize, set: &[u8]) -> Order {
+fn without(count: usize, set: &[u8]) -> InsertionOrder {
     (0..count as u8).filter(|r| !set.contains(r)).collect()
 }
 
 /// All orders of a set, in lexicographic order.
-fn orders_of(set: &[u8]) -> Vec<Order> {
-    let of = |order: &Order| order.iter().map(|&i| set[usize::from(i)]).collect();
+fn orders_of(set: &[u8]) -> Vec<InsertionOrder> {
+    let of = |order: &InsertionOrder| order.iter().map(|&i| set[usize::from(i)]).collect();
     orders(set.len()).iter().map(of).collect()
 }
 
 /// A current of an end and insertions, with its propagator.
-fn current(lowering: &mut Lowering, line: &Line, made: &Parts, end: usize, order: &[u8]) -> Array {
+fn current(
+    lowering: &mut Lowering,
+    line: &QuarkLine,
+    made: &JampParts,
+    end: usize,
+    order: &[u8],
+) -> Array {
     let size = order.len();
     let splits = (0..size).map(|i| {
         if end == 0 {
@@ -302,8 +310,8 @@ fn current(lowering: &mut Lowering, line: &Line, made: &Parts, end: usize, order
 /// have no buffer.
 fn joined(
     lowering: &mut Lowering,
-    line: &Line,
-    made: &Parts,
+    line: &QuarkLine,
+    made: &JampParts,
     (end, at): (usize, usize),
     others: &[usize],
     order: &[u8],
@@ -321,7 +329,7 @@ fn joined(
 /// Spinors of an end's currents and those of the insertions from one place to another, see [`ONCE`].
 fn spinor(
     lowering: &mut Lowering,
-    line: &Line,
+    line: &QuarkLine,
     end: usize,
     order: &[u8],
     splits: &[(Array, usize, usize)],
@@ -332,7 +340,7 @@ fn spinor(
     let whole = buffer.is_none() && lowering.pools.fours && order.len() <= ONCE;
     let mut pairs = Vec::new();
     for &(array, from, to) in splits {
-        let insertion = lowering.gluon_current(order, from, to, Form::Slashed);
+        let insertion = lowering.gluon_current(order, from, to, Components::Slashed);
         pairs.push(Pair {
             a: lowering.helicities.operand(legs, whole, array),
             b: lowering.helicities.operand(legs, whole, insertion),
@@ -343,7 +351,7 @@ fn spinor(
     let factor = lowering.factor(&line.constant, propagator);
     let count = lowering.helicities.count(legs, whole);
     let out = buffer.unwrap_or_else(|| lowering.allocate(count));
-    let op = LineOp {
+    let op = Line {
         factor: Once(factor),
         propagator: propagate.then(|| Propagator {
             momentum: Once(lowering.momentum(legs)),
@@ -367,7 +375,13 @@ fn spinor(
 }
 
 /// The vector of the currents of both ends.
-fn vector(lowering: &mut Lowering, line: &Line, made: &Parts, start: &[u8], end: &[u8]) -> Array {
+fn vector(
+    lowering: &mut Lowering,
+    line: &QuarkLine,
+    made: &JampParts,
+    start: &[u8],
+    end: &[u8],
+) -> Array {
     let legs: Legs = insertions(start) | insertions(end) | 1 | lowering.last();
     let (first, second) = (made.ends[0][start], made.ends[1][end]);
     let (f1, f2) = match line.flows_in {
@@ -387,7 +401,7 @@ fn vector(lowering: &mut Lowering, line: &Line, made: &Parts, start: &[u8], end:
         out,
         count,
         payload: Payload::Current(Current {
-            form: Form::Lower,
+            components: Components::Lower,
             factor: Once(factor),
             pairs: Pairs(pairs),
         }),
@@ -405,7 +419,7 @@ fn broadcast(lowering: &mut Lowering, vector: Array, current: Array) -> Pair {
 }
 
 /// The JAMP of an order.
-fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
+fn jamp(lowering: &mut Lowering, cover: &Cover, made: &JampParts, order: &[u8]) {
     let all = lowering.all();
     let mut products = Contraction::default();
     for at in 0..=order.len() {
@@ -434,7 +448,7 @@ fn jamp(lowering: &mut Lowering, cover: &Cover, made: &Parts, order: &[u8]) {
     }
     let ends = |k: usize, m: usize| (order[..k].to_vec(), order[m..].to_vec());
     for &(k, m) in &cover.all {
-        let current = lowering.gluon_current(order, k, m, Form::Plain);
+        let current = lowering.gluon_current(order, k, m, Components::Plain);
         let vector = made.vectors[&ends(k, m)];
         products
             .broadcast

@@ -21,7 +21,7 @@ pub(super) type Constant = (Vec<CouplingRef>, Vec<(usize, Complex64)>);
 
 /// A quark line.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct QuarkLine {
     /// Whether the line flows in at the first end.
     pub(super) flows_in: bool,
     pub(super) constant: Constant,
@@ -52,14 +52,14 @@ pub(super) fn negate(constant: &mut Constant) {
     constant.1.iter_mut().for_each(|(_, c)| *c = -*c);
 }
 
-pub(super) fn line(compiler: &Compiler, vertex: &OrderedVertex, first: u32) -> Result<Line> {
+pub(super) fn line(compiler: &Compiler, vertex: &OrderedVertex, first: u32) -> Result<QuarkLine> {
     let flows_in = match &compiler.process.wavefunctions[first as usize] {
         Wavefunction::External(e) => e.kind == ExternalKind::FermionIn,
         Wavefunction::Internal(_) => false,
     };
     let opcode = if flows_in { Opcode::Ffv2 } else { Opcode::Ffv1 };
     match recognized(compiler, vertex, opcode) {
-        Some((order, constant)) if order == [0, 1] => Ok(Line {
+        Some((order, constant)) if order == [0, 1] => Ok(QuarkLine {
             flows_in,
             constant,
             mass: compiler.binding.value(vertex.mass),
@@ -70,7 +70,10 @@ pub(super) fn line(compiler: &Compiler, vertex: &OrderedVertex, first: u32) -> R
 }
 
 /// The constant of `2 B (A C) - A (B C) - C (A B)` for neighbours A, B and C.
-pub(super) fn three(compiler: &Compiler, vertices: &[OrderedVertex]) -> Result<Option<Constant>> {
+pub(super) fn four_gluon(
+    compiler: &Compiler,
+    vertices: &[OrderedVertex],
+) -> Result<Option<Constant>> {
     let none = || bad("its vertex of three currents is not that of gluons");
     // For each neighbour that gives the direction the constant of the product of the others.
     let mut sums: Vec<HashMap<CouplingRef, Complex64>> = vec![HashMap::default(); 3];
@@ -111,8 +114,8 @@ pub(super) fn three(compiler: &Compiler, vertices: &[OrderedVertex]) -> Result<O
 pub(super) fn parity(
     compiler: &Compiler,
     form: &ColorOrdered,
-    two: &Constant,
-    three: Option<&Constant>,
+    three_gluon: &Constant,
+    four_gluon: Option<&Constant>,
 ) -> Option<f64> {
     let vector = |&w: &u32| {
         let vector = [ExternalKind::Vector];
@@ -125,12 +128,14 @@ pub(super) fn parity(
         let of = |quantity| compiler.binding.value(quantity) == 0.0;
         of(vertex.mass) && of(vertex.width)
     };
-    if !massless(&form.two) || !form.three.iter().all(massless) {
+    if !massless(&form.three_gluon) || !form.four_gluon.iter().all(massless) {
         return None;
     }
-    let two = conjugated(compiler.binding, two)?;
-    let three = three.map_or(Some(1.0), |three| conjugated(compiler.binding, three))?;
-    (three == 1.0).then_some(two)
+    let three_gluon = conjugated(compiler.binding, three_gluon)?;
+    let four_gluon = four_gluon.map_or(Some(1.0), |four_gluon| {
+        conjugated(compiler.binding, four_gluon)
+    })?;
+    (four_gluon == 1.0).then_some(three_gluon)
 }
 
 /// Whether an external wavefunction is one of these kinds, without mass.
@@ -152,7 +157,7 @@ pub(super) fn is_massless(
 pub(super) fn conserves_parity(
     compiler: &Compiler,
     form: &ColorOrdered,
-    line: Option<&Line>,
+    line: Option<&QuarkLine>,
 ) -> bool {
     use ExternalKind::{FermionIn, FermionOut, Vector};
     let (process, binding) = (compiler.process, compiler.binding);

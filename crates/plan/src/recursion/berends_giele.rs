@@ -13,7 +13,7 @@
 
 use super::basis;
 use super::columns::{Columns, is_zero};
-use super::diagrams::{Branch, Children, Forest, Line, LineKind, Tree, TreeId};
+use super::diagrams::{Branch, Children, DiagramLine, Forest, LineKind, Tree, TreeId};
 use crate::passes::Pass;
 use mebridge_process::{LinearMap, Source};
 use num_complex::Complex64;
@@ -25,7 +25,7 @@ pub use super::columns::CurrentId;
 #[derive(Clone, Debug)]
 pub struct Current {
     /// The line.
-    pub line: Line,
+    pub line: DiagramLine,
     /// The trees with their coefficients, in ascending order; that of the simplest one is 1 (see
     /// [`Forest::simplicity`]).
     pub trees: Vec<(TreeId, Complex64)>,
@@ -106,9 +106,9 @@ impl BerendsGiele {
     /// that are added up have the same coefficient, or the opposite one: they then share a
     /// factor. (The colour factors of gluons that meet have an `i` for each vertex.)
     fn align(&mut self) {
-        let mut phases: HashMap<Line, Complex64> = HashMap::default();
+        let mut phases: HashMap<DiagramLine, Complex64> = HashMap::default();
         let one = Complex64::new(1.0, 0.0);
-        let free = |line: &Line| line.kind == LineKind::Vector && line.legs.count_ones() > 1;
+        let free = |line: &DiagramLine| line.kind == LineKind::Vector && line.legs.count_ones() > 1;
         for current in &self.currents {
             let Make::Vertices(products) = &current.make else {
                 continue;
@@ -165,7 +165,7 @@ impl BerendsGiele {
 
     /// Makes currents that depend on others of their line sums of those.
     fn reduce(&mut self, forest: &Forest) {
-        let mut lines: HashMap<Line, Vec<CurrentId>> = HashMap::default();
+        let mut lines: HashMap<DiagramLine, Vec<CurrentId>> = HashMap::default();
         for (id, current) in self.currents.iter().enumerate() {
             lines.entry(current.line).or_default().push(id as CurrentId);
         }

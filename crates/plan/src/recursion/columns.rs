@@ -41,7 +41,7 @@ type Key = Vec<(TreeId, i64, i64)>;
 type ContextId = u32;
 
 /// A tree of an amplitude in its context.
-struct Hung {
+struct PlacedTree {
     context: ContextId,
     amplitude: u32,
     tree: TreeId,
@@ -80,14 +80,14 @@ impl<'a> Columns<'a> {
     }
 
     /// Goes through the columns of all contexts.
-    fn gather(&mut self, flows: &[Flow], hung: &[Hung]) {
+    fn gather(&mut self, flows: &[Flow], placed: &[PlacedTree]) {
         let flows_of = transpose(flows, self.forest.tops.len());
         let mut alone = vec![false; self.forest.trees.len()];
         // Where in the order of contexts and flows each current is first asked for.
         let mut first: Vec<(ContextId, u32)> = vec![(0, 0); self.currents.len()];
         let mut entries: Vec<Entry> = Vec::new();
         let (mut column, mut key) = (Column::new(), Key::new());
-        for places in hung.chunk_by(|a, b| a.context == b.context) {
+        for places in placed.chunk_by(|a, b| a.context == b.context) {
             let tree = places[0].tree;
             // One tree alone is the same current in every flow.
             let single = places.iter().all(|place| place.tree == tree);
@@ -202,11 +202,11 @@ fn transpose(flows: &[Flow], amplitudes: usize) -> Vec<Vec<(u32, Complex64)>> {
 }
 
 /// All trees that are no legs, in all of their contexts, one context after the other.
-fn hang(forest: &Forest, flows: &[Flow]) -> Vec<Hung> {
+fn hang(forest: &Forest, flows: &[Flow]) -> Vec<PlacedTree> {
     let mut hanging = Hanging {
         forest,
         contexts: HashMap::default(),
-        hung: Vec::new(),
+        placed: Vec::new(),
     };
     let mut seen = vec![false; forest.tops.len()];
     for &(amplitude, _) in flows.iter().flatten() {
@@ -216,16 +216,16 @@ fn hang(forest: &Forest, flows: &[Flow]) -> Vec<Hung> {
             }
         }
     }
-    let mut hung = hanging.hung;
-    hung.sort_by_key(|h| (h.context, h.amplitude));
-    hung
+    let mut placed = hanging.placed;
+    placed.sort_by_key(|h| (h.context, h.amplitude));
+    placed
 }
 
 struct Hanging<'a> {
     forest: &'a Forest,
     /// By the context above a branch, the branch with a hole, and where the hole is.
     contexts: HashMap<(ContextId, Branch, u8), ContextId>,
-    hung: Vec<Hung>,
+    placed: Vec<PlacedTree>,
 }
 
 impl Hanging<'_> {
@@ -247,7 +247,7 @@ impl Hanging<'_> {
             let next = self.contexts.len() as ContextId + 1;
             let key = (context, rest, position as u8);
             let context = *self.contexts.entry(key).or_insert(next);
-            self.hung.push(Hung {
+            self.placed.push(PlacedTree {
                 context,
                 amplitude,
                 tree,

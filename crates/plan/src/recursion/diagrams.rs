@@ -4,7 +4,7 @@
 //! at the same external leg, the *root*: what is left is a tree, and every inner line of it is
 //! the current of a set of the other legs. A vertex may then have to give another of its legs
 //! than it does in the listing; its constant in that form follows from the constants of the
-//! kernels (see [`Form::ratio`]).
+//! kernels (see [`DirectedVertex::ratio`]).
 //!
 //! Trees are hash-consed: equal trees of different diagrams are the same tree. Where a vertex is
 //! antisymmetric in legs of the same kind, their order is made unique and the sign kept apart. The
@@ -26,7 +26,7 @@ pub type TreeId = u32;
 /// What flows along a line. Two lines over the same legs whose kind, mass and width agree can be
 /// added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Line {
+pub struct DiagramLine {
     /// The legs below, one bit each.
     pub legs: u64,
     /// Kind of wavefunction.
@@ -61,17 +61,18 @@ pub enum Family {
 
 /// A family with one of its legs as the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Form {
+pub struct DirectedVertex {
     /// The family.
     pub family: Family,
     /// Which leg is the result; `None` for an amplitude.
     pub result: Option<u8>,
 }
 
-impl Form {
+impl DirectedVertex {
     /// The form of a kernel, with the family's legs that its inputs are, in the kernel's order.
-    pub fn of(opcode: Opcode) -> Option<(Form, &'static [u8])> {
-        let form = |family, result, legs: &'static [u8]| Some((Form { family, result }, legs));
+    pub fn of(opcode: Opcode) -> Option<(DirectedVertex, &'static [u8])> {
+        let form =
+            |family, result, legs: &'static [u8]| Some((DirectedVertex { family, result }, legs));
         match opcode {
             Opcode::Ffv0 => form(Family::Ffv, None, &[0, 1, 2]),
             Opcode::Ffv1 => form(Family::Ffv, Some(0), &[1, 2]),
@@ -193,7 +194,7 @@ pub struct Forest {
     /// The distinct trees; children come before their parents.
     pub trees: Vec<Tree>,
     /// The line of each tree.
-    pub lines: Vec<Line>,
+    pub lines: Vec<DiagramLine>,
     /// For each amplitude of the process the branches at the root whose sum it is.
     pub tops: Vec<Vec<(Branch, Complex64)>>,
     /// The external wavefunction at the root.
@@ -283,7 +284,7 @@ impl Forest {
         scale: &mut Complex64,
     ) -> Option<(usize, Option<u8>)> {
         let recognized = recognize(vertex)?;
-        let (form, legs) = Form::of(recognized.opcode)?;
+        let (form, legs) = DirectedVertex::of(recognized.opcode)?;
         let [factor] = &recognized.factors[..] else {
             return None;
         };
@@ -414,7 +415,7 @@ impl Forest {
                     ExternalKind::FermionOut => LineKind::Out,
                     _ => LineKind::Vector,
                 };
-                let line = Line {
+                let line = DiagramLine {
                     legs: 1 << e.leg,
                     kind,
                     mass: e.mass,
@@ -428,7 +429,7 @@ impl Forest {
                     let legs = branch.children.iter();
                     let legs = legs.map(|&c| self.lines[c as usize].legs).sum();
                     let family = self.interactions[branch.interaction as usize].family;
-                    let line = Line {
+                    let line = DiagramLine {
                         legs,
                         kind: family.kind(branch.result),
                         mass,
@@ -485,7 +486,7 @@ impl Forest {
         all
     }
 
-    fn insert(&mut self, tree: Tree, line: Line) -> TreeId {
+    fn insert(&mut self, tree: Tree, line: DiagramLine) -> TreeId {
         if let Some(&id) = self.ids.get(&tree) {
             return id;
         }

@@ -1,7 +1,7 @@
 //! From currents to operations.
 
 use super::berends_giele::{BerendsGiele, CurrentId, Make, Product};
-use super::diagrams::{Family, Forest, Form, Line, LineKind, Tree};
+use super::diagrams::{DiagramLine, DirectedVertex, Family, Forest, LineKind, Tree};
 use super::parity;
 use crate::compile::Compiler;
 use crate::passes::Pass;
@@ -26,7 +26,7 @@ const SUMS: usize = 200;
 /// Whether nothing but a leg at the root follows a fermion. Its propagator then goes to the other
 /// factor of the product: what the root makes of a leg is a handful of spinors, the currents that
 /// it is multiplied with are many.
-pub(super) fn at_the_top(compiler: &Compiler, line: &Line) -> bool {
+pub(super) fn at_the_top(compiler: &Compiler, line: &DiagramLine) -> bool {
     let below = line.legs.count_ones() as usize;
     line.kind != LineKind::Vector && below + 2 == compiler.process.legs.len()
 }
@@ -75,9 +75,9 @@ pub fn lower(
         }
         let level = current.line.legs.count_ones() as usize;
         let signs = legs_of(compiler, forest, current.trees[0].0);
-        let line = compiler.line(signs.clone(), 4, true);
-        nodes[id] = compiler.lines.len() as u32;
-        compiler.lines.push(line);
+        let line = compiler.wavefunction(signs.clone(), 4, true);
+        nodes[id] = compiler.wavefunctions.len() as u32;
+        compiler.wavefunctions.push(line);
         if let Make::Vertices(products) = &current.make {
             let quantities = (current.line.mass, current.line.width);
             let line = (!at_the_top(compiler, &current.line)).then_some(quantities);
@@ -232,7 +232,7 @@ impl Roots {
         }
         // Partners over the same legs meet the same spinors: keep them together.
         partners.sort_by_key(|p| {
-            let signs = &compiler.lines[p.node as usize].signs;
+            let signs = &compiler.wavefunctions[p.node as usize].signs;
             (signs.iter().filter(|s| **s != 0).count(), signs.clone())
         });
         partners
@@ -241,7 +241,7 @@ impl Roots {
 
 /// Helicities in groups of two that differ only in the helicity of the root.
 fn groups(compiler: &Compiler, forest: &Forest) -> Vec<Vec<u32>> {
-    let root = &compiler.lines[forest.root as usize].signs;
+    let root = &compiler.wavefunctions[forest.root as usize].signs;
     let mut groups: Vec<Vec<u32>> = Vec::new();
     let mut open: HashMap<Vec<u32>, usize> = HashMap::default();
     for (h, helicity_indices) in (0..).zip(&compiler.helicity_indices) {
@@ -321,7 +321,7 @@ fn needed(recursion: &BerendsGiele, roots: &Roots) -> Vec<bool> {
 /// The legs below a tree, with the signs of their momenta.
 pub(super) fn legs_of(compiler: &Compiler, forest: &Forest, tree: u32) -> Vec<i8> {
     match &forest.trees[tree as usize] {
-        Tree::Leg(w) => compiler.lines[*w as usize].signs.clone(),
+        Tree::Leg(w) => compiler.wavefunctions[*w as usize].signs.clone(),
         Tree::Vertex(branch) => {
             let mut signs = vec![0i8; compiler.process.legs.len()];
             for &child in branch.children.iter() {
@@ -439,7 +439,7 @@ fn factors(
     used.into_iter()
         .map(|(interaction, coefficient)| {
             let interaction = &forest.interactions[interaction as usize];
-            let form = Form {
+            let form = DirectedVertex {
                 family: interaction.family,
                 result: result.filter(|_| propagator.is_some()),
             };
@@ -498,10 +498,10 @@ fn at_the_root(
     batches: &mut Batches,
 ) -> u32 {
     let signs = compiler.sum_of(&share.plus[0]);
-    let made = compiler.line(signs.clone(), 4, true);
+    let made = compiler.wavefunction(signs.clone(), 4, true);
     let helicities = made.examples.clone();
-    compiler.lines.push(made);
-    let node = compiler.lines.len() as u32 - 1;
+    compiler.wavefunctions.push(made);
+    let node = compiler.wavefunctions.len() as u32 - 1;
     let mode = match line {
         Some(_) => Mode::STORE,
         None => Mode::BARE,
@@ -524,7 +524,7 @@ fn conjugates(
     (level, place): (usize, usize),
     batches: &mut Batches,
 ) -> Vec<Example> {
-    let line = &compiler.lines[node as usize];
+    let line = &compiler.wavefunctions[node as usize];
     let Some(sign) = parity else {
         return line.examples.clone();
     };
@@ -579,7 +579,7 @@ pub(super) fn emit(
             inputs(compiler, h, children, operands);
             if share.opcode == Opcode::SumVvv1 {
                 for &child in children {
-                    let signs = compiler.lines[child as usize].signs.clone();
+                    let signs = compiler.wavefunctions[child as usize].signs.clone();
                     operands.push(compiler.momentum(&signs));
                 }
             }
@@ -591,14 +591,14 @@ pub(super) fn emit(
         if matches!(share.opcode, Opcode::SumFfv1 | Opcode::SumFfv2) {
             operands.extend([others.momentum, others.mass]);
         }
-        operands.push(compiler.lines[node as usize].instances[instance as usize]);
+        operands.push(compiler.wavefunctions[node as usize].instances[instance as usize]);
     }
 }
 
 /// Addresses of wavefunctions in a helicity configuration.
 fn inputs(compiler: &Compiler, h: usize, children: &[u32], operands: &mut Vec<Address>) {
     for &child in children {
-        let line = &compiler.lines[child as usize];
+        let line = &compiler.wavefunctions[child as usize];
         operands.push(line.instances[line.instance(&compiler.helicity_indices[h])]);
     }
 }
@@ -621,6 +621,6 @@ fn add(
         operands.extend([plus.len() as u32, minus.len() as u32]);
         inputs(compiler, h, &plus, operands);
         inputs(compiler, h, &minus, operands);
-        operands.push(compiler.lines[node as usize].instances[instance as usize]);
+        operands.push(compiler.wavefunctions[node as usize].instances[instance as usize]);
     }
 }

@@ -20,7 +20,7 @@ use super::berends_giele::{BerendsGiele, Make, Product};
 use super::diagrams::{Branch, Family, Forest, LineKind, Tree, TreeId};
 use super::lower::{Example, NOWHERE, Share, at_the_top, emit, legs_of, others, shares};
 use crate::ChannelPlan;
-use crate::compile::{Compiler, Line, amp2_index};
+use crate::compile::{Compiler, WavefunctionInstances, amp2_index};
 use mebridge_ops::opcode::{MATRIX, Mode, Opcode};
 use mebridge_ops::{Address, Batch};
 use mebridge_process::Process;
@@ -140,9 +140,9 @@ impl Squares {
         // One bare branch after the other, all in the same memory.
         let nodes = lowering.overlaid(compiler, above.keys().copied());
         for ((&branch, &(matrix, opcode)), node) in above.iter().zip(nodes) {
-            let examples = half(compiler, &compiler.lines[node as usize]);
+            let examples = half(compiler, &compiler.wavefunctions[node as usize]);
             for share in lowering.shares(branch)? {
-                let signs = compiler.lines[node as usize].signs.clone();
+                let signs = compiler.wavefunctions[node as usize].signs.clone();
                 let others = others(compiler, forest, &share, &signs, None);
                 let mut operands = Vec::new();
                 emit(
@@ -195,7 +195,7 @@ fn density(forest: &Forest, tree: TreeId) -> Opcode {
 
 /// The operation that makes the matrix of a line.
 fn square(compiler: &Compiler, node: u32, matrix: Address, operands: &mut Vec<Address>) {
-    let line = &compiler.lines[node as usize];
+    let line = &compiler.wavefunctions[node as usize];
     let half = half(compiler, line);
     operands.push(half.len() as u32);
     operands.extend(half.iter().map(|&(i, _)| line.instances[i as usize]));
@@ -203,7 +203,7 @@ fn square(compiler: &Compiler, node: u32, matrix: Address, operands: &mut Vec<Ad
 }
 
 /// One combination of helicities of each two of a line that are each other's reverse.
-fn half(compiler: &Compiler, line: &Line) -> Vec<Example> {
+fn half(compiler: &Compiler, line: &WavefunctionInstances) -> Vec<Example> {
     let examples = line.examples.iter().copied();
     let first = |&(instance, h): &Example| {
         let reversed = compiler.reversed(line, h);
@@ -266,15 +266,15 @@ impl Lowering<'_> {
         }
         let line = self.forest.lines[tree as usize];
         let signs = legs_of(compiler, self.forest, tree);
-        let made = compiler.line(signs.clone(), 4, true);
-        compiler.lines.push(made);
-        let node = compiler.lines.len() as u32 - 1;
+        let made = compiler.wavefunction(signs.clone(), 4, true);
+        compiler.wavefunctions.push(made);
+        let node = compiler.wavefunctions.len() as u32 - 1;
         for share in self.shares(branch)? {
             let quantities = Some((line.mass, line.width));
             let others = others(compiler, self.forest, &share, &signs, quantities);
             let at = (line.legs.count_ones(), share.opcode);
             let operands = self.batches.entry(at).or_default();
-            let of_line = &compiler.lines[node as usize];
+            let of_line = &compiler.wavefunctions[node as usize];
             let examples = match self.whole.contains(&tree) {
                 true => of_line.examples.clone(),
                 false => half(compiler, of_line),
@@ -305,9 +305,9 @@ impl Lowering<'_> {
         for branch in branches {
             compiler.plan.vectors = start;
             let signs = compiler.sum_of(&self.children(branch));
-            let line = compiler.line(signs, 4, true);
-            compiler.lines.push(line);
-            nodes.push(compiler.lines.len() as u32 - 1);
+            let line = compiler.wavefunction(signs, 4, true);
+            compiler.wavefunctions.push(line);
+            nodes.push(compiler.wavefunctions.len() as u32 - 1);
             end = end.max(compiler.plan.vectors);
         }
         compiler.plan.vectors = end;

@@ -103,13 +103,18 @@ impl<'a> Recursion<'a> {
         let form = self.form;
         let propagator = |vertex: &OrderedVertex| self.propagator(vertex);
         let second = &self.insertions[behind];
-        self.join(sum, &form.two, &[first, second], propagator(&form.two));
+        self.join(
+            sum,
+            &form.three_gluon,
+            &[first, second],
+            propagator(&form.three_gluon),
+        );
         for j in 1..behind.len() {
             let (second, third) = (
                 &self.insertions[&behind[..j]],
                 &self.insertions[&behind[j..]],
             );
-            for vertex in &form.three {
+            for vertex in &form.four_gluon {
                 self.join(sum, vertex, &[first, second, third], propagator(vertex));
             }
         }

@@ -36,9 +36,9 @@ pub struct ColorOrdered {
     /// The vertex of a current of the line and one of insertions; none where the line is an inserted gluon's.
     pub line: Option<OrderedVertex>,
     /// The vertex of two gluon currents.
-    pub two: OrderedVertex,
+    pub three_gluon: OrderedVertex,
     /// The vertices of three gluon currents.
-    pub three: Vec<OrderedVertex>,
+    pub four_gluon: Vec<OrderedVertex>,
     /// The vector without colour that the line takes up, or what becomes one.
     pub boson: Option<Boson>,
     /// What the vertex at the second end has beyond what colour gives a current.

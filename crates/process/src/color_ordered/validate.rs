@@ -57,14 +57,14 @@ impl ColorOrdered {
                 && v.factor.0.is_finite()
                 && v.factor.1.is_finite()
         };
-        let two = self.line.iter().chain([&self.two]);
-        let two = two
+        let cubic = self.line.iter().chain([&self.three_gluon]);
+        let cubic = cubic
             .chain(made)
             .chain(vectors.iter().map(|vector| &vector.taken));
-        if !(two.clone().all(|v| fits(v, 2)) && self.three.iter().all(|v| fits(v, 3))) {
+        if !(cubic.clone().all(|v| fits(v, 2)) && self.four_gluon.iter().all(|v| fits(v, 3))) {
             return bad("a vertex names what is not there");
         }
-        for vertex in two.chain(&self.three) {
+        for vertex in cubic.chain(&self.four_gluon) {
             process.validate_quantity(vertex.mass)?;
             process.validate_quantity(vertex.width)?;
         }

@@ -6,7 +6,7 @@ use super::verdict::{Measure, Outcome, Verdict};
 use super::worker::{Answer, Failure, Reply, Task, Worker};
 use mebridge::files::temporary::Temporary;
 use mebridge::{Error, Result};
-use mebridge_command::oracle::element::Element;
+use mebridge_command::oracle::matrix_element::MatrixElement;
 use mebridge_command::oracle::points::Point;
 use mebridge_command::oracle::quick::Quick;
 use mebridge_command::oracle::tree::Tree;
@@ -26,7 +26,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// Everything that one job needs: copies of the directory, objects, a worker.
 pub struct Bench {
     tree: Tree,
-    element: Element,
+    element: MatrixElement,
     points: Vec<Point>,
     /// What the unchanged directory answers.
     unchanged: Vec<f64>,
@@ -66,7 +66,7 @@ impl Bench {
     /// Compiles everything once and sees to it that the unchanged directory agrees.
     pub fn open(
         tree: &Tree,
-        element: &Element,
+        element: &MatrixElement,
         index: usize,
         points: &[Point],
         tolerance: f64,

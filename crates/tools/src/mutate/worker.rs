@@ -5,7 +5,7 @@ use mebridge::{Error, Result};
 use mebridge_command::oracle::library;
 use mebridge_command::oracle::points::Point;
 use mebridge_command::oracle::workshop::Channel;
-use mebridge_command::oracle::{child, element::Element};
+use mebridge_command::oracle::{child, matrix_element::MatrixElement};
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,12 @@ pub struct Task {
 }
 
 impl Task {
-    pub fn new(directory: PathBuf, index: usize, element: &Element, points: &[Point]) -> Task {
+    pub fn new(
+        directory: PathBuf,
+        index: usize,
+        element: &MatrixElement,
+        points: &[Point],
+    ) -> Task {
         let points = points.iter();
         Task {
             directory,

@@ -71,12 +71,12 @@ pub struct Panel {
 
 /// What is drawn between the axes.
 pub enum Contents {
-    Lines(Vec<Line>),
+    Curves(Vec<Curve>),
     Bars(Vec<Bar>),
 }
 
 /// A line through points.
-pub struct Line {
+pub struct Curve {
     pub look: Look,
     pub spots: Vec<Spot>,
     /// Whether to show what would be in proportion to x, from the first point on.
@@ -250,7 +250,7 @@ impl Figure {
         }
         let at = |x: f64, y: f64| chart.backend_coord(&(x, y));
         match &panel.contents {
-            Contents::Lines(lines) => {
+            Contents::Curves(lines) => {
                 for line in lines {
                     draw_line(root, line, panel.y.high, &at)?;
                 }
@@ -337,13 +337,13 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-type Place = (i32, i32);
+type Pixel = (i32, i32);
 
 fn draw_line<DB: DrawingBackend>(
     root: &DrawingArea<DB, Shift>,
-    line: &Line,
+    line: &Curve,
     top: f64,
-    at: &impl Fn(f64, f64) -> Place,
+    at: &impl Fn(f64, f64) -> Pixel,
 ) -> Result<()> {
     let color = line.look.line_color();
     if let (true, [first, .., last]) = (line.ideal, line.spots.as_slice()) {
@@ -352,7 +352,7 @@ fn draw_line<DB: DrawingBackend>(
         let ends = [at(first.x, first.y), at(end, first.y * end / first.x)];
         dashed(root, &ends, 1, stroke(GRID_BOLD, 1.25))?;
     }
-    let places: Vec<Place> = line.spots.iter().map(|spot| at(spot.x, spot.y)).collect();
+    let places: Vec<Pixel> = line.spots.iter().map(|spot| at(spot.x, spot.y)).collect();
     dashed(root, &places, line.look.dash, stroke(color, 2.0))?;
     for spot in &line.spots {
         whisker(root, at(spot.x, spot.low), at(spot.x, spot.high), color)?;
@@ -365,7 +365,7 @@ fn draw_bar<DB: DrawingBackend>(
     root: &DrawingArea<DB, Shift>,
     bar: &Bar,
     exponent: i32,
-    at: &impl Fn(f64, f64) -> Place,
+    at: &impl Fn(f64, f64) -> Pixel,
 ) -> Result<()> {
     let (left, top) = at(bar.from, bar.y);
     let (right, bottom) = at(bar.to, 0.0);
@@ -395,8 +395,8 @@ fn draw_bar<DB: DrawingBackend>(
 /// A thin line over the spread of a value.
 fn whisker<DB: DrawingBackend>(
     root: &DrawingArea<DB, Shift>,
-    low: Place,
-    high: Place,
+    low: Pixel,
+    high: Pixel,
     color: RGBColor,
 ) -> Result<()> {
     if (low.1 - high.1).abs() < GRID {
@@ -417,7 +417,7 @@ fn whisker<DB: DrawingBackend>(
 /// A path with dashes that run on through its corners.
 fn dashed<DB: DrawingBackend>(
     root: &DrawingArea<DB, Shift>,
-    path: &[Place],
+    path: &[Pixel],
     dash: usize,
     style: ShapeStyle,
 ) -> Result<()> {
@@ -432,9 +432,9 @@ fn dashed<DB: DrawingBackend>(
 }
 
 /// The pieces of a path that are drawn.
-fn dashes(path: &[Place], on: f64, off: f64) -> Vec<Vec<Place>> {
+fn dashes(path: &[Pixel], on: f64, off: f64) -> Vec<Vec<Pixel>> {
     let mut pieces = Vec::new();
-    let mut piece: Vec<Place> = Vec::new();
+    let mut piece: Vec<Pixel> = Vec::new();
     // How far into dash and gap.
     let mut phase = 0.0;
     for ends in path.windows(2) {
@@ -476,7 +476,7 @@ fn dashes(path: &[Place], on: f64, off: f64) -> Vec<Vec<Place>> {
 /// A marker: circle, square, triangle, diamond.
 fn marker<DB: DrawingBackend>(
     root: &DrawingArea<DB, Shift>,
-    (x, y): Place,
+    (x, y): Pixel,
     kind: usize,
     color: RGBColor,
 ) -> Result<()> {
@@ -492,7 +492,7 @@ fn marker<DB: DrawingBackend>(
         let length = |d: f64| (d * f64::from(r)).round() as i32;
         (x + length(dx), y + length(dy))
     };
-    let corners: Vec<Place> = corners.iter().map(at).collect();
+    let corners: Vec<Pixel> = corners.iter().map(at).collect();
     root.draw(&Polygon::new(corners, style)).map_err(failed)
 }
 

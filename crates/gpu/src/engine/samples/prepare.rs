@@ -6,7 +6,7 @@ use crate::engine::chunks::{bytes, bytes_mut};
 use crate::engine::{Engine, LANES};
 use crate::generated::Generated;
 use mebridge_backend::events::Events;
-use mebridge_backend::sample::{DeviceSample, Element, Strides};
+use mebridge_backend::sample::{DeviceSample, MatrixElementOffsets, Strides};
 use mebridge_support::error::{Error, Result};
 use mebridge_support::message::say;
 use std::sync::Arc;
@@ -134,7 +134,7 @@ impl Engine {
             amp2: if rows > 0 { answer(1) } else { 0 },
             amp2_stride: count,
             stream: 0,
-            element: Element::only(diagrams),
+            element: MatrixElementOffsets::only(diagrams),
         };
         for (values, generated) in values.iter_mut().zip([None, Some(functions)]) {
             // SAFETY: buffers of this size, which are there until the stream has been waited for, as are the arrays.

@@ -5,7 +5,7 @@
 //! before the vectors.
 
 use super::super::{add, dot, dot_momentum, sub};
-use super::{At, Four, formed, scaled};
+use super::{At, Four, in_components, scaled};
 use crate::arrays::{ArrayOp, ELEMENT, Mirror, Operand, Products, Ratio, Triple, Vector};
 use crate::opcode::{COMPLEX, MOMENTUM};
 use mebridge_simd::{Cx, Real, Simd, Task};
@@ -117,7 +117,7 @@ impl<V: Simd> At<'_, V> {
                 sum = add_times(sum, self.m.complex(factor.0), triples);
             }
             self.m
-                .put_four(op.out + r * ELEMENT, formed(sum, vector.form));
+                .put_four(op.out + r * ELEMENT, in_components(sum, vector.components));
             if let Some(products) = vector.products {
                 self.m.put_complex(products.address + 2 * r, product);
             }
@@ -135,8 +135,10 @@ impl<V: Simd> At<'_, V> {
             for z in &mut sum {
                 *z = mirrored(*z, sign);
             }
-            self.m
-                .put_four(op.out + other * ELEMENT, formed(sum, vector.form));
+            self.m.put_four(
+                op.out + other * ELEMENT,
+                in_components(sum, vector.components),
+            );
         }
     }
 

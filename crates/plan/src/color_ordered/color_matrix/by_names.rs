@@ -10,7 +10,7 @@
 //! The sums are exchanges and threes (see [`Orbit`]). Of A, `S_4`, the normal subgroup of three exchanges of two pairs
 //! comes first: its four characters are one that `S_3` acts on, and three that it permutes.
 
-use crate::color::block_diagonal::{Block, BlockDiagonal, Orbit, Slot};
+use crate::color::block_diagonal::{BlockDiagonal, Coordinate, DiagonalBlock, Orbit};
 use crate::color::symmetry::Matrix;
 use mebridge_process::color_ordered::{number_of, orders};
 
@@ -37,7 +37,7 @@ impl Irrep {
 }
 
 /// A group of permutations, and how sums over it are taken.
-struct Group {
+struct PermutationGroup {
     elements: Vec<Permutation>,
     /// Sums of elements, in the order in which they are taken.
     signs: Vec<Vec<usize>>,
@@ -98,9 +98,9 @@ fn matrices_of_three(turns: usize, exchanged: bool) -> [Vec<Vec<f64>>; 3] {
     ]
 }
 
-impl Group {
+impl PermutationGroup {
     /// All permutations of so many letters, three at most.
-    fn up_to_three(letters: usize) -> Group {
+    fn up_to_three(letters: usize) -> PermutationGroup {
         if letters < 3 {
             let both = if letters == 2 { 2 } else { 1 };
             let letters = letters as u8;
@@ -111,7 +111,7 @@ impl Group {
                 scale: 1.0,
             };
             let descending: Permutation = (0..letters).rev().collect();
-            return Group {
+            return PermutationGroup {
                 elements: [ascending, descending][..both].to_vec(),
                 signs: vec![(0..both).collect()],
                 pairs: Vec::new(),
@@ -131,7 +131,7 @@ impl Group {
             places,
             scale,
         });
-        Group {
+        PermutationGroup {
             elements: all()
                 .map(|(turns, exchanged)| turned(turns, exchanged, 3))
                 .collect(),
@@ -145,7 +145,7 @@ impl Group {
     }
 
     /// All permutations of four letters.
-    fn four() -> Group {
+    fn four() -> PermutationGroup {
         // Number v > 0 exchanges the last letter with v - 1, and the two others.
         let of_normal = |v: usize| -> Permutation {
             let with = |x: u8| match v {
@@ -216,7 +216,7 @@ impl Group {
                 scale: 1.0,
             });
         }
-        Group {
+        PermutationGroup {
             elements: all()
                 .map(|(v, turns, e)| product(&of_normal(v), &turned(turns, e, 4)))
                 .collect(),
@@ -238,9 +238,9 @@ struct Word {
 }
 
 /// The orders as permutations and words.
-struct Orders {
-    a: Group,
-    b: Group,
+struct PermutationTable {
+    a: PermutationGroup,
+    b: PermutationGroup,
     words: Vec<Word>,
 }
 
@@ -251,7 +251,7 @@ impl BlockDiagonal {
         if !(FOUR + 1..=MOST).contains(&count) {
             return None;
         }
-        let orders = Orders::new(count);
+        let orders = PermutationTable::new(count);
         let mut passes = Vec::new();
         for pair in orders.pairs() {
             passes.extend(orders.passes(&pair));
@@ -271,8 +271,8 @@ impl BlockDiagonal {
     }
 }
 
-impl Orders {
-    fn new(count: usize) -> Orders {
+impl PermutationTable {
+    fn new(count: usize) -> PermutationTable {
         let ascending: Vec<u8> = (0..count as u8).collect();
         let is_a = |x: &u8| usize::from(*x) < FOUR;
         let ascends = |order: &[u8], a: bool| {
@@ -301,9 +301,9 @@ impl Orders {
                 });
             }
         }
-        Orders {
-            a: Group::four(),
-            b: Group::up_to_three(ascending.len() - FOUR),
+        PermutationTable {
+            a: PermutationGroup::four(),
+            b: PermutationGroup::up_to_three(ascending.len() - FOUR),
             words,
         }
     }
@@ -328,41 +328,41 @@ impl Orders {
         self.words[word].order.iter().map(named).collect()
     }
 
-    fn slot(&self, word: usize, a: usize, b: usize) -> Slot {
-        number_of(&self.order(word, &self.a.elements[a], &self.b.elements[b])) as Slot
+    fn coordinate(&self, word: usize, a: usize, b: usize) -> Coordinate {
+        number_of(&self.order(word, &self.a.elements[a], &self.b.elements[b])) as Coordinate
     }
 
     /// The sums of some words.
     fn passes(&self, words: &[usize]) -> Vec<Vec<Orbit>> {
         let mut passes = vec![Vec::new(); 4];
-        let all = |group: &Group| 0..group.elements.len();
+        let all = |group: &PermutationGroup| 0..group.elements.len();
         for &word in words {
             for a in &self.a.signs {
                 for b in &self.b.signs {
-                    let slots = b.iter().flat_map(|&b| a.iter().map(move |&a| (a, b)));
-                    let slots = slots.map(|(a, b)| self.slot(word, a, b));
-                    passes[0].push(Orbit(slots.collect()));
+                    let coordinates = b.iter().flat_map(|&b| a.iter().map(move |&a| (a, b)));
+                    let coordinates = coordinates.map(|(a, b)| self.coordinate(word, a, b));
+                    passes[0].push(Orbit(coordinates.collect()));
                 }
             }
             for b in all(&self.b) {
                 for a in &self.a.threes {
-                    let slots = a.iter().map(|&a| self.slot(word, a, b));
-                    passes[2].push(Orbit(slots.collect()));
+                    let coordinates = a.iter().map(|&a| self.coordinate(word, a, b));
+                    passes[2].push(Orbit(coordinates.collect()));
                 }
             }
             for a in all(&self.a) {
                 for b in &self.b.threes {
-                    let slots = b.iter().map(|&b| self.slot(word, a, b));
-                    passes[3].push(Orbit(slots.collect()));
+                    let coordinates = b.iter().map(|&b| self.coordinate(word, a, b));
+                    passes[3].push(Orbit(coordinates.collect()));
                 }
             }
         }
         for b in all(&self.b) {
             for a in &self.a.pairs {
-                let slots = words
+                let coordinates = words
                     .iter()
-                    .flat_map(|&word| a.iter().map(move |&a| self.slot(word, a, b)));
-                passes[1].push(Orbit(slots.collect()));
+                    .flat_map(|&word| a.iter().map(move |&a| self.coordinate(word, a, b)));
+                passes[1].push(Orbit(coordinates.collect()));
             }
         }
         passes.retain(|pass| !pass.is_empty());
@@ -370,7 +370,7 @@ impl Orders {
     }
 
     /// The blocks of a product of representations.
-    fn add_blocks(&self, a: &Irrep, b: &Irrep, row: &[f64], blocks: &mut Vec<Block>) {
+    fn add_blocks(&self, a: &Irrep, b: &Irrep, row: &[f64], blocks: &mut Vec<DiagonalBlock>) {
         let (m, n) = (a.dimension(), b.dimension());
         let elements = (self.a.elements.len() * self.b.elements.len()) as f64;
         let scale = (m * n) as f64 / elements / (a.scale * b.scale).powi(2);
@@ -407,16 +407,16 @@ impl Orders {
                 scale * sum
             });
             for i in 0..m * n {
-                let slots = rows.iter().map(|&(pair, j)| {
+                let coordinates = rows.iter().map(|&(pair, j)| {
                     let words = &pairs[pair];
                     let word = words[if backwards { words.len() - 1 } else { 0 }];
                     let a = a.places[i / n][j / n];
                     let b = b.places[i % n][j % n];
                     // The sums that are odd under reading backwards stand at the second word.
-                    self.slot(word, a, b)
+                    self.coordinate(word, a, b)
                 });
-                blocks.push(Block {
-                    slots: slots.collect(),
+                blocks.push(DiagonalBlock {
+                    coordinates: coordinates.collect(),
                     matrix: matrix.clone(),
                 });
             }
@@ -426,7 +426,7 @@ impl Orders {
     /// Whether reading backwards takes the sum with this j of a word that is the same backwards to its opposite.
     fn is_odd(&self, word: usize, a: &Irrep, b: &Irrep, j: usize) -> bool {
         let backwards: Vec<u8> = self.words[word].order.iter().rev().copied().collect();
-        let with = |group: &Group, first: usize| {
+        let with = |group: &PermutationGroup, first: usize| {
             let letters = backwards.iter().map(|&x| usize::from(x));
             let letters = letters.filter(|x| (first..first + group.elements[0].len()).contains(x));
             let letters: Permutation = letters.map(|x| (x - first) as u8).collect();

@@ -7,7 +7,9 @@
 
 mod by_names;
 
-use crate::color::block_diagonal::{Block, BlockDiagonal, Orbit, Slot, block, orbits};
+use crate::color::block_diagonal::{
+    BlockDiagonal, Coordinate, DiagonalBlock, Orbit, block, orbits,
+};
 use crate::color::symmetry::{Involution, Matrix};
 use mebridge_process::color_ordered::{number_of, orders};
 use mebridge_process::{Amplitudes, Process};
@@ -19,10 +21,10 @@ const EXCHANGES: usize = 3;
 const FEW: usize = 3;
 
 /// Flows that belong together: bit k of a number says whether exchange k is made.
-type Coset = Vec<Slot>;
+type Coset = Vec<Coordinate>;
 
 /// The orders with their cosets.
-struct Orders {
+struct CosetTable {
     all: Vec<Vec<u8>>,
     cosets: Vec<Coset>,
     /// For each flow its coset and place there.
@@ -50,12 +52,13 @@ impl BlockDiagonal {
     /// For all orders of so many things, from the first row of their matrix.
     pub fn of_orders(count: usize, row: &[f64], denominator: f64) -> BlockDiagonal {
         let exchanges = (count / 2).min(EXCHANGES);
-        let orders = Orders::new(count, exchanges);
+        let orders = CosetTable::new(count, exchanges);
         let mut second = Vec::new();
         let mut blocks = Vec::new();
         for sum in 0..1 << exchanges {
             let matrix = orders.matrix(row, sum);
-            let slots: Vec<Slot> = orders.cosets.iter().map(|coset| coset[sum]).collect();
+            let coordinates: Vec<Coordinate> =
+                orders.cosets.iter().map(|coset| coset[sum]).collect();
             let backwards = |order: &[u8]| order.iter().rev().copied().collect::<Vec<u8>>();
             let mut symmetries = vec![orders.involution(sum, &backwards)];
             // The first two pairs exchanged take sums with the same sign for both to such sums.
@@ -67,16 +70,19 @@ impl BlockDiagonal {
                 symmetries.push(orders.involution(sum, &pairs));
             }
             let found = loop {
-                match orbits(&symmetries, slots.len()) {
+                match orbits(&symmetries, coordinates.len()) {
                     Some(found) => break found,
                     None => symmetries.pop(),
                 };
             };
-            second.extend(found.iter().map(|orbit| orbit.in_slots(&slots)));
+            second.extend(found.iter().map(|orbit| orbit.in_slots(&coordinates)));
             for signs in 0..1 << symmetries.len() {
-                let (matrix, slots) = block(&matrix, &slots, &found, signs);
-                if !slots.is_empty() {
-                    blocks.push(Block { slots, matrix });
+                let (matrix, coordinates) = block(&matrix, &coordinates, &found, signs);
+                if !coordinates.is_empty() {
+                    blocks.push(DiagonalBlock {
+                        coordinates,
+                        matrix,
+                    });
                 }
             }
         }
@@ -96,21 +102,21 @@ impl BlockDiagonal {
 
 /// The matrix as one block.
 fn whole(count: usize, row: &[f64], denominator: f64) -> BlockDiagonal {
-    let orders = Orders::new(count, 0);
+    let orders = CosetTable::new(count, 0);
     let matrix = orders.matrix(row, 0);
     BlockDiagonal {
         flows: matrix.size(),
         passes: Vec::new(),
-        blocks: vec![Block {
-            slots: (0..matrix.size() as Slot).collect(),
+        blocks: vec![DiagonalBlock {
+            coordinates: (0..matrix.size() as Coordinate).collect(),
             matrix,
         }],
         denominator,
     }
 }
 
-impl Orders {
-    fn new(count: usize, exchanges: usize) -> Orders {
+impl CosetTable {
+    fn new(count: usize, exchanges: usize) -> CosetTable {
         let all = orders(count);
         let mut of = vec![None; all.len()];
         let mut cosets: Vec<Coset> = Vec::new();
@@ -127,7 +133,7 @@ impl Orders {
                         x
                     }
                 };
-                number_of(&order.iter().map(name).collect::<Vec<u8>>()) as Slot
+                number_of(&order.iter().map(name).collect::<Vec<u8>>()) as Coordinate
             };
             let coset: Coset = (0..1 << exchanges).map(exchanged).collect();
             for (by, &flow) in coset.iter().enumerate() {
@@ -135,7 +141,7 @@ impl Orders {
             }
             cosets.push(coset);
         }
-        Orders {
+        CosetTable {
             all,
             cosets,
             of: of.into_iter().flatten().collect(),
@@ -197,13 +203,13 @@ mod tests {
         let mut x = x.to_vec();
         for orbit in split.passes.iter().flatten() {
             let old: Vec<Complex64> = orbit.0.iter().map(|&s| x[s as usize]).collect();
-            if let (&[a, b, c], slots) = (&old[..], &orbit.0) {
-                x[slots[0] as usize] = a + b + c;
-                x[slots[1] as usize] = a + a - b - c;
-                x[slots[2] as usize] = (b - c) * 3f64.sqrt();
+            if let (&[a, b, c], coordinates) = (&old[..], &orbit.0) {
+                x[coordinates[0] as usize] = a + b + c;
+                x[coordinates[1] as usize] = a + a - b - c;
+                x[coordinates[2] as usize] = (b - c) * 3f64.sqrt();
                 continue;
             }
-            for (c, &slot) in orbit.0.iter().enumerate() {
+            for (c, &coordinate) in orbit.0.iter().enumerate() {
                 let term = |(v, z): (usize, &Complex64)| {
                     if (c & v).count_ones() % 2 == 1 {
                         -z
@@ -211,13 +217,13 @@ mod tests {
                         *z
                     }
                 };
-                x[slot as usize] = old.iter().enumerate().map(term).sum();
+                x[coordinate as usize] = old.iter().enumerate().map(term).sum();
             }
         }
         let mut total = 0.0;
         for block in &split.blocks {
-            for (i, &a) in block.slots.iter().enumerate() {
-                for (j, &b) in block.slots.iter().enumerate() {
+            for (i, &a) in block.coordinates.iter().enumerate() {
+                for (j, &b) in block.coordinates.iter().enumerate() {
                     let product = x[a as usize].conj() * x[b as usize];
                     total += product.re * block.matrix[(i, j)];
                 }

@@ -15,7 +15,7 @@ pub enum Kind {
 
 /// One matrix element of a directory.
 #[derive(Clone, Debug)]
-pub struct Element {
+pub struct MatrixElement {
     /// Its number as it stands in names; empty for `matrix.f`.
     pub number: String,
     /// Its file.
@@ -64,9 +64,9 @@ const KNOWN: [&str; 10] = [
     "JAMP2",
 ];
 
-impl Element {
+impl MatrixElement {
     /// Reads a file of the tree, or says why it cannot be called.
-    pub fn read(tree: &Tree, number: &str, file: &Path) -> Result<Element, String> {
+    pub fn read(tree: &Tree, number: &str, file: &Path) -> Result<MatrixElement, String> {
         let text = tree.text(file).unwrap_or("");
         let found = statements::read(text);
         let end = format!("SMATRIX{number}(");
@@ -89,7 +89,7 @@ impl Element {
             true => Kind::Standalone,
             false => Kind::MadEvent,
         };
-        Ok(Element {
+        Ok(MatrixElement {
             number: number.to_owned(),
             file: file.to_owned(),
             kind,
@@ -166,7 +166,7 @@ mod tests {
         let tree =
             Tree::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(p)).unwrap();
         let (number, file) = tree.elements().remove(0);
-        let element = Element::read(&tree, &number, &file).unwrap();
+        let element = MatrixElement::read(&tree, &number, &file).unwrap();
         assert_eq!(element.entry(), "SMATRIX1");
         assert_eq!(element.name, "g g > t t~ WEIGHTED<=2 @1");
         assert_eq!(element.kind, Kind::MadEvent);

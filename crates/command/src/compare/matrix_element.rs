@@ -2,8 +2,8 @@
 
 use super::report::{ChannelRow, Row, Values, Verdict};
 use super::{Opened, Options};
-use crate::oracle::element::Element;
 use crate::oracle::library;
+use crate::oracle::matrix_element::MatrixElement;
 use crate::oracle::points::{Kinematics, Point, of_file};
 use crate::oracle::workshop::{Answer, Channel, Workshop};
 use mebridge::Result;
@@ -26,7 +26,7 @@ const AS_GOOD: f64 = 10.0;
 /// One matrix element: its Fortran and its process.
 pub struct Comparison<'a> {
     pub options: &'a Options,
-    pub element: Element,
+    pub element: MatrixElement,
     /// The process, or why it was refused.
     pub process: std::result::Result<&'a Process, String>,
 }

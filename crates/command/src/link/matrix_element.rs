@@ -25,7 +25,7 @@ impl Signature {
 
 /// One matrix element of a P directory.
 #[derive(Clone, Debug)]
-pub struct Element {
+pub struct MatrixElement {
     /// The number in its names; nothing in an ungrouped output.
     pub number: String,
     /// The file that was read: `matrix<i>_orig.f` or `matrix<i>.f`.
@@ -72,10 +72,10 @@ const OF_BATCH: [&str; 10] = [
     "VECSIZE_USED",
 ];
 
-impl Element {
+impl MatrixElement {
     /// Reads all elements of a P directory, in the order of their numbers.
-    pub fn read_all(directory: &Path) -> Result<Vec<Element>> {
-        let mut all = Element::read_numbered(directory)?;
+    pub fn read_all(directory: &Path) -> Result<Vec<MatrixElement>> {
+        let mut all = MatrixElement::read_numbered(directory)?;
         // Lines that must not be on shell are cut in routines of DHELAS.
         if routines_cut(directory)? {
             all.iter_mut().for_each(|element| element.bw_cutoff = true);
@@ -83,9 +83,9 @@ impl Element {
         Ok(all)
     }
 
-    fn read_numbered(directory: &Path) -> Result<Vec<Element>> {
+    fn read_numbered(directory: &Path) -> Result<Vec<MatrixElement>> {
         if is_ungrouped(directory)? {
-            return Ok(vec![Element::read(directory, "")?]);
+            return Ok(vec![MatrixElement::read(directory, "")?]);
         }
         let numbers = numbers(directory)?;
         if numbers.is_empty() {
@@ -94,7 +94,7 @@ impl Element {
                 missing: "there is no matrix<i>.f in it that MadEvent calls".into(),
             });
         }
-        let read = |number: &u32| Element::read(directory, &number.to_string());
+        let read = |number: &u32| MatrixElement::read(directory, &number.to_string());
         numbers.iter().map(read).collect()
     }
 
@@ -104,7 +104,7 @@ impl Element {
         self.file.to_string_lossy().ends_with("_orig.f")
     }
 
-    fn read(directory: &Path, number: &str) -> Result<Element> {
+    fn read(directory: &Path, number: &str) -> Result<MatrixElement> {
         let original = directory.join(format!("matrix{number}_orig.f"));
         let file = match original.is_file() {
             true => original,
@@ -135,7 +135,7 @@ impl Element {
             false => None,
         };
         let has = |part: &str| found.iter().any(|s| s.text.contains(part));
-        Ok(Element {
+        Ok(MatrixElement {
             number: number.to_owned(),
             matrix,
             smatrix,

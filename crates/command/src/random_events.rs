@@ -49,7 +49,7 @@ pub fn phase_space(source: &Source, energy: f64) -> Result<PhaseSpace> {
 }
 
 /// The events of one iteration.
-pub struct Sample {
+pub struct RandomEvents {
     space: PhaseSpace,
     numbers: Numbers,
     pool: Option<rayon::ThreadPool>,
@@ -65,7 +65,7 @@ pub struct Sample {
     color: Vec<i32>,
 }
 
-impl Sample {
+impl RandomEvents {
     /// Room for `nevt` events.
     pub fn new(
         space: PhaseSpace,
@@ -73,8 +73,8 @@ impl Sample {
         nevt: usize,
         g_s: f64,
         channel: Option<i32>,
-    ) -> Result<Sample> {
-        Ok(Sample {
+    ) -> Result<RandomEvents> {
+        Ok(RandomEvents {
             pool: None,
             random: filled(nevt, space.randoms(), 0.0)?,
             momenta: filled(nevt, space.components(), 0.0)?,
@@ -223,11 +223,12 @@ mod tests {
 
     fn numbers(threads: usize) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         let space = PhaseSpace::new(1500.0, &[0.0, 0.0], &[173.0, 173.0, 0.0]).unwrap();
-        let mut sample = Sample::new(space, Numbers::Seed(3), 3 * CHUNK + 17, 1.0, None).unwrap();
-        sample.use_threads(threads).unwrap();
-        sample.draw(2);
-        sample.make_momenta();
-        (sample.momenta, sample.weights, sample.random_color)
+        let mut drawn =
+            RandomEvents::new(space, Numbers::Seed(3), 3 * CHUNK + 17, 1.0, None).unwrap();
+        drawn.use_threads(threads).unwrap();
+        drawn.draw(2);
+        drawn.make_momenta();
+        (drawn.momenta, drawn.weights, drawn.random_color)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::CHUNK;
 use super::input::Chunk;
 use crate::info::DEFAULT_G;
-use crate::sample::{self, Numbers, Sample};
+use crate::random_events::{self, Numbers, RandomEvents};
 use crate::source::Source;
 use mebridge::bridge::Bridge;
 use mebridge::events::{Answers, Events};
@@ -21,24 +21,24 @@ const TRIED: usize = 16;
 const ENERGY: f64 = 1500.0;
 
 /// All matrix elements.
-pub struct Elements<'a> {
-    each: Vec<Element<'a>>,
+pub struct MatrixElements<'a> {
+    each: Vec<MatrixElement<'a>>,
     switches: Switches,
 }
 
-struct Element<'a> {
+struct MatrixElement<'a> {
     located: &'a Located,
     bridge: Option<Bridge>,
 }
 
-impl<'a> Elements<'a> {
+impl<'a> MatrixElements<'a> {
     /// These, none of which is asked for anything yet.
-    pub fn new(located: &'a [Located], switches: Switches) -> Elements<'a> {
-        let each = located.iter().map(|located| Element {
+    pub fn new(located: &'a [Located], switches: Switches) -> MatrixElements<'a> {
+        let each = located.iter().map(|located| MatrixElement {
             located,
             bridge: None,
         });
-        Elements {
+        MatrixElements {
             each: each.collect(),
             switches,
         }
@@ -110,7 +110,7 @@ impl<'a> Elements<'a> {
         momenta: &[f64],
         g_s: &[f64],
     ) -> Result<Vec<f64>> {
-        let Element { located, bridge } = &mut self.each[element];
+        let MatrixElement { located, bridge } = &mut self.each[element];
         let bridge = match bridge {
             Some(bridge) => bridge,
             None => bridge.insert(prepared(located, &self.switches)?),
@@ -182,15 +182,15 @@ fn prepared(located: &Located, switches: &Switches) -> Result<Bridge> {
         number: 1,
     };
     let energy = energy(&source.process, &source.card)?;
-    let space = sample::phase_space(&source, energy);
+    let space = random_events::phase_space(&source, energy);
     let mut bridge = Bridge::new(source.process, &source.card, switches, CHUNK)?;
     // Without a phase space (a decay that is forbidden on shell) the events of the file serve.
     if let Ok(space) = space {
         let numbers = Numbers::Seed(0);
-        let mut sample = Sample::new(space, numbers, TRIED, DEFAULT_G, None)?;
-        sample.draw(0);
-        sample.make_momenta();
-        bridge.prepare(&sample.call().0)?;
+        let mut drawn = RandomEvents::new(space, numbers, TRIED, DEFAULT_G, None)?;
+        drawn.draw(0);
+        drawn.make_momenta();
+        bridge.prepare(&drawn.call().0)?;
     }
     Ok(bridge)
 }

@@ -15,7 +15,7 @@ const ALPHA_S: f64 = 0.118;
 const SEED: u64 = 20;
 
 /// Events, and random numbers for their choices.
-pub struct Sample {
+pub struct EventSet {
     /// How many events.
     pub events: usize,
     /// Legs of an event.
@@ -30,15 +30,15 @@ pub struct Sample {
     pub random: [Vec<f64>; 3],
 }
 
-impl Sample {
+impl EventSet {
     /// Events of this process, whose outgoing legs have these masses.
-    pub fn new(masses: &[f64], events: usize) -> Sample {
+    pub fn new(masses: &[f64], events: usize) -> EventSet {
         let mut random = SplitMix64::new(SEED);
         let momenta: Vec<f64> = (0..events)
             .flat_map(|_| phase_space::event(ENERGY, masses, &mut random))
             .flatten()
             .collect();
-        Sample {
+        EventSet {
             events,
             legs: masses.len() + 2,
             momenta,
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn more_events_begin_with_the_same() {
-        let [few, many] = [3, 10].map(|events| Sample::new(&[TOP, TOP, 0.0], events));
+        let [few, many] = [3, 10].map(|events| EventSet::new(&[TOP, TOP, 0.0], events));
         assert_eq!(few.event(2), many.event(2));
         assert_eq!(few.random[1][..3], many.random[1][..3]);
         assert_eq!(few.event(0).len(), 20);

@@ -5,10 +5,10 @@
 //! they are told apart before any of them is assembled, and who asks for one of them does not wait for the others.
 
 use super::assemble::Assembler;
-use super::color_ordered::Line;
+use super::color_ordered::ColorOrderedLegs;
 use super::request::Request;
 use super::subprocess::{self, Subprocess};
-use super::trees::{Diagrams, Node, Orders, Rules, Tree};
+use super::trees::{CouplingOrders, Diagrams, Node, Rules, Tree};
 use crate::model::{Model, ParticleId};
 use mebridge_process::Process;
 use mebridge_support::error::{Error, Result};
@@ -16,19 +16,19 @@ use rustc_hash::FxHashMap as HashMap;
 use std::ops::RangeInclusive;
 
 /// The matrix elements that a text stands for.
-pub struct Elements<'a> {
+pub struct MatrixElements<'a> {
     text: String,
     builder: Assembler<'a>,
     orders: Vec<RangeInclusive<u32>>,
     /// What stands behind the particles in the names of processes.
     tail: String,
-    elements: Vec<Element>,
+    elements: Vec<MatrixElement>,
 }
 
 /// One of them.
-struct Element {
+struct MatrixElement {
     subprocess: Subprocess,
-    line: Option<Line>,
+    line: Option<ColorOrderedLegs>,
     content: Content,
     /// The particles of the others that have it.
     others: Vec<Vec<ParticleId>>,
@@ -41,9 +41,9 @@ enum Content {
     Vertices(Vec<u32>),
 }
 
-impl<'a> Elements<'a> {
+impl<'a> MatrixElements<'a> {
     /// Those of a text in MG5aMC's language.
-    pub fn of(text: &str, model: &'a Model) -> Result<Elements<'a>> {
+    pub fn of(text: &str, model: &'a Model) -> Result<MatrixElements<'a>> {
         let fail = |what: String| failure(text, what);
         let request = Request::parse(text, model).map_err(fail)?;
         let rules = Rules::new(model, &request);
@@ -53,14 +53,15 @@ impl<'a> Elements<'a> {
             .filter(|s| s.violates(model).is_none())
             .map(|s| (s, rules.lowest(&s.outgoing)))
             .collect();
-        let mut elements = Elements {
+        let mut elements = MatrixElements {
             text: text.to_owned(),
             builder: Assembler::new(model),
             orders: request.orders.clone(),
             tail: request.tail.clone(),
             elements: Vec::new(),
         };
-        let whole: Vec<&Orders> = found.iter().filter_map(|(_, l)| l.whole.as_ref()).collect();
+        let whole: Vec<&CouplingOrders> =
+            found.iter().filter_map(|(_, l)| l.whole.as_ref()).collect();
         let lowest = whole.iter().filter_map(|orders| orders.last()).min();
         if let (true, Some(lowest), Some(weighted)) =
             (request.lowest, lowest, elements.orders.last_mut())
@@ -76,7 +77,7 @@ impl<'a> Elements<'a> {
             if low.iter().zip(&elements.orders).any(|(n, a)| n > a.end()) {
                 continue;
             }
-            let line = Line::of(subprocess, model, &rules, lowest);
+            let line = ColorOrderedLegs::of(subprocess, model, &rules, lowest);
             let large = line.as_ref().filter(|line| line.is_large());
             let vertices = match large {
                 Some(line) => elements.builder.ordered_vertices(line, &elements.orders),
@@ -89,7 +90,7 @@ impl<'a> Elements<'a> {
                     Content::Diagrams(diagrams.map_err(fail)?)
                 }
             };
-            let element = Element {
+            let element = MatrixElement {
                 subprocess: (*subprocess).clone(),
                 line,
                 content,
@@ -103,8 +104,8 @@ impl<'a> Elements<'a> {
         }
     }
 
-    fn add(&mut self, element: Element, kinds: &Kinds) -> std::result::Result<(), String> {
-        let iden = |element: &Element| self.builder.iden(&element.subprocess);
+    fn add(&mut self, element: MatrixElement, kinds: &Kinds) -> std::result::Result<(), String> {
+        let iden = |element: &MatrixElement| self.builder.iden(&element.subprocess);
         let mut known = self.elements.iter();
         let known = known.position(|e| kinds.equal(e, &element) && iden(e) == iden(&element));
         if let Some(at) = known {
@@ -130,13 +131,13 @@ impl<'a> Elements<'a> {
 
     /// The name of each.
     pub fn names(&self) -> Vec<String> {
-        let name = |e: &Element| self.builder.name(&e.subprocess, &self.tail);
+        let name = |e: &MatrixElement| self.builder.name(&e.subprocess, &self.tail);
         self.elements.iter().map(name).collect()
     }
 
     /// One of them, by its place.
     pub fn process(&self, place: usize) -> Result<Process> {
-        let Element {
+        let MatrixElement {
             subprocess,
             line,
             content,
@@ -194,8 +195,8 @@ impl Kinds {
         }
     }
 
-    fn equal(&self, a: &Element, b: &Element) -> bool {
-        let kinds = |element: &Element| -> Vec<u32> {
+    fn equal(&self, a: &MatrixElement, b: &MatrixElement) -> bool {
+        let kinds = |element: &MatrixElement| -> Vec<u32> {
             let legs = element.subprocess.outgoing.iter();
             legs.map(|&p| self.particles[usize::from(p)]).collect()
         };
@@ -208,7 +209,8 @@ impl Kinds {
             _ => false,
         };
         kinds(a) == kinds(b)
-            && a.line.as_ref().map(Line::places) == b.line.as_ref().map(Line::places)
+            && a.line.as_ref().map(ColorOrderedLegs::places)
+                == b.line.as_ref().map(ColorOrderedLegs::places)
             && content()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::CHUNK;
 use super::cards::{Original, Variation};
-use super::event::{Event, Order};
+use super::event::{Event, LegOrder};
 use crate::eval::{Leg, codes, flavours};
 use crate::number::short;
 use crate::output;
@@ -33,8 +33,8 @@ pub struct Settings {
 }
 
 /// All matrix elements.
-pub struct Elements {
-    each: Vec<Element>,
+pub struct MatrixElements {
+    each: Vec<MatrixElement>,
     settings: Settings,
     /// Elements and flavours by sorted PDG codes.
     by_codes: HashMap<Vec<i32>, Vec<(usize, usize)>>,
@@ -47,7 +47,7 @@ struct Cards<'a> {
     weights: &'a [Variation],
 }
 
-struct Element {
+struct MatrixElement {
     process: Process,
     place: String,
     /// Card values of the original parameters, and of each card.
@@ -67,15 +67,15 @@ struct Task {
     g_s: f64,
 }
 
-impl Elements {
+impl MatrixElements {
     /// Reads all processes with all cards.
     pub fn read(
         places: &[OsString],
         original: &Original,
         weights: &[Variation],
         settings: Settings,
-    ) -> Result<Elements> {
-        let mut each: Vec<Element> = Vec::new();
+    ) -> Result<MatrixElements> {
+        let mut each: Vec<MatrixElement> = Vec::new();
         let new = weights
             .iter()
             .map(|weight| Card::parse(&weight.text, &weight.shown));
@@ -99,7 +99,7 @@ impl Elements {
                 let process = source.process;
                 let shown = shown.clone();
                 let element =
-                    Element::new(process, values, shown, &cards, &settings, &mut derived)?;
+                    MatrixElement::new(process, values, shown, &cards, &settings, &mut derived)?;
                 each.push(element);
             }
         }
@@ -111,7 +111,7 @@ impl Elements {
                 by_codes.entry(key(codes)).or_default().push((i, j));
             }
         }
-        Ok(Elements {
+        Ok(MatrixElements {
             each,
             settings,
             by_codes,
@@ -180,11 +180,11 @@ impl Elements {
     }
 
     /// The matrix element of an event, and the orders of its particles there.
-    fn find(&self, event: &Event, path: &Path) -> Result<(usize, Vec<Order>)> {
+    fn find(&self, event: &Event, path: &Path) -> Result<(usize, Vec<LegOrder>)> {
         let particles = || event.particles.iter().map(|p| (p.pdg, p.incoming));
         let none = Vec::new();
         let known = self.by_codes.get(&key(particles())).unwrap_or(&none);
-        let mut found: Option<(usize, Vec<Order>)> = None;
+        let mut found: Option<(usize, Vec<LegOrder>)> = None;
         for &(i, j) in known {
             let element = &self.each[i];
             let orders = event.orders(&element.flavours[j]);
@@ -245,7 +245,7 @@ fn keeps_derived(process: &Process, leg: usize, old: &Card, new: &Card) -> bool 
     matches!((old, new), (Some(a), Some(b)) if same_mass(a, b))
 }
 
-impl Element {
+impl MatrixElement {
     /// What is noted about masses that follow from other parameters is added to `derived`.
     fn new(
         process: Process,
@@ -254,7 +254,7 @@ impl Element {
         cards: &Cards,
         settings: &Settings,
         derived: &mut BTreeSet<String>,
-    ) -> Result<Element> {
+    ) -> Result<MatrixElement> {
         let wrong = |what: String| Error::EventsFile {
             path: PathBuf::from(&place),
             what,
@@ -308,7 +308,7 @@ impl Element {
             }
             other_masses.push(follows || refused.is_some());
         }
-        Ok(Element {
+        Ok(MatrixElement {
             flavours: flavours(&process),
             process,
             place,

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, TryLockError, Weak};
 
 /// The matrix elements of this library.
-pub struct Elements {
+pub struct MatrixElements {
     /// Each of them.
     pub processes: Vec<Process>,
     /// Where they count from.
@@ -28,7 +28,7 @@ pub struct Elements {
 }
 
 /// The matrix elements of this library, once somebody has asked for them.
-static ELEMENTS: Survivor<Option<&'static Elements>> = Survivor::new();
+static ELEMENTS: Survivor<Option<&'static MatrixElements>> = Survivor::new();
 /// What is compiled for which card values, as long as somebody uses it.
 static COMPILED: Survivor<Vec<Weak<Compiled>>> = Survivor::new();
 
@@ -89,19 +89,19 @@ pub struct Compiled {
     pub masses: Vec<f64>,
 }
 
-impl Elements {
+impl MatrixElements {
     /// The matrix elements of this library. A failure is not remembered.
-    pub fn get() -> Result<&'static Elements> {
+    pub fn get() -> Result<&'static MatrixElements> {
         let mut known = ELEMENTS.lock();
         if let Some(elements) = *known {
             return Ok(elements);
         }
-        let elements: &'static Elements = Box::leak(Box::new(Elements::find()?));
+        let elements: &'static MatrixElements = Box::leak(Box::new(MatrixElements::find()?));
         *known = Some(elements);
         Ok(elements)
     }
 
-    fn find() -> Result<Elements> {
+    fn find() -> Result<MatrixElements> {
         let mut switches = Switches::from_env()?;
         let (processes, cards) = match super::attached::attached()? {
             Some((processes, backend)) => {
@@ -118,7 +118,7 @@ impl Elements {
             }
         };
         fit_together(&processes)?;
-        Ok(Elements {
+        Ok(MatrixElements {
             tables: Tables::new(&processes),
             processes,
             switches,
